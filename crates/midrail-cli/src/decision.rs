@@ -1,14 +1,14 @@
-//! Decisions on the screen: one as a block, many as a timeline. Whatever comes from agents is made safe to print.
+//! Decisions as text: one as a block, many as a timeline. Text of agents is made safe to print.
 
 use jiff::Timestamp;
-use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, Mode};
+use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, Mode, label};
 
 use crate::output::{Output, short, wrap};
 use crate::paint::{Paint, Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::time;
 
-/// Lines of a text that passes on, unless more is asked for.
+/// The most lines of passed-on content without `--verbose`.
 const MAX_CONTENT_LINES: usize = 6;
 
 /// The subject of an event in a few words, safe to print.
@@ -50,7 +50,7 @@ pub(crate) fn field(name: &str, text: &str, paint: Paint, width: usize) -> Vec<S
     wrap(text, room).into_iter().map(line).collect()
 }
 
-/// What a decision says beyond its effect.
+/// The fields of a decision beyond its effect.
 fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     let mut add = |name: &str, text: String| {
@@ -58,7 +58,7 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
             fields.push((name.to_owned(), text));
         }
     };
-    add("by", decision.by.as_deref().unwrap_or_default().to_owned());
+    add("by", decision.by.as_deref().map(label).unwrap_or_default());
     add("reason", decision.reason.clone());
     add("advice", decision.advice.clone().unwrap_or_default());
     if let Some(retry) = &decision.retry {
@@ -109,7 +109,7 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
     fields
 }
 
-/// How far the agent may go on its own, and what that means for it.
+/// The autonomy of the agent, and what it means.
 fn in_words(autonomy: Autonomy) -> String {
     let meaning = match autonomy {
         Autonomy::Standard => "",
@@ -129,33 +129,43 @@ fn cut(content: &str, whole: bool) -> String {
     format!("{}\n… and {} lines more", kept.join("\n"), lines - MAX_CONTENT_LINES)
 }
 
-/// What each guardrail of the chain said.
+/// What each guardrail of the chain verdict.
 pub(crate) fn verdicts(decision: &Decision) -> Table {
     let mut table = Table::new(&["guardrail", "effect", "took", "reason"]);
-    for said in &decision.verdicts {
-        let mut effect = match said.effect {
+    for verdict in &decision.verdicts {
+        let mut effect = match verdict.effect {
             Some(effect) => styled(effect.as_str(), effect_style(effect)),
             None => styled("skipped", Style::Dim),
         };
-        if said.shadow {
+        if verdict.shadow {
             effect.0.push_str(" (shadow)");
         }
-        let reason = match &said.error {
-            Some(error) => format!("failed: {error}; {}", said.reason),
-            None if said.skipped => "could not have changed the outcome".to_owned(),
-            None => said.reason.clone(),
+        let reason = match &verdict.error {
+            Some(error) => format!("failed: {error}; {}", verdict.reason),
+            None if verdict.skipped => "could not have raised the effect".to_owned(),
+            None => verdict.reason.clone(),
         };
         table.row(vec![
-            cell(short(&said.guardrail, 40)),
+            cell(short(&label(&verdict.guardrail), 60)),
             effect,
-            cell(said.duration_us.0.map(midrail::admin::micros).unwrap_or_default()),
+            cell(verdict.duration_us.0.map(midrail::admin::micros).unwrap_or_default()),
             cell(short(reason.trim_end_matches("; "), 200)),
         ]);
     }
     table
 }
 
-/// Decisions below each other, in the order in which they were made.
+/// The advice and the retry message of a decision.
+pub(crate) fn messages(decision: &Decision) -> Vec<(String, Style)> {
+    let advice = decision.advice.as_ref().map(|advice| format!("→ {advice}"));
+    let retry = decision
+        .retry
+        .as_ref()
+        .map(|retry| format!("→ {} (try {} of {})", retry.message, retry.attempt, retry.max_attempts));
+    advice.into_iter().chain(retry).map(|text| (text, Style::Note)).collect()
+}
+
+/// Decisions in the order in which they were made.
 pub(crate) struct Timeline {
     has_headings: bool,
     day: Option<String>,
@@ -164,12 +174,12 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline without anything.
+    /// An empty timeline.
     pub(crate) fn new() -> Self {
         Timeline { has_headings: true, day: None, session: None, counts: [0; Effect::LADDER.len()] }
     }
 
-    /// A timeline of one short session, whose name and day need not be told.
+    /// A timeline of one short session, without headings.
     pub(crate) fn single_session() -> Self {
         Timeline { has_headings: false, ..Timeline::new() }
     }
@@ -201,20 +211,11 @@ impl Timeline {
             }
         };
         if decision.effect > Effect::Allow || decision.would.is_some() {
-            let by = decision.by.as_deref().unwrap_or("midrail");
-            match decision.reason.as_str() {
-                "" => add(by.to_owned(), None),
-                reason => add(format!("{by}: {reason}"), None),
-            }
+            let by = decision.by.as_deref().map_or("midrail".to_owned(), label);
+            add(format!("{by}: {}", decision.reason).trim_end_matches(": ").to_owned(), None);
         }
-        if let Some(advice) = &decision.advice {
-            add(format!("→ {advice}"), Some(Style::Note));
-        }
-        if let Some(retry) = &decision.retry {
-            add(
-                format!("→ {} (try {} of {})", retry.message, retry.attempt, retry.max_attempts),
-                Some(Style::Note),
-            );
+        for (text, style) in messages(decision) {
+            add(text, Some(style));
         }
         if let Some(content) = &decision.content {
             let quoted: Vec<String> =
@@ -244,7 +245,7 @@ impl Timeline {
         }
     }
 
-    /// The day and the session, where they are others than before.
+    /// The day and the session, if they changed.
     fn headings(&mut self, time: Timestamp, event: &Event, paint: Paint) -> Vec<String> {
         if !self.has_headings {
             return Vec::new();
@@ -267,7 +268,7 @@ impl Timeline {
         }
     }
 
-    /// How many decisions there were of each effect.
+    /// The number of decisions by effect.
     pub(crate) fn summary(&self, paint: Paint) -> String {
         let all: u64 = self.counts.iter().sum();
         let parts = Effect::LADDER.iter().zip(self.counts).filter(|(_, count)| *count > 0);

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_and_nothing_trails() {
+    fn columns_are_aligned_without_trailing_spaces() {
         let mut table = Table::new(&["a", "long head", "c"]);
         table.row(vec![cell("1234"), cell(""), cell("x")]);
         table.row(vec![cell("1"), cell("2"), cell("")]);

@@ -17,6 +17,7 @@ mod connection_limit;
 mod console;
 mod decision_queue;
 mod live;
+pub mod markdown;
 mod observe;
 mod policy_sync;
 mod problem;

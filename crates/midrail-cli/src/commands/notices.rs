@@ -1,4 +1,4 @@
-//! `midrail notices`: what others are told, as a stream.
+//! `midrail notices`: notices to people and agents, as a stream.
 
 use std::collections::VecDeque;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::time;
 
-/// How often more is looked for.
+/// How often new notices are read.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Show notices: approval requests, alerts, hand-offs.

@@ -21,9 +21,12 @@ agents:
 fn layers_are_shown_with_their_guardrails() {
     let world = World::with_pack(PACK);
     let ended = world.run(&["policy"]).code(0);
+    let line = ended.out.lines().find(|line| line.contains("(builtin-001)")).unwrap();
+    let cells: Vec<&str> = line.split_whitespace().skip(2).collect();
+    assert_eq!(cells, ["1", "block", "enforce", "locked", "low", "emergency", "before_tool", "all"]);
     for part in [
         "always on  in every policy",
-        "builtin-001      1         block     enforce  locked  low        emergency  before_tool                  all",
+        "(builtin-001)",
         ".midrail/pack.yaml  pack p 2, locked",
         "tests-first  61        block   enforce  locked  any        emergency  before_tool  deploy, test",
         "careful      100       warn    shadow   locked  any        emergency  before_tool  rm",

@@ -12,20 +12,20 @@ use crate::problem::Problem;
 use crate::project::Project;
 use crate::text::short;
 
-/// What a route takes.
+/// The right that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Right {
     /// Nothing: health, the log-in page, style sheets.
     Open,
     /// Any authenticated caller.
     Known,
-    /// To ask for decisions.
+    /// To request decisions.
     Decide,
-    /// To ask people for something.
+    /// To request approvals.
     Ask,
-    /// To look at a project: who may for some agents sees what belongs to them.
+    /// To read a project. A key that is limited to agents sees what belongs to them.
     Read,
-    /// To look at what belongs to all agents of a project.
+    /// To read what belongs to all agents of a project.
     ReadAll,
     /// To answer for a person, as the pack says who may. No program can.
     Answer,
@@ -48,7 +48,7 @@ impl Right {
     }
 }
 
-/// The role of people who may look, and answer nothing.
+/// The role of people who may only read.
 pub const VIEWER: &str = "viewer";
 
 /// An authenticated caller and the project of the request.

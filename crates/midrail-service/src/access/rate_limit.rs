@@ -25,7 +25,7 @@ impl RateLimiter {
         self.take_many(name, 1, most, per, now)
     }
 
-    /// Takes several, or none where there are not so many.
+    /// Takes several, or none if there are not enough.
     pub(crate) fn take_many(
         &self,
         name: &str,

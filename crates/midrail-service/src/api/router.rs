@@ -193,8 +193,3 @@ fn description<T: JsonSchema>() -> String {
     let schema = schemars::schema_for!(T);
     schema.get("description").and_then(|text| text.as_str()).unwrap_or("Done").to_owned()
 }
-
-/// The answer of a handler with a body that is not JSON.
-pub(crate) fn with_type(media: &'static str, body: impl IntoResponse) -> Response {
-    ([(axum::http::header::CONTENT_TYPE, media)], body).into_response()
-}

@@ -39,17 +39,31 @@ pub fn subject(event: &Event) -> String {
                 what => {
                     let is_revoked = what == Some("approval_taken_back");
                     let state = if is_revoked { "revoked" } else { part("state").unwrap_or("decided") };
-                    format!("{state} by {}", part("decided_by").unwrap_or("someone"))
+                    let note = part("note").map(|note| format!(": {note}")).unwrap_or_default();
+                    let by = part("decided_by").unwrap_or("someone");
+                    format!("{} {state} by {by}{note}", part("id").unwrap_or_default())
                 }
             }
         }
         EventKind::Restored => word("by").map(|by| format!("by {by}")).unwrap_or_default(),
         EventKind::Administered => {
-            let name = field("approver").and_then(|approver| approver.get("name")?.as_str());
-            let id = || field("approval").and_then(|approval| approval.get("id")?.as_str());
-            let other = || ["actor", "task", "path"].iter().find_map(|name| word(name));
-            let object = name.or_else(id).or_else(other).unwrap_or_default();
-            format!("{} {object}", word("what").unwrap_or_default().replace('_', " ")).trim_end().to_owned()
+            let part = |name: &str, part: &str| field(name)?.get(part)?.as_str();
+            let object = ["actor", "task", "path"].iter().find_map(|name| word(name));
+            let parts = [
+                ("approver", "name"),
+                ("approval", "id"),
+                ("lock", "path"),
+                ("pause", "project"),
+                ("task", "id"),
+            ];
+            let object =
+                object.or_else(|| parts.iter().find_map(|(name, of)| part(name, of))).unwrap_or_default();
+            let by = word("by").map(|by| format!(" by {by}")).unwrap_or_default();
+            let until = part("pause", "until").map(|until| format!(" until {until}")).unwrap_or_default();
+            let reason = word("reason").or_else(|| part("pause", "reason"));
+            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            let change = word("what").unwrap_or_default().replace('_', " ");
+            format!("{}{until}{by}{reason}", format!("{change} {object}").trim_end())
         }
         _ => event.text.as_deref().map(quoted).unwrap_or_default(),
     };

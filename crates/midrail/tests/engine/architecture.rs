@@ -17,8 +17,6 @@ const CRATES: &[&str] = &[
     "midrail-store",
     "midrail",
     "midrail-adapters",
-    "midrail-service",
-    "midrail-cli",
 ];
 
 fn manifest(name: &str) -> String {
@@ -164,8 +162,6 @@ const WITH_CIRCLES: &[&str] = &[
     "midrail-pack",
     "midrail-store",
     "midrail-adapters",
-    "midrail-service",
-    "midrail-cli",
 ];
 
 #[test]

@@ -17,7 +17,7 @@ use crate::time;
 pub(crate) struct Args {
     /// The request
     id: String,
-    /// At most so long: 500ms, 45s, 10m
+    /// The longest wait: 500ms, 45s, 10m
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = time::parse_duration)]
     timeout: Duration,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `midrail audit list`: records in short.
+//! `midrail audit list`: recorded decisions in short.
 
 use midrail::pack::diagnostic::visible;
 use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE};
@@ -20,7 +20,7 @@ use crate::time;
 pub(crate) struct Args {
     #[command(flatten)]
     records: Records,
-    /// At most so many, the latest ones; 0: all
+    /// The most records listed, the latest ones; 0 for all
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
     #[command(flatten)]

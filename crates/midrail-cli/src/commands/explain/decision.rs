@@ -1,10 +1,11 @@
-//! A recorded decision explained: the event, every guardrail of the chain, and what they knew.
+//! A recorded decision explained: the event, every verdict, and the inputs.
 
 use midrail::admin::fact_text;
 use midrail::pack::diagnostic::visible;
 use midrail::{Decision, Record};
 use serde_json::{Value, json};
 
+use crate::commands::audit::records::no_record;
 use crate::decision::{self, field};
 use crate::error::CliError;
 use crate::input::StoreArgs;
@@ -16,8 +17,7 @@ use crate::time;
 pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Result<(), CliError> {
     let file = store;
     let store = file.read_only()?;
-    let entry =
-        store.entry(seq)?.ok_or_else(|| super::super::audit::records::no_record(file, &*store, seq))?;
+    let entry = store.entry(seq)?.ok_or_else(|| no_record(file, &*store, seq))?;
     let record = entry.record()?;
     if output.is_json() {
         let body: Value = serde_json::from_str(&entry.body).map_err(|error| CliError::from_error(&error))?;
@@ -30,14 +30,14 @@ pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Resul
         Style::Dim,
         format!("record {seq} · {} · session {}", time::date_time(*time), visible(session)),
     ))?;
-    // The table of verdicts comes in any case, and further below.
+    // The table of verdicts is printed below.
     for line in decision::block(event, &Decision { verdicts: Vec::new(), ..decision.clone() }, None, output) {
         output.line(line)?;
     }
     section("the chain", output)?;
     let table = decision::verdicts(decision);
     if table.is_empty() {
-        output.line("  no guardrail was asked")?;
+        output.line("  no guardrail was evaluated")?;
     } else {
         output.table(&table, 2)?;
     }
@@ -61,10 +61,10 @@ pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Resul
     fields(output, &[("policy", decision.policy.to_string()), ("hash", entry.hash), ("prev", entry.prev)])
 }
 
-/// The facts and the slices that the decision was made from.
+/// The facts and slices that the decision was based on.
 fn known(record: &Record, output: &mut Output) -> Result<(), CliError> {
-    section("what was known", output)?;
-    let mut table = Table::new(&["what", "was"]);
+    section("inputs", output)?;
+    let mut table = Table::new(&["input", "value"]);
     let mut add = |name: &str, text: &str| table.row(vec![cell(short(name, 60)), cell(short(text, 240))]);
     if let Some(root) = &record.facts.root {
         add("root", root);

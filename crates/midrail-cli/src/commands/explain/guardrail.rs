@@ -1,4 +1,4 @@
-//! A guardrail explained: the page of a built-in one, or what a pack says of its own.
+//! A guardrail explained: the page of a built-in one, or its definition in a pack.
 
 use midrail::pack::diagnostic::{nearest, visible};
 use midrail::pack::{GuardrailPlacement, locate_guardrails};
@@ -42,7 +42,7 @@ fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
             "priority": page.priority, "on": on, "always_on": page.always_on, "page": page.page,
         }));
     }
-    // What is piped stays Markdown.
+    // Piped output stays Markdown.
     if !output.is_terminal() && !output.paint().is_on() {
         return output.text(page.page);
     }
@@ -51,7 +51,7 @@ fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
     let always = if page.always_on { ", always on" } else { "" };
     let text = format!(
         "{} · {} · priority {} · {}{always}",
-        page.id,
+        midrail::label(page.id),
         page.category.as_str(),
         page.priority,
         on.join(", ")
@@ -65,7 +65,7 @@ fn of_pack(
     output: &mut Output,
 ) -> Result<(), CliError> {
     let Some((layer, document)) = loaded.documents.get(placement.document) else {
-        return Err(CliError::new("the guardrail's pack is not at hand"));
+        return Err(CliError::new("the guardrail's pack is missing"));
     };
     let settings = serde_json::to_value(&placement.guard).map_err(|error| CliError::from_error(&error))?;
     let uses = placement.guard.uses.as_deref().and_then(builtin);
@@ -102,7 +102,7 @@ fn of_pack(
         place.push_str(", locked");
     }
     if !placement.enabled {
-        place.push_str(", switched off");
+        place.push_str(", disabled");
     }
     output.line(format!("\n{}", paint.style(Style::Dim, place)))?;
     if let Some(page) = uses {
@@ -111,7 +111,7 @@ fn of_pack(
     Ok(())
 }
 
-/// The guardrail as its pack says it: an item of a list in block style, with what is indented below it.
+/// The source of the guardrail in its pack: a list item in block style with its indented lines.
 fn written(source: &str, placement: &GuardrailPlacement) -> Option<Vec<String>> {
     let mut lines = source.lines().skip(placement.line.checked_sub(1)?);
     let indent = placement.column.checked_sub(1)?;
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guardrail_is_shown_as_it_is_written() {
+    fn guardrail_is_shown_as_written() {
         let source = "pack: a\nguardrails:\n  - id: x\n    tools: y # why\n\n  - {id: z}\n";
         let at = |line, column| GuardrailPlacement {
             id: String::new(),

@@ -75,9 +75,8 @@ impl StreamSession {
         if let Some(stream) = &stream {
             check_length("stream", stream, MAX_NAME)?;
         }
-        let of_agent = agent.as_ref().and_then(|agent| agent.extra.keys().next());
-        let of_task = task.as_ref().and_then(|task| task.extra.keys().next());
-        if let Some(name) = of_agent.or(of_task) {
+        let unknown = agent.as_ref().and_then(|agent| agent.extra.keys().next());
+        if let Some(name) = unknown.or(task.as_ref().and_then(|task| task.extra.keys().next())) {
             return Err(Problem::invalid(format!("unknown field `{}`", crate::text::short(name))));
         }
         self.caller.check_agent(agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
@@ -97,8 +96,8 @@ impl StreamSession {
         if let Some(parent) = parent {
             handle = handle.sub_agent(parent);
         }
-        let usual = StreamOptions::default();
-        let max_bytes = max_bytes.unwrap_or(usual.max_bytes).min(MAX_COLLECTED);
+        let defaults = StreamOptions::default();
+        let max_bytes = max_bytes.unwrap_or(defaults.max_bytes).min(MAX_COLLECTED);
         Ok(handle.stream(StreamOptions { id: stream, max_bytes }))
     }
 
