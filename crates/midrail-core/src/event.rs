@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::host::Host;
 
 /// One event. Everything but `kind` is optional; what is absent is unknown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// What kind of moment this is.
     pub kind: EventKind,
@@ -96,33 +96,7 @@ pub struct Event {
 impl Event {
     /// An event of a kind, with everything else unknown.
     pub fn new(kind: EventKind) -> Self {
-        Event {
-            kind,
-            session: None,
-            time: None,
-            cwd: None,
-            agent: None,
-            task: None,
-            usage: None,
-            tool: None,
-            result: None,
-            text: None,
-            stream: None,
-            last: None,
-            handoff: None,
-            error: None,
-            output: None,
-            stop_reason: None,
-            prompt: None,
-            deadline: None,
-            parent: None,
-            history: None,
-            last_assistant: None,
-            available_tools: None,
-            source: None,
-            host: None,
-            extra: BTreeMap::new(),
-        }
+        Event { kind, ..Event::default() }
     }
 
     /// A tool call that is about to happen.
@@ -160,13 +134,26 @@ impl Event {
         self.kind == EventKind::AfterTool && self.result.as_ref().is_some_and(went_well)
     }
 
-    /// Whether it comes from a sub-agent. A parent without a name is none.
-    pub fn is_sub_agent(&self) -> bool {
-        self.parent.as_deref().is_some_and(|parent| !parent.trim().is_empty())
+    /// The acting agent: its id, or that of the session if it has none.
+    pub(crate) fn actor(&self, session: &str) -> String {
+        match self.agent.as_ref().and_then(|agent| agent.id.as_deref()) {
+            Some(agent) => agent.to_owned(),
+            None => format!("session:{session}"),
+        }
     }
 
-    /// Whether a new run begins with it. A session that is resumed goes on, and so may one of which the host does not tell;
-    /// a sub-agent begins within a run.
+    /// The agent or session that started the acting agent, if it is a sub-agent.
+    pub(crate) fn parent(&self) -> Option<&str> {
+        self.parent.as_deref().map(str::trim).filter(|parent| !parent.is_empty())
+    }
+
+    /// Whether it comes from a sub-agent. An empty parent is none.
+    pub fn is_sub_agent(&self) -> bool {
+        self.parent().is_some()
+    }
+
+    /// Whether it starts a new run. A resumed session continues a run, as does one whose source the host does not report; a
+    /// sub-agent starts within a run.
     pub fn is_new_run(&self) -> bool {
         self.kind == EventKind::SessionStart
             && !self.is_sub_agent()
@@ -190,16 +177,11 @@ impl Event {
 macro_rules! event_kinds {
     ($($(#[$doc:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)*) => {
         /// The kinds of event.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum EventKind { $($(#[$doc])* $variant,)* }
 
         impl EventKind {
-            /// Whether events of this kind are made by the engine itself.
-            pub fn is_internal(self) -> bool {
-                matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
-            }
-
             /// All kinds, in the order of the documentation.
             pub const ALL: &'static [EventKind] = &[$(EventKind::$variant,)*];
 
@@ -245,6 +227,7 @@ event_kinds! {
     /// The agent wants to stop.
     BeforeStop = "before_stop" | "Stop" | "SubagentStop",
     /// A host tells of something that none of the others is. It is recorded.
+    #[default]
     Observed = "observed",
     /// A person has decided an approval. Made by the engine.
     ApprovalDecided = "approval_decided",
@@ -252,6 +235,24 @@ event_kinds! {
     Restored = "restored",
     /// Somebody changed what decisions are made from: a request to people, an approver, a lock. Made by the engine.
     Administered = "administered",
+}
+
+impl EventKind {
+    /// Whether the engine itself creates events of this kind.
+    pub fn is_internal(self) -> bool {
+        matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
+    }
+
+    /// Whether it requests an action.
+    pub(crate) fn is_action(self) -> bool {
+        matches!(self, EventKind::BeforeTool | EventKind::BeforeHandoff)
+    }
+
+    /// Whether it can wait for an approval. An agent can always stop and report errors.
+    pub(crate) fn can_wait(self) -> bool {
+        use EventKind::{AfterModel, AfterTool, BeforeModel, ModelChunk};
+        self.is_action() || matches!(self, BeforeModel | ModelChunk | AfterModel | AfterTool)
+    }
 }
 
 /// A word that names no kind of event.

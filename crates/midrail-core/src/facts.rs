@@ -450,8 +450,8 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Notes that somebody asked for a fact, who can wait for it so many milliseconds, or as long as it takes.
-    pub(crate) fn ask(&mut self, key: FactKey, within_ms: Option<u64>) {
+    /// Adds a fact that a guardrail needs within so many milliseconds. The longest limit counts, and none if any guardrail sets none.
+    pub(crate) fn add_fact(&mut self, key: FactKey, within_ms: Option<u64>) {
         let is_first = !self.facts.contains(&key);
         match within_ms {
             Some(limit) if is_first => {

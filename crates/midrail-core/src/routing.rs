@@ -58,7 +58,7 @@ pub struct WaitRule {
 impl Routing {
     /// How much can go wrong with a tool: the highest that any pack says. In a pack a tool that is listed by its name has
     /// that risk, else the highest of the patterns that fit.
-    pub fn risk_of(&self, tool: &str) -> Risk {
+    pub fn tool_risk(&self, tool: &str) -> Risk {
         let of = |tools: &Vec<(String, Risk)>| {
             let named = tools.iter().find(|(name, _)| name == tool);
             let fitting = || tools.iter().filter(|(pattern, _)| glob::name_matches(pattern, tool));
@@ -78,10 +78,10 @@ impl Routing {
     }
 
     /// The highest risk of the tools that an event speaks of: the one that is called, or those at hand.
-    pub fn highest(&self, event: &Event) -> Option<Risk> {
+    pub fn highest_risk(&self, event: &Event) -> Option<Risk> {
         match event.tool_name() {
-            Some(tool) => Some(self.risk_of(tool)),
-            None => event.available_tools.as_deref()?.iter().map(|tool| self.risk_of(tool)).max(),
+            Some(tool) => Some(self.tool_risk(tool)),
+            None => event.available_tools.as_deref()?.iter().map(|tool| self.tool_risk(tool)).max(),
         }
     }
 
@@ -93,7 +93,7 @@ impl Routing {
         }
         let requires = |tier: &Tier| tier.require.iter().any(|required| required == id);
         match tool {
-            Some(tool) => requires(self.tier(self.risk_of(tool))),
+            Some(tool) => requires(self.tier(self.tool_risk(tool))),
             // A call of no known tool might be of any.
             None => tiers.into_iter().any(requires),
         }
@@ -104,10 +104,10 @@ impl Routing {
         let of = |tier: &Tier| WaitRule { wait_ms: tier.wait_ms, on_timeout: tier.on_timeout };
         match event.kind {
             EventKind::BeforeTool | EventKind::AfterTool => {
-                of(self.tier(self.highest(event).unwrap_or(Risk::Medium)))
+                of(self.tier(self.highest_risk(event).unwrap_or(Risk::Medium)))
             }
             EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel => {
-                let is_grave = self.highest(event).is_some_and(|risk| risk >= Risk::High);
+                let is_grave = self.highest_risk(event).is_some_and(|risk| risk >= Risk::High);
                 WaitRule { wait_ms: if is_grave { self.model_wait_ms } else { 0 }, on_timeout: Effect::Allow }
             }
             EventKind::SessionStart
@@ -148,10 +148,10 @@ mod tests {
             ],
             ..Routing::default()
         };
-        assert_eq!(routing.risk_of("db.read"), Risk::Low);
-        assert_eq!(routing.risk_of("db.drop"), Risk::Critical);
-        assert_eq!(routing.risk_of("db.write"), Risk::High);
-        assert_eq!(routing.risk_of("other"), Risk::Medium);
+        assert_eq!(routing.tool_risk("db.read"), Risk::Low);
+        assert_eq!(routing.tool_risk("db.drop"), Risk::Critical);
+        assert_eq!(routing.tool_risk("db.write"), Risk::High);
+        assert_eq!(routing.tool_risk("other"), Risk::Medium);
         assert_eq!(routing.wait_rule(&call("db.read")), WaitRule { wait_ms: 0, on_timeout: Effect::Allow });
         assert_eq!(routing.wait_rule(&call("db.drop")), WaitRule { wait_ms: 200, on_timeout: Effect::Halt });
     }

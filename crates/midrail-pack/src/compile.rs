@@ -126,7 +126,7 @@ pub(crate) fn always_on() -> Vec<PolicyEntry> {
         // A test holds that every built-in can be made without settings; one that could not has no answer, and fails
         // closed.
         let guardrail = page.settings.default().unwrap_or_else(|| Arc::new(MissingClassifier));
-        PolicyEntry { spec: Spec { always_on: true, ..page_spec(page) }, guardrail }
+        PolicyEntry::new(Spec { always_on: true, ..page_spec(page) }, guardrail)
     };
     pages.map(entry).collect()
 }
@@ -174,6 +174,7 @@ impl<'p> Compiler<'p> {
             spec.on_exhausted = Some(OnFault::Allow);
         }
         self.fill(at, &mut spec, guard, page, bound);
+        let when = self.when(at, guard);
         if is_completion {
             self.kinds_of_completion(at, guard);
         }
@@ -186,7 +187,7 @@ impl<'p> Compiler<'p> {
         }
         let Some(guardrail) = self.check(at, guard, page, &spec) else { return };
         self.entries.push(CompiledGuard {
-            entry: PolicyEntry { spec, guardrail },
+            entry: PolicyEntry { spec, when, guardrail },
             at: at.to_owned(),
             guard,
             page,

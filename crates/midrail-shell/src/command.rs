@@ -1,19 +1,18 @@
 //! What a command line does: which programs it starts, which files and hosts it touches, and what it might destroy.
 
-pub mod danger;
-pub mod decode;
 pub mod invocation;
 pub mod prompt;
-pub mod snippet;
-pub mod windows;
 
 mod analysis;
 mod arithmetic;
 mod ast;
 mod braces;
 mod compound;
+mod danger;
+pub(crate) mod decode;
 mod expand;
 mod files;
+mod find;
 mod hosts;
 mod lex;
 pub(crate) mod notebook;
@@ -25,9 +24,12 @@ mod redirects;
 mod repository;
 mod scope;
 mod script;
+mod snippet;
 mod walk;
+mod windows;
 
 pub use self::analysis::{Analysis, File};
+pub(crate) use self::hosts::url_host;
 
 use crate::sql;
 

@@ -17,10 +17,11 @@ use crate::access::{Caller, Right};
 use crate::api::decide::decode_event;
 use crate::api::input::{JsonBytes, parse};
 use crate::api::openapi::Content;
-use crate::api::router::{Api, with_type};
+use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::problem::{HandlerResult, Problem};
+use crate::stream_body::with_type;
 
 /// The most events of one request.
 const MAX_EVENTS: usize = 1_000;

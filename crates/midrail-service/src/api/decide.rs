@@ -10,11 +10,12 @@ use midrail_adapters::wire::{self, WireError};
 use crate::access::{Caller, Right};
 use crate::api::input::JsonBytes;
 use crate::api::openapi::Content;
-use crate::api::router::{Api, with_type};
+use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::observe::otlp::{Parent, with_parent};
 use crate::problem::{HandlerResult, Problem};
+use crate::stream_body::with_type;
 
 /// The header that makes a request idempotent.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";

@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use midrail::store::MAX_PAGE;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -218,11 +218,6 @@ pub(crate) fn check_length(name: &str, text: &str, most: usize) -> HandlerResult
     } else {
         Err(Problem::invalid(format!("`{name}` has 1 to {most} bytes")))
     }
-}
-
-/// A response with a body of a media type.
-pub(crate) fn with_type(media: &'static str, body: impl IntoResponse) -> Response {
-    ([(CONTENT_TYPE, media)], body).into_response()
 }
 
 /// The answer to a path without a route.

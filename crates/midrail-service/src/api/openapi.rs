@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 
 use crate::access::Right;
 use crate::api::docs;
-use crate::api::router::with_type;
 use crate::app::App;
 use crate::problem::Problem;
+use crate::stream_body::with_type;
 
 /// How long a request lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,10 +20,10 @@ use self::session::{Reply, StreamSession};
 use crate::access::{Caller, Right};
 use crate::api::input::media_type;
 use crate::api::openapi::Content;
-use crate::api::router::{Api, with_type};
+use crate::api::router::Api;
 use crate::app::App;
 use crate::problem::{HandlerResult, Problem};
-use crate::stream_body::{BodySender, stream_body};
+use crate::stream_body::{BodySender, stream_body, with_type};
 
 /// The largest message.
 const MAX_MESSAGE: usize = 1 << 20;

@@ -12,12 +12,13 @@ use midrail::store::AuditStats;
 
 use crate::access::{Caller, Right};
 use crate::api::openapi::Content;
-use crate::api::router::{Api, with_type};
+use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::observe::process;
 use crate::problem::HandlerResult;
 use crate::project::Project;
+use crate::stream_body::with_type;
 
 pub(crate) fn routes(api: Api) -> Api {
     api.group("health")

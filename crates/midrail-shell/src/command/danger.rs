@@ -1,21 +1,20 @@
 //! Finds what an invocation might destroy, by the dangers in the row of its program. `condition` evaluates when a danger
 //! applies, `place` decides where a target is.
 
-mod call;
 mod condition;
 mod launch;
-mod names;
 mod place;
 #[cfg(test)]
 mod tests;
 
 use midrail_core::{Confidence, Danger, Severity};
 
-use self::call::Call;
-use self::place::{Place, Target};
+use self::condition::Call;
+use self::place::Target;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::tail;
 use super::programs::{self, Loss, Program, Rule, Targets};
+use crate::tables::Place;
 
 /// Longest command in a finding, in bytes.
 const COMMAND_LENGTH: usize = 200;
@@ -23,7 +22,7 @@ const COMMAND_LENGTH: usize = 200;
 const MOST_TARGETS: usize = 64;
 
 /// What one program might destroy.
-pub fn judge(invocation: &Invocation) -> Vec<Danger> {
+pub(crate) fn judge(invocation: &Invocation) -> Vec<Danger> {
     if let Some(inner) = launch::inner(invocation) {
         return judge_program(&inner);
     }
@@ -32,7 +31,7 @@ pub fn judge(invocation: &Invocation) -> Vec<Danger> {
 
 /// Whether a place, relative to the folder that a command line starts in, may be destroyed: it lies strictly below that
 /// folder, and holds nothing of its version control or of this guard.
-pub fn is_expendable(place: &str) -> bool {
+pub(crate) fn is_expendable(place: &str) -> bool {
     let arg = Arg { is_glob: place.contains(['*', '?', '[']), ..Arg::known(place) };
     place::is_harmless(place::locate(&arg, &Folder::Known(String::new()), false).place)
 }
@@ -85,44 +84,31 @@ fn judge_unknown_option(program: &'static Program, call: &Call) -> Option<Danger
     })
 }
 
-/// A redirection that empties or replaces a file: `> file`.
-pub fn judge_overwrite(
+/// A redirection onto a file: `> file`, `>> file`. What is appended matters only for files that give access or run by
+/// themselves.
+pub(crate) fn judge_redirection(
     target: &Arg,
+    is_append: bool,
     folder: &Folder,
     is_remote: bool,
     span: (usize, usize),
 ) -> Option<Danger> {
     let located = place::locate(target, folder, is_remote);
-    let severity = if target.text.starts_with("/proc/") && located.place == Place::System {
-        Severity::Critical
-    } else {
-        place::write_severity(&located)?
-    };
-    let mut danger = redirection(">")?.danger(severity, &[located]);
-    danger.command = bounded(&format!("> {}", target.text));
-    (danger.start, danger.end) = span;
-    Some(danger)
-}
-
-/// A redirection that adds to a file: `>> file`. Only files that give access or run by themselves matter.
-pub fn judge_append(target: &Arg, folder: &Folder, is_remote: bool, span: (usize, usize)) -> Option<Danger> {
-    let located = place::locate(target, folder, is_remote);
     let severity = match located.place {
+        Place::System if !is_append && target.text.starts_with("/proc/") => Severity::Critical,
+        _ if !is_append => place::write_severity(&located)?,
         Place::Device => Severity::Critical,
         Place::System => Severity::High,
         Place::Secret => place::write_severity(&located)?,
         Place::Startup | Place::Own => Severity::Medium,
         _ => return None,
     };
-    let mut danger = redirection(">>")?.danger(severity, &[located]);
-    danger.command = bounded(&format!(">> {}", target.text));
+    // A redirection has a row like a program.
+    let operator = if is_append { ">>" } else { ">" };
+    let mut danger = programs::row(operator).dangers.first()?.danger(severity, &[located]);
+    danger.command = bounded(&format!("{operator} {}", target.text));
     (danger.start, danger.end) = span;
     Some(danger)
-}
-
-/// The danger of a redirection, which has a row like a program.
-fn redirection(operator: &str) -> Option<&'static Rule> {
-    programs::row(operator).dangers.first().copied()
 }
 
 /// Whether a command only shows help, its version or what would happen.

@@ -1,15 +1,17 @@
 //! What one statement does. Here its tokens are read; `whole`, `verbs` and `strings` say what they mean.
 
-mod defined;
 mod strings;
 mod verbs;
 mod whole;
 
 use std::cell::Cell;
+use std::ops::Deref;
 
 use super::findings::Findings;
 use super::lex::{Kind, Token};
 use super::start;
+use super::tokens::Tokens;
+use crate::words::sql::{DELETE_TAILS, DROP_TAILS, NEXT_STARTS, NOT_NAMES};
 
 /// Each verb may read to the end of its statement. A statement of very many verbs is given up: nobody writes it.
 const STEPS_FOR_EACH_TOKEN: usize = 16;
@@ -59,127 +61,26 @@ pub(super) fn is_definition(text: &str, tokens: &[Token]) -> bool {
 }
 
 struct Statement<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
+    source: Tokens<'a>,
     /// How many tokens may still be read.
     steps: Cell<usize>,
     /// It begins as SQL does: another statement may follow in it without a mark between them.
     is_sql: bool,
 }
 
-/// Words that may follow the names of what a statement drops or empties. Any other word makes it prose.
-const TAILS: &[&str] = &[
-    "and",
-    "by",
-    "cascade",
-    "constraints",
-    "continue",
-    "contents",
-    "datafiles",
-    "delay",
-    "drop",
-    "for",
-    "force",
-    "from",
-    "identity",
-    "if",
-    "immediate",
-    "including",
-    "keep",
-    "no",
-    "nowait",
-    "on",
-    "online",
-    "partition",
-    "permanently",
-    "purge",
-    "restart",
-    "restrict",
-    "returning",
-    "reuse",
-    "settings",
-    "storage",
-    "sync",
-    "using",
-    "wait",
-    "with",
-];
+impl<'a> Deref for Statement<'a> {
+    type Target = Tokens<'a>;
 
-/// Words that may follow the name of a table whose rows are deleted.
-const DELETE_TAILS: &[&str] = &[
-    "allow",
-    "cross",
-    "for",
-    "from",
-    "full",
-    "if",
-    "in",
-    "inner",
-    "join",
-    "left",
-    "limit",
-    "natural",
-    "offset",
-    "option",
-    "order",
-    "output",
-    "outer",
-    "partition",
-    "returning",
-    "right",
-    "settings",
-    "tablesample",
-    "using",
-    "where",
-    "with",
-];
-
-/// Words that may start the next statement, or end the block that this one stands in.
-const NEXT: &[&str] = &[
-    "alter",
-    "begin",
-    "call",
-    "catch",
-    "commit",
-    "create",
-    "declare",
-    "delete",
-    "drop",
-    "else",
-    "elseif",
-    "elsif",
-    "end",
-    "exception",
-    "exec",
-    "execute",
-    "explain",
-    "go",
-    "grant",
-    "insert",
-    "merge",
-    "print",
-    "raiserror",
-    "return",
-    "revoke",
-    "rollback",
-    "select",
-    "set",
-    "shutdown",
-    "truncate",
-    "update",
-    "use",
-    "values",
-    "waitfor",
-    "when",
-    "while",
-];
+    fn deref(&self) -> &Tokens<'a> {
+        &self.source
+    }
+}
 
 impl<'a> Statement<'a> {
     fn new(text: &'a str, tokens: &'a [Token]) -> Self {
         let first = tokens.iter().position(|token| token.kind != Kind::Mark(b'(')).unwrap_or(0);
         Statement {
-            text,
-            tokens,
+            source: Tokens { text, tokens },
             steps: Cell::new(STEPS_FOR_EACH_TOKEN * tokens.len() + 4096),
             is_sql: start::begins_as_sql(text, tokens.get(first..).unwrap_or_default()),
         }
@@ -213,7 +114,7 @@ impl<'a> Statement<'a> {
             || self.is_mark(at, b'$')
         {
             // A placeholder stands for the name.
-            while at < self.tokens.len() && !self.is_any(at, TAILS) && !self.is_any(at, NEXT) {
+            while at < self.tokens.len() && !self.is_any(at, DROP_TAILS) && !self.is_any(at, NEXT_STARTS) {
                 at += 1;
             }
             return at;
@@ -242,7 +143,7 @@ impl<'a> Statement<'a> {
 
     /// Whether names, separated by commas, stand from here on, and then an end or a word that may follow them.
     fn fits_to_its_end(&self, from: usize, tails: &[&str]) -> bool {
-        if self.is_any(from, start::NO_NAMES) {
+        if self.is_any(from, NOT_NAMES) {
             return false;
         }
         let mut at = self.after_name(from);
@@ -255,7 +156,7 @@ impl<'a> Statement<'a> {
 
     fn is_finished(&self, at: usize, tails: &[&str]) -> bool {
         match self.kind(at) {
-            Some(Kind::Word) => self.is_any(at, tails) || self.is_any(at, NEXT),
+            Some(Kind::Word) => self.is_any(at, tails) || self.is_any(at, NEXT_STARTS),
             _ => true,
         }
     }
@@ -275,39 +176,6 @@ impl<'a> Statement<'a> {
 
     fn spend(&self, steps: usize) {
         self.steps.set(self.steps.get().saturating_sub(steps));
-    }
-
-    fn spelling(&self, place: usize) -> &'a str {
-        self.tokens.get(place).and_then(|token| self.text.get(token.start..token.end)).unwrap_or("")
-    }
-
-    fn kind(&self, place: usize) -> Option<Kind> {
-        self.tokens.get(place).map(|token| token.kind)
-    }
-
-    fn is(&self, place: usize, word: &str) -> bool {
-        self.kind(place) == Some(Kind::Word) && self.spelling(place).eq_ignore_ascii_case(word)
-    }
-
-    fn is_any(&self, place: usize, words: &[&str]) -> bool {
-        if self.kind(place) != Some(Kind::Word) {
-            return false;
-        }
-        let spelling = self.spelling(place);
-        words.iter().any(|word| spelling.eq_ignore_ascii_case(word))
-    }
-
-    fn is_mark(&self, place: usize, mark: u8) -> bool {
-        self.kind(place) == Some(Kind::Mark(mark))
-    }
-
-    /// Whether the token before is one of these words.
-    fn follows(&self, place: usize, words: &[&str]) -> bool {
-        place.checked_sub(1).is_some_and(|before| self.is_any(before, words))
-    }
-
-    fn is_name(&self, place: usize) -> bool {
-        matches!(self.kind(place), Some(Kind::Word | Kind::Quoted | Kind::Variable))
     }
 
     /// `EXPLAIN` shows what would be done; with `ANALYZE` it does it.

@@ -1,20 +1,20 @@
 //! What calls do, noted as they are followed.
 
 use super::calls;
-use super::effect::{Decoder, Effect};
 use super::eval::{Args, Runner};
-use super::model::{Language, Removal};
+use super::model::Removal;
 use super::pure::{
     SOME, below, braces, characters, decoded, is_environment, is_home, join, member, module_name, parent,
     reverse, split,
 };
 use super::state::MOST;
 use super::value::{Piece, Text, Value};
+use crate::tables::{Effect, Language};
 
 /// Stands for a folder that the code makes for a while.
 const MADE: &str = "/tmp/made-by-this-code";
 
-impl Runner<'_, '_, '_> {
+impl Runner<'_, '_> {
     pub(super) fn call(&mut self, function: Value, args: &Args) -> Value {
         match function {
             Value::Name(name) => {
@@ -63,7 +63,7 @@ impl Runner<'_, '_, '_> {
         {
             let mut plain = vec![Value::Text(path.clone())];
             plain.extend(args.plain.iter().cloned());
-            return self.apply(effect, &Args { plain, ..Args::default() });
+            return self.apply(effect, &Args::new(plain));
         }
         // `platform.system()` starts nothing.
         if let Some(effect) = calls::method(self.language, name).filter(|_| !args.plain.is_empty()) {
@@ -82,13 +82,13 @@ impl Runner<'_, '_, '_> {
             }
             (Value::List(_), "map" | "each" | "to_a") => on.clone(),
             (Value::List(values), "pack") => match (args.text(0).all(), values.first()) {
-                (Some("H*" | "h*"), Some(value)) => decoded(Decoder::Hex, &value.text(), None),
-                (Some("m" | "m0"), Some(value)) => decoded(Decoder::Base64, &value.text(), None),
+                (Some("H*" | "h*"), Some(value)) => decoded(Effect::Hex, &value.text(), None),
+                (Some("m" | "m0"), Some(value)) => decoded(Effect::Base64, &value.text(), None),
                 (Some("c*" | "C*" | "U*"), _) => characters(values),
                 _ => Value::Decoded,
             },
             (Value::Text(text), "unpack1" | "unpack") if args.text(0).all() == Some("m") => {
-                decoded(Decoder::Base64, text, None)
+                decoded(Effect::Base64, text, None)
             }
             (Value::Text(_) | Value::List(_), "reverse") => reverse(on.clone()),
             (Value::Text(text), "split") => split(text, args.plain.first()),
@@ -149,7 +149,7 @@ impl Runner<'_, '_, '_> {
             }
             Effect::Spawned => {
                 let plain = args.plain.get(1..).unwrap_or_default().to_vec();
-                return self.apply(Effect::Exec, &Args { plain, ..Args::default() });
+                return self.apply(Effect::Exec, &Args::new(plain));
             }
             Effect::Remove => self.remove_all(&args.plain, false),
             Effect::RemoveTree => self.remove_all(args.plain.get(..1).unwrap_or_default(), true),
@@ -253,20 +253,22 @@ impl Runner<'_, '_, '_> {
                 let plain = args.plain.get(1..).unwrap_or_default().to_vec();
                 // A function that applies another is not followed: it could go round.
                 let is_round = matches!(&function, Value::Name(name) if calls::effect(self.language, name) == Some(Effect::Apply));
-                return if is_round {
-                    Value::Unknown
-                } else {
-                    self.call(function, &Args { plain, ..Args::default() })
-                };
+                return if is_round { Value::Unknown } else { self.call(function, &Args::new(plain)) };
             }
             Effect::Same => return first.cloned().unwrap_or(Value::Unknown),
-            Effect::Decode(decoder) => {
+            Effect::Base64
+            | Effect::Hex
+            | Effect::Percent
+            | Effect::Rot13
+            | Effect::Reverse
+            | Effect::NamedDecoder
+            | Effect::UnknownDecoder => {
                 return match first {
                     Some(Value::Fetched) => Value::Fetched,
-                    _ if self.language == Language::Perl && decoder == Decoder::Named => {
-                        decoded(decoder, &args.text(1), args.text(0).all())
+                    _ if self.language == Language::Perl && effect == Effect::NamedDecoder => {
+                        decoded(effect, &args.text(1), args.text(0).all())
                     }
-                    _ => decoded(decoder, &args.text(0), args.text(1).all()),
+                    _ => decoded(effect, &args.text(0), args.text(1).all()),
                 };
             }
             Effect::JoinPath => {
@@ -302,7 +304,7 @@ impl Runner<'_, '_, '_> {
 
     /// What the program reads.
     fn input(&self) -> Value {
-        let start = self.world.start;
+        let start = &self.world.start;
         match &start.input {
             Some(text) => Value::Text(Text::known(text.trim_end_matches('\n'))),
             None if start.is_fed_by_network => Value::Fetched,

@@ -1,8 +1,9 @@
 //! Functions of values that have no effect: joining, decoding, formatting.
 
-use super::effect::Decoder;
 use super::value::{Piece, Text, Value};
 use crate::command::decode;
+use crate::tables::Effect;
+use crate::words::code::KEYWORDS;
 
 pub(super) fn member(value: Value, name: &str) -> Value {
     match value {
@@ -86,58 +87,7 @@ pub(super) fn module_name(name: &str) -> String {
 }
 
 pub(super) fn is_keyword(word: &str) -> bool {
-    matches!(
-        word,
-        "if" | "else"
-            | "elif"
-            | "elsif"
-            | "unless"
-            | "while"
-            | "until"
-            | "then"
-            | "begin"
-            | "end"
-            | "return"
-            | "const"
-            | "let"
-            | "var"
-            | "my"
-            | "our"
-            | "local"
-            | "use"
-            | "try"
-            | "except"
-            | "finally"
-            | "catch"
-            | "with"
-            | "and"
-            | "or"
-            | "in"
-            | "do"
-            | "echo"
-            | "print"
-            | "puts"
-            | "say"
-            | "for"
-            | "foreach"
-            | "def"
-            | "function"
-            | "async"
-            | "await"
-            | "BEGIN"
-            | "END"
-            | "global"
-            | "lambda"
-            | "as"
-            | "to"
-            | "tell"
-            | "is"
-            | "not"
-            | "yield"
-            | "raise"
-            | "throw"
-            | "die"
-    )
+    KEYWORDS.contains(&word)
 }
 
 pub(super) fn number_of(text: &str) -> Value {
@@ -158,27 +108,27 @@ pub(super) fn characters(values: &[Value]) -> Value {
 
 pub(super) fn reverse(value: Value) -> Value {
     match value {
-        Value::Text(text) => decoded(Decoder::Reverse, &text, None),
+        Value::Text(text) => decoded(Effect::Reverse, &text, None),
         Value::List(values) => Value::List(values.into_iter().rev().collect()),
         other => other,
     }
 }
 
-pub(super) fn decoded(decoder: Decoder, text: &Text, name: Option<&str>) -> Value {
+pub(super) fn decoded(decoder: Effect, text: &Text, name: Option<&str>) -> Value {
     let Some(text) = text.all() else {
         // Text of unknown origin in plain form: `Buffer.from(x)`.
-        let is_plain =
-            decoder == Decoder::Named && !matches!(name, Some("base64" | "hex" | "rot13" | "rot_13" | "H*"));
-        return if is_plain || decoder == Decoder::Percent { Value::Unknown } else { Value::Decoded };
+        let is_plain = decoder == Effect::NamedDecoder
+            && !matches!(name, Some("base64" | "hex" | "rot13" | "rot_13" | "H*"));
+        return if is_plain || decoder == Effect::Percent { Value::Unknown } else { Value::Decoded };
     };
     let result = match (decoder, name) {
-        (Decoder::Base64, _) | (Decoder::Named, Some("base64" | "m")) => decode::base64(text),
-        (Decoder::Hex, _) | (Decoder::Named, Some("hex" | "hex_codec" | "H*")) => decode::hex(text),
-        (Decoder::Percent, _) => decode::percent(text),
-        (Decoder::Rot13, _) | (Decoder::Named, Some("rot13" | "rot_13")) => Some(decode::rot13(text)),
-        (Decoder::Reverse, _) => Some(text.chars().rev().collect()),
-        (Decoder::Named, _) => Some(text.to_owned()),
-        (Decoder::Unknown, _) => None,
+        (Effect::Base64, _) | (Effect::NamedDecoder, Some("base64" | "m")) => decode::base64(text),
+        (Effect::Hex, _) | (Effect::NamedDecoder, Some("hex" | "hex_codec" | "H*")) => decode::hex(text),
+        (Effect::Percent, _) => decode::percent(text),
+        (Effect::Rot13, _) | (Effect::NamedDecoder, Some("rot13" | "rot_13")) => Some(decode::rot13(text)),
+        (Effect::Reverse, _) => Some(text.chars().rev().collect()),
+        (Effect::NamedDecoder, _) => Some(text.to_owned()),
+        _ => None,
     };
     result.map_or(Value::Decoded, |text| Value::Text(Text::known(text)))
 }
@@ -203,9 +153,7 @@ pub(super) fn join(joint: &Text, list: Option<&Value>) -> Value {
 
 pub(super) fn split(text: &Text, by: Option<&Value>) -> Value {
     // Longer ones are data: a list of their letters would take far more room than they do.
-    let Some(text) = text.all().filter(|text| text.len() < 64 * 1024) else {
-        return Value::Unknown;
-    };
+    let Some(text) = text.all().filter(|text| text.len() < 64 * 1024) else { return Value::Unknown };
     let word = |word: &str| Value::Text(Text::known(word));
     let by = by.map(Value::text);
     match by.as_ref().and_then(Text::all) {
@@ -259,9 +207,7 @@ pub(super) fn braces(text: &Text, values: &[Value]) -> Text {
         let mut rest = known.as_str();
         while let Some((before, after)) = rest.split_once('{') {
             out.append(Text::known(before));
-            let Some((name, after)) = after.split_once('}') else {
-                break;
-            };
+            let Some((name, after)) = after.split_once('}') else { break };
             let is_next = name.is_empty() || name.parse::<u8>().is_ok();
             out.append(if is_next {
                 values.next().map_or_else(Text::unknown, Value::text)

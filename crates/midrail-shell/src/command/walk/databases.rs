@@ -10,25 +10,13 @@ use super::super::scope::Scope;
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Source, Stream};
 use crate::sql;
-
-/// Clients whose statements are no SQL: what stands in their files is judged as what they read.
-pub(super) const OTHER_CLIENTS: &[&str] = &["mongo", "mongosh", "redis-cli", "valkey-cli", "keydb-cli"];
-
-/// Words at the beginning of a line by which clients read statements from a file.
-const INCLUDES: &[&str] = &["source ", "SOURCE ", "\\. ", ".read ", "\\i ", "\\ir ", "\\include "];
+use crate::words::sql::{BEYOND_TABLES, INCLUDES, OTHER_DATABASES};
 
 /// The files that lines name after such a word.
 fn included<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
     let files = text.split(['\n', ';']).filter_map(move |line| line.trim_start().strip_prefix(word));
     files.map(|file| file.trim().trim_matches(['\'', '"'])).filter(|file| !file.is_empty()).take(16)
 }
-
-/// What statements do to more than the tables of their database.
-const BEYOND_TABLES: &[&str] =
-    &["sql-shell", "sql-server-command", "sql-server-file", "sql-copy-program", "sql-overwrite"];
-
-/// Words by which a client goes on to another database.
-const OTHER_DATABASES: &[&str] = &["attach", ".open", ".connection", "postgres_", "mysql_"];
 
 /// Whether a database lies in memory or in a temporary folder, and stays the only one: `sqlite3 :memory: 'drop table t'`.
 fn is_spare(invocation: &Invocation, sorted: &Arguments, input: &Stream) -> bool {
@@ -105,7 +93,7 @@ impl Walk {
             match (stream.text, stream.source) {
                 (Some(text), _) => {
                     let told = Invocation { input: Input::Text(text.text), ..invocation.clone() };
-                    let _ = self.look_at(&told, scope);
+                    self.judge_with_files(&told, scope);
                 }
                 (None, Source::Remote) => {
                     self.remote_code("a database does what comes from the network", &file.text);
@@ -143,24 +131,16 @@ impl Walk {
             return;
         }
         for hit in sql::scan(text).into_iter().filter(|hit| !is_spare || BEYOND_TABLES.contains(&hit.kind)) {
-            let danger = Danger {
-                rule: hit.kind.to_owned(),
-                severity: hit.severity,
-                confidence: hit.confidence,
-                reason: hit.explanation.into_owned(),
-                command: super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text)),
-                start: self.span.0,
-                end: self.span.1,
-                ..Danger::default()
-            };
-            self.tell(danger);
+            let command = super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text));
+            let (start, end) = self.span;
+            self.tell(Danger { command, start, end, ..sql::danger(text, &hit) });
         }
         for file in INCLUDES.iter().filter(|word| text.contains(**word)).flat_map(|word| included(text, word))
         {
             self.statement_file(&Arg::known(file), scope);
         }
         for shell in sql::shell_commands(text) {
-            let _ = self.code(&shell.command, &mut scope.clone(), &Stream::default());
+            self.run(&shell.command, scope);
         }
     }
 }

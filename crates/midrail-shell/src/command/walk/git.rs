@@ -7,39 +7,13 @@ use super::super::scope::Scope;
 use super::invoke::quoted_line;
 use super::state::{Listed, Walk};
 use super::stream::Stream;
+use crate::words::shell::{GIT_CODE_SETTINGS, GIT_HOOK_FOLDERS};
 
 /// How deep names for commands of git may stand for each other.
 const MAX_ALIASES: usize = 8;
 
-/// The ends of the names of settings whose value git runs.
-const CODE_SETTINGS: &[&str] = &[
-    ".askpass",
-    ".clean",
-    ".cmd",
-    ".command",
-    ".difffilter",
-    ".driver",
-    ".editor",
-    ".external",
-    ".fsmonitor",
-    ".gitproxy",
-    ".pager",
-    ".process",
-    ".program",
-    ".receivepack",
-    ".sendmailcmd",
-    ".smudge",
-    ".sshcommand",
-    ".textconv",
-    ".uploadpack",
-    ".packobjectshook",
-];
-
 /// The hooks that a command of git runs.
 const HOOKS: &[(&str, &[&str])] = &[("commit", &["pre-commit", "commit-msg"]), ("push", &["pre-push"])];
-
-/// The folders in which hooks lie that belong to a project.
-const HOOK_FOLDERS: &[&str] = &[".husky", ".git/hooks"];
 
 impl Walk {
     pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -92,7 +66,7 @@ impl Walk {
         let Some(row) = git.runs.iter().find(|row| row.subcommands.contains(&verb)) else { return };
         let sorted = Arguments::parse(git, rest, &[row.code, row.values].concat());
         for code in sorted.values_of(row.code) {
-            let _ = self.code(&code.text, &mut scope.clone(), &Stream::default());
+            self.run(&code.text, scope);
         }
         for setting in sorted.values_of(&["-c", "--config"]) {
             if let ("clone", Some((key, value))) = (verb, setting.text.split_once('=')) {
@@ -103,7 +77,7 @@ impl Walk {
 
     /// The command of an address such as `ext::sh -c a% b`, in which `% ` is a blank that does not end a word.
     fn git_address(&mut self, address: &str, scope: &Scope) {
-        let _ = self.code(&address.replace("% ", " "), &mut scope.clone(), &Stream::default());
+        self.run(&address.replace("% ", " "), scope);
         let words = address.replace("% ", "\0");
         let argv = words.split_whitespace().map(|word| Arg::known(word.replace('\0', " "))).collect();
         let _ = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
@@ -121,11 +95,11 @@ impl Walk {
         let is_code = is_helper
             || value.starts_with('!')
             || key.starts_with("pager.")
-            || CODE_SETTINGS.iter().any(|end| key.ends_with(end));
+            || GIT_CODE_SETTINGS.iter().any(|end| key.ends_with(end));
         if let Some(address) = value.strip_prefix("ext::") {
             self.git_address(address, scope);
         } else if is_code {
-            let _ = self.code(code, &mut scope.clone(), &Stream::default());
+            self.run(code, scope);
         }
     }
 
@@ -135,7 +109,7 @@ impl Walk {
             Some(code) => format!("{code}{}", quoted_line(rest)),
             None => format!("git {body}{}", quoted_line(rest)),
         };
-        let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+        self.run(&code, scope);
     }
 
     /// `git config name value`: from here on git does that.
@@ -162,8 +136,9 @@ impl Walk {
         if scope.is_remote || rest.iter().any(is_without) {
             return;
         }
-        let places =
-            HOOK_FOLDERS.iter().flat_map(|folder| hooks.iter().map(move |hook| format!("{folder}/{hook}")));
+        let places = GIT_HOOK_FOLDERS
+            .iter()
+            .flat_map(|folder| hooks.iter().map(move |hook| format!("{folder}/{hook}")));
         for path in places {
             let place = scope.place(&path);
             match self.files.contains_key(&place) {

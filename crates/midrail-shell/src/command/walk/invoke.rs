@@ -12,25 +12,8 @@ use super::super::scope::{START, Scope};
 use super::flow::base_name;
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Content, Stream};
-
-/// Folders whose programs are those of the system, not scripts.
-const PROGRAM_FOLDERS: &[&str] = &[
-    "/bin/",
-    "/sbin/",
-    "/usr/",
-    "/opt/",
-    "/nix/",
-    "/snap/",
-    "/Library/",
-    "/System/",
-    "/Applications/",
-    "/run/",
-    "/home/linuxbrew/",
-];
-
-/// Programs that a wildcard in a program's name may stand for.
-const HIDDEN_PROGRAMS: &[&str] =
-    &["rm", "dd", "shred", "mkfs", "bash", "sh", "cat", "chmod", "chown", "mv", "cp", "wget", "curl", "nc"];
+use crate::words::places::PROGRAM_FOLDERS;
+use crate::words::shell::{EMPTYING_SCRIPTS, WILDCARD_PROGRAMS};
 
 /// Whether a program replaces the whole content of the file that it writes.
 fn replaces(invocation: &Invocation) -> bool {
@@ -44,14 +27,10 @@ fn replaces(invocation: &Invocation) -> bool {
         }
 }
 
-/// Scripts of `sed` that leave nothing of a file.
-const EMPTYING: &[&str] =
-    &["d", "1,$d", "1,$ d", "0,$d", "/^/d", "/$/d", "/.*/d", "Q", "1Q", "1q;d", "s/.*//"];
-
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
     matches!(invocation.program.as_str(), "sed" | "gsed")
-        && invocation.args.iter().any(|arg| EMPTYING.contains(&arg.text.trim()))
+        && invocation.args.iter().any(|arg| EMPTYING_SCRIPTS.contains(&arg.text.trim()))
 }
 
 impl Walk {
@@ -83,17 +62,9 @@ impl Walk {
         let Some(name) = argv.next() else { return Stream::silent() };
         let args = argv.map(|arg| self.localise(arg, scope)).collect();
         let program = program_name(&name);
-        let invocation = Invocation {
-            program,
-            args,
-            folder: scope.folder.clone(),
-            is_remote: scope.is_remote,
-            is_privileged: scope.is_privileged,
-            has_more_args: has_more,
-            input: input.input(),
-            start: self.span.0,
-            end: self.span.1,
-        };
+        let (has_more_args, input_kind) = (has_more, input.input());
+        let invocation =
+            Invocation { has_more_args, input: input_kind, ..self.invocation(&program, args, scope) };
         if self.keeps {
             self.kept.push(invocation.clone());
         }
@@ -265,7 +236,7 @@ impl Walk {
     fn rewrites(&self, invocation: &Invocation, place: &str, scope: &Scope) -> bool {
         let is_written_here = |arg: &Arg| self.files.contains_key(&scope.place(&arg.text));
         matches!(invocation.program.as_str(), "mv" | "cp" | "install")
-            && self.seen.first().is_some_and(|read| read.contains(place))
+            && self.is_listed(Listed::Read, place)
             && !self.named.contains(place)
             && invocation.args.iter().any(is_written_here)
     }
@@ -323,7 +294,7 @@ fn program_name(name: &Arg) -> String {
         return String::new();
     }
     if name.is_glob && base.contains(['*', '?', '[']) && base != "[" && base != "[[" {
-        let hidden = HIDDEN_PROGRAMS.iter().find(|program| pattern::matches(base, program));
+        let hidden = WILDCARD_PROGRAMS.iter().find(|program| pattern::matches(base, program));
         return hidden.map(|program| (*program).to_owned()).unwrap_or_default();
     }
     // `=rm` of zsh.

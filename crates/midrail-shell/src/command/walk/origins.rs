@@ -14,6 +14,7 @@ use super::flow::{base_name, has_fetched};
 use super::output::is_cluster_with;
 use super::state::{Listed, MAX_COPIES, Walk};
 use super::stream::{Content, Source, Stream};
+use crate::words::places::{ARCHIVES, SHARED_FOLDERS};
 
 /// The most links of one line that are followed.
 const MAX_LINKS: usize = 32;
@@ -33,22 +34,11 @@ impl Transfer {
     }
 }
 
-/// The endings of archives.
-const ARCHIVES: &[&str] = &[
-    ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tbz", ".tar.zst", ".tzst", ".tar", ".zip",
-    ".7z", ".rar", ".cpio",
-];
-
-/// Folders in which many things lie: what is unpacked there is not all that is in them.
-const SHARED_FOLDERS: &[&str] =
-    &["", ".", "..", "/", "~", "/tmp", "/var/tmp", "/home", "/root", "/opt", "/usr/local"];
-
 impl Walk {
     /// A copy holds what the original does.
     pub(super) fn copied(&mut self, invocation: &Invocation, scope: &Scope) {
         let sorted = Arguments::new(invocation);
-        let mut sources: Vec<&Arg> =
-            sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
+        let mut sources: Vec<&Arg> = sorted.operands_in(&invocation.args);
         let folder = sorted.values_of(&["-t", "--target-directory"]).last();
         let Some(to) = folder.or_else(|| sources.pop()) else { return };
         let target = scope.place(&to.text);

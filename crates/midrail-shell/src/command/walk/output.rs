@@ -9,6 +9,7 @@ use super::flow::base_name;
 use super::listing;
 use super::state::Walk;
 use super::stream::{Content, Source, Stream, concat};
+use crate::words::shell::{HINTS, SILENT_PROGRAMS};
 
 impl Walk {
     /// What a program prints.
@@ -54,7 +55,7 @@ impl Walk {
         if matches!(program, "cp" | "mv" | "install" | "ln") {
             self.copied(invocation, scope);
         }
-        if is_silent(program) {
+        if SILENT_PROGRAMS.contains(&program) {
             return Stream::silent();
         }
         if prints_what_it_fetches(invocation) {
@@ -231,43 +232,6 @@ fn prints_what_it_fetches(invocation: &Invocation) -> bool {
         _ => false,
     }
 }
-
-/// Programs that print nothing when all goes well.
-fn is_silent(program: &str) -> bool {
-    matches!(
-        program,
-        "mkdir"
-            | "touch"
-            | "chmod"
-            | "chown"
-            | "cp"
-            | "mv"
-            | "rm"
-            | "ln"
-            | "true"
-            | "false"
-            | ":"
-            | "sleep"
-            | "test"
-            | "["
-            | "kill"
-            | "wait"
-            | "exit"
-            | "return"
-            | "break"
-            | "continue"
-            | "set"
-            | "shopt"
-            | "umask"
-            | "ulimit"
-            | "hash"
-            | "bind"
-            | "stty"
-    )
-}
-
-/// Programs that destroy, where they are put into text that a shell runs.
-const HINTS: &[&str] = &["rm", "rmdir", "shred", "dd", "mkfs", "wipefs", "unlink", "truncate"];
 
 /// Whether what a program prints may name something that destroys.
 fn has_hints(invocation: &Invocation) -> bool {

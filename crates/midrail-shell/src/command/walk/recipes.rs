@@ -14,12 +14,10 @@ use super::flow::line_of;
 use super::invoke::quoted_line;
 use super::state::{Listed, Walk};
 use super::stream::{Source, Stream};
+use crate::words::shell::INSTALL_SCRIPTS;
 
 /// How many files one makefile may include.
 const MAX_INCLUDED: usize = 16;
-
-/// Scripts of a package that run with others: `npm install` and `npm ci` run these.
-const AT_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
 
 /// One recipe of a file.
 struct Recipe<'t> {
@@ -63,13 +61,13 @@ impl Walk {
         for folder in sorted.values_of(row.folders) {
             inner.change_folder(Some(folder));
         }
-        let goals: Vec<&Arg> = sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
+        let goals: Vec<&Arg> = sorted.operands_in(&invocation.args);
         let given: Vec<(&str, &str)> = goals.iter().filter_map(|goal| goal.text.split_once('=')).collect();
         let goals: Vec<&str> =
             goals.iter().map(|goal| goal.text.as_str()).filter(|goal| !goal.contains('=')).collect();
         // `make SHELL=…` runs that for every line, `--eval` is a part of the file.
         for (_, code) in given.iter().filter(|(name, _)| *name == "SHELL") {
-            let _ = self.code(code, &mut inner.clone(), &Stream::default());
+            self.run(code, &inner);
         }
         let evaluated: Vec<Arg> = sorted.values_of(&["--eval", "-E"]).cloned().collect();
         for text in evaluated {
@@ -175,7 +173,7 @@ impl Walk {
                 pending.extend(&recipe.needs);
                 for line in &recipe.lines {
                     let code = shell_variables(line.trim_start_matches(['@', '-', '+', ' ', '\t']));
-                    let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+                    self.run(&code, &scope);
                 }
             }
         }
@@ -188,10 +186,12 @@ impl Walk {
         for folder in sorted.values_of(&["--prefix", "-C", "--dir", "--cwd"]) {
             inner.change_folder(Some(folder));
         }
-        let words: Vec<&Arg> = sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
+        let words: Vec<&Arg> = sorted.operands_in(&invocation.args);
         let first = words.first().map_or("install", |word| word.text.as_str());
         let (names, rest) = match first {
-            "install" | "i" | "ci" | "add" => (AT_INSTALL.iter().map(|name| (*name).to_owned()).collect(), 1),
+            "install" | "i" | "ci" | "add" => {
+                (INSTALL_SCRIPTS.iter().map(|name| (*name).to_owned()).collect(), 1)
+            }
             "run" | "run-script" | "rum" => match words.get(1) {
                 Some(name) => (with_hooks(&name.text), 2),
                 None => return,
@@ -206,7 +206,7 @@ impl Walk {
         for name in names {
             if let Some(code) = package.get("scripts").and_then(|scripts| scripts.get(&name)?.as_str()) {
                 let code = format!("{code}{}", quoted_line(&rest));
-                let _ = self.code(&code, &mut inner.clone(), &Stream::default());
+                self.run(&code, &inner);
             }
         }
     }

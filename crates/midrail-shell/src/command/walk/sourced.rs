@@ -4,21 +4,10 @@
 use super::super::invocation::{Arg, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
+use super::super::snippet::Language;
 use super::state::{Listed, Sourced, Walk};
-
-/// What code calls the environment.
-const ENVIRONMENT: &[&str] =
-    &["environ", "ENVIRON", "process.env", "getenv", "ENV[", "$ENV", "%ENV", "ENV.to"];
-
-/// Programs that run code of the line.
-const INTERPRETERS: &[&str] = &["python", "pypy", "node", "bun", "deno", "ruby", "php"];
-
-/// What code prints with.
-const PRINTS: &[&str] = &["print", "console.", "puts", "echo", "write", "dump"];
-
-/// Options with what a program sends.
-const DATA: &[&str] =
-    &["-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "-F", "--form"];
+use crate::words::code::{ENVIRONMENT, INTERPRETERS, PRINTS};
+use crate::words::shell::SENT_DATA;
 
 impl Walk {
     /// Notes a file whose content is neither shown nor changed. What else the line does to it counts for more.
@@ -27,6 +16,14 @@ impl Walk {
         self.note(listed, text);
         if !is_opened {
             self.named.insert(text.to_owned());
+        }
+    }
+
+    /// Lists the files that feed something which obeys them.
+    pub(super) fn list_fed(&mut self) {
+        if self.analysis.programs.iter().any(|program| obeys(program)) {
+            let is_script = |path: &&String| self.is_listed(Listed::Script, path);
+            self.analysis.feeds = self.analysis.reads.iter().filter(|it| !is_script(it)).cloned().collect();
         }
     }
 
@@ -50,7 +47,8 @@ impl Walk {
 
     /// Whether the content of a file was shown or changed so far.
     pub(super) fn is_opened(&self, place: &str) -> bool {
-        self.seen.iter().take(2).any(|seen| seen.contains(place)) && !self.named.contains(place)
+        (self.is_listed(Listed::Read, place) || self.is_listed(Listed::Write, place))
+            && !self.named.contains(place)
     }
 
     /// Looks at a program for what it does with files that were taken over, by the shell or by its own code.
@@ -116,8 +114,17 @@ fn tells(invocation: &Invocation) -> bool {
         program if programs::is(program, Tag::PrintsWords) => args.iter().any(is_unknown),
         _ => {
             let names = |arg: &Arg| ENVIRONMENT.iter().any(|name| arg.text.contains(name));
-            let is_data = |pair: &[Arg]| matches!(pair, [option, data] if DATA.contains(&option.text.as_str()) && is_unknown(data));
+            let is_data = |pair: &[Arg]| matches!(pair, [option, data] if SENT_DATA.contains(&option.text.as_str()) && is_unknown(data));
             args.iter().any(names) || args.windows(2).any(is_data)
         }
     }
+}
+
+/// Whether a program does what it reads.
+fn obeys(program: &str) -> bool {
+    let row = programs::row(program);
+    row.tags.contains(&Tag::Shell)
+        || row.tags.contains(&Tag::ObeysInput)
+        || row.client.is_some()
+        || Language::of_program(program).is_some_and(|language| language != Language::Awk)
 }

@@ -2,6 +2,7 @@
 
 use super::path::posix;
 use crate::command::invocation::Arg;
+use crate::words::windows::VALUED;
 
 /// One command of PowerShell or cmd.
 #[derive(Debug, Clone, Default)]
@@ -15,36 +16,6 @@ pub(super) struct Command {
     pub(super) start: usize,
     pub(super) end: usize,
 }
-
-/// Parameters of cmdlets that take a value which is no path.
-const VALUED: &[&str] = &[
-    "include",
-    "exclude",
-    "filter",
-    "erroraction",
-    "ea",
-    "warningaction",
-    "encoding",
-    "depth",
-    "value",
-    "method",
-    "headers",
-    "body",
-    "usebasicparsing",
-    "credential",
-    "stream",
-    "name",
-    "id",
-    "itemtype",
-    "scope",
-    "executionpolicy",
-    "contenttype",
-    "useragent",
-    "argumentlist",
-    "workingdirectory",
-    "verb",
-    "windowstyle",
-];
 
 impl Command {
     /// The program's name, without folder and `.exe`, in small letters.
@@ -79,9 +50,7 @@ impl Command {
     pub(super) fn value(&self, names: &[&str]) -> Option<Arg> {
         let mut args = self.args().iter();
         while let Some(arg) = args.next() {
-            let Some(given) = arg.text.strip_prefix('-') else {
-                continue;
-            };
+            let Some(given) = arg.text.strip_prefix('-') else { continue };
             let (given, inline) =
                 given.split_once(':').map_or((given, None), |(name, value)| (name, Some(value)));
             let given = given.to_ascii_lowercase();

@@ -2,6 +2,7 @@
 
 use midrail_core::Danger;
 
+use crate::command::hosts::url_host;
 use crate::command::invocation::Invocation;
 
 /// Code inside code is followed this far.
@@ -13,24 +14,24 @@ pub(super) const MOST: usize = 512;
 
 /// What a line of PowerShell or cmd does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Translation {
+pub(crate) struct Translation {
     /// What it starts, in terms of POSIX programs where there is a counterpart (`Remove-Item -Recurse x`: `rm -r x`),
     /// and as it stands where there is none (`git push --force`).
-    pub invocations: Vec<Invocation>,
+    pub(crate) invocations: Vec<Invocation>,
     /// What it destroys in ways that have no counterpart elsewhere: `vssadmin delete shadows`.
-    pub dangers: Vec<Danger>,
+    pub(crate) dangers: Vec<Danger>,
     /// Files that it reads.
-    pub reads: Vec<String>,
+    pub(crate) reads: Vec<String>,
     /// Files that it creates or changes.
-    pub writes: Vec<String>,
+    pub(crate) writes: Vec<String>,
     /// Hosts that it talks to.
-    pub hosts: Vec<String>,
+    pub(crate) hosts: Vec<String>,
     /// The names of files that it fetches from elsewhere, in small letters and without folder.
-    pub fetched: Vec<String>,
+    pub(crate) fetched: Vec<String>,
     /// It runs code that it fetches from elsewhere.
-    pub runs_downloaded_code: bool,
+    pub(crate) runs_downloaded_code: bool,
     /// It runs code that its text does not tell.
-    pub is_opaque: bool,
+    pub(crate) is_opaque: bool,
     /// How many shells its commands started: one that starts others without end is given up.
     started: usize,
 }
@@ -44,12 +45,10 @@ impl Translation {
     }
 
     pub(super) fn host(&mut self, url: &str) {
-        let Some((_, rest)) = url.split_once("://") else {
-            return;
-        };
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
-        let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
-        if !host.is_empty() && self.hosts.len() < MOST && !self.hosts.iter().any(|known| known == host) {
+        if let Some(host) = url_host(url)
+            && self.hosts.len() < MOST
+            && !self.hosts.iter().any(|known| known == host)
+        {
             self.hosts.push(host.to_owned());
         }
     }

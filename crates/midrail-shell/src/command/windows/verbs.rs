@@ -3,9 +3,9 @@
 use midrail_core::{Confidence, Danger};
 
 use super::command::{Command, is_switch, translated};
-use super::dangers::{HISTORY, REGISTRY, ROWS, Row};
 use super::translation::{DEEPEST, MOST, Translation};
-use crate::command::invocation::{Arg, Folder, Input, Invocation};
+use crate::command::invocation::{Arg, Invocation, joined};
+use crate::tables::{WINDOWS_RULES, WindowsRule};
 
 /// Tells what a command does. `is_cmd`: its switches start with a slash.
 pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
@@ -16,14 +16,16 @@ pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
     if is_fetched_file(&program, out) {
         out.runs_downloaded_code = true;
     }
-    let row = ROWS.iter().find(|row| {
-        row.programs.contains(&program.as_str()) && row.words.iter().all(|word| command.has_word(word))
+    let has_words = |words: &&str| words.split(' ').all(|word| command.has_word(word));
+    let rule = WINDOWS_RULES.iter().find(|rule| {
+        rule.programs.contains(&program.as_str())
+            && (rule.words.is_empty() || rule.words.iter().any(has_words))
     });
-    if let Some(row) = row {
+    if let Some(rule) = rule {
         let is_for_process = program == "set-executionpolicy" && command.has_word("process");
         let is_tried = !is_cmd && command.has("whatif");
         if !is_for_process && !is_tried {
-            return danger(command, row, out);
+            return danger(command, rule, out);
         }
     }
     let slashes = |name: u8| is_cmd && command.has_slash(name);
@@ -43,10 +45,10 @@ pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
                 || command.has_word("-rf");
             let targets = if is_cmd { command.slash_targets() } else { command.targets() };
             if targets.iter().any(|target| target.text.to_ascii_lowercase().ends_with(".historysavepath")) {
-                return danger(command, &HISTORY, out);
+                return named_danger(command, "windows-traces", out);
             }
             if targets.iter().any(|target| is_registry(&target.text)) {
-                return danger(command, &REGISTRY, out);
+                return named_danger(command, "windows-registry", out);
             }
             let is_folder = matches!(program.as_str(), "rd" | "rmdir") && is_cmd && !is_recursive;
             let mut args: Vec<Arg> =
@@ -55,7 +57,7 @@ pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
             // `del folder\*` and `del folder` both empty it.
             invoke(command, if is_folder { "rmdir" } else { "rm" }, args, out);
         }
-        "remove-itemproperty" | "clear-itemproperty" => danger(command, &REGISTRY, out),
+        "remove-itemproperty" | "clear-itemproperty" => named_danger(command, "windows-registry", out),
         "clear-content" | "clc" => {
             let mut args = vec![Arg::known("-s"), Arg::known("0")];
             args.extend(command.targets());
@@ -228,7 +230,7 @@ fn for_files(command: &Command, out: &mut Translation) {
     let found = format!("{}\\{pattern}", folder.trim_end_matches('\\'));
     if let Some(line) = after("/c").filter(|_| out.may_start()) {
         let line = line.replace("@path", &found).replace("@file", &found);
-        out.read_cmd(&line, DEEPEST - 1);
+        out.read_cmd(&line, DEEPEST - 2);
     }
 }
 
@@ -236,31 +238,16 @@ fn start_process(command: &Command, out: &mut Translation) {
     let targets = command.targets();
     let program = command.value(&["filepath"]).or_else(|| targets.first().cloned());
     let list = command.value(&["argumentlist", "args"]);
-    let Some(program) = program.filter(Arg::is_known) else {
-        return;
-    };
+    let Some(program) = program.filter(Arg::is_known) else { return };
     let mut words = vec![program];
     for part in list.into_iter().chain(targets.into_iter().skip(1)).flat_map(split_list) {
         words.extend(part.text.split_ascii_whitespace().map(Arg::known));
     }
     let started = Command { words, ..command.clone() };
-    let rest = |from: usize| {
-        let words: Vec<&str> = started.words.iter().skip(from).map(|word| word.text.as_str()).collect();
-        words.join(" ")
-    };
-    let is_flag = |word: &Arg, flags: &[&str]| flags.iter().any(|flag| word.text.eq_ignore_ascii_case(flag));
-    match started.program().as_str() {
-        "powershell" | "pwsh" | "cmd" if !out.may_start() => return,
-        "powershell" | "pwsh" => {
-            return out.read_powershell(&rest(0), DEEPEST - 1);
-        }
-        "cmd" => {
-            if let Some(at) = started.words.iter().position(|word| is_flag(word, &["/c", "/k"])) {
-                out.read_cmd(&rest(at + 1), DEEPEST - 1);
-            }
-            return;
-        }
-        _ => {}
+    if matches!(started.program().as_str(), "powershell" | "pwsh" | "cmd")
+        && (!out.may_start() || out.start_shell(&started, DEEPEST - 1))
+    {
+        return;
     }
     // Started once more by the same name it would not end.
     if !matches!(started.program().as_str(), "start-process" | "saps" | "start") {
@@ -277,28 +264,29 @@ fn note(list: &mut Vec<String>, target: Option<&Arg>) {
 }
 
 fn invoke(command: &Command, program: &str, args: Vec<Arg>, out: &mut Translation) {
+    let (start, end) = (command.start, command.end);
     out.invocations.push(Invocation {
         program: program.to_owned(),
         args,
-        folder: Folder::Known(String::new()),
-        is_remote: false,
-        is_privileged: false,
-        has_more_args: false,
-        input: Input::Inherited,
-        start: command.start,
-        end: command.end,
+        start,
+        end,
+        ..Invocation::default()
     });
 }
 
-fn danger(command: &Command, row: &Row, out: &mut Translation) {
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+/// The danger of a rule that the targets of a command decide.
+fn named_danger(command: &Command, id: &str, out: &mut Translation) {
+    WINDOWS_RULES.iter().find(|rule| rule.id == id).into_iter().for_each(|rule| danger(command, rule, out));
+}
+
+fn danger(command: &Command, rule: &WindowsRule, out: &mut Translation) {
     out.dangers.push(Danger {
-        rule: row.rule.to_owned(),
-        severity: row.severity,
+        rule: rule.id.to_owned(),
+        severity: rule.severity,
         confidence: Confidence::High,
-        reason: row.reason.to_owned(),
-        safer: row.safer.to_owned(),
-        command: words.join(" "),
+        reason: rule.reason.to_owned(),
+        safer: rule.safer.to_owned(),
+        command: joined(&command.words),
         start: command.start,
         end: command.end,
         ..Danger::default()

@@ -1,11 +1,12 @@
 //! What a verb does, wherever it stands in a statement.
 
+use super::Statement;
 use super::strings::unquote;
-use super::{DELETE_TAILS, Statement, TAILS};
 use crate::sql::findings::Findings;
-use crate::sql::lex::{Kind, Lexer};
+use crate::sql::lex::Kind;
 use crate::sql::truth;
-use crate::sql::words::{DROP_MODIFIERS, DROPPED, FUNCTIONS, MIGHTY_ROLES, RUNNERS};
+use crate::tables::{SQL_FUNCTIONS, SQL_OBJECTS};
+use crate::words::sql::{AFTER_CONDITION, DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
 
 impl Statement<'_> {
     /// What a word starts, wherever it stands in the statement.
@@ -56,8 +57,8 @@ impl Statement<'_> {
         // One object that is named is no more than one row.
         let is_one = word.eq_ignore_ascii_case("lo_unlink")
             && matches!(self.kind(place + 2), Some(Kind::Number | Kind::Text));
-        let row = FUNCTIONS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).filter(|_| !is_one);
-        if let Some((_, kind)) = row {
+        let rule = SQL_FUNCTIONS.get(&word.to_ascii_lowercase()).filter(|_| !is_one);
+        if let Some(kind) = rule {
             self.hit(found, kind, place, self.scope_end(place + 2));
             if let (true, Some(token)) =
                 (word.len() > 4 && word.as_bytes().starts_with(b"sys_"), self.tokens.get(place + 2))
@@ -81,13 +82,14 @@ impl Statement<'_> {
         }
         let mut at = place + 1;
         let mut is_temporary = false;
-        while self.is_any(at, DROP_MODIFIERS) && at < place + 8 {
+        while self.is_any(at, MODIFIERS) && at < place + 8 {
             is_temporary |= self.is_any(at, &["temp", "temporary"]);
             at += 1;
         }
-        let row = DROPPED.iter().find(|(name, _)| self.is(at, name));
-        let kind = match row {
-            Some((_, kind)) => *kind,
+        let is_word = self.kind(at) == Some(Kind::Word);
+        let object = SQL_OBJECTS.get(&self.spelling(at).to_ascii_lowercase()).filter(|_| is_word);
+        let kind = match object {
+            Some(kind) => *kind,
             None if is_first && self.is_name(at) && self.is_name(at + 1) => "sql-drop-object",
             None => return,
         };
@@ -104,12 +106,11 @@ impl Statement<'_> {
             name += 1;
         }
         // A string that is run is SQL, with parts that are not known.
-        let fits = found.span.is_some() || self.is(at, "operator") || self.fits_to_its_end(name, TAILS);
+        let fits = found.span.is_some() || self.is(at, "operator") || self.fits_to_its_end(name, DROP_TAILS);
         if !is_first && !self.is_name(name) || !fits {
             return;
         }
-        let spelling =
-            self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token)).to_ascii_lowercase();
+        let spelling = self.content(name).to_ascii_lowercase();
         let is_named_so = ["tmp", "temp"].iter().any(|mark| {
             spelling == *mark || spelling.strip_prefix(mark).is_some_and(|rest| rest.starts_with('_'))
         });
@@ -127,7 +128,7 @@ impl Statement<'_> {
     /// Whether all tables that are named from here on are temporary ones of this text: `#work`, or made by it.
     pub(super) fn are_own(&self, mut at: usize, found: &Findings) -> bool {
         loop {
-            let name = self.tokens.get(at).map_or("", |token| Lexer::content(self.text, *token));
+            let name = self.content(at);
             let is_own = name.starts_with('#') || found.is_temporary(name);
             if !is_own || self.after_name(at) != at + 1 {
                 return false;
@@ -156,7 +157,7 @@ impl Statement<'_> {
         if self.are_own(name, found) {
             return;
         }
-        if (is_table || is_named) && (found.span.is_some() || self.fits_to_its_end(name, TAILS)) {
+        if (is_table || is_named) && (found.span.is_some() || self.fits_to_its_end(name, DROP_TAILS)) {
             self.hit(found, "sql-truncate", place, self.scope_end(place));
         }
     }
@@ -206,25 +207,8 @@ impl Statement<'_> {
 
     /// Whether a condition leaves rows out.
     fn restricts(&self, condition: Option<usize>, end: usize) -> bool {
-        let Some(condition) = condition else {
-            return false;
-        };
-        let after = [
-            "returning",
-            "order",
-            "limit",
-            "option",
-            "select",
-            "insert",
-            "drop",
-            "exec",
-            "execute",
-            "union",
-            "output",
-            "end",
-            "go",
-        ];
-        let end = self.find(condition + 1, end, &after).unwrap_or(end);
+        let Some(condition) = condition else { return false };
+        let end = self.find(condition + 1, end, AFTER_CONDITION).unwrap_or(end);
         // A WHERE without anything after it is broken, and no harm.
         end == condition + 1
             || !truth::is_always_true(self.text, self.tokens.get(condition + 1..end).unwrap_or_default())
@@ -255,9 +239,7 @@ impl Statement<'_> {
         let operator: String = (column..value).map(|place| self.spelling(place)).collect();
         let is_nothing = match self.kind(value) {
             Some(Kind::Number) => matches!(self.spelling(value), "0" | "1"),
-            Some(Kind::Text) => {
-                self.tokens.get(value).is_some_and(|token| Lexer::content(self.text, *token).is_empty())
-            }
+            Some(Kind::Text) => self.content(value).is_empty(),
             _ => false,
         };
         let is_wide = is_wide(column)
@@ -297,9 +279,7 @@ impl Statement<'_> {
             return;
         }
         let end = self.scope_end(place);
-        let Some(set) = self.find(place + 1, end.min(place + 64), &["set"]) else {
-            return;
-        };
+        let Some(set) = self.find(place + 1, end.min(place + 64), &["set"]) else { return };
         if set == place + 1 || self.find(place + 1, set, &["join"]).is_some() {
             return;
         }
@@ -319,9 +299,7 @@ impl Statement<'_> {
             return;
         }
         let end = self.scope_end(place);
-        let Some(to) = self.find(place + 1, end, &["to"]) else {
-            return;
-        };
+        let Some(to) = self.find(place + 1, end, &["to"]) else { return };
         let is_public = self.find(to + 1, end, &["public"]).is_some();
         let hands_on =
             self.find(to + 1, end, &["with"]).is_some_and(|with| self.is_any(with + 1, &["grant", "admin"]));
@@ -338,16 +316,15 @@ impl Statement<'_> {
             let kind =
                 if is_everywhere || is_public || hands_on { "sql-grant-everything" } else { "sql-grant-all" };
             self.hit(found, kind, place, end);
-        } else if is_public || (on.is_none() && (place + 1..to).any(|role| self.is_any(role, MIGHTY_ROLES))) {
+        } else if is_public || (on.is_none() && (place + 1..to).any(|role| self.is_any(role, POWERFUL_ROLES)))
+        {
             self.hit(found, "sql-grant-wide", place, end);
         }
     }
 
     fn copy(&self, place: usize, found: &mut Findings) {
         let program = self.find(place + 1, self.tokens.len(), &["program"]);
-        let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else {
-            return;
-        };
+        let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else { return };
         self.hit(found, "sql-copy-program", place, self.tokens.len());
         if let Some(token) = self.tokens.get(program + 1).filter(|token| token.kind == Kind::Text) {
             found.command(unquote(self.text, *token), *token);

@@ -1,0 +1,33 @@
+//! Tests of `decide`: a naive reference model, properties, and examples.
+//!
+//! One binary, so that the tests link once. `reference` is the model; `plan` and `world` are what the tests are
+//! written in; `generate` makes random ones of both.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    missing_docs,
+    reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
+)]
+
+mod agreement;
+mod approvals;
+mod bypass;
+mod faults;
+mod generate;
+mod ladder;
+mod pauses;
+mod plan;
+mod policies;
+mod properties;
+mod records;
+mod reference;
+mod rewriting;
+mod seed;
+mod state;
+mod streams;
+mod strikes;
+mod world;

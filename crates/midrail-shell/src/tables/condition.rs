@@ -1,0 +1,53 @@
+//! The conditions of a danger as the build script writes them. `command::danger::condition` evaluates them.
+
+/// Terms that must all hold.
+#[derive(Debug)]
+pub(crate) struct Condition(pub(crate) &'static [Term]);
+
+/// One term of a condition.
+#[derive(Debug)]
+pub(crate) struct Term {
+    /// What it compares.
+    pub(crate) kind: Kind,
+    /// It must not hold.
+    pub(crate) is_denied: bool,
+    /// It may match any later operand.
+    pub(crate) is_anywhere: bool,
+}
+
+/// What a term compares.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// The next operand.
+    Word(&'static [Pattern]),
+    /// Any operand after those that words matched.
+    Operand(&'static [Pattern]),
+    /// The text on standard input.
+    Input(&'static [Pattern]),
+    /// The program whose output is on standard input.
+    Source(&'static [Pattern]),
+    /// An option.
+    Option(&'static [OptionPattern]),
+    /// `--` with operands after it.
+    EndOfOptions,
+    /// Arguments that the command line does not contain.
+    MoreArguments,
+}
+
+/// An option, perhaps with a certain value.
+#[derive(Debug)]
+pub(crate) struct OptionPattern {
+    /// Its name, with dashes.
+    pub(crate) name: Pattern,
+    /// Its value.
+    pub(crate) value: Option<Pattern>,
+}
+
+/// A word, or one with `*` for any text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pattern {
+    /// This word.
+    Exactly(&'static str),
+    /// A word with `*` for any text.
+    Like(&'static str),
+}
