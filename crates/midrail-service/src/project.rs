@@ -35,13 +35,16 @@ const EXPORTS: usize = 4;
 pub(crate) struct Project {
     name: String,
     engine: Arc<Engine>,
-    queue: Arc<DecisionQueue>,
-    live: Live,
+    /// Its decision queue.
+    pub(crate) queue: Arc<DecisionQueue>,
+    /// Follows changes of its store.
+    pub(crate) live: Live,
     /// The permit to verify its log.
-    verifying: Arc<Semaphore>,
+    pub(crate) verifying: Arc<Semaphore>,
     /// The permits to export its log.
-    exporting: Arc<Semaphore>,
-    policy_sync: Arc<PolicySync>,
+    pub(crate) exporting: Arc<Semaphore>,
+    /// Synchronises its policy with other instances.
+    pub(crate) policy_sync: Arc<PolicySync>,
     /// Reloads the policy when its files change.
     reloader: Reloader,
 }
@@ -57,34 +60,9 @@ impl Project {
         &self.engine
     }
 
-    /// Its decision queue.
-    pub(crate) fn queue(&self) -> &Arc<DecisionQueue> {
-        &self.queue
-    }
-
     /// Its store.
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         self.engine.store()
-    }
-
-    /// Follows changes of its store.
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
-    }
-
-    /// The permit to verify its log.
-    pub(crate) fn verifying(&self) -> &Arc<Semaphore> {
-        &self.verifying
-    }
-
-    /// The permits to export its log.
-    pub(crate) fn exporting(&self) -> &Arc<Semaphore> {
-        &self.exporting
-    }
-
-    /// Synchronises its policy with other instances.
-    pub(crate) fn policy_sync(&self) -> &Arc<PolicySync> {
-        &self.policy_sync
     }
 
     /// Reloads its packs now.

@@ -48,18 +48,18 @@ const HEADERS: usize = 100;
 /// Bytes of the head of a request.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Connections at a time. Others wait to be taken.
+/// The most concurrent connections. Others wait.
 const CONNECTIONS: usize = 10_000;
 
 /// Threads that work on requests. Each may wait for the store.
 const THREADS: usize = 256;
 
-/// Where the service can be reached, once it can.
+/// The address of the service, when it is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
     /// Its address, as a person types it.
     pub url: String,
-    /// Whether programs have to show a key.
+    /// Whether programs need a key.
     pub takes_keys: bool,
     /// Whether there is an approver who can log in.
     pub has_people: bool,
@@ -105,7 +105,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// What to do about it.
+    /// Advice.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             ServeError::Unguarded(_) => {
@@ -153,7 +153,7 @@ fn follow_policies(app: &App) -> io::Result<()> {
     thread::Builder::new().name("midrail-policies".to_owned()).spawn(move || {
         while !app.is_closing() {
             for project in app.projects.all() {
-                project.policy_sync().follow(project.name(), project.engine());
+                project.policy_sync.follow(project.name(), project.engine());
             }
             thread::sleep(policy_sync::POLL);
         }
@@ -203,7 +203,7 @@ async fn serve(
     Ok(())
 }
 
-/// Where it listens.
+/// The listening socket.
 enum Listening {
     Address(TcpListener, Option<TlsAcceptor>),
     /// With the user who may connect.

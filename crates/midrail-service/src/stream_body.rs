@@ -18,7 +18,7 @@ pub(crate) fn with_type(media: &'static str, body: impl IntoResponse) -> Respons
 /// The sender of a body. An error aborts the response, so that the reader notices.
 pub(crate) type BodySender = mpsc::Sender<io::Result<Bytes>>;
 
-/// A body, and what fills it. No more than so many pieces wait to be read.
+/// A body and its sender, with a buffer of a number of pieces.
 pub(crate) fn stream_body(pieces: usize) -> (BodySender, Body) {
     let (sender, pieces) = mpsc::channel(pieces);
     (sender, Body::new(ChannelBody { pieces }))

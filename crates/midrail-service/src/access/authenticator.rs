@@ -21,7 +21,7 @@ use crate::project::{HOME, Projects};
 /// How long a key is cached. A key that another instance revokes stays valid for this time.
 const CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// Keys that are remembered at a time.
+/// The most cached keys.
 const MOST: usize = 10_000;
 
 /// Wrong keys per minute from one address before it has to wait.

@@ -27,7 +27,7 @@ pub(crate) enum Right {
     Read,
     /// To read what belongs to all agents of a project.
     ReadAll,
-    /// To answer for a person, as the pack says who may. No program can.
+    /// To answer requests, with a role of the packs. Only people can have it.
     Answer,
     /// To set up projects, keys and policies. No program can.
     Administer,

@@ -370,7 +370,7 @@ async fn wait(
         return Err(Problem::malformed(format!("`timeout_s` is 0 to {MAX_WAIT_S}")));
     }
     let end = Instant::now() + Duration::from_secs(seconds);
-    let mut listener = caller.project().live().listen(caller.project().store())?;
+    let mut listener = caller.project().live.listen(caller.project().store())?;
     let caller = Arc::new(caller);
     loop {
         listener.catch_up();

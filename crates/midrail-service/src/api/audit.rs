@@ -287,7 +287,7 @@ fn verify(caller: &Caller, Body(expected): Body<ExpectedLog>) -> HandlerResult<V
 
 /// Verifies the log of the caller's project. Only one verification runs at a time.
 pub(crate) fn verify_project_log(caller: &Caller, anchor: &TrustAnchor) -> HandlerResult<Verification> {
-    let _permit = caller.project().verifying().try_acquire().map_err(|_| {
+    let _permit = caller.project().verifying.try_acquire().map_err(|_| {
         Problem::refused("this log is already being verified").help("wait until it is done").retry_after(5)
     })?;
     Ok(caller.project().store().verify(anchor, &mut |_, _| {})?)
@@ -308,7 +308,7 @@ async fn export(
         until: query.until,
         ..AuditFilter::default()
     };
-    let permit = caller.project().exporting().clone().try_acquire_owned();
+    let permit = caller.project().exporting.clone().try_acquire_owned();
     let permit = permit
         .map_err(|_| Problem::unavailable("too many exports of this log are running").retry_after(5))?;
     let (sender, body) = stream_body(2);

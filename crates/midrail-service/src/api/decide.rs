@@ -67,7 +67,7 @@ async fn decide_one(
         .await?
     } else {
         let event = decode_event(&caller, &bytes)?;
-        caller.project().queue().decide(event).await?
+        caller.project().queue.decide(event).await?
     };
     Ok(with_type("application/json", wire::encode(&decision)))
 }

@@ -166,7 +166,7 @@ fn policy(caller: &Caller, (): ()) -> HandlerResult<PolicyView> {
     let project = caller.project();
     let (policy, source) = (project.engine().policy(), project.engine().policy_source());
     let ReloadStats { applied, refused, last_error, .. } = project.reloads();
-    let (since, by) = project.policy_sync().since();
+    let (since, by) = project.policy_sync.since();
     Ok(PolicyView {
         revision: policy.revision().to_string(),
         mode: policy.mode(),

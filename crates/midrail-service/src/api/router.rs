@@ -4,7 +4,7 @@
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use schemars::JsonSchema;

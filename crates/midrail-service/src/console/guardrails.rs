@@ -1,4 +1,4 @@
-//! Guardrails: the catalogue with its pages, what they did, and a place to try them.
+//! Guardrails: the catalogue with its pages, their figures, and a form to try events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::text::short;
 /// Decisions of a guardrail that its page shows.
 const RECENT: usize = 10;
 
-/// An event to begin with.
+/// A sample event.
 const SAMPLE: &str = r#"{
   "kind": "before_tool",
   "session": "try",
@@ -79,7 +79,7 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
                 told.or_else(|| entry.guardrail.summary()).unwrap_or_else(|| std::mem::take(&mut one.about));
         }
     }
-    // What is in force comes first.
+    // Guardrails in force come first.
     let mut known: Vec<Known<'_>> = known.into_values().collect();
     known.sort_by_key(|one| one.entry.is_none());
     known
@@ -162,7 +162,7 @@ fn effects(figures: &GuardrailStats) -> BTreeMap<midrail::Effect, u64> {
     ])
 }
 
-/// Where an event is tried.
+/// The form to try an event.
 fn try_it() -> Markup {
     html! {
         details.card.try {

@@ -1,9 +1,9 @@
-//! The overview: what was decided, what waits, and whether all is well.
+//! The overview: decisions, open requests, alerts and health.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
 use midrail::admin::open_approvals;
-use midrail::store::{Alert, ApprovalFilter, AuditStats, Durations, GuardrailStats};
+use midrail::store::{Alert, ApprovalFilter, AuditStats};
 use midrail::{Approval, Mode};
 use serde::Deserialize;
 
@@ -171,28 +171,28 @@ fn alert_list(alerts: &[Alert], range: Range, now: Timestamp) -> Markup {
     }
 }
 
-fn busiest(log: &AuditStats, behind: u64) -> Markup {
-    let objections =
-        |figures: &GuardrailStats| figures.enforced.invocation_count - figures.enforced.pass_count;
-    let mut rows: Vec<(&String, &GuardrailStats)> =
-        log.guardrails.iter().filter(|(_, figures)| figures.enforced.invocation_count > 0).collect();
-    rows.sort_by_key(|(_, figures)| {
-        std::cmp::Reverse((objections(figures), figures.enforced.invocation_count))
-    });
-    let most = rows.first().map_or(0, |(_, figures)| objections(figures));
+/// A guardrail with its bar, and the text next to it.
+struct Bar<'l> {
+    id: &'l str,
+    value: u64,
+    title: String,
+    text: Markup,
+}
+
+/// The guardrails with the highest values as bars.
+fn bars(title: &str, about: &str, empty: &str, class: &str, mut bars: Vec<Bar<'_>>) -> Markup {
+    bars.sort_by_key(|bar| std::cmp::Reverse(bar.value));
+    let most = bars.first().map_or(0, |bar| bar.value);
     html! {
         section.card {
-            div.card-head { h2 { "Busiest guardrails" } span.muted { "findings, all time" } }
-            @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
-            @if rows.is_empty() { p.muted { "No guardrail was evaluated yet." } }
+            div.card-head { h2 { (title) } span.muted { (about) ", all time" } }
+            @if bars.is_empty() { p.muted { (empty) } }
             ul.bars {
-                @for (id, figures) in rows.iter().take(MOST) {
+                @for bar in bars.iter().take(MOST) {
                     li {
-                        a.bars-name href={ "/guardrails/" (widgets::part(id)) } { (short_line(id, 40)) }
-                        (charts::meter(objections(figures), most, "fill-block"))
-                        span.num title={ (count(objections(figures))) " findings, evaluated " (count(figures.enforced.invocation_count)) " times" } {
-                            b { (compact(objections(figures))) } span.muted { " / " (compact(figures.enforced.invocation_count)) }
-                        }
+                        a.bars-name href={ "/guardrails/" (widgets::part(bar.id)) } title=(midrail::label(bar.id)) { (short_line(&midrail::label(bar.id), 40)) }
+                        (charts::meter(bar.value, most, class))
+                        span.num title=(bar.title) { (bar.text) }
                     }
                 }
             }
@@ -200,31 +200,27 @@ fn busiest(log: &AuditStats, behind: u64) -> Markup {
     }
 }
 
-fn slowest(log: &AuditStats) -> Markup {
-    let average = |durations: &Durations| durations.average_us().unwrap_or(0);
-    let mut rows: Vec<(&String, &Durations)> = log
-        .guardrails
-        .iter()
-        .map(|(id, figures)| (id, &figures.durations))
-        .filter(|(_, durations)| durations.count > 0)
-        .collect();
-    rows.sort_by_key(|(_, durations)| std::cmp::Reverse(average(durations)));
-    let most = rows.first().map_or(0, |(_, durations)| average(durations));
+fn busiest(log: &AuditStats, behind: u64) -> Markup {
+    let counts = log.guardrails.iter().map(|(id, figures)| (id, &figures.enforced));
+    let rows = counts.filter(|(_, counts)| counts.invocation_count > 0).map(|(id, counts)| {
+        let (all, findings) = (counts.invocation_count, counts.invocation_count - counts.pass_count);
+        let title = format!("{} findings, evaluated {} times", count(findings), count(all));
+        let text = html! { b { (compact(findings)) } span.muted { " / " (compact(all)) } };
+        Bar { id, value: findings, title, text }
+    });
     html! {
-        section.card {
-            div.card-head { h2 { "Slowest guardrails" } span.muted { "average, all time" } }
-            @if rows.is_empty() { p.muted { "No measurements yet." } }
-            ul.bars {
-                @for (id, durations) in rows.iter().take(MOST) {
-                    li {
-                        a.bars-name href={ "/guardrails/" (widgets::part(id)) } { (short_line(id, 40)) }
-                        (charts::meter(average(durations), most, "fill-accent"))
-                        span.num title={ "longest " (micros(durations.max_us)) } { (micros(average(durations))) }
-                    }
-                }
-            }
-        }
+        (bars("Busiest guardrails", "findings", "No guardrail was evaluated yet.", "fill-block", rows.collect()))
+        @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
     }
+}
+
+fn slowest(log: &AuditStats) -> Markup {
+    let rows = log.guardrails.iter().filter_map(|(id, figures)| {
+        let average = figures.durations.average_us()?;
+        let title = format!("longest {}", micros(figures.durations.max_us));
+        Some(Bar { id, value: average, title, text: html! { (micros(average)) } })
+    });
+    bars("Slowest guardrails", "average", "No measurements yet.", "fill-accent", rows.collect())
 }
 
 fn health(view: &View, log: &AuditStats) -> HandlerResult<Markup> {

@@ -1,4 +1,4 @@
-//! The policy: its layers, what it comes to, how it changed, and what shadow mode would have done.
+//! The policy: its layers, its summary, its revisions, and the shadow report.
 
 use maud::{Markup, html};
 use midrail::pack::PolicySource;
@@ -18,10 +18,10 @@ use crate::api::policy::made;
 use crate::api::policy::view::{GuardrailView, guardrails};
 use crate::problem::HandlerResult;
 
-/// Records in which revisions are looked for.
-const LOOKED_AT: usize = 1_000;
+/// The latest records that are searched for revisions.
+const SEARCHED: usize = 1_000;
 
-/// Records that a shadow report looks at.
+/// The latest records of a shadow report.
 const SHADOWED: u64 = 5_000;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
     let project = view.caller.project();
     let policy = project.engine().policy();
     let reloads = project.reloads();
-    let (since, _) = project.policy_sync().since();
+    let (since, _) = project.policy_sync.since();
     let revisions = revisions(&**project.store(), &policy)?;
     let sentences = summary::sentences(&policy);
     view.page("Policy", Tab::Policy, html! {
@@ -64,7 +64,7 @@ pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
     })
 }
 
-/// The packs, with the guardrails that each brings.
+/// The packs with their guardrails.
 fn layers(policy: &Policy, source: &PolicySource) -> Markup {
     let views = guardrails(policy, source);
     let of = |path: Option<&str>| -> Vec<&GuardrailView> {
@@ -129,7 +129,7 @@ fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u
     let mut found: Vec<(String, u64)> = Vec::new();
     let page = store.entries(&AuditFilter {
         newest_first: true,
-        limit: Some(LOOKED_AT),
+        limit: Some(SEARCHED),
         ..AuditFilter::default()
     })?;
     for entry in page {
@@ -140,7 +140,7 @@ fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u
             found.push((policy, entry.seq));
         }
     }
-    // What a person did under a policy that decided nothing is on record, and the policy is not.
+    // Administrative records may have a policy that was not stored, because it decided nothing.
     let mut kept = Vec::new();
     for (revision, seq) in found {
         if *revision == **policy.revision() || store.policy(&revision)?.is_some() {
@@ -170,7 +170,7 @@ fn compare(
     });
     Ok(html! {
         section.card #revisions {
-            div.card-head { h2 { "Revisions" } span.muted { "used by the latest " (count(widgets::whole(LOOKED_AT))) " records" } }
+            div.card-head { h2 { "Revisions" } span.muted { "used by the latest " (count(widgets::whole(SEARCHED))) " records" } }
             @if revisions.len() < 2 && query.from.is_none() { p.muted { "There is one revision: " (widgets::hash(policy.revision())) ". After a pack changes, you can compare revisions here." } }
             @else {
                 form.filters method="get" action="/policy#revisions" {
@@ -218,7 +218,7 @@ fn render_difference(caller: &Caller, from: &str, to: &str) -> HandlerResult<Mar
     })
 }
 
-/// One revision, as it was kept.
+/// One stored revision.
 pub(crate) fn revision(view: &View, Named(revision): Named<String>) -> HandlerResult<Markup> {
     let (policy, source) = made(&view.caller, &revision)?;
     let now = view.caller.project().engine().policy();

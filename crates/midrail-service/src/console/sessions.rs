@@ -25,7 +25,7 @@ const EVENTS: usize = 60;
 #[derive(Deserialize)]
 pub(crate) struct PageQuery {
     q: Option<String>,
-    /// Show those whose last record came before this one.
+    /// Show sessions whose last record is before this one.
     before: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn list(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
     let has_older = page.len() > PAGE;
     page.truncate(PAGE);
     let oldest = page.last().filter(|_| has_older).map(|info| info.last_seq);
-    // What belongs to no run has no name.
+    // Records without a session have an empty name.
     page.retain(|info| !info.session.is_empty());
     let mut rows = Vec::new();
     for info in page {
@@ -105,9 +105,9 @@ fn pager(wanted: &str, is_later: bool, oldest: Option<u64>) -> Markup {
 
 #[derive(Deserialize)]
 pub(crate) struct Place {
-    /// Show what came before this record.
+    /// Show events before this record.
     before: Option<u64>,
-    /// Show what came after this record.
+    /// Show events after this record.
     after: Option<u64>,
 }
 

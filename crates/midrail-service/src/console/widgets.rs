@@ -1,7 +1,7 @@
-//! Small pieces that all pages are made of: texts that are safe to show, times, numbers, badges.
+//! Elements of pages: safe texts, times, numbers, badges.
 //!
-//! What agents send is hostile. maud escapes whatever is put between tags and in attributes; characters that would
-//! change the order of a text or hide in it are drawn as pictures here.
+//! Text of agents is untrusted. maud escapes it in tags and attributes; invisible and reordering characters are replaced
+//! here.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, PreEscaped, html};
@@ -17,10 +17,10 @@ const LONGEST: usize = 20_000;
 /// An empty tray.
 const ICON_EMPTY: &str = "<path d='M4 13l3-8h10l3 8v6H4z'/><path d='M4 13h5l1 2h4l1-2h5'/>";
 
-/// How a secret that was taken out of a text is marked in it.
+/// The start of a redaction mark.
 const REDACTED: &str = "[redacted:";
 
-/// A text of several lines, with everything visible that could hide.
+/// A text of several lines with invisible characters made visible.
 pub(crate) fn visible_text(text: &str) -> String {
     let cut: String = text.chars().take(LONGEST).collect();
     let lines: Vec<String> =
@@ -44,7 +44,7 @@ pub(crate) fn short_line(text: &str, longest: usize) -> String {
     shown
 }
 
-/// A text in which everything that was taken out of it is marked.
+/// A text with its redactions marked.
 pub(crate) fn mark_redactions(text: &str) -> Markup {
     let text = visible_text(text);
     let mut parts: Vec<(bool, &str)> = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn inline_code(text: &str) -> Markup {
     }
 }
 
-/// A value as JSON, with what was taken out marked.
+/// A value as JSON with its redactions marked.
 pub(crate) fn json(value: &Value) -> Markup {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     html! { pre.code { code { (mark_redactions(&text)) } } }
@@ -235,7 +235,7 @@ pub(crate) fn part(text: &str) -> String {
         .collect()
 }
 
-/// Where a session is shown. A browser takes `.` and `..` for folders, however they are written.
+/// The page of a session. Browsers resolve `.` and `..` in paths, also if they are encoded.
 pub(crate) fn session_at(session: &str) -> String {
     match session {
         "" | "." | ".." => format!("/audit{}", query(&[("session", session)])),
@@ -243,14 +243,14 @@ pub(crate) fn session_at(session: &str) -> String {
     }
 }
 
-/// A query of those pairs that say something, with its question mark.
+/// A query of the pairs with a value, with its question mark.
 pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
-    let told: Vec<String> = pairs
+    let given: Vec<String> = pairs
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| format!("{name}={}", part(value)))
         .collect();
-    if told.is_empty() { String::new() } else { format!("?{}", told.join("&")) }
+    if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
 }
 
 /// A hash in short, whole in its title.
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_show_what_would_hide() {
+    fn invisible_characters_are_shown() {
         assert_eq!(visible_text("a\u{202e}b\n\tc\u{7}"), "a\u{fffd}b\n\tc\u{2407}");
         assert_eq!(short_line("  a\n b\u{200b}  ", 10), "a b\u{fffd}");
         assert_eq!(short_line("abcdef", 3), "abc…");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_out_is_marked_and_the_rest_escaped() {
+    fn redactions_are_marked_and_the_rest_is_escaped() {
         let text =
             mark_redactions("a <b> [redacted:aws-access-key#3f9a] c [redacted: never ends").into_string();
         assert!(text.starts_with("a &lt;b&gt; <mark"), "{text}");
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted() {
         assert_eq!((count(0), count(999), count(1_234_567)), ("0".into(), "999".into(), "1,234,567".into()));
         assert_eq!(
             (compact(9_999), compact(12_345), compact(3_400_000)),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_paths_stay_parts() {
+    fn path_segments_are_encoded() {
         assert_eq!(part("a/b ü?"), "a%2Fb%20%C3%BC%3F");
         assert_eq!(
             (session_at(".."), session_at("a/b")),

@@ -255,7 +255,7 @@ pub(crate) async fn stream(
 ) -> HandlerResult<Response> {
     let project = reader.caller.project().clone();
     // Listen before reading the start position, so that no event is missed.
-    let listener = project.live().listen(project.store())?;
+    let listener = project.live.listen(project.store())?;
     let feed = blocking(move || Feed::begin(project, filter, after)).await?;
     let (sender, body) = stream_body(BUFFERED_CHUNKS + 1);
     // A slot is reserved for the closing event, so that it can be sent to a slow reader.
@@ -409,7 +409,7 @@ mod tests {
         };
         // The reader does not read until the timeout: the buffer is full.
         let body = open(0).await.unwrap().into_body();
-        while project.live().listeners() > 0 {
+        while project.live.listeners() > 0 {
             tokio::task::yield_now().await;
         }
         let text = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
@@ -427,6 +427,6 @@ mod tests {
                 received.extend(ids(std::str::from_utf8(&piece).unwrap()));
             }
         }
-        assert_eq!(told, (1..=count).collect::<Vec<_>>());
+        assert_eq!(received, (1..=count).collect::<Vec<_>>());
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// What happens from now on is news.
+    /// Marks everything so far as seen.
     pub(crate) fn catch_up(&mut self) {
         self.marks.borrow_and_update();
     }

@@ -98,7 +98,7 @@ pub(super) fn decision(
     (encoded, log)
 }
 
-/// What one guardrail verdict.
+/// The verdict of one guardrail as an event.
 fn guardrail(verdict: &VerdictRecord, time: u128) -> Value {
     let effect = if verdict.skipped { "skipped" } else { verdict.effect.map_or("allow", Effect::as_str) };
     let mut attributes =
