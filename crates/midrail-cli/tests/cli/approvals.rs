@@ -266,7 +266,7 @@ fn emergency_without_override_is_reported() {
     let denied = check(&world, &deploy).code(2);
     let advice = denied.json()["advice"].as_str().unwrap().to_owned();
     assert!(advice.contains("A person denied") && !advice.contains("emergency"), "{advice}");
-    ask(denied, &emergency).says("as a person has denied this action before: only a person can answer");
+    ask(denied, &emergency).says("a person denied this action before: only a person can answer");
     let row = world.run(&["approvals", "list", "--json"]).code(0).json_lines().pop().unwrap();
     assert_eq!((row.get("override_at"), &row["denied_before"]), (None, &json!(id)));
     world.run(&["approvals", "wait", row["id"].as_str().unwrap(), "--timeout", "1200ms"]).code(5);

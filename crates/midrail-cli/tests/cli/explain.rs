@@ -57,7 +57,7 @@ fn decision_is_explained_with_every_verdict() {
         "record 1 · ",
         "✗ block  before_tool Write a.txt",
         "the chain",
-        "read_before_write  block",
+        "read_before_write                   block",
         "(safety-002)",
         "file:a.txt",
         "exists, checksum sha256:",

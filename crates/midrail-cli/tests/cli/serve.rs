@@ -121,7 +121,7 @@ fn the_store_of_hooks_is_that_of_the_service() {
     assert!(names.contains("by-hook") && names.contains("by-http"), "{names}");
     world.run(&["audit", "list"]).code(0).says("by-http");
     assert_eq!(service.stop(), 0);
-    assert!(service.log.lock().unwrap().contains("no new connections are taken"));
+    assert!(service.log.lock().unwrap().contains("no new connections are accepted"));
     world.run(&["audit", "verify"]).code(0);
 }
 
@@ -135,10 +135,10 @@ fn address_in_use_is_told_with_what_to_do() {
 }
 
 #[test]
-fn nobody_else_is_served_without_a_key() {
+fn other_machines_need_a_key() {
     let world = World::new();
     let ended = world.run(&["serve", "--listen", "0.0.0.0:0"]).code(1);
-    assert!(ended.err.contains("no key was made"), "{}", ended.err);
+    assert!(ended.err.contains("there are no keys"), "{}", ended.err);
     world.run(&["key", "add", "ci"]).code(0);
     let ended = world.run(&["serve", "--listen", "0.0.0.0:0"]).code(1);
     assert!(ended.err.contains("--tls-cert"), "{}", ended.err);
