@@ -159,5 +159,5 @@ fn who_answers_and_where_notices_go_is_shown() {
     let x = policy["guardrails"].as_array().unwrap().iter().find(|it| it["id"] == "x").unwrap().clone();
     assert_eq!(x["bypass"], json!({"allowed": true, "requires_approval": "architect"}));
     let plain = World::with_pack("pack: p\n").run(&["policy"]).code(0);
-    assert!(plain.out.contains("emergency    off: only a person") && !plain.out.contains("\nnotices"));
+    assert!(plain.out.contains("emergency   off: only a person") && !plain.out.contains("\nnotices"));
 }
