@@ -1,13 +1,13 @@
 //! What a guardrail can read when it checks an event. Reading a value that is not known returns [`Missing`] and requests it.
 
-use jiff::Timestamp;
+use std::ops::Deref;
+
 use serde_json::Value;
 
 use crate::action::Action;
-use crate::budget::{Autonomy, Budget, Resource};
 use crate::definition::Definition;
 use crate::effect::Effect;
-use crate::event::{Event, Risk, Task};
+use crate::event::{Event, Risk};
 use crate::facts::{
     CommandOutcome, DeepCall, DeepOutcome, Fact, FactKey, FileState, Finding, GitState, HookCall,
     HookOutcome, PackCommand, UnsavedFiles,
@@ -20,7 +20,8 @@ use crate::script_source::ScriptSource;
 use crate::session::{denied_key, state_prefix, variable_key};
 use crate::spec::Spec;
 
-/// The view of one guardrail on the inputs of a decision.
+/// The view of one guardrail on the inputs of a decision. It dereferences to [`Inputs`], which has what concerns all guardrails:
+/// slices, budgets, deadline, definitions.
 pub struct Context<'a> {
     /// The event.
     pub event: &'a Event,
@@ -28,12 +29,20 @@ pub struct Context<'a> {
     pub spec: &'a Spec,
     inputs: &'a Inputs<'a>,
     part: Option<String>,
-    answer: Option<&'a Value>,
+    external_answer: Option<&'a Value>,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = Inputs<'a>;
+
+    fn deref(&self) -> &Inputs<'a> {
+        self.inputs
+    }
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(inputs: &'a Inputs<'a>, spec: &'a Spec) -> Self {
-        Context { event: inputs.event, spec, inputs, part: None, answer: None }
+        Context { event: inputs.event, spec, inputs, part: None, external_answer: None }
     }
 
     /// The same context for a part of the guardrail, whose state is separate from the other parts.
@@ -47,12 +56,12 @@ impl<'a> Context<'a> {
 
     /// The same context with an external answer to check.
     pub fn with_external_answer<'b>(&'b self, answer: &'b Value) -> Context<'b> {
-        Context { part: self.part.clone(), answer: Some(answer), ..*self }
+        Context { part: self.part.clone(), external_answer: Some(answer), ..*self }
     }
 
     /// The external answer to check.
     pub fn external_answer(&self) -> Option<&'a Value> {
-        self.answer
+        self.external_answer
     }
 
     /// The key of a slice of this guardrail, separate for each prompt if the spec says so.
@@ -69,17 +78,12 @@ impl<'a> Context<'a> {
 
     /// A slice of this guardrail's own state.
     pub fn state(&self, name: &str) -> Result<Option<&'a Value>, Missing> {
-        self.inputs.slice(&self.key(name))
-    }
-
-    /// Any slice of the session, by its full key.
-    pub fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
-        self.inputs.slice(key)
+        self.slice(&self.key(name))
     }
 
     /// A variable that the host set on the session.
     pub fn variable(&self, name: &str) -> Result<Option<&'a Value>, Missing> {
-        self.inputs.slice(&variable_key(name))
+        self.slice(&variable_key(name))
     }
 
     /// Whether a value that this guardrail requested has yet to be fetched. The engine then runs the guardrail again.
@@ -89,13 +93,13 @@ impl<'a> Context<'a> {
 
     /// What the event does.
     pub fn action(&self) -> Result<&'a Action, Missing> {
-        let Fact::Action(action) = self.inputs.fact(FactKey::Action)? else { return mismatch("action") };
+        let Fact::Action(action) = self.fact(FactKey::Action)? else { return mismatch() };
         Ok(action)
     }
 
     /// The secrets in the event's texts.
     pub fn secrets(&self) -> Result<&'a [Finding], Missing> {
-        let Fact::Secrets(found) = self.inputs.fact(FactKey::Secrets)? else { return mismatch("secrets") };
+        let Fact::Secrets(found) = self.fact(FactKey::Secrets)? else { return mismatch() };
         Ok(found)
     }
 
@@ -110,44 +114,44 @@ impl<'a> Context<'a> {
     }
 
     fn findings(&self, key: FactKey) -> Result<&'a [Finding], Missing> {
-        let Fact::Findings(found) = self.inputs.fact(key)? else { return mismatch("findings") };
+        let Fact::Findings(found) = self.fact(key)? else { return mismatch() };
         Ok(found)
     }
 
     /// What the event does beyond its own text, through the content of files that it runs or obeys.
     pub fn script(&self, files: &[ScriptSource]) -> Result<&'a Action, Missing> {
         let key = FactKey::Script(ScriptSource::encode(files));
-        let Fact::Script(action) = self.inputs.fact(key)? else { return mismatch("script") };
+        let Fact::Script(action) = self.fact(key)? else { return mismatch() };
         Ok(action)
     }
 
     /// The state of a file, by its [`Place`].
     pub fn file(&self, place: &Place) -> Result<&'a FileState, Missing> {
-        let Fact::File(state) = self.inputs.fact(FactKey::File(place.key.clone()))? else {
-            return mismatch("file");
+        let Fact::File(state) = self.fact(FactKey::File(place.key.clone()))? else {
+            return mismatch();
         };
         Ok(state)
     }
 
     /// The unsaved files at and below a place.
     pub fn unsaved_files(&self, place: &str) -> Result<&'a UnsavedFiles, Missing> {
-        let Fact::Unsaved(lost) = self.inputs.fact(FactKey::Unsaved(place.to_owned()))? else {
-            return mismatch("unsaved");
+        let Fact::Unsaved(lost) = self.fact(FactKey::Unsaved(place.to_owned()))? else {
+            return mismatch();
         };
         Ok(lost)
     }
 
     /// The outcome of a command of the pack.
     pub fn command(&self, run: &PackCommand) -> Result<&'a CommandOutcome, Missing> {
-        let Fact::Command(outcome) = self.inputs.fact(FactKey::Command(run.clone()))? else {
-            return mismatch("command");
+        let Fact::Command(outcome) = self.fact(FactKey::Command(run.clone()))? else {
+            return mismatch();
         };
         Ok(outcome)
     }
 
     /// The outcome of a command of the pack, if this decision ran it. Does not run it.
     pub fn command_if_run(&self, run: &PackCommand) -> Option<&'a CommandOutcome> {
-        match self.inputs.facts.get(&FactKey::Command(run.clone()))? {
+        match self.facts.get(&FactKey::Command(run.clone()))? {
             Fact::Command(outcome) => Some(outcome),
             _ => None,
         }
@@ -155,37 +159,37 @@ impl<'a> Context<'a> {
 
     /// A digest of the state of all files below the root that match any of these patterns.
     pub fn tree_digest(&self, patterns: &[String]) -> Result<&'a str, Missing> {
-        let Fact::Tree(digest) = self.inputs.fact(FactKey::Tree(patterns.to_vec()))? else {
-            return mismatch("tree");
+        let Fact::Tree(digest) = self.fact(FactKey::Tree(patterns.to_vec()))? else {
+            return mismatch();
         };
         Ok(digest)
     }
 
     /// The number of files below the root that match any of these patterns.
     pub fn count_files(&self, patterns: &[String]) -> Result<u64, Missing> {
-        let Fact::Count(count) = self.inputs.fact(FactKey::Count(patterns.to_vec()))? else {
-            return mismatch("count");
+        let Fact::Count(count) = self.fact(FactKey::Count(patterns.to_vec()))? else {
+            return mismatch();
         };
         Ok(*count)
     }
 
     /// The state of the repository around the root. `None`: the root is in no repository.
     pub fn git(&self) -> Result<Option<&'a GitState>, Missing> {
-        let Fact::Git(state) = self.inputs.fact(FactKey::Git)? else { return mismatch("git") };
+        let Fact::Git(state) = self.fact(FactKey::Git)? else { return mismatch() };
         Ok(state.as_ref())
     }
 
     /// The outcome of the hook of this guardrail's script.
     pub fn hook(&self) -> Result<&'a HookOutcome, Missing> {
-        let Fact::Hook(outcome) = self.inputs.answer(FactKey::Hook(self.hook_call()))? else {
-            return mismatch("hook");
+        let Fact::Hook(outcome) = self.answer(FactKey::Hook(self.hook_call()))? else {
+            return mismatch();
         };
         Ok(outcome)
     }
 
     /// The outcome of the hook of this guardrail's script, if this decision ran it. Does not run it.
     pub fn hook_if_run(&self) -> Option<&'a HookOutcome> {
-        match self.inputs.requested_fact(&FactKey::Hook(self.hook_call()))? {
+        match self.requested_fact(&FactKey::Hook(self.hook_call()))? {
             Fact::Hook(outcome) => Some(outcome),
             _ => None,
         }
@@ -193,7 +197,7 @@ impl<'a> Context<'a> {
 
     /// The call of this guardrail's script, which sees the result as earlier scripts rewrote it.
     fn hook_call(&self) -> HookCall {
-        let rewrites = self.inputs.rewrites.borrow();
+        let rewrites = self.rewrites.borrow();
         let earlier = rewrites.iter().take_while(|(id, _)| *id != self.spec.id);
         let after = earlier.filter(|(_, is_rewritten)| *is_rewritten).map(|(id, _)| id.clone()).collect();
         HookCall { script: self.spec.id.clone(), after }
@@ -201,36 +205,36 @@ impl<'a> Context<'a> {
 
     /// Whether this guardrail's replacement of the result is the one that the agent sees.
     pub fn rewrote_last(&self) -> bool {
-        let rewrites = self.inputs.rewrites.borrow();
+        let rewrites = self.rewrites.borrow();
         let last = rewrites.iter().rev().find(|(_, is_rewritten)| *is_rewritten);
         last.is_some_and(|(id, _)| *id == self.spec.id)
     }
 
     /// How long this event waits for external services, and the effect if they do not answer in time.
     pub fn wait_rule(&self) -> WaitRule {
-        self.inputs.routing.wait_rule(self.event)
+        self.routing.wait_rule(self.event)
     }
 
     /// Whether the process ends with this event, so that a late answer cannot be applied.
     pub fn is_one_shot(&self) -> bool {
-        self.inputs.facts.is_one_shot
+        self.facts.is_one_shot
     }
 
     /// The highest risk of the tools that the event names, if it names any.
     pub fn tool_risk(&self) -> Option<Risk> {
-        self.inputs.routing.highest_risk(self.event)
+        self.routing.highest_risk(self.event)
     }
 
     /// The answer of an external service about the event, for this guardrail.
     pub fn deep(&self, wait_ms: u64) -> Result<&'a DeepOutcome, Missing> {
         let call = DeepCall { guardrail: self.spec.id.clone(), wait_ms };
-        let Fact::Deep(outcome) = self.inputs.answer(FactKey::Deep(call))? else { return mismatch("deep") };
+        let Fact::Deep(outcome) = self.answer(FactKey::Deep(call))? else { return mismatch() };
         Ok(outcome)
     }
 
     /// A probe's answer, by the probe's own name for it.
     pub fn probe_answer(&self, name: &str) -> Result<&'a Value, Missing> {
-        let Fact::Answer(value) = self.inputs.fact(FactKey::Answer(name.to_owned()))? else {
+        let Fact::Answer(value) = self.fact(FactKey::Answer(name.to_owned()))? else {
             return Err(Missing(format!("`answer:{name}` is not an answer")));
         };
         Ok(value)
@@ -238,17 +242,17 @@ impl<'a> Context<'a> {
 
     /// The engine's own files, in addition to the usual places.
     pub fn engine_paths(&self) -> &'a [String] {
-        &self.inputs.facts.engine_paths
+        &self.facts.engine_paths
     }
 
     /// The folder that the session works in, if it is known.
     pub fn root(&self) -> Option<&'a str> {
-        self.inputs.facts.root.as_deref()
+        self.facts.root.as_deref()
     }
 
     /// The place of a path of this event by its spelling. `mount` is the prefix under which the agent sees the root.
     pub fn place(&self, path: &str, mount: Option<&str>) -> Place {
-        let facts = self.inputs.facts;
+        let facts = self.facts;
         let roots = Roots { root: facts.root.as_deref(), aliases: &facts.root_aliases };
         path::resolve(path, self.event.cwd.as_deref(), roots, mount)
     }
@@ -259,13 +263,13 @@ impl<'a> Context<'a> {
         // Below a mount prefix the disk knows the path by its place only.
         let spelling = if mount.is_some() && place.inside { &place.key } else { path };
         let key = FactKey::Place(spelling.to_owned());
-        match self.inputs.facts.get(&key) {
+        match self.facts.get(&key) {
             Some(Fact::Place(real)) => {
                 let inside = !real.starts_with('/') && !real.starts_with("../") && !real.starts_with('~');
                 Ok(Place { key: real.clone(), inside })
             }
             Some(Fact::Unavailable(_)) => Ok(place),
-            _ => self.inputs.fact(key).map(|_| place),
+            _ => self.fact(key).map(|_| place),
         }
     }
 
@@ -290,69 +294,14 @@ impl<'a> Context<'a> {
             return Ok(false);
         }
         match self.event.call_id() {
-            Some(id) => Ok(self.inputs.slice(&denied_key(id))?.is_none()),
+            Some(id) => Ok(self.slice(&denied_key(id))?.is_none()),
             None => Ok(true),
         }
     }
 
-    /// The acting agent, by a name that is valid across sessions: its id, or the session's if it has none.
-    pub fn actor(&self) -> String {
-        self.inputs.actor()
-    }
-
     /// The session's name.
     pub fn session(&self) -> &'a str {
-        &self.inputs.session.id
-    }
-
-    /// The risk of the task: the highest that the host and the definitions give.
-    pub fn risk(&self) -> Option<Risk> {
-        self.inputs.risk()
-    }
-
-    /// A budget of the task: the tightest of the host's and the definitions', if one is set.
-    pub fn budget(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
-        self.inputs.budget(resource)
-    }
-
-    /// The same, including the usage of the call that this event ends.
-    pub fn budget_after(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
-        self.inputs.budget_after(resource)
-    }
-
-    /// When the run must be finished: the earliest deadline of the event and the definitions.
-    pub fn deadline(&self) -> Result<Option<Timestamp>, Missing> {
-        self.inputs.deadline()
-    }
-
-    /// When the run began, if it has a deadline.
-    pub fn run_start(&self) -> Result<Timestamp, Missing> {
-        self.inputs.run_start()
-    }
-
-    /// Whether the event's tool contacts another machine.
-    pub fn contacts_other_host(&self) -> Result<bool, Missing> {
-        self.inputs.contacts_other_host()
-    }
-
-    /// The autonomy of the agent, by the remaining budgets.
-    pub fn autonomy(&self) -> Result<Autonomy, Missing> {
-        self.inputs.autonomy()
-    }
-
-    /// The factor for thresholds that warn and escalate.
-    pub fn threshold_factor(&self) -> Result<f64, Missing> {
-        self.inputs.threshold_factor()
-    }
-
-    /// The time of the event.
-    pub fn now(&self) -> Result<Timestamp, Missing> {
-        self.inputs.now()
-    }
-
-    /// The definitions of the policy that apply to the event's agent and task.
-    pub fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
-        self.inputs.definitions()
+        &self.session.id
     }
 
     /// The definitions that name an agent, by its id, its role or their own name: a hand-off goes to an agent that is not the
@@ -365,12 +314,7 @@ impl<'a> Context<'a> {
                 || role == Some(agent)
                 || (is_of_agent && definition.name == agent)
         };
-        self.inputs.definitions.iter().filter(is_named)
-    }
-
-    /// The event's own task and those of the definitions. Every limit in any of them applies.
-    pub fn tasks(&self) -> impl Iterator<Item = &'a Task> {
-        self.inputs.tasks()
+        self.definitions.iter().filter(is_named)
     }
 
     /// Every list of allowed tools that applies to this event, the host's and the definitions', each with the tools that its
@@ -385,6 +329,6 @@ impl<'a> Context<'a> {
     }
 }
 
-fn mismatch<T>(fact: &str) -> Result<T, Missing> {
-    Err(Missing(format!("the fact `{fact}` has a value of another kind")))
+fn mismatch<T>() -> Result<T, Missing> {
+    Err(Missing("the fact has a value of another kind".to_owned()))
 }

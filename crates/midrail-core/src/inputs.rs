@@ -21,7 +21,7 @@ use crate::spec::Spec;
 pub struct Missing(pub String);
 
 /// What one decision is made from.
-pub(crate) struct Inputs<'a> {
+pub struct Inputs<'a> {
     pub(crate) definitions: &'a [Definition],
     pub(crate) routing: &'a Routing,
     pub(crate) session: &'a Session,
@@ -33,7 +33,7 @@ pub(crate) struct Inputs<'a> {
     /// Whether an enforced guardrail or `decide` itself lacks a value.
     pub(crate) is_incomplete: Cell<bool>,
     /// Whether the running guardrail is in shadow mode.
-    in_shadow: Cell<bool>,
+    pub(crate) in_shadow: Cell<bool>,
     /// Whether the running guardrail lacks a value that can still be fetched.
     pub(crate) has_pending_needs: Cell<bool>,
     /// The milliseconds that the running guardrail grants to probes.
@@ -43,54 +43,36 @@ pub(crate) struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    pub(crate) fn new(
-        definitions: &'a [Definition],
-        routing: &'a Routing,
-        session: &'a Session,
-        facts: &'a Facts,
-        event: &'a Event,
-    ) -> Self {
-        Inputs {
-            definitions,
-            routing,
-            session,
-            facts,
-            event,
-            needs: RefCell::default(),
-            prefetched: RefCell::default(),
-            is_incomplete: Cell::new(false),
-            in_shadow: Cell::new(false),
-            has_pending_needs: Cell::new(false),
-            within_ms: Cell::new(None),
-            rewrites: RefCell::default(),
-        }
-    }
-
     /// Attributes the reads that follow to a guardrail.
     pub(crate) fn start_guardrail(&self, spec: &Spec) {
         self.in_shadow.set(spec.mode == Mode::Shadow);
         self.has_pending_needs.set(false);
     }
 
-    pub(crate) fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
+    /// The definitions of the policy that apply to the event's agent and task.
+    pub fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
         let event = self.event;
         self.definitions.iter().filter(move |definition| definition.applies_to(event))
     }
 
-    pub(crate) fn tasks(&self) -> impl Iterator<Item = &'a Task> {
+    /// The event's own task and those of the definitions. Every limit in any of them applies.
+    pub fn tasks(&self) -> impl Iterator<Item = &'a Task> {
         let own = self.event.task.as_ref();
         own.into_iter().chain(self.definitions().map(|definition| &definition.task))
     }
 
-    pub(crate) fn actor(&self) -> String {
+    /// The acting agent, by a name that is valid across sessions: its id, or the session's if it has none.
+    pub fn actor(&self) -> String {
         self.event.actor(&self.session.id)
     }
 
-    pub(crate) fn risk(&self) -> Option<Risk> {
+    /// The risk of the task: the highest that the host and the definitions give.
+    pub fn risk(&self) -> Option<Risk> {
         self.tasks().filter_map(|task| task.risk).max()
     }
 
-    pub(crate) fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
+    /// Any slice of the session, by its full key.
+    pub fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
         if let Some(slice) = self.session.get(key) {
             return Ok(slice);
         }

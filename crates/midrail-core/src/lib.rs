@@ -11,6 +11,7 @@ mod context;
 mod decide;
 mod decision;
 mod definition;
+pub mod duration;
 mod effect;
 mod event;
 mod facts;
@@ -31,9 +32,6 @@ mod routing;
 mod rules;
 mod run;
 mod script_source;
-#[cfg(test)]
-#[path = "../tests/decide/seed.rs"]
-mod seed;
 mod session;
 mod severity;
 mod spec;
@@ -64,7 +62,7 @@ pub use facts::{
 pub use guardrail::{Condition, Fault, Guardrail, Rewrite};
 pub use hit::Hit;
 pub use host::{Host, HostLimit};
-pub use inputs::Missing;
+pub use inputs::{Inputs, Missing};
 pub use key::Key;
 pub use pause::{PAUSES, Pause};
 pub use policy::{Policy, PolicyEntry};

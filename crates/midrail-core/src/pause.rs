@@ -9,17 +9,17 @@ use serde_json::Value;
 /// The slice with the pauses of all projects, as a list. All sessions share it.
 pub const PAUSES: &str = "shared/pause";
 
-/// Who paused what, why, and until when.
+/// A pause of a project's guardrails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pause {
-    /// The person.
+    /// The person who paused them.
     pub by: String,
     /// Why.
     pub reason: String,
-    /// Since when.
+    /// When it began.
     #[schemars(with = "String")]
     pub since: Timestamp,
-    /// Until when. It ends by itself.
+    /// When it ends.
     #[schemars(with = "String")]
     pub until: Timestamp,
     /// The folder of the project, absolute. Absent: every project of the store.

@@ -1,5 +1,6 @@
 //! A compiled policy: immutable, indexed by kind of event and tool, with a revision hash.
 
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
@@ -238,7 +239,20 @@ impl Policy {
         facts: &'a Facts,
         event: &'a Event,
     ) -> Inputs<'a> {
-        Inputs::new(&self.definitions, &self.routing, session, facts, event)
+        Inputs {
+            definitions: &self.definitions,
+            routing: &self.routing,
+            session,
+            facts,
+            event,
+            needs: RefCell::default(),
+            prefetched: RefCell::default(),
+            is_incomplete: Cell::default(),
+            in_shadow: Cell::default(),
+            has_pending_needs: Cell::default(),
+            within_ms: Cell::default(),
+            rewrites: RefCell::default(),
+        }
     }
 
     /// The chain for an event.

@@ -89,7 +89,7 @@ pub fn lock_key(path: &str) -> String {
     format!("{SHARED_PREFIX}lock/{path}")
 }
 
-/// The slice that records that an agent is quarantined, by the name that [`crate::Context::actor`] gives it.
+/// The slice that records that an agent is quarantined, by the name that [`crate::Inputs::actor`] gives it.
 pub fn quarantine_key(actor: &str) -> String {
     format!("{SHARED_PREFIX}quarantine/{actor}")
 }

@@ -27,8 +27,8 @@ const SUMS: [(Resource, &str); 3] =
 const TIGHTENED: f64 = 0.8;
 
 impl Inputs<'_> {
-    /// Of several budgets for one resource, the one with the least left after this action.
-    pub(crate) fn budget(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
+    /// A budget of the task: of several for one resource, the one with the least left after this action.
+    pub fn budget(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
         let [task, deadline] = self.budgets(resource)?;
         Ok(match (task, deadline) {
             (Some(task), Some(deadline)) => Some(if deadline.load() > task.load() { deadline } else { task }),
@@ -67,7 +67,8 @@ impl Inputs<'_> {
         Ok(Some(Budget { used, estimated, limit, measure: UsageSource::Midrail }))
     }
 
-    pub(crate) fn deadline(&self) -> Result<Option<Timestamp>, Missing> {
+    /// When the run must be finished: the earliest deadline of the event and the definitions.
+    pub fn deadline(&self) -> Result<Option<Timestamp>, Missing> {
         let mut earliest = self.event.deadline;
         for deadline in self.definitions().filter_map(|definition| definition.deadline) {
             let time = match deadline {
@@ -80,14 +81,15 @@ impl Inputs<'_> {
     }
 
     /// The start of the run: its first event with a deadline, which may be this one.
-    pub(crate) fn run_start(&self) -> Result<Timestamp, Missing> {
+    pub fn run_start(&self) -> Result<Timestamp, Missing> {
         let stored = self.slice(RUN_START)?.and_then(Value::as_str).and_then(|text| text.parse().ok());
         let now = self.now()?;
         Ok(stored.map_or(now, |start: Timestamp| start.min(now)))
     }
 
-    pub(crate) fn now(&self) -> Result<Timestamp, Missing> {
-        self.event.time.ok_or_else(|| Missing("the event tells no time".to_owned()))
+    /// The time of the event.
+    pub fn now(&self) -> Result<Timestamp, Missing> {
+        self.event.time.ok_or_else(|| Missing("the event has no time".to_owned()))
     }
 
     /// Midrail's own sum.
@@ -112,7 +114,8 @@ impl Inputs<'_> {
         })
     }
 
-    pub(crate) fn autonomy(&self) -> Result<Autonomy, Missing> {
+    /// The autonomy of the agent, by the remaining budgets.
+    pub fn autonomy(&self) -> Result<Autonomy, Missing> {
         let mut least = 1.0_f64;
         for resource in Resource::ALL {
             for budget in self.budgets(resource)?.into_iter().flatten() {
@@ -122,13 +125,14 @@ impl Inputs<'_> {
         Ok(Autonomy::from_remaining(least))
     }
 
-    pub(crate) fn threshold_factor(&self) -> Result<f64, Missing> {
+    /// The factor for thresholds that warn and escalate.
+    pub fn threshold_factor(&self) -> Result<f64, Missing> {
         let is_tight = self.risk() == Some(Risk::Critical) || self.autonomy()? >= Autonomy::Strict;
         Ok(if is_tight { TIGHTENED } else { 1.0 })
     }
 
     /// A budget including the usage of the call that this event ends, which is not in the sum yet.
-    pub(crate) fn budget_after(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
+    pub fn budget_after(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
         let Some(budget) = self.budget(resource)? else { return Ok(None) };
         let is_counted = self.is_end_of_call() && budget.measure != UsageSource::Host;
         Ok(Some(match self.call_usage(resource).filter(|_| is_counted) {
@@ -226,7 +230,8 @@ impl Inputs<'_> {
         reported.or_else(|| is_counted().then_some(1.0))
     }
 
-    pub(crate) fn contacts_other_host(&self) -> Result<bool, Missing> {
+    /// Whether the event's tool contacts another machine.
+    pub fn contacts_other_host(&self) -> Result<bool, Missing> {
         match self.fact(FactKey::Action)? {
             Fact::Action(action) if action.hosts.is_empty() => Ok(action.kind == ActionType::Network),
             Fact::Action(action) => Ok(action.hosts.iter().any(|host| !is_loopback(host))),

@@ -40,7 +40,7 @@ fn hook_event(adapter: &dyn Adapter, name: &str) -> Option<&'static HookEvent> {
     adapter.hook_events().iter().find(|hook_event| hook_event.name == name)
 }
 
-/// One decision of each kind, as the law makes it for what a host can do at a hook_event.
+/// One decision of each kind, as the decision core returns it for what a host can do at a hook event.
 fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
     let can = hook_event.map(|hook_event| hook_event.capabilities).unwrap_or_default();
     let base = |effect| Decision {

@@ -82,46 +82,44 @@ impl Tally<'_> {
     ) {
         // An action that waits or was approved is not counted against the agent again.
         review.was_requested = approval.state != "denied";
-        let now = self.inputs.event.time;
         let (spec, reason) = (review.spec, review.verdict.reason.clone());
+        let (is_bypass, noun) = (approval.kind == ApprovalKind::Bypass, approval.noun());
         let StoredApproval { id, by, .. } = approval;
-        match approval.state {
-            "approved" if !approval.is_expired(now) => {
-                match self.objection(spec, review.verdict.effect, approval) {
-                    None => {
-                        self.pending.on_allow.remove(key);
-                        let how = if approval.kind == ApprovalKind::Bypass { "lifted" } else { "approved" };
-                        review.set(Effect::Allow, format!("{how} by {by} ({id}): {reason}"));
-                    }
-                    Some(why) => {
-                        review.set(Effect::Block, format!("{reason} (the bypass {id} does not hold: {why})"));
-                    }
+        let is_expired = approval.is_expired(self.inputs.event.time);
+        let (effect, reason) = match approval.state {
+            "approved" if !is_expired => match self.objection(spec, review.verdict.effect, approval) {
+                Some(why) => (Effect::Block, format!("{reason} (the bypass {id} does not hold: {why})")),
+                None => {
+                    self.pending.on_allow.remove(key);
+                    let how = if is_bypass { "lifted" } else { "approved" };
+                    (Effect::Allow, format!("{how} by {by} ({id}): {reason}"))
                 }
+            },
+            "denied" if approval.is_revoked => {
+                (Effect::Block, format!("{noun} taken back by {by} ({id}): {reason}"))
             }
-            "denied" => {
-                let how = match (approval.is_revoked, approval.kind) {
-                    (true, _) => format!("{} taken back", approval.noun()),
-                    (false, ApprovalKind::Bypass) => "bypass denied".to_owned(),
-                    (false, ApprovalKind::Escalation) => "denied".to_owned(),
-                };
-                review.set(Effect::Block, format!("{how} by {by} ({id}): {reason}"));
-            }
+            "denied" if is_bypass => (Effect::Block, format!("bypass denied by {by} ({id}): {reason}")),
+            "denied" => (Effect::Block, format!("denied by {by} ({id}): {reason}")),
             "pending" if self.grants_itself(spec, approval) => {
                 self.pending.on_allow.remove(key);
-                self.override_in_emergency(review, id);
+                let reason = format!("emergency override ({id}) without an answer: {reason}");
+                self.notify_of_override(&reason);
+                (Effect::Allow, reason)
             }
-            _ if approval.is_expired(now) => {
+            state if is_expired => {
                 // The next attempt requests a new one.
                 self.decision.changes.remove(key);
-                let how = if approval.state == "approved" { "before it was used" } else { "with no answer" };
-                review.set(Effect::Block, format!("the {} {id} timed out {how}: {reason}", approval.noun()));
+                let how = if state == "approved" { "before it was used" } else { "with no answer" };
+                (Effect::Block, format!("the {noun} {id} timed out {how}: {reason}"))
             }
             _ if review.verdict.effect == Effect::Escalate => {
                 let request = request(spec, action, (*id).to_owned(), approval.expires);
                 self.decision.requests.push(request);
+                return;
             }
-            _ => review.verdict.reason = format!("{reason} (the bypass {id} waits for an answer)"),
-        }
+            _ => (Effect::Block, format!("{reason} (the bypass {id} waits for an answer)")),
+        };
+        review.set(effect, reason);
     }
 
     fn request_approval(&mut self, spec: &Spec, action: String, key: String) {
@@ -176,16 +174,14 @@ impl Tally<'_> {
             && is_emergency_action(self.policy, self.inputs, spec)
     }
 
-    fn override_in_emergency(&mut self, review: &mut Review<'_>, id: &str) {
+    /// Notifies supervisors and people, if the action is allowed in the end.
+    fn notify_of_override(&mut self, reason: &str) {
         let authorities = self.policy.authorities();
-        let reason = format!("emergency override ({id}), as nobody answered: {}", review.verdict.reason);
         let message = format!("{} acted by {reason}", self.inputs.actor());
         let mut roles: Vec<&String> = authorities.supervisors.iter().chain(&authorities.humans).collect();
         roles.dedup();
-        // The notices are sent only if the action is allowed.
         let notices = roles.into_iter().map(|to| Notice { to: to.clone(), message: message.clone() });
         self.pending.notices.extend(notices);
-        review.set(Effect::Allow, reason);
     }
 }
 

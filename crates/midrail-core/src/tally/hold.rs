@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -30,25 +31,34 @@ pub fn late_answer_digest(session: &str, answer: &Value) -> String {
 pub(super) const MAX_HOLDS: usize = 64;
 
 /// What an approver is asked about, if that is not the current event.
-#[derive(Clone)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct About {
     /// The digest that the approval is bound to.
     pub(super) action: String,
     /// The earlier event, in short.
+    #[serde(rename = "about", skip_serializing_if = "Option::is_none")]
     pub(super) event: Option<Value>,
 }
 
+/// One row of the slice.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Hold {
     pub(super) guardrail: Arc<str>,
     pub(super) reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) advice: Option<String>,
+    #[serde(flatten)]
     pub(super) about: About,
+    #[serde(skip)]
     pub(super) state: HoldState,
 }
 
 /// What becomes of a hold with this event.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum HoldState {
+    #[default]
     Kept,
     /// An approver lifted it: it ends with the next allowed event.
     Lifted,
@@ -64,31 +74,5 @@ impl HoldState {
             Effect::Escalate => HoldState::Requested,
             Effect::Block | Effect::Halt => HoldState::Kept,
         }
-    }
-}
-
-impl Hold {
-    pub(super) fn decode(row: &Value) -> Self {
-        let text = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
-        let about =
-            About { action: text("action").unwrap_or_default(), event: row.get(ABOUT_EVENT).cloned() };
-        Hold {
-            guardrail: text("guardrail").unwrap_or_default().into(),
-            reason: text("reason").unwrap_or_default(),
-            advice: text("advice"),
-            about,
-            state: HoldState::Kept,
-        }
-    }
-
-    pub(super) fn encode(&self) -> Value {
-        let mut row =
-            json!({"guardrail": self.guardrail, "action": self.about.action, "reason": self.reason});
-        if let Some(members) = row.as_object_mut() {
-            let advice = self.advice.clone().map(|advice| ("advice".to_owned(), advice.into()));
-            members.extend(advice);
-            members.extend(self.about.event.clone().map(|event| (ABOUT_EVENT.to_owned(), event)));
-        }
-        row
     }
 }

@@ -1,5 +1,6 @@
 //! Late answers: they arrive after the event that they are about, and count for the next event of the run.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::Tally;
@@ -31,7 +32,9 @@ impl<'a> Tally<'a> {
             Ok(_) => return,
             Err(missing) => return self.raise_own(Some(Verdict::block(missing.to_string()))),
         };
-        for mut hold in rows.iter().map(Hold::decode) {
+        for row in rows {
+            // A malformed row holds the run under no guardrail's name, so that only a new run ends it.
+            let mut hold = Hold::deserialize(row).unwrap_or_default();
             // A hold of a guardrail that is not in the policy is kept: the guardrail may return.
             if let Some(entry) = self.late_entry(&hold.guardrail)
                 && entry.spec.mode == Mode::Enforce
@@ -110,7 +113,8 @@ impl<'a> Tally<'a> {
                 !(asks_host_user && is_shown)
             }
         };
-        let rows: Vec<Value> = self.holds.iter().filter(is_kept).map(Hold::encode).collect();
+        let rows = self.holds.iter().filter(is_kept).filter_map(|hold| serde_json::to_value(hold).ok());
+        let rows: Vec<Value> = rows.collect();
         match before {
             None if rows.is_empty() => {}
             Some(Value::Array(before)) if *before == rows => {}

@@ -1,4 +1,4 @@
-//! A guardrail as plain data: what it will do is written down, so that the law and the model can both follow it.
+//! A guardrail as plain data, so that `decide` and its specification can both run it.
 
 use std::sync::{Arc, Once};
 

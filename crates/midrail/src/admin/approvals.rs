@@ -83,7 +83,7 @@ impl Resource for ApprovalView {
         Column {
             head: "urgency",
             width: 12,
-            cell: |view| Cell::Status(view.approval.urgency.word().to_owned()),
+            cell: |view| Cell::Status(view.approval.urgency.as_str().to_owned()),
         },
         Column {
             head: "for",

@@ -80,7 +80,10 @@ fn fields(view: &ApprovalView, now: Timestamp) -> Vec<(&'static str, String)> {
     let between = |one: Timestamp, other: Timestamp| span(other.duration_since(one));
     add("id", approval.id.clone());
     let kind = if approval.kind == ApprovalKind::Bypass { "bypass" } else { "escalation" };
-    add("guardrail", format!("{}: {kind}, {}", midrail::label(&approval.guardrail), approval.urgency.word()));
+    add(
+        "guardrail",
+        format!("{}: {kind}, {}", midrail::label(&approval.guardrail), approval.urgency.as_str()),
+    );
     add("blocked", approval.reason.clone());
     add(
         "needed for",

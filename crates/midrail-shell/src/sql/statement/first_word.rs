@@ -1,0 +1,168 @@
+//! What the first word of a statement makes of the whole.
+
+use super::Statement;
+use crate::sql::condition;
+use crate::sql::findings::Findings;
+use crate::sql::lex::{Kind, Lexer};
+use crate::words::places::SERVER_FOLDERS;
+use crate::words::sql::MODIFIERS;
+
+impl Statement<'_> {
+    /// What depends on the first word of the statement.
+    pub(super) fn first_word(&self, first: usize, found: &mut Findings) {
+        let end = self.tokens.len();
+        // Whether what was made before is still there is not known.
+        if self.is_any(first, &["rollback", "abort", "discard", "use", "connect"]) {
+            found.temporary.clear();
+        }
+        if self.is(first, "alter") {
+            self.alter(first, found);
+        } else if self.is(first, "create")
+            && let Some(table) = (first + 1..first + 8).find(|place| self.is(*place, "table"))
+        {
+            self.create_table(first, table, found);
+        } else if self.is(first, "match") && self.is_mark(first + 1, b'(') {
+            self.graph(first, found);
+        } else if self.is(first, "purge")
+            && self.is_any(first + 1, &["recyclebin", "dba_recyclebin", "table", "tablespace"])
+            && self.fits_to_its_end(first + 1 + usize::from(self.is(first + 1, "table")), &["user"])
+        {
+            self.hit(found, "sql-purge", first, end);
+        } else if self.is(first, "rename") && self.is_any(first + 1, &["table", "tables"]) {
+            let to = self.find(first + 2, end, &["to"]);
+            if to.is_some_and(|to| to <= first + 8 && self.fits_to_its_end(to + 1, &[])) {
+                self.hit(found, "sql-rename", first, end);
+            }
+        } else if self.is(first, "create") && self.is_any(first + 1, &["role", "user", "login"]) {
+            if self.find(first, end, &["superuser"]).is_some() {
+                self.hit(found, "sql-grant-wide", first, end);
+            }
+        } else if self.is(first, "vacuum") {
+            self.vacuum(first, found);
+        } else if self.is(first, "do") {
+            self.strings(first + 1, end, found);
+        } else if self.is(first, "shutdown") {
+            let is_alone = end == first + 1
+                || self
+                    .is_any(first + 1, &["with", "immediate", "abort", "normal", "transactional", "compact"]);
+            if is_alone {
+                self.hit(found, "sql-stop-server", first, end);
+            }
+        } else if (self.is(first, "reset") && self.is_any(first + 1, &["master", "binary"]))
+            || (self.is(first, "purge") && self.is_any(first + 1, &["binary", "master"]))
+        {
+            self.hit(found, "sql-stop-server", first, end);
+        } else if self.is(first, "kill")
+            && (self.kind(first + 1) == Some(Kind::Number)
+                || self.is_any(first + 1, &["query", "connection", "hard", "soft"]))
+        {
+            self.hit(found, "sql-kill-session", first, end);
+        } else if (self.is(first, "insert") && self.is(first + 1, "overwrite"))
+            || (self.is(first, "restore")
+                && self.is(first + 1, "database")
+                && self.find(first, end, &["replace"]).is_some())
+        {
+            self.hit(found, "sql-overwrite", first, end);
+        } else if self.is_any(first, &["set", "declare", "select"]) || self.is_mark(first + 1, b':') {
+            self.remember_strings(first, found);
+        }
+    }
+
+    /// `CREATE TEMP TABLE x` is the text's own to drop. `CREATE OR REPLACE TABLE x` is how warehouses are built.
+    fn create_table(&self, first: usize, table: usize, found: &mut Findings) {
+        let has = |word: &str| (first..table).any(|place| self.is(place, word));
+        if !(first + 1..table).all(|place| self.is_any(place, MODIFIERS)) {
+            return;
+        }
+        let name = table + 1 + if self.is(table + 1, "if") { 3 } else { 0 };
+        let spelling = self.content(name);
+        let goes_at_commit = (name..self.tokens.len())
+            .any(|place| self.is(place, "on") && self.is(place + 1, "commit") && self.is(place + 2, "drop"));
+        if (has("temp") || has("temporary") || has("volatile")) && !goes_at_commit {
+            found.note_temporary(spelling);
+        }
+    }
+
+    /// `VACUUM INTO 'file'`: a copy may lie anywhere, but not among the files of the system.
+    fn vacuum(&self, first: usize, found: &mut Findings) {
+        let into = self.find(first, self.tokens.len(), &["into"]);
+        let file = into.and_then(|into| self.tokens.get(into + 1));
+        let file = file.map_or("", |token| Lexer::content(self.text, *token));
+        if SERVER_FOLDERS.iter().any(|folder| file.starts_with(folder)) {
+            self.hit(found, "sql-server-file", first, self.tokens.len());
+        }
+    }
+
+    /// Cypher: `MATCH (n) DETACH DELETE n`.
+    fn graph(&self, first: usize, found: &mut Findings) {
+        let end = self.tokens.len();
+        let deletes = self.find(first, end, &["delete"]);
+        let is_narrow = |delete: usize| {
+            self.find(first, delete, &["where", "limit"]).is_some()
+                || (first..delete).any(|place| self.is_mark(place, b'{'))
+        };
+        if deletes.is_some_and(|delete| self.is_name(delete + 1) && !is_narrow(delete)) {
+            self.hit(found, "sql-graph-delete", first, end);
+        }
+    }
+
+    fn alter(&self, first: usize, found: &mut Findings) {
+        let end = self.tokens.len();
+        if self.is_any(first + 1, &["role", "user", "login", "group"]) {
+            if self.find(first, end, &["superuser"]).is_some() {
+                self.hit(found, "sql-grant-wide", first, end);
+            }
+            return;
+        }
+        if self.is(first + 1, "default") {
+            return;
+        }
+        if !self.is_sql && !self.is(first + 1, "table") {
+            return;
+        }
+        // Everything where a clause starts: after the name, or after a comma.
+        let mut drops = false;
+        let mut at = first + 2;
+        while let Some(place) = self.find(at, end, &["drop"]).filter(|_| !drops) {
+            let holds_tables = self.is_any(first + 1, &["publication", "extension", "subscription", "share"]);
+            // `ALTER COLUMN a DROP NOT NULL` takes no value away.
+            let of_column = place >= 2 && self.is_any(place - 2, &["alter", "column"]);
+            let is_property =
+                of_column && self.is_any(place + 1, &["not", "default", "identity", "expression"]);
+            drops =
+                !is_property && (holds_tables || !self.is_any(place + 1, &["table", "database", "schema"]));
+            at = place + 1;
+        }
+        let disabled = self.find(first + 2, end, &["disable", "force"]);
+        let is_unprotected = disabled.is_some_and(|place| {
+            (self.is(place, "disable") || self.follows(place, &["no"])) && self.is(place + 1, "row")
+                || self.is(place, "disable")
+                    && self.is(place + 1, "trigger")
+                    && self.is_any(place + 2, &["all", "user"])
+        });
+        if is_unprotected {
+            self.hit(found, "sql-protection-off", first, end);
+        }
+        if drops {
+            self.hit(found, "sql-alter-drop", first, end);
+        }
+        let truncated = self.find(first + 2, end, &["truncate"]);
+        if truncated.is_some_and(|place| self.is_any(place + 1, &["partition", "subpartition"])) {
+            self.hit(found, "sql-truncate", first, end);
+        }
+        // ClickHouse deletes and updates by ALTER.
+        if let Some(place) = self.find(first + 2, end, &["delete", "update"]) {
+            let is_condition = self.find(place, end, &["where"]).is_some_and(|place| {
+                condition::is_always_true(self.text, self.tokens.get(place + 1..end).unwrap_or_default())
+            });
+            if is_condition && !self.follows(place, &["on", "after", "before"]) {
+                self.hit(
+                    found,
+                    if self.is(place, "delete") { "sql-delete-all" } else { "sql-update-all" },
+                    first,
+                    end,
+                );
+            }
+        }
+    }
+}
