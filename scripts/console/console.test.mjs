@@ -86,9 +86,10 @@ describe("console", { skip }, () => {
     const event = page.locator(".event").first();
     const heard = blocked.verdicts.filter((said) => said.effect);
     const loud = heard.filter((said) => said.effect !== "allow").map((said) => said.guardrail);
-    assert.deepEqual(await event.locator(".heard > li:not(.quiet) > a").allInnerTexts(), loud);
+    const ids = (links) => links.map((link) => decodeURIComponent(link.pathname.split("/").pop()));
+    assert.deepEqual(await event.locator(".verdicts > li:not(.quiet) > a").evaluateAll(ids), loud);
     await event.getByText(/others? allowed/).click();
-    const quiet = await event.locator(".heard .quiet a").allInnerTexts();
+    const quiet = await event.locator(".verdicts .quiet a").allInnerTexts();
     assert.deepEqual([...quiet, ...loud].sort(), blocked.verdicts.map((said) => said.guardrail).sort());
     assert.match(await event.locator(".told").innerText(), /The agent saw/);
     assert.ok(await page.locator(".event").nth(1).locator("mark").count(), "what was redacted is marked");

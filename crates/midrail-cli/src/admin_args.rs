@@ -1,58 +1,61 @@
-//! The engine for verbs that look at or change what holds across sessions, without an event.
+//! The engine of administrative subcommands, which work without an event.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use midrail::approvals::{due_approvals, policy_for_approval};
-use midrail::store::Approval;
+use midrail::admin::Resource;
 use midrail::store::{Approvals, Slices};
 use midrail::{Engine, Event, EventKind, Load, Policy, PolicySource, Store};
 
 use crate::clock;
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
+use crate::list::list;
+use crate::output::Output;
 
 /// The store and the packs of an administrative subcommand.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AdminArgs {
-    /// The store: a SQLite file, postgres://…, or env:NAME to read it from a variable [default: midrail/midrail.db
-    /// in the user's state directory]
-    #[arg(long, value_name = "STORE", global = true)]
-    store: Option<PathBuf>,
-    /// The project, if the store has several [default: default]
-    #[arg(id = "in", long = "in", value_name = "PROJECT", global = true)]
-    project: Option<String>,
-    /// A pack file, in place of the layers of the current directory. Can be given several times
-    #[arg(long = "pack", value_name = "FILE", global = true)]
-    packs: Vec<PathBuf>,
-    /// The environment whose overlay is applied
-    #[arg(long, value_name = "NAME", global = true)]
-    env: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    packs: PackArgs,
 }
 
 impl AdminArgs {
+    /// Prints the records of a resource. A store that does not exist yet is empty.
+    pub(crate) fn list<R: Resource>(&self, output: &mut Output) -> Result<Exit, CliError> {
+        list(&R::list(self.list_engine()?.admin())?, output)
+    }
+
     /// An engine to list records. A store that does not exist yet is empty.
     pub(crate) fn list_engine(&self) -> Result<Engine, CliError> {
-        engine(self.store_args().open_for_list()?, &self.packs())
+        engine(self.store.open_for_list()?, &self.packs)
     }
 
     /// An engine on an existing store.
     pub(crate) fn read_engine(&self) -> Result<Engine, CliError> {
-        engine(open_for_reading(&self.store_args())?, &self.packs())
+        engine(open_for_reading(&self.store)?, &self.packs)
     }
 
     /// An engine to change a store, which is created if it does not exist.
     pub(crate) fn write_engine(&self) -> Result<Engine, CliError> {
-        engine(self.store_args().open_or_create()?, &self.packs())
+        engine(self.store.open_or_create()?, &self.packs)
     }
+}
 
-    pub(crate) fn store_args(&self) -> StoreArgs {
-        StoreArgs { store: self.store.clone(), project: self.project.clone() }
-    }
+/// The name of the user who makes a change.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ChangedBy {
+    /// Who makes the change [default: the current user]
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+}
 
-    fn packs(&self) -> PackArgs {
-        PackArgs { packs: self.packs.clone(), env: self.env.clone() }
+impl ChangedBy {
+    pub(crate) fn name(&self) -> String {
+        user_name(self.by.as_deref())
     }
 }
 
@@ -103,7 +106,7 @@ pub(crate) fn settle<S: Approvals + Slices + ?Sized>(
             Ok(engine.approvals().settle(&approval.id)?)
         });
         if let Err(failure) = settled {
-            log::warn!("what became of `{}` is not on record yet: {}", approval.id, failure.message());
+            log::warn!("the timeout of `{}` is not recorded yet: {}", approval.id, failure.message());
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! An approver's key: asked for on the terminal without showing it, or read from a file descriptor. It is never an
-//! argument and never in the environment, where others could read it.
+//! An approver's key: entered on the terminal without echo, or read from a file descriptor. It is never an argument
+//! and never in the environment, where other processes could read it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 use crate::error::CliError;
 
-/// Bytes that a key has at most.
+/// The longest key, in bytes.
 const MAX_KEY: u64 = 4_096;
 
 /// An approver, and where their key is read from.
@@ -36,6 +36,11 @@ pub(crate) struct OptionalSigner {
 }
 
 impl OptionalSigner {
+    /// The approver, authenticated by their key, if one is named.
+    pub(crate) fn read(&self, engine: &Engine) -> Result<Option<Person>, CliError> {
+        self.signer().map(|signer| read(&signer, engine)).transpose()
+    }
+
     /// The approver, if one is named.
     pub(crate) fn signer(&self) -> Option<Signer> {
         let name = self.signer.clone()?;
@@ -54,7 +59,7 @@ pub(crate) fn read(signer: &Signer, engine: &Engine) -> Result<Person, CliError>
 
 fn from_descriptor(fd: u32) -> Result<String, CliError> {
     let cannot =
-        |error| CliError::new(format!("no key could be read from the file descriptor {fd}: {error}"));
+        |error| CliError::new(format!("could not read a key from the file descriptor {fd}: {error}"));
     let file = File::open(format!("/dev/fd/{fd}")).map_err(cannot)?;
     first_line(file).map_err(cannot)
 }
@@ -84,7 +89,7 @@ fn first_line(from: impl Read) -> std::io::Result<String> {
     Ok(key.to_owned())
 }
 
-/// A terminal that does not show what is typed, until this goes.
+/// A terminal without echo, until this is dropped.
 struct HiddenInput<'t> {
     terminal: &'t File,
     before: Termios,

@@ -24,8 +24,8 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line.
     ///
-    /// `check` and `hook` are called for every event of an agent, so they are read by themselves where that is enough: to
-    /// lay out all verbs takes longer than to decide.
+    /// `check` and `hook` run for every event of an agent, so they are parsed on their own if possible: building the
+    /// parser of all subcommands takes longer than a decision.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let alone = || env::args_os().skip(1);
         match alone().next().as_deref().and_then(OsStr::to_str) {
@@ -61,7 +61,7 @@ fn help_colour() -> ColorChoice {
     }
 }
 
-/// `midrail check` alone. Whatever it cannot read, and its help, is left to the whole.
+/// `midrail check` on its own. Help and errors are left to the full parser.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct Check {
@@ -71,7 +71,7 @@ struct Check {
     global: Global,
 }
 
-/// `midrail hook` alone.
+/// `midrail hook` on its own.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct Hook {
@@ -119,7 +119,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Does what was asked for.
+    /// Runs the subcommand.
     pub(crate) fn run(self, output: &mut Output) -> Result<Exit, CliError> {
         let exit = match self {
             Command::Init(args) => commands::init::run(&args, output),

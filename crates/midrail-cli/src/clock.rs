@@ -1,4 +1,4 @@
-//! The time by which the program decides: that of this machine. Builds for tests can be told another one.
+//! The clock of the program. Debug builds can read the time from a file, for tests.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub(crate) fn now() -> Timestamp {
     clock().now()
 }
 
-// INVARIANT: whoever moves the clock can let requests time out and emergencies grant themselves, so a program that is
-// built for use knows nothing of this.
+// INVARIANT: a changed clock can time out requests and trigger emergency overrides, so release builds do not contain
+// this.
 #[cfg(debug_assertions)]
 mod moved {
     use std::path::PathBuf;

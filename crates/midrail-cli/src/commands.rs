@@ -1,4 +1,4 @@
-//! The verbs, one file each: arguments in, calls of the libraries, output.
+//! The subcommands, one file each: arguments, calls of the libraries, output.
 
 pub(crate) mod acp;
 pub(crate) mod approvals;

@@ -1,70 +1,19 @@
-//! Decisions on the screen: one as a block, many as a timeline. Whatever comes from agents is made safe to print.
+//! Decisions as text: one as a block, many as a timeline. Text of agents is made safe to print.
 
 use jiff::Timestamp;
-use midrail::cases::summarize_event;
-use midrail::core::{ApprovalKind, Autonomy};
-use midrail::{Decision, Effect, Event, EventKind, Mode};
-use serde_json::Value;
+use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, Mode, label};
 
 use crate::output::{Output, short, wrap};
 use crate::paint::{Paint, Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::time;
 
-/// Lines of a text that passes on, unless more is asked for.
+/// The most lines of passed-on content without `--verbose`.
 const MAX_CONTENT_LINES: usize = 6;
 
-/// What an event is about, in a few words.
+/// The subject of an event in a few words, safe to print.
 pub(crate) fn subject(event: &Event) -> String {
-    let quoted = |text: &str| format!("“{}”", short(text, 60));
-    let text = match event.kind {
-        _ if event.tool.is_some() => {
-            let whole = summarize_event(event);
-            let about = whole.strip_prefix(event.kind.as_str()).unwrap_or(&whole);
-            short(about.trim_start(), 80).into_owned()
-        }
-        _ if event.extra.contains_key("set") => {
-            let names = event.extra.get("set").and_then(Value::as_object);
-            let names: Vec<&str> =
-                names.into_iter().flat_map(|names| names.keys()).map(String::as_str).collect();
-            format!("sets {}", short(&names.join(", "), 60))
-        }
-        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
-            let to = event.handoff.as_ref().and_then(|handoff| handoff.to.as_deref());
-            to.map(|to| format!("to {}", short(to, 60))).unwrap_or_default()
-        }
-        EventKind::OnError => {
-            event.error.as_ref().and_then(|error| error.message.as_deref()).map(quoted).unwrap_or_default()
-        }
-        EventKind::ApprovalDecided => {
-            let part = |name: &str| event.extra.get("approval")?.get(name)?.as_str();
-            if event.extra.get("what").and_then(Value::as_str) == Some("approval_timed_out") {
-                return format!("timed out: no answer to {}", short(part("id").unwrap_or_default(), 40));
-            }
-            let is_back = event.extra.get("what").and_then(Value::as_str) == Some("approval_taken_back");
-            let state = if is_back { Some("taken back") } else { part("state") };
-            let (state, by) = (state.unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
-            format!("{} by {}", short(state, 20), short(by, 40))
-        }
-        EventKind::Restored => {
-            let by = event.extra.get("by").and_then(Value::as_str);
-            by.map(|by| format!("by {}", short(by, 40))).unwrap_or_default()
-        }
-        EventKind::Administered => {
-            let what = event.extra.get("what").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-            let of = |name: &str| event.extra.get(name);
-            let whom = of("approver").and_then(|approver| approver.get("name")?.as_str());
-            let whom = whom.or_else(|| of("approval").and_then(|approval| approval.get("id")?.as_str()));
-            let whom = whom.or_else(|| ["actor", "task", "path"].iter().find_map(|name| of(name)?.as_str()));
-            short(format!("{what} {}", whom.unwrap_or_default()).trim_end(), 80).into_owned()
-        }
-        _ => event.text.as_deref().map(quoted).unwrap_or_default(),
-    };
-    let result = event.result.as_ref().filter(|_| event.kind == EventKind::AfterTool);
-    match result.and_then(|result| result.ok) {
-        Some(false) => format!("{text} (failed)"),
-        _ => text,
-    }
+    short(&midrail::admin::subject(event), 80).into_owned()
 }
 
 /// One decision as a block of lines.
@@ -101,7 +50,7 @@ pub(crate) fn field(name: &str, text: &str, paint: Paint, width: usize) -> Vec<S
     wrap(text, room).into_iter().map(line).collect()
 }
 
-/// What a decision says beyond its effect.
+/// The fields of a decision beyond its effect.
 fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     let mut add = |name: &str, text: String| {
@@ -109,7 +58,7 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
             fields.push((name.to_owned(), text));
         }
     };
-    add("by", decision.by.as_deref().unwrap_or_default().to_owned());
+    add("by", decision.by.as_deref().map(label).unwrap_or_default());
     add("reason", decision.reason.clone());
     add("advice", decision.advice.clone().unwrap_or_default());
     if let Some(retry) = &decision.retry {
@@ -160,7 +109,7 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
     fields
 }
 
-/// How far the agent may go on its own, and what that means for it.
+/// The autonomy of the agent, and what it means.
 fn in_words(autonomy: Autonomy) -> String {
     let meaning = match autonomy {
         Autonomy::Standard => "",
@@ -180,33 +129,43 @@ fn cut(content: &str, whole: bool) -> String {
     format!("{}\n… and {} lines more", kept.join("\n"), lines - MAX_CONTENT_LINES)
 }
 
-/// What each guardrail of the chain said.
+/// What each guardrail of the chain verdict.
 pub(crate) fn verdicts(decision: &Decision) -> Table {
     let mut table = Table::new(&["guardrail", "effect", "took", "reason"]);
-    for said in &decision.verdicts {
-        let mut effect = match said.effect {
+    for verdict in &decision.verdicts {
+        let mut effect = match verdict.effect {
             Some(effect) => styled(effect.as_str(), effect_style(effect)),
             None => styled("skipped", Style::Dim),
         };
-        if said.shadow {
+        if verdict.shadow {
             effect.0.push_str(" (shadow)");
         }
-        let reason = match &said.error {
-            Some(error) => format!("failed: {error}; {}", said.reason),
-            None if said.skipped => "could not have changed the outcome".to_owned(),
-            None => said.reason.clone(),
+        let reason = match &verdict.error {
+            Some(error) => format!("failed: {error}; {}", verdict.reason),
+            None if verdict.skipped => "could not have raised the effect".to_owned(),
+            None => verdict.reason.clone(),
         };
         table.row(vec![
-            cell(short(&said.guardrail, 40)),
+            cell(short(&label(&verdict.guardrail), 60)),
             effect,
-            cell(said.duration_us.0.map(time::micros).unwrap_or_default()),
+            cell(verdict.duration_us.0.map(midrail::admin::micros).unwrap_or_default()),
             cell(short(reason.trim_end_matches("; "), 200)),
         ]);
     }
     table
 }
 
-/// Decisions below each other, in the order in which they were made.
+/// The advice and the retry message of a decision.
+pub(crate) fn messages(decision: &Decision) -> Vec<(String, Style)> {
+    let advice = decision.advice.as_ref().map(|advice| format!("→ {advice}"));
+    let retry = decision
+        .retry
+        .as_ref()
+        .map(|retry| format!("→ {} (try {} of {})", retry.message, retry.attempt, retry.max_attempts));
+    advice.into_iter().chain(retry).map(|text| (text, Style::Note)).collect()
+}
+
+/// Decisions in the order in which they were made.
 pub(crate) struct Timeline {
     has_headings: bool,
     day: Option<String>,
@@ -215,12 +174,12 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline without anything.
+    /// An empty timeline.
     pub(crate) fn new() -> Self {
         Timeline { has_headings: true, day: None, session: None, counts: [0; Effect::LADDER.len()] }
     }
 
-    /// A timeline of one short session, whose name and day need not be told.
+    /// A timeline of one short session, without headings.
     pub(crate) fn single_session() -> Self {
         Timeline { has_headings: false, ..Timeline::new() }
     }
@@ -252,20 +211,11 @@ impl Timeline {
             }
         };
         if decision.effect > Effect::Allow || decision.would.is_some() {
-            let by = decision.by.as_deref().unwrap_or("midrail");
-            match decision.reason.as_str() {
-                "" => add(by.to_owned(), None),
-                reason => add(format!("{by}: {reason}"), None),
-            }
+            let by = decision.by.as_deref().map_or("midrail".to_owned(), label);
+            add(format!("{by}: {}", decision.reason).trim_end_matches(": ").to_owned(), None);
         }
-        if let Some(advice) = &decision.advice {
-            add(format!("→ {advice}"), Some(Style::Note));
-        }
-        if let Some(retry) = &decision.retry {
-            add(
-                format!("→ {} (try {} of {})", retry.message, retry.attempt, retry.max_attempts),
-                Some(Style::Note),
-            );
+        for (text, style) in messages(decision) {
+            add(text, Some(style));
         }
         if let Some(content) = &decision.content {
             let quoted: Vec<String> =
@@ -295,7 +245,7 @@ impl Timeline {
         }
     }
 
-    /// The day and the session, where they are others than before.
+    /// The day and the session, if they changed.
     fn headings(&mut self, time: Timestamp, event: &Event, paint: Paint) -> Vec<String> {
         if !self.has_headings {
             return Vec::new();
@@ -318,7 +268,7 @@ impl Timeline {
         }
     }
 
-    /// How many decisions there were of each effect.
+    /// The number of decisions by effect.
     pub(crate) fn summary(&self, paint: Paint) -> String {
         let all: u64 = self.counts.iter().sum();
         let parts = Effect::LADDER.iter().zip(self.counts).filter(|(_, count)| *count > 0);

@@ -1,4 +1,4 @@
-//! An error as the program tells it: what, why, what to do about it, and the places in files that it is about.
+//! Errors of the program: what failed, the causes, help, and the locations in files.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -26,7 +26,7 @@ pub(crate) struct CliError {
 }
 
 impl CliError {
-    /// An error in words.
+    /// An error with a message.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         CliError {
             message: message.into(),
@@ -43,7 +43,7 @@ impl CliError {
         let mut source = error.source();
         while let Some(cause) = source {
             let text = cause.to_string();
-            // Many errors tell their cause in their own words already.
+            // Many errors include their cause in their message.
             if !failure.message.contains(&text) && !failure.causes.iter().any(|known| known.contains(&text)) {
                 failure.causes.push(text);
             }
@@ -52,13 +52,19 @@ impl CliError {
         failure
     }
 
-    /// The same, with what to do about it.
+    /// The same, with advice.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same, said of something.
+    /// The same, with advice if there is any.
+    pub(crate) fn maybe_help(mut self, help: Option<impl Into<String>>) -> Self {
+        self.help = help.map(Into::into);
+        self
+    }
+
+    /// The same, about something.
     pub(crate) fn about(mut self, what: impl Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
@@ -74,12 +80,12 @@ impl CliError {
         CliError { reports, ..CliError::new(message) }
     }
 
-    /// What went wrong.
+    /// The message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// The advice.
     pub(crate) fn advice(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -117,39 +123,42 @@ impl CliError {
 
     /// The error itself, for programs.
     pub(crate) fn as_json(&self) -> Value {
-        let mut error = json!({"message": self.message});
-        let mut set = |key: &str, value: Value| {
-            if let Value::Object(fields) = &mut error {
-                fields.insert(key.to_owned(), value);
-            }
-        };
-        if !self.causes.is_empty() {
-            set("causes", json!(self.causes));
-        }
-        if let Some(help) = &self.help {
-            set("help", json!(help));
-        }
         let problems: Vec<_> = self.reports.iter().flat_map(DiagnosticReport::plain).collect();
-        if !problems.is_empty() {
-            set("problems", json!(problems));
-        }
-        error
+        without_nulls(json!({
+            "message": self.message, "causes": (!self.causes.is_empty()).then_some(&self.causes),
+            "help": self.help, "problems": (!problems.is_empty()).then_some(problems),
+        }))
     }
 }
+
+/// An invalid value of an option.
+#[derive(Debug)]
+pub(crate) struct InvalidValue(pub(crate) String);
+
+impl std::fmt::Display for InvalidValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for InvalidValue {}
 
 /// `1 problem`, `2 problems`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// A JSON object without its null fields.
+pub(crate) fn without_nulls(mut value: Value) -> Value {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let help = error.help();
-        let failure = CliError::from_error(&error);
-        match help {
-            Some(help) => failure.help(help),
-            None => failure,
-        }
+        CliError::from_error(&error).maybe_help(error.help())
     }
 }
 
@@ -166,17 +175,10 @@ impl From<WireError> for CliError {
     fn from(error: WireError) -> Self {
         if let WireError::NotAnEvent { line, column, what } = &error {
             let (what, help) = describe_serde_error(what);
-            let failure = CliError::new(format!("not a valid event: {what} (line {line}, column {column})"));
-            return match help.or_else(|| error.help()) {
-                Some(help) => failure.help(help),
-                None => failure,
-            };
+            return CliError::new(format!("not a valid event: {what} (line {line}, column {column})"))
+                .maybe_help(help.or_else(|| error.help()));
         }
-        let failure = CliError::from_error(&error);
-        match error.help() {
-            Some(help) => failure.help(help),
-            None => failure,
-        }
+        CliError::from_error(&error).maybe_help(error.help())
     }
 }
 
@@ -194,10 +196,7 @@ impl From<LoadError> for CliError {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Problems(reports) => CliError::problems(reports),
-            error => match error.help() {
-                Some(help) => CliError::from_error(&error).help(help),
-                None => CliError::from_error(&error),
-            },
+            error => CliError::from_error(&error).maybe_help(error.help()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An engine for one event, and for the process that ends with it: the store, the packs of the event's folder.
+//! The engine of a one-shot process: the store, and the packs of the event's directory.
 
 use std::env;
 use std::mem::ManuallyDrop;
@@ -20,7 +20,7 @@ pub(crate) struct PolicyInForce {
     pub(crate) loaded: LoadedPolicy,
     pub(crate) store: Result<SqliteStore, CliError>,
     project: Option<PathBuf>,
-    /// The file that is gone, where they are those that the session had.
+    /// The missing pack file, if the session's last policy is used.
     kept_for: Option<PathBuf>,
 }
 
@@ -33,11 +33,11 @@ pub(crate) fn load(
 ) -> Result<PolicyInForce, CliError> {
     let mut store = store.path().and_then(|path| Ok(SqliteStore::open(path)?));
     let here = env::current_dir().ok();
-    let of_event = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
-    // A session stays in the folder that it began in, wherever the agent has moved.
-    let standpoint = store.as_ref().ok().and_then(|store| SessionContext::load(store, event).ok());
-    let SessionContext { folder: began_in, policy: last } = standpoint.unwrap_or_default();
-    let folder = match (began_in, of_event) {
+    let event_folder = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
+    // A session keeps the directory in which it started, wherever the agent moves.
+    let context = store.as_ref().ok().and_then(|store| SessionContext::load(store, event).ok());
+    let SessionContext { folder: began_in, policy: last } = context.unwrap_or_default();
+    let folder = match (began_in, event_folder) {
         (Some(began_in), Some(now)) if is_below(&now, &began_in) => Some(now),
         (Some(began_in), _) => Some(began_in),
         (None, now) => now.or_else(|| here.clone()),
@@ -45,11 +45,11 @@ pub(crate) fn load(
     let cache = store.as_ref().ok().and_then(cache);
     let load = Load { cache, ..packs.in_folder(folder.clone()) };
     let mut loaded = load.load();
-    // Whoever begins anew begins with what is there.
+    // A new run uses the current packs.
     let last = last.filter(|_| !event.is_new_run());
     let kept_for = last.as_ref().and_then(|last| last.missing_file(&load)).map(Path::to_owned);
-    if let (Some(last), Some(gone), Ok(of_session)) = (&last, &kept_for, &store) {
-        match kept(last, gone, of_session, loaded.as_ref().ok()) {
+    if let (Some(last), Some(gone), Ok(session_store)) = (&last, &kept_for, &store) {
+        match kept(last, gone, session_store, loaded.as_ref().ok()) {
             Ok(kept) => loaded = Ok(kept),
             Err(failure) => store = Err(failure),
         }
@@ -62,7 +62,7 @@ pub(crate) fn load(
     Ok(PolicyInForce { loaded, store, project, kept_for })
 }
 
-/// The policy that the session had before a file of it was gone.
+/// The last policy of the session, before one of its files went missing.
 fn kept(
     last: &LastPolicy,
     gone: &Path,
@@ -83,7 +83,7 @@ fn kept(
 }
 
 impl PolicyInForce {
-    /// The engine, where the store can be had.
+    /// The engine, if the store could be opened.
     pub(crate) fn engine(self, root: Option<&Path>) -> Result<OneShotEngine, CliError> {
         let PolicyInForce { loaded, store, project, kept_for } = self;
         let store = store?;

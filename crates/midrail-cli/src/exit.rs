@@ -11,7 +11,7 @@ use midrail::Effect;
 pub(crate) enum Exit {
     /// 0: success, no issues found.
     Good,
-    /// 1: an error, or something was found.
+    /// 1: an error, or issues were found.
     Failed,
     /// 2: the action is blocked.
     Stopped,
@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     TimedOut,
     /// 5: the request is still pending.
     Pending,
-    /// As the agent ended that was started.
+    /// The exit code of the started agent.
     Agent(u8),
 }
 
@@ -31,7 +31,7 @@ impl Exit {
         if effect.allows() { Exit::Good } else { Exit::Stopped }
     }
 
-    /// 0, or 1 where something was found.
+    /// 0, or 1 if issues were found.
     pub(crate) fn good_if(is_good: bool) -> Self {
         if is_good { Exit::Good } else { Exit::Failed }
     }
@@ -86,7 +86,7 @@ Exit codes:
   that of the agent; 1 if it was killed or could not be started;
   2  an internal error: the agent was killed";
 
-/// Exit codes of the verbs of `approvals` and `approver`.
+/// Exit codes of the subcommands of `approvals` and `approver`.
 pub(crate) const APPROVALS: &str = "\
 Exit codes:
   0  done
@@ -155,7 +155,7 @@ pub(crate) fn report_panics() {
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
         let what = info.payload_as_str().unwrap_or("no message");
-        // Nothing is left to tell anyone if the terminal is gone.
+        // If the terminal is gone, the panic cannot be reported.
         let _ = writeln!(
             io::stderr(),
             "error: internal error{}: {what}\nhelp: this is a defect of midrail; please report it",

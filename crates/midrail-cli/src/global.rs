@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, ValueEnum};
 
-/// What holds for every verb.
+/// Options of every subcommand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Global {
     /// Print JSON; errors as {"error":{...}}

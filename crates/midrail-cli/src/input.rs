@@ -1,4 +1,4 @@
-//! What several verbs read: packs, stores, files.
+//! Inputs of several subcommands: packs, stores, files.
 
 use std::convert::Infallible;
 use std::env;
@@ -13,20 +13,15 @@ use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, paths};
 
 use crate::error::CliError;
 
-/// Parses the name of a guardrail: its id, or the readable name of a numbered one.
-pub(crate) fn guardrail_name(name: &str) -> Result<String, Infallible> {
-    Ok(midrail::guardrail_id(name))
-}
-
-/// Which packs decide.
+/// The packs of the policy.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PackArgs {
     /// A pack file, a directory of packs, or a shipped pack such as `default`. Can be given several times. These
     /// packs replace the layers of the directory; always-on guardrails stay in force
-    #[arg(long = "pack", value_name = "FILE")]
+    #[arg(long = "pack", value_name = "FILE", global = true)]
     pub(crate) packs: Vec<PathBuf>,
     /// The environment whose overlay is applied
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", global = true)]
     pub(crate) env: Option<String>,
 }
 
@@ -41,7 +36,7 @@ impl PackArgs {
         self.in_folder(env::current_dir().ok())
     }
 
-    /// Whether any are named.
+    /// Whether packs are given.
     pub(crate) fn is_named(&self) -> bool {
         !self.packs.is_empty() || self.env.is_some()
     }
@@ -49,25 +44,25 @@ impl PackArgs {
 
 /// Midrail's own files, which agents may not change: the store and the packs of all layers.
 pub(crate) fn own_places(store: &Path) -> Vec<PathBuf> {
-    let beside = ["", "-wal", "-shm", "-journal", ".key"].iter().map(|ending| {
+    let store_files = ["", "-wal", "-shm", "-journal", ".key"].iter().map(|ending| {
         let mut name = store.as_os_str().to_owned();
         name.push(ending);
         PathBuf::from(name)
     });
     let layers = paths::layers(None).into_iter().map(|(_, place)| place);
     let usual = paths::default_store().and_then(|path| path.parent().map(Path::to_owned));
-    beside.chain(layers).chain(usual).collect()
+    store_files.chain(layers).chain(usual).collect()
 }
 
-/// Where sessions and the audit log are kept.
+/// The store of sessions and the audit log.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreArgs {
     /// The store: a SQLite file, postgres://…, or env:NAME to read it from a variable [default: midrail/midrail.db
     /// in the user's state directory]
-    #[arg(long, value_name = "STORE")]
+    #[arg(long, value_name = "STORE", global = true)]
     pub(crate) store: Option<PathBuf>,
     /// The project, if the store has several [default: default]
-    #[arg(id = "in", long = "in", value_name = "PROJECT")]
+    #[arg(id = "in", long = "in", value_name = "PROJECT", global = true)]
     pub(crate) project: Option<String>,
 }
 
@@ -137,7 +132,7 @@ impl StoreArgs {
     /// The store, which has to be there.
     pub(crate) fn open_existing(&self) -> Result<Arc<dyn Store>, CliError> {
         match self.place()? {
-            // It tells what is missing in the words of the store.
+            // The error of the store says what is missing.
             StorePlace::File(path) if !path.exists() => self.read_only(),
             _ => self.open_or_create(),
         }
@@ -152,7 +147,7 @@ impl StoreArgs {
         self.read_only()
     }
 
-    /// The store, of which nothing is to be changed.
+    /// The store, read-only.
     pub(crate) fn read_only(&self) -> Result<Arc<dyn Store>, CliError> {
         match self.place()? {
             StorePlace::File(path) => Ok(Arc::new(SqliteStore::open_read_only(path)?)),
@@ -189,7 +184,7 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("`{}`", visible(&path.display().to_string()))
 }
 
-/// A file to read, or standard input for `-` and for nothing.
+/// A file to read, or standard input for `-` and if none is given.
 pub(crate) fn open(path: Option<&Path>) -> Result<Box<dyn Read>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return Ok(Box::new(io::stdin().lock()));

@@ -1,5 +1,6 @@
 //! Limits of a run on the command line.
 
+use crate::error::InvalidValue;
 use midrail::Limits;
 use midrail::pack::{Seconds, TimeOrDuration};
 
@@ -35,9 +36,9 @@ impl LimitArgs {
     }
 }
 
-fn amount(text: &str) -> Result<f64, String> {
+fn amount(text: &str) -> Result<f64, InvalidValue> {
     match text.parse::<f64>() {
         Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
-        _ => Err("an amount is a number such as 2.50".to_owned()),
+        _ => Err(InvalidValue("an amount is a number such as 2.50".to_owned())),
     }
 }

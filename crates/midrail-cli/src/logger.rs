@@ -1,4 +1,4 @@
-//! The log, on standard error: what the engine tells beside its decisions.
+//! The log on standard error.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ fn as_text(record: &Record<'_>) -> String {
     line
 }
 
-/// Whether a value can stand without quotes.
+/// Whether a value needs no quotes.
 fn is_word(text: &str) -> bool {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '=');
     text.chars().all(is_plain) && text.ends_with(|c: char| c.is_alphanumeric() || "-*/)".contains(c))
@@ -67,7 +67,7 @@ fn is_word(text: &str) -> bool {
 /// The fields of a line, in the order in which they were given.
 fn fields(record: &Record<'_>) -> Vec<(String, serde_json::Value)> {
     let mut fields = Fields::default();
-    // What cannot be read of them is left out.
+    // Fields that cannot be read are left out.
     let _ = record.key_values().visit(&mut fields);
     fields.0
 }
@@ -84,7 +84,7 @@ impl<'kvs> VisitSource<'kvs> for Fields {
     }
 }
 
-/// A value as JSON: numbers and truths as they are, everything else as text.
+/// A value as JSON: numbers and booleans as they are, everything else as text.
 struct Plain(serde_json::Value);
 
 impl<'v> VisitValue<'v> for Plain {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_cannot_pass_for_what_every_line_has() {
+    fn fields_cannot_replace_standard_fields() {
         let fields = [("message", Value::from("forged")), ("level", Value::from("info"))];
         let line = as_json(&record(&fields, format_args!("real")), Timestamp::UNIX_EPOCH);
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();

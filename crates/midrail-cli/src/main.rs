@@ -1,4 +1,4 @@
-//! The program `midrail`: reads the command line and hands it to a verb. What verbs do lives in the libraries.
+//! The program `midrail`: parses the command line and runs a subcommand. The logic is in the libraries.
 
 mod admin_args;
 mod approver_key;
@@ -12,6 +12,7 @@ mod exit;
 mod global;
 mod input;
 mod limits;
+mod list;
 mod logger;
 mod markdown;
 mod output;
@@ -36,8 +37,8 @@ fn main() -> ExitCode {
     exit::report_panics();
     // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.
     let exit = panic::catch_unwind(run).unwrap_or(Exit::Stopped);
-    // No command of a script outlives the call that it was run for.
-    midrail::background::stop_script_commands();
+    // Commands that scripts started end with the process.
+    midrail::stop_script_commands();
     exit.into()
 }
 
@@ -57,9 +58,9 @@ fn run() -> Exit {
     }
 }
 
-/// A command line that asks for help, or cannot be read.
+/// Prints help or a usage error.
 fn usage_error(error: &clap::Error) -> Exit {
-    // Nothing is left to tell anyone if the terminal is gone.
+    // If the terminal is gone, the error cannot be reported.
     let _ = error.print();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Exit::Good;
@@ -70,9 +71,7 @@ fn usage_error(error: &clap::Error) -> Exit {
         let failure = CliError::new(what).help("see `midrail --help` and `midrail COMMAND --help`");
         let _ = writeln!(io::stdout(), "{}", failure.to_json());
     }
-    // A hook that cannot be read stops what it was to judge: every host takes 2 for that, and not all of them 1.
-    match env::args_os().nth(1).is_some_and(|verb| verb == "hook") {
-        true => Exit::Stopped,
-        false => Exit::Failed,
-    }
+    // An invalid hook command blocks the action: every host takes 2 as a block, but not every host takes 1.
+    let is_hook = env::args_os().nth(1).is_some_and(|command| command == "hook");
+    if is_hook { Exit::Stopped } else { Exit::Failed }
 }

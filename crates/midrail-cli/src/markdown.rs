@@ -1,98 +1,61 @@
-//! Markdown on a terminal: headings stand out, code is set apart. Pages are our own, so their text is safe.
+//! Guardrail pages on a terminal: headings stand out, code is indented.
+
+use midrail_service::markdown::{Block, blocks, unlinked};
 
 use crate::output::wrap;
 use crate::paint::{Paint, Style};
 
 /// A page as lines for a terminal of a width.
 pub(crate) fn lines(page: &str, width: usize, paint: Paint) -> Vec<String> {
-    let mut setter = Setter { width, paint, paragraph: String::new(), table: Vec::new(), out: Vec::new() };
-    let mut in_code = false;
-    for line in page.lines() {
-        if line.starts_with("```") {
-            setter.end_of_block();
-            in_code = !in_code;
-        } else if in_code {
-            setter.out.push(paint.style(Style::Note, format!("    {line}").trim_end()));
-        } else if line.starts_with('|') {
-            setter.end_of_paragraph();
-            setter.table.push(line.to_owned());
-        } else if line.starts_with('#') {
-            setter.end_of_block();
-            setter.out.push(paint.style(Style::Strong, line.trim_start_matches('#').trim_start()));
-        } else if line.is_empty() {
-            setter.end_of_block();
-            setter.out.push(String::new());
-        } else {
-            if line.starts_with("- ") {
-                setter.end_of_paragraph();
+    let mut out: Vec<String> = Vec::new();
+    for block in blocks(page) {
+        if !out.is_empty() {
+            out.push(String::new());
+        }
+        match block {
+            Block::Heading(_, text) => out.push(paint.style(Style::Strong, text)),
+            Block::Paragraph(text) => out.extend(wrapped(&text, width, ("", ""), paint)),
+            Block::List(items) => {
+                out.extend(items.iter().flat_map(|item| wrapped(item, width, ("  • ", "    "), paint)));
             }
-            setter.add(line.trim_start());
-        }
-    }
-    setter.end_of_block();
-    setter.out
-}
-
-struct Setter {
-    width: usize,
-    paint: Paint,
-    paragraph: String,
-    table: Vec<String>,
-    out: Vec<String>,
-}
-
-impl Setter {
-    fn add(&mut self, text: &str) {
-        if !self.paragraph.is_empty() {
-            self.paragraph.push(' ');
-        }
-        self.paragraph.push_str(text);
-    }
-
-    fn end_of_block(&mut self) {
-        self.end_of_paragraph();
-        self.out.extend(table(&std::mem::take(&mut self.table), self.paint));
-    }
-
-    /// Sets a paragraph anew for the width. Code in it may go over the end of a line.
-    fn end_of_paragraph(&mut self) {
-        let paragraph = std::mem::take(&mut self.paragraph);
-        if paragraph.is_empty() {
-            return;
-        }
-        let (text, first, next) = match paragraph.strip_prefix("- ") {
-            Some(item) => (item, "  • ", "    "),
-            None => (paragraph.as_str(), "", ""),
-        };
-        let mut in_code = false;
-        for (at, line) in wrap(text, self.width.saturating_sub(next.len())).iter().enumerate() {
-            let head = if at == 0 { first } else { next };
-            self.out.push(format!("{head}{}", spans(line, &mut in_code, self.paint)));
-        }
-    }
-}
-
-/// A line with `code` in it, which may have begun on the line before.
-fn spans(text: &str, in_code: &mut bool, paint: Paint) -> String {
-    let mut out = String::new();
-    for (at, part) in text.split('`').enumerate() {
-        *in_code ^= at > 0;
-        match part {
-            "" => {}
-            part if *in_code => out.push_str(&paint.style(Style::Note, part)),
-            part => out.push_str(part),
+            Block::Code(lines) => {
+                let indented = lines.iter().map(|line| format!("    {line}").trim_end().to_owned());
+                out.extend(indented.map(|line| paint.style(Style::Note, line)));
+            }
+            Block::Table(rows) => out.extend(table(&rows, paint)),
         }
     }
     out
 }
 
-/// A table with its columns lined up.
-fn table(rows: &[String], paint: Paint) -> Vec<String> {
-    let rows: Vec<Vec<&str>> = rows
+/// A text wrapped for the width, with heads for its first and further lines. Code may continue on the next line.
+fn wrapped(text: &str, width: usize, (first, next): (&str, &str), paint: Paint) -> Vec<String> {
+    let mut in_code = false;
+    let lines = wrap(&unlinked(text).replace("**", ""), width.saturating_sub(next.len()));
+    let heads = std::iter::once(first).chain(std::iter::repeat(next));
+    lines
         .iter()
-        .filter(|row| !row.starts_with("|--") && !row.starts_with("| --"))
-        .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
-        .collect();
+        .zip(heads)
+        .map(|(line, head)| format!("{head}{}", styled(line, &mut in_code, paint)))
+        .collect()
+}
+
+/// A line with code in backticks, which may have started on the line before.
+fn styled(text: &str, in_code: &mut bool, paint: Paint) -> String {
+    let mut out = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        *in_code ^= at > 0;
+        out.push_str(&if *in_code && !part.is_empty() {
+            paint.style(Style::Note, part)
+        } else {
+            part.to_owned()
+        });
+    }
+    out
+}
+
+/// A table with aligned columns.
+fn table(rows: &[Vec<String>], paint: Paint) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |cell: &str| cell.chars().filter(|c| *c != '`').count();
     let widths: Vec<usize> = (0..columns)
@@ -100,22 +63,16 @@ fn table(rows: &[String], paint: Paint) -> Vec<String> {
             rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
         })
         .collect();
-    let mut out = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
+    let line = |(at, row): (usize, &Vec<String>)| {
         let mut line = String::from("  ");
         for (cell, column) in row.iter().zip(&widths) {
-            let pad = " ".repeat(column.saturating_sub(width(cell)) + 2);
-            let cell = if at == 0 {
-                paint.style(Style::Dim, cell.replace('`', ""))
-            } else {
-                spans(cell, &mut false, paint)
-            };
-            line.push_str(&cell);
-            line.push_str(&pad);
+            let head = || paint.style(Style::Dim, cell.replace('`', ""));
+            line.push_str(&if at == 0 { head() } else { styled(cell, &mut false, paint) });
+            line.push_str(&" ".repeat(column.saturating_sub(width(cell)) + 2));
         }
-        out.push(line.trim_end().to_owned());
-    }
-    out
+        line.trim_end().to_owned()
+    };
+    rows.iter().enumerate().map(line).collect()
 }
 
 #[cfg(test)]
@@ -123,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_set_for_a_terminal() {
+    fn page_is_rendered_for_a_terminal() {
         let page = "# name\n\nSome `code` here, and\nmore of it.\n\n```yaml\na: 1\n```\n\n## Settings\n\n\
                     | a | `long` |\n|---|---|\n| `xyz` | 1 |\n\n- one\n  and more\n- two\n";
         let expected = [

@@ -1,4 +1,4 @@
-//! Where output goes and what it looks like: colour on a terminal only, and text of others made safe to print.
+//! Output of subcommands: colour only on a terminal, and text of agents made safe to print.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -6,16 +6,17 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use midrail::pack::diagnostic::{is_hidden, visible};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::global::{Global, When};
 use crate::paint::{Paint, Style};
+use crate::table::Table;
 
-/// The widest that text is set, however wide the terminal is.
+/// The maximum width of text, on any terminal.
 const WIDEST: usize = 110;
 
-/// Standard output and error of a verb.
+/// Standard output and error of a subcommand.
 pub(crate) struct Output {
     json: bool,
     verbose: u8,
@@ -27,14 +28,14 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Output as the command line and the environment ask for it.
+    /// Output as configured by the command line and the environment.
     pub(crate) fn new(global: &Global) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         let columns = is_terminal.then(terminal_size::terminal_size).flatten();
         let width = match columns {
             Some((terminal_size::Width(columns), _)) => usize::from(columns).clamp(40, WIDEST),
-            // What is read by programs is not cut into lines.
+            // Output for programs is not wrapped.
             None => usize::MAX,
         };
         Output {
@@ -48,17 +49,17 @@ impl Output {
         }
     }
 
-    /// Whether programs read this.
+    /// Whether the output is JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// How much detail is asked for.
+    /// Whether more detail is requested.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose > 0
     }
 
-    /// Whether a person looks at this.
+    /// Whether standard output is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -78,7 +79,27 @@ impl Output {
         Ok(writeln!(self.out, "{text}")?)
     }
 
-    /// Prints text that ends by itself.
+    /// Prints lines.
+    pub(crate) fn lines<T: Display>(&mut self, lines: impl IntoIterator<Item = T>) -> Result<(), CliError> {
+        lines.into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Prints a table at an indent.
+    pub(crate) fn table(&mut self, table: &Table, indent: usize) -> Result<(), CliError> {
+        self.lines(table.lines(self.paint, indent, self.width))
+    }
+
+    /// Prints the result of a subcommand: JSON for programs, text for people.
+    pub(crate) fn done(&mut self, json: &impl Serialize, text: impl Display) -> Result<Exit, CliError> {
+        if self.json {
+            self.json(json)?
+        } else {
+            self.line(text)?
+        }
+        Ok(Exit::Good)
+    }
+
+    /// Prints text without a line break at its end.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), CliError> {
         Ok(self.out.write_all(text.as_bytes())?)
     }
@@ -89,7 +110,7 @@ impl Output {
         self.json_text(&text)
     }
 
-    /// Prints JSON that is written already. What could drive a terminal is escaped.
+    /// Prints JSON text. Control characters are escaped.
     pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CliError> {
         self.line(escaped(text))
     }
@@ -99,7 +120,7 @@ impl Output {
         &mut self.out
     }
 
-    /// Sends what was printed on its way.
+    /// Flushes standard output.
     pub(crate) fn flush(&mut self) -> Result<(), CliError> {
         Ok(self.out.flush()?)
     }
@@ -113,7 +134,7 @@ impl Output {
 
     /// Prints an error on standard error, and also as JSON with `--json`.
     pub(crate) fn failure(&mut self, failure: &CliError) {
-        // Nothing is left to tell anyone if both are gone.
+        // If both are closed, the error cannot be reported.
         if !failure.is_quiet() {
             if self.json {
                 let _ = writeln!(self.out, "{}", escaped(&failure.to_json().to_string()));
@@ -129,7 +150,7 @@ impl Output {
         let _ = io::stderr().write_all(failure.render(self.error_paint).as_bytes());
     }
 
-    /// A line on standard error that shows how far long work has come, if a person can see it.
+    /// A progress line on standard error, if it is a terminal.
     pub(crate) fn progress(&self, what: &'static str) -> Progress {
         Progress { what, is_shown: io::stderr().is_terminal(), last: 0 }
     }
@@ -148,7 +169,7 @@ fn is_coloured(when: When, is_terminal: bool) -> bool {
     }
 }
 
-/// How far long work has come.
+/// The progress of long work.
 pub(crate) struct Progress {
     what: &'static str,
     is_shown: bool,
@@ -186,22 +207,14 @@ impl Drop for Progress {
     }
 }
 
-/// A JSON object without the fields that say nothing.
-pub(crate) fn without_nulls(mut value: Value) -> Value {
-    if let Some(fields) = value.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
-    }
-    value
-}
-
-/// JSON in which nothing can drive a terminal: such characters stand in its strings alone, where they are escaped.
+/// JSON in which control characters are escaped. They only occur in strings.
 pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
     if !json.chars().any(is_hidden) {
         return Cow::Borrowed(json);
     }
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
-        // Line breaks between values are no part of a string.
+        // A line break outside of strings separates values.
         if is_hidden(c) && c != '\n' {
             safe.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
@@ -211,7 +224,7 @@ pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Text of others on one line, safe to print and no longer than a number of characters.
+/// Untrusted text on one line, safe to print and cut to a number of characters.
 pub(crate) fn short(text: &str, longest: usize) -> Cow<'_, str> {
     let safe = visible(text);
     if safe.chars().count() <= longest {
@@ -222,7 +235,7 @@ pub(crate) fn short(text: &str, longest: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-/// Text of others, safe to print, in lines of at most `width` characters.
+/// Untrusted text, safe to print, wrapped at a width.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {

@@ -4,24 +4,24 @@ use std::fmt::Display;
 
 use midrail::Effect;
 
-/// Puts colours on text, or does not.
+/// Styles text, if colours are on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Paint(bool);
 
-/// What a piece of text is, from which its colour follows.
+/// The role of a text, which determines its colour.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
     /// A heading, or what a line is about.
     Strong,
-    /// What can be passed over.
+    /// Less important text.
     Dim,
-    /// All is well.
+    /// Success.
     Good,
     /// A warning.
     Caution,
     /// An error, or a blocked action.
     Bad,
-    /// The run is over.
+    /// The run was halted.
     Over,
     /// Something was changed.
     Changed,
@@ -43,7 +43,7 @@ impl Paint {
         self.0
     }
 
-    /// Text in a style. It is padded by the caller, before.
+    /// Text in a style. The caller pads it first.
     pub(crate) fn style(self, style: Style, text: impl Display) -> String {
         if !self.0 {
             return text.to_string();
@@ -66,7 +66,7 @@ impl Paint {
         self.style(effect_style(effect), format!("{} {effect}", mark(effect)))
     }
 
-    /// The same, in a column.
+    /// The mark and the padded word of an effect.
     pub(crate) fn effect_column(self, effect: Effect) -> String {
         self.style(effect_style(effect), format!("{} {effect:<8}", mark(effect)))
     }
@@ -81,6 +81,19 @@ pub(crate) fn effect_style(effect: Effect) -> Style {
         Effect::Retry | Effect::Escalate => Style::Caution,
         Effect::Block => Style::Bad,
         Effect::Halt => Style::Over,
+    }
+}
+
+/// The mark and the style of the status or urgency of a request.
+pub(crate) fn status_style(status: &str) -> (&'static str, Style) {
+    match status {
+        "approved" | "used" => ("✓", Style::Good),
+        "pending" => ("?", Style::Caution),
+        "override" => ("!", Style::Bad),
+        "denied" => ("✗", Style::Bad),
+        "normal" => ("", Style::Dim),
+        "urgent" | "emergency" => ("", Style::Bad),
+        _ => ("–", Style::Dim),
     }
 }
 

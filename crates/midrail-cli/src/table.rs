@@ -1,14 +1,8 @@
-//! Tables: columns as wide as what is in them, the last one as it is.
+//! Tables: each column is as wide as its widest cell, and lines are cut at the width of the terminal.
 
-use midrail::admin::{Cell, Column, Resource};
-use serde::Serialize;
-
-use crate::error::CliError;
-use crate::output::{Output, short};
 use crate::paint::{Paint, Style};
-use crate::time;
 
-/// Rows of cells. A cell is measured by its plain text, and printed in its style.
+/// Rows of cells. A cell is measured by its plain text and printed in its style.
 pub(crate) struct Table {
     heads: Vec<&'static str>,
     rows: Vec<Vec<(String, Option<Style>)>>,
@@ -20,7 +14,7 @@ impl Table {
         Table { heads: heads.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row. The text of its cells has been made safe.
+    /// Adds a row. The text of its cells is safe to print.
     pub(crate) fn row(&mut self, cells: Vec<(String, Option<Style>)>) {
         self.rows.push(cells);
     }
@@ -30,7 +24,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The lines of the table, below each other at an indent, cut at a width.
+    /// The lines of the table at an indent, cut at a width.
     pub(crate) fn lines(&self, paint: Paint, indent: usize, width: usize) -> Vec<String> {
         let heads = self.heads.iter().map(|head| ((*head).to_owned(), Some(Style::Dim))).collect();
         let rows: Vec<&Vec<(String, Option<Style>)>> = std::iter::once(&heads).chain(&self.rows).collect();
@@ -72,45 +66,6 @@ fn line(
     out
 }
 
-/// Prints rows as a table, or one JSON value a line for programs. `nothing` is printed if there are none.
-pub(crate) fn print<T>(
-    rows: &[T],
-    heads: &[&'static str],
-    nothing: &str,
-    cells: impl Fn(&T) -> Vec<(String, Option<Style>)>,
-    json: impl Fn(&T, &mut Output) -> Result<(), CliError>,
-    output: &mut Output,
-) -> Result<(), CliError> {
-    if output.is_json() {
-        return rows.iter().try_for_each(|row| json(row, output));
-    }
-    if rows.is_empty() {
-        return output.line(nothing);
-    }
-    let mut table = Table::new(heads);
-    rows.iter().for_each(|row| table.row(cells(row)));
-    table.lines(output.paint(), 0, output.width()).iter().try_for_each(|line| output.line(line))
-}
-
-/// Prints the records of an administrative resource, with the columns that its description names.
-pub(crate) fn list<R: Resource>(records: &[R], output: &mut Output) -> Result<(), CliError> {
-    let heads: Vec<&'static str> = R::COLUMNS.iter().map(|column| column.head).collect();
-    let cells = |record: &R| {
-        let text = |column: &Column<R>| match (column.cell)(record) {
-            Cell::Text(text) if !record.is_revoked() => cell(short(&text, column.width)),
-            Cell::Text(text) | Cell::Dim(text) => styled(short(&text, column.width), Style::Dim),
-            Cell::Time(time) => styled(time::date_time(time), Style::Dim),
-        };
-        R::COLUMNS.iter().map(text).collect()
-    };
-    print(records, &heads, R::EMPTY, cells, print_json, output)
-}
-
-/// Prints a value as JSON.
-pub(crate) fn print_json<T: Serialize>(row: &T, output: &mut Output) -> Result<(), CliError> {
-    output.json(row)
-}
-
 /// A cell without a style.
 pub(crate) fn cell(text: impl Into<String>) -> (String, Option<Style>) {
     (text.into(), None)
@@ -126,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_and_nothing_trails() {
+    fn columns_are_aligned_without_trailing_spaces() {
         let mut table = Table::new(&["a", "long head", "c"]);
         table.row(vec![cell("1234"), cell(""), cell("x")]);
         table.row(vec![cell("1"), cell("2"), cell("")]);

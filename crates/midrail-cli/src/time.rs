@@ -1,86 +1,49 @@
-//! Times on the command line and on the screen. All of them are UTC.
+//! Times on the command line and in output. All times are UTC.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock;
+use crate::error::InvalidValue;
 
-/// A time as it is given on the command line: RFC 3339, a day, or how long ago (`90s`, `30m`, `2h`, `3d`, `1w`).
-pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
-    let wrong = || {
-        format!(
+/// Parses a time: RFC 3339, a day, or a duration ago (`90s`, `30m`, `2h`, `3d`, `1w`).
+pub(crate) fn parse(text: &str) -> Result<Timestamp, InvalidValue> {
+    let absolute = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse());
+    let ago = || clock::now().checked_sub(SignedDuration::try_from(duration(text, DAYS)?).ok()?).ok();
+    absolute.ok().or_else(ago).ok_or_else(|| {
+        InvalidValue(format!(
             "`{text}` is not a time: use 2026-11-15T10:00:00Z, 2026-11-15, or a duration ago such as 2h or 3d"
-        )
-    };
-    if let Ok(time) = text.parse() {
-        return Ok(time);
-    }
-    if let Ok(time) = format!("{text}T00:00:00Z").parse() {
-        return Ok(time);
-    }
-    let ago = seconds(text).map(SignedDuration::from_secs).ok_or_else(wrong)?;
-    clock::now().checked_sub(ago).map_err(|_| wrong())
+        ))
+    })
 }
 
-/// How long something lasts, as it is given on the command line: `90s`, `30m`, `2h`, `3d`, `1w`.
-pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
-    let found = seconds(text).and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
-    let found = found.filter(|seconds| *seconds <= MAX_SPAN_S);
-    found.map(Duration::from_secs).ok_or_else(|| format!("`{text}` is not a time span: use 30m, 2h or 3d"))
+/// The longest time span: ten years.
+const MAX_SPAN: Duration = Duration::from_secs(10 * 366 * 86_400);
+
+/// Parses a time span: `90s`, `30m`, `2h`, `3d`, `1w`.
+pub(crate) fn parse_span(text: &str) -> Result<Duration, InvalidValue> {
+    let found = duration(text, DAYS).filter(|found| !found.is_zero() && *found <= MAX_SPAN);
+    found.ok_or_else(|| InvalidValue(format!("`{text}` is not a time span: use 30m, 2h or 3d")))
 }
 
-/// The longest span that can be given: ten years.
-const MAX_SPAN_S: u64 = 10 * 366 * 86_400;
-
-fn seconds(text: &str) -> Option<i64> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let number: i64 = number.parse().ok()?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return None,
-    };
-    number.checked_mul(seconds)
+/// Parses a timeout: `500ms`, `90s`, `15m`, `2h`. A bare number is in seconds.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, InvalidValue> {
+    let found =
+        duration(text, &[("ms", 1), ("", 1_000), ("s", 1_000), ("m", MINUTE), ("min", MINUTE), ("h", HOUR)]);
+    found.ok_or_else(|| InvalidValue(format!("`{text}` is not a duration: use 500ms, 90s, 15m or 2h")))
 }
 
-/// How long, as it is given on the command line: `500ms`, `90s`, `15m`, `2h`. A bare number is in seconds.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a duration: use 500ms, 90s, 15m or 2h");
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    let seconds = match unit {
-        "ms" => return Ok(Duration::from_millis(number)),
-        "" | "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3_600,
-        _ => return Err(wrong()),
-    };
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
-}
+const MINUTE: u64 = 60_000;
+const HOUR: u64 = 60 * MINUTE;
+const DAYS: &[(&str, u64)] =
+    &[("s", 1_000), ("m", MINUTE), ("min", MINUTE), ("h", HOUR), ("d", 24 * HOUR), ("w", 7 * 24 * HOUR)];
 
-/// How long it is until a time, or since it, in its two largest units.
-pub(crate) fn span_between(one: Timestamp, other: Timestamp) -> String {
-    // To the nearest second, so that a quarter of an hour that has just begun is 15 minutes.
-    let seconds = (other.duration_since(one).abs().as_millis().saturating_add(500) / 1_000).unsigned_abs();
-    let parts = [
-        (seconds / 86_400, "d"),
-        (seconds / 3_600 % 24, "h"),
-        (seconds / 60 % 60, "min"),
-        (seconds % 60, "s"),
-    ];
-    let shown: Vec<String> = parts
-        .iter()
-        .skip_while(|(number, _)| *number == 0)
-        .take(2)
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, unit)| format!("{number} {unit}"))
-        .collect();
-    if shown.is_empty() { "0 s".to_owned() } else { shown.join(" ") }
+/// A number with one of the units, which are given in milliseconds.
+fn duration(text: &str, units: &[(&str, u64)]) -> Option<Duration> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let (_, millis) = units.iter().find(|(word, _)| *word == unit)?;
+    number.parse::<u64>().ok()?.checked_mul(*millis).map(Duration::from_millis)
 }
 
 /// The day and the time of day.
@@ -98,34 +61,18 @@ pub(crate) fn time_of_day(time: Timestamp) -> String {
     time.strftime("%H:%M:%S").to_string()
 }
 
-/// A duration in its nearest unit.
-pub(crate) fn micros(micros: u64) -> String {
-    match micros {
-        0..1_000 => format!("{micros} µs"),
-        1_000..1_000_000 => format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100),
-        _ => format!("{}.{} s", micros / 1_000_000, micros % 1_000_000 / 100_000),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_and_told_in_their_units() {
-        assert_eq!(parse_duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(
-            (parse_duration("7"), parse_duration("2h")),
-            (Ok(Duration::from_secs(7)), Ok(Duration::from_secs(7_200)))
-        );
+    fn durations_have_units() {
+        for (text, millis) in [("90s", 90_000), ("250ms", 250), ("7", 7_000), ("2h", 7_200_000)] {
+            assert_eq!(parse_duration(text).unwrap(), Duration::from_millis(millis));
+        }
         for wrong in ["", "s", "-1s", "1.5s", "3 s", "1y", "99999999999999999999s", "9999999999999999999h"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
-        let then =
-            |seconds: i64| span_between(Timestamp::UNIX_EPOCH, Timestamp::from_second(seconds).unwrap());
-        assert_eq!([then(0), then(59), then(60), then(872)], ["0 s", "59 s", "1 min", "14 min 32 s"]);
-        assert_eq!([then(86_400), then(-3_700), then(90_061)], ["1 d", "1 h 1 min", "1 d 1 h"]);
     }
 
     #[test]

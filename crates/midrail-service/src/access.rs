@@ -9,7 +9,7 @@ mod peer;
 mod rate_limit;
 mod visibility;
 
-pub(crate) use cookie::{Ticket, clear_cookie, csrf_token};
+pub(crate) use cookie::{SignedIn, Ticket, clear_cookie, csrf_token};
 pub(crate) use guard::{Surface, guard, headers, place, unescaped};
 pub(crate) use identity::{Caller, Identity, Right};
 pub(crate) use peer::Peer;

@@ -38,21 +38,23 @@ pub(crate) fn routes(app: &App) -> Router<App> {
 }
 
 fn all(app: &App) -> Api {
-    let api = Api::new(app);
-    let api = health::routes(api);
-    let api = observe::routes(api);
-    let api = login::routes(api);
-    let api = decide::routes(api);
-    let api = batch::routes(api);
-    let api = stream::routes(api);
-    let api = policy::routes(api);
-    let api = sessions::routes(api);
-    let api = approvals::routes(api);
-    let api = audit::routes(api);
-    let api = stats::routes(api);
-    let api = admin::routes(api);
-    let api = live::routes(api);
-    projects::routes(api)
+    let groups = [
+        health::routes,
+        observe::routes,
+        login::routes,
+        decide::routes,
+        batch::routes,
+        stream::routes,
+        policy::routes,
+        sessions::routes,
+        approvals::routes,
+        audit::routes,
+        stats::routes,
+        admin::routes,
+        live::routes,
+        projects::routes,
+    ];
+    groups.into_iter().fold(Api::new(app), |api, routes| routes(api))
 }
 
 /// The OpenAPI document of the API.
@@ -70,11 +72,11 @@ pub fn openapi() -> Result<Value, OpenError> {
         otlp: None,
     };
     let mut document = all(&App::open(config)?).document;
-    Ok(document.told())
+    Ok(document.to_json())
 }
 
-/// The answer to a method that a place does not know.
+/// The answer to a method that a path does not support.
 pub(crate) async fn wrong_method() -> Problem {
-    Problem::wrong_method("this place does not know the method")
-        .help("GET /v1/openapi.json tells what there is")
+    Problem::wrong_method("the method is not supported here")
+        .help("GET /v1/openapi.json lists the operations")
 }

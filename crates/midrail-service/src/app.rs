@@ -1,4 +1,4 @@
-//! What all handlers share.
+//! The state that all handlers share.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::project::{OpenError, Projects};
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
 
-/// What is behind it.
+/// The shared state.
 pub(crate) struct Inner {
     /// The configuration.
     pub(crate) config: Config,
@@ -26,13 +26,13 @@ pub(crate) struct Inner {
     pub(crate) authenticator: Authenticator,
     /// When it started.
     pub(crate) started: Instant,
-    /// Requests that may be worked on now.
+    /// Slots for concurrent requests.
     pub(crate) places: Arc<Semaphore>,
-    /// How requests fare.
+    /// Measures requests.
     pub(crate) meter: Meter,
     /// Exports decisions over OTLP, if configured.
     pub(crate) exporter: Option<Arc<Exporter>>,
-    /// Streams of text that may be opened now.
+    /// Slots for streams of text.
     pub(crate) streams: Arc<Semaphore>,
     closing: watch::Sender<bool>,
 }
@@ -70,7 +70,7 @@ impl App {
         self.closing.send_replace(true);
     }
 
-    /// Whether it is coming to an end.
+    /// Whether the shutdown has started.
     pub(crate) fn is_closing(&self) -> bool {
         *self.closing.borrow()
     }

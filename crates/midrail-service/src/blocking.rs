@@ -1,4 +1,4 @@
-//! Work that may block: the engine and the store are synchronous, and are called on threads that are kept for it.
+//! Blocking work: the engine and the store are synchronous, and run on a pool of threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use tokio::task::spawn_blocking;
 
 use crate::problem::{HandlerResult, Problem};
 
-/// Does something on a thread that may block. A panic is a problem of this request alone.
+/// Runs work on a thread that may block. A panic fails only this request.
 pub(crate) async fn blocking<T, F>(work: F) -> HandlerResult<T>
 where
     T: Send + 'static,
@@ -21,6 +21,6 @@ where
 
 /// The problem of a request that panicked.
 pub(crate) fn failed() -> Problem {
-    log::error!("a request failed in a way that it should not");
-    Problem::internal("the request failed in a way that it should not; the log tells more")
+    log::error!("a request failed with an internal error");
+    Problem::internal("internal error; the log has details")
 }

@@ -26,7 +26,7 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Whether a proxy in front of the service terminates TLS.
     pub behind_proxy: bool,
-    /// What one request may take.
+    /// The limits of requests.
     pub limits: Limits,
     /// Where traces and logs are sent.
     pub otlp: Option<Otlp>,
@@ -103,7 +103,7 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
-/// What one request may take.
+/// The limits of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a body.
@@ -112,13 +112,13 @@ pub struct Limits {
     pub time: Duration,
     /// The most concurrent requests. Further requests are rejected with a retry time.
     pub at_once: usize,
-    /// Connections of one address at a time, this machine and a proxy in front of the service excepted. Others are closed.
+    /// The most connections per address, except for this machine and a proxy in front of the service.
     pub per_address: usize,
     /// How long running requests may take to finish at shutdown.
     pub grace: Duration,
     /// How long a client has for the head of a request.
     pub head: Duration,
-    /// Streams of text that are open at a time.
+    /// The most open streams of text.
     pub streams: usize,
     /// How long a stream may be silent.
     pub silence: Duration,

@@ -1,4 +1,4 @@
-//! How many connections one address has. A single machine that opens all that there is room for would keep others out.
+//! Limits the connections per address, so that one machine cannot use up all connections.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,17 +13,17 @@ pub(crate) struct ConnectionLimiter {
     open: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
-/// The place of one connection. It is free again when this is dropped.
+/// The slot of one connection. It is freed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot(Option<(ConnectionLimiter, IpAddr)>);
 
 impl ConnectionLimiter {
-    /// At most so many from one address.
+    /// A limit per address.
     pub(crate) fn new(most: usize) -> Self {
         ConnectionLimiter { most, open: Arc::default() }
     }
 
-    /// A place for a connection. `None`: its address has as many as it may. This machine itself is not counted.
+    /// A slot for a connection. `None`: the address has reached its limit. Loopback addresses are not limited.
     pub(crate) fn enter(&self, from: IpAddr) -> Option<ConnectionSlot> {
         let from = from.to_canonical();
         if from.is_loopback() {
@@ -53,7 +53,7 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// What counts as one address: of IPv6 the half that a network is given, since each machine in it has any number.
+/// The network of an address: for IPv6 its first half, because a machine can use all addresses of its network.
 fn network(from: IpAddr) -> IpAddr {
     match from {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_keeps_nobody_else_out() {
+    fn limit_is_per_address() {
         let connection_limit = ConnectionLimiter::new(2);
         let enter = |from: &str| connection_limit.enter(from.parse().unwrap());
         let first = enter("10.0.0.1");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_not_counted_and_nothing_is_kept_of_who_went() {
+    fn loopback_is_not_counted_and_slots_are_freed() {
         let connection_limit = ConnectionLimiter::new(1);
         let own: Vec<_> = (0..10).map(|_| connection_limit.enter("127.0.0.1".parse().unwrap())).collect();
         assert!(own.iter().all(Option::is_some) && connection_limit.enter("::1".parse().unwrap()).is_some());

@@ -1,10 +1,11 @@
-//! The console: pages for people, made here and enlivened by htmx. Nothing is fetched from elsewhere.
+//! The console: pages for people, rendered here and updated with htmx. Nothing is loaded from other hosts.
 
 mod approvals;
 mod assets;
 mod audit;
 mod charts;
 mod context;
+mod filter;
 mod guardrails;
 mod layout;
 mod live;
@@ -21,39 +22,62 @@ mod widgets;
 
 use axum::Router;
 use axum::body::to_bytes;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodFilter, MethodRouter, get, on};
 use serde::Deserialize;
 
-use crate::access::{self, Right, Surface, guard};
+use self::layout::View;
+use crate::access::{self, Caller, Right, Surface, guard};
+use crate::api::input::{Input, Read};
 use crate::app::App;
+use crate::blocking::blocking;
+use crate::problem::HandlerResult;
 
 /// The longest problem that is rendered on a page.
 const LONGEST_PROBLEM: usize = 64 << 10;
 
-/// Pages, each with the right that it takes.
+/// Pages, each with the right that it requires.
 struct Pages {
     app: App,
     router: Router<App>,
 }
 
 impl Pages {
-    /// Adds a page. Callers without the right are redirected to the login page, or see an error page.
-    fn page(self, path: &str, right: Right, method: MethodRouter<App>) -> Self {
-        let app = self.app.clone();
-        let place = move |request: Request, next: Next| {
-            let app = app.clone();
-            async move { access::place(&app, next.run(request)).await }
-        };
-        self.long(path, right, method.layer(from_fn(place)))
+    /// Adds a page. Its handler runs on a thread that may block, within the timeout of a request.
+    fn get<I: Input, O: IntoResponse + 'static>(
+        self,
+        path: &str,
+        handler: fn(&View, I) -> HandlerResult<O>,
+    ) -> Self {
+        let method = self.within_timeout(handled(MethodFilter::GET, handler));
+        self.add(path, Right::ReadAll, method)
     }
 
-    /// Adds a long-running page, which takes no slot.
-    fn long(mut self, path: &str, right: Right, method: MethodRouter<App>) -> Self {
+    /// Adds an action of a page.
+    fn post<I: Input, O: IntoResponse + 'static>(
+        self,
+        path: &str,
+        right: Right,
+        handler: fn(&View, I) -> HandlerResult<O>,
+    ) -> Self {
+        let method = self.within_timeout(handled(MethodFilter::POST, handler));
+        self.add(path, right, method)
+    }
+
+    fn within_timeout(&self, method: MethodRouter<App>) -> MethodRouter<App> {
+        let app = self.app.clone();
+        method.layer(from_fn(move |request: Request, next: Next| {
+            let app = app.clone();
+            async move { access::place(&app, next.run(request)).await }
+        }))
+    }
+
+    /// Adds a page. Callers without the right are redirected to the login page, or see an error page.
+    fn add(mut self, path: &str, right: Right, method: MethodRouter<App>) -> Self {
         let app = self.app.clone();
         let method = method
             .layer(from_fn(move |request: Request, next: Next| {
@@ -66,31 +90,40 @@ impl Pages {
     }
 }
 
+/// The handler of a page for axum.
+fn handled<I: Input, O: IntoResponse + 'static>(
+    method: MethodFilter,
+    handler: fn(&View, I) -> HandlerResult<O>,
+) -> MethodRouter<App> {
+    on(method, move |State(app): State<App>, caller: Caller, Read(input): Read<I>| {
+        blocking(move || Ok(handler(&View::new(app, caller), input)?.into_response()))
+    })
+}
+
 /// All pages.
 pub(crate) fn routes(app: &App) -> Router<App> {
-    let pages = Pages { app: app.clone(), router: Router::new() };
-    let pages = pages
-        .page("/", Right::ReadAll, get(overview::page))
-        .page("/overview", Right::ReadAll, get(overview::part))
-        .page("/live", Right::ReadAll, get(live::page))
-        .long("/live/stream", Right::ReadAll, get(live::stream))
-        .page("/sessions", Right::ReadAll, get(sessions::list))
-        .page("/sessions/{session}", Right::ReadAll, get(sessions::show))
-        .page("/approvals", Right::ReadAll, get(approvals::list))
-        .page("/approvals/queue", Right::ReadAll, get(approvals::part))
-        .page("/approvals/waiting", Right::ReadAll, get(approvals::waiting))
-        .page("/approvals/{id}", Right::ReadAll, get(approvals::show))
-        .page("/approvals/{id}/answer", Right::Answer, post(approvals::answer))
-        .page("/guardrails", Right::ReadAll, get(guardrails::list))
-        .page("/guardrails/try", Right::ReadAll, post(guardrails::try_event))
-        .page("/guardrails/{id}", Right::ReadAll, get(guardrails::show))
-        .page("/policy", Right::ReadAll, get(policy::page))
-        .page("/policy/shadow", Right::ReadAll, get(policy::shadow))
-        .page("/policy/{revision}", Right::ReadAll, get(policy::revision))
-        .page("/audit", Right::ReadAll, get(audit::list))
-        .long("/audit/verify", Right::ReadAll, post(audit::verify))
-        .page("/audit/{seq}", Right::ReadAll, get(audit::show))
-        .page("/audit/{seq}/part", Right::ReadAll, get(audit::part));
+    let pages = Pages { app: app.clone(), router: Router::new() }
+        .get("/", overview::page)
+        .get("/overview", overview::part)
+        .get("/live", live::page)
+        .add("/live/stream", Right::ReadAll, get(live::stream))
+        .get("/sessions", sessions::list)
+        .get("/sessions/{session}", sessions::show)
+        .get("/approvals", approvals::list)
+        .get("/approvals/queue", approvals::part)
+        .get("/approvals/waiting", approvals::waiting)
+        .get("/approvals/{id}", approvals::show)
+        .post("/approvals/{id}/answer", Right::Answer, approvals::answer)
+        .get("/guardrails", guardrails::list)
+        .post("/guardrails/try", Right::ReadAll, guardrails::try_event)
+        .get("/guardrails/{id}", guardrails::show)
+        .get("/policy", policy::page)
+        .get("/policy/shadow", policy::shadow)
+        .get("/policy/{revision}", policy::revision)
+        .get("/audit", audit::list)
+        .add("/audit/verify", Right::ReadAll, handled(MethodFilter::POST, audit::verify))
+        .get("/audit/{seq}", audit::show)
+        .get("/audit/{seq}/part", audit::part);
     // These are open to callers that have not logged in.
     let open = Router::new().route("/login", get(login::page)).route("/assets/{name}", get(assets::serve));
     pages.router.merge(open.layer(from_fn(render_problems)))
@@ -122,9 +155,10 @@ pub(crate) async fn render_problems(request: Request, next: Next) -> Response {
     };
     parts.headers.remove(CONTENT_TYPE);
     parts.headers.remove(axum::http::header::CONTENT_LENGTH);
-    let page = match is_part {
-        true => layout::problem_part(&title, &detail, help.as_deref()),
-        false => layout::problem_page(status, &title, &detail, help.as_deref()),
+    let page = if is_part {
+        layout::problem_part(&title, &detail, help.as_deref())
+    } else {
+        layout::problem_page(status, &title, &detail, help.as_deref())
     };
     let mut response = page.into_response();
     *response.status_mut() = parts.status;

@@ -1,12 +1,12 @@
 //! The service: the engine for many agents over HTTP, and a console for people.
 //!
-//! [`run`] serves until it is told to stop. It brings its own async runtime, so that whoever calls it needs none; engine
-//! and store stay synchronous, and are called on threads that may block (`blocking`), or where events of a project meet
-//! (`decision_queue`).
+//! [`run`] serves until it is stopped. It brings its own async runtime, so the caller needs none. The engine and the
+//! store stay synchronous: they are called on threads that may block (`blocking`), or by the queue that decides the
+//! events of a project (`decision_queue`).
 //!
-//! A request comes in through `api` or `console`. Both say for every route what it takes to use it, and
-//! `access` finds out who is calling before a handler runs. What they ask for is done in a `project`, which has an
-//! engine, a store and people of its own: no handler can reach another project than the caller's.
+//! A request arrives through `api` or `console`. Both declare the right that each route requires, and `access`
+//! authenticates the caller before a handler runs. Handlers work in the `project` of the caller, which has its own
+//! engine, store and approvers: no handler can access another project.
 
 mod access;
 mod api;
@@ -17,15 +17,16 @@ mod connection_limit;
 mod console;
 mod decision_queue;
 mod live;
+pub mod markdown;
 mod observe;
 mod policy_sync;
 mod problem;
 mod project;
 mod record_line;
 mod server;
-mod stats;
 mod stream_body;
 mod text;
+mod timeline;
 
 pub use access::VIEWER;
 pub use api::openapi;

@@ -8,13 +8,14 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 
 use jiff::Timestamp;
-use midrail::announcements::PolicyAnnouncement;
-use midrail::load::{SourceMark, StoredPolicyError};
-use midrail::{Engine, LoadedPolicy};
+use midrail::{
+    DiagnosticReport, Engine, LoadedPolicy, Policy, PolicyAnnouncement, PolicySource, SourceMark,
+    StoredPolicyError,
+};
 
 use crate::text::random_name;
 
-/// How often it is looked whether another instance has announced a policy.
+/// How often announcements of other instances are read.
 pub(crate) const POLL: Duration = Duration::from_millis(500);
 
 /// The state of a project's policy among instances.
@@ -29,8 +30,8 @@ pub(crate) struct PolicySync {
 struct State {
     since: Timestamp,
     by: String,
-    /// The last announcement that was heeded: its record.
-    heeded: u64,
+    /// The record of the last applied announcement.
+    applied: u64,
     /// A change that is not announced yet, because the store could not be written.
     pending: bool,
 }
@@ -38,7 +39,7 @@ struct State {
 impl PolicySync {
     pub(crate) fn new(engine: &Engine, is_shared: bool) -> Self {
         let by = format!("{}-{}", std::process::id(), random_name());
-        let state = State { since: engine.now(), by: by.clone(), heeded: 0, pending: false };
+        let state = State { since: engine.now(), by: by.clone(), applied: 0, pending: false };
         PolicySync { by, is_shared, state: Mutex::new(state) }
     }
 
@@ -48,7 +49,7 @@ impl PolicySync {
         (state.since, state.by.clone())
     }
 
-    /// Another policy was put in force here.
+    /// Announces a policy that came into force here.
     pub(crate) fn changed(&self, engine: &Engine) {
         let mut state = self.state();
         (state.since, state.by) = (engine.now(), self.by.clone());
@@ -62,8 +63,8 @@ impl PolicySync {
         }
         match engine.announcements().announce(&self.by) {
             Ok(announced) => {
-                state.heeded = announced.seq;
-                // It may have been announced before, by another or in an earlier life.
+                state.applied = announced.seq;
+                // It may have been announced before, by another instance or by an earlier process.
                 (state.since, state.by) = (announced.since, announced.by);
                 state.pending = false;
             }
@@ -71,8 +72,8 @@ impl PolicySync {
         }
     }
 
-    /// Takes over what another instance has announced since. What is still to be announced here comes first: it is the
-    /// later one.
+    /// Applies the policy that another instance has announced. A pending announcement of this instance comes first,
+    /// because it is later.
     pub(crate) fn follow(&self, project: &str, engine: &Engine) {
         if !self.is_shared {
             return;
@@ -80,10 +81,10 @@ impl PolicySync {
         let mut state = self.state();
         self.announce(&mut state, engine);
         let announced = match engine.announcements().current() {
-            Ok(Some(announced)) if announced.seq > state.heeded && !state.pending => announced,
+            Ok(Some(announced)) if announced.seq > state.applied && !state.pending => announced,
             Ok(_) => return,
             Err(error) => {
-                log::warn!(project, error:%; "it cannot be told which policy was announced");
+                log::warn!(project, error:%; "the announced policy is unknown");
                 return;
             }
         };
@@ -93,29 +94,26 @@ impl PolicySync {
                     log::warn!(project, error:%; "the announced policy cannot be read");
                     return;
                 }
-                stored => stored.map_err(|error| error.to_string()),
+                stored => stored.map_err(UnusablePolicy::Stored),
             };
-            let usable = stored.and_then(|(policy, source)| usable(policy, source));
-            let reloaded = usable.and_then(|loaded| {
-                engine.reload(loaded.policy, &loaded.source).map_err(|error| error.to_string())
-            });
-            match reloaded {
-                Ok(()) => {
+            match stored.and_then(|(policy, source)| check_scripts(policy, source)) {
+                Ok(loaded) => {
+                    engine.apply_policy_config(loaded);
                     let PolicyAnnouncement { revision, by, .. } = &announced;
-                    log::info!(project, policy:% = revision, by:%; "a policy is in force, as another announced");
+                    log::info!(project, policy:% = revision, by:%; "a policy of another instance is in force");
                 }
                 // The announcement is not tried again.
                 Err(why) => {
                     log::error!(
                         project, by:% = announced.by, error:% = why;
-                        "the policy that was announced cannot be used, and the one in force stays"
+                        "the announced policy is invalid, and the one in force stays"
                     );
-                    state.heeded = announced.seq;
+                    state.applied = announced.seq;
                     return;
                 }
             }
         }
-        (state.since, state.by, state.heeded) = (announced.since, announced.by, announced.seq);
+        (state.since, state.by, state.applied) = (announced.since, announced.by, announced.seq);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -123,13 +121,22 @@ impl PolicySync {
     }
 }
 
-/// A policy that can be put in force here: one whose scripts are not here would stop everything.
-fn usable(policy: midrail::Policy, source: midrail::PolicySource) -> Result<LoadedPolicy, String> {
+/// Checks that a policy can be used here: a policy with missing scripts would block everything.
+fn check_scripts(policy: Policy, source: PolicySource) -> Result<LoadedPolicy, UnusablePolicy> {
     let loaded = LoadedPolicy { policy, source, documents: Vec::new(), mark: SourceMark::default() };
-    match loaded.script_problems(false).first() {
+    match loaded.script_problems(false).into_iter().next() {
         None => Ok(loaded),
-        Some(report) => Err(report.to_string()),
+        Some(report) => Err(UnusablePolicy::Scripts(report)),
     }
+}
+
+/// Why an announced policy cannot be used here.
+#[derive(Debug, thiserror::Error)]
+enum UnusablePolicy {
+    #[error(transparent)]
+    Stored(StoredPolicyError),
+    #[error("{0}")]
+    Scripts(DiagnosticReport),
 }
 
 #[cfg(test)]
@@ -146,43 +153,43 @@ mod tests {
     }
 
     #[test]
-    fn last_announcement_wins_with_all_instances() {
+    fn last_announcement_wins_for_all_instances() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new().unwrap());
         let (one, other) = (engine("midrail:default", &store), engine("midrail:strict", &store));
-        let (of_one, of_other) = (PolicySync::new(&one, true), PolicySync::new(&other, true));
-        of_one.changed(&one);
-        of_one.follow("p", &one);
+        let (sync_one, sync_other) = (PolicySync::new(&one, true), PolicySync::new(&other, true));
+        sync_one.changed(&one);
+        sync_one.follow("p", &one);
         let own = one.policy().revision().clone();
-        of_other.changed(&other);
-        of_other.follow("p", &other);
+        sync_other.changed(&other);
+        sync_other.follow("p", &other);
         assert_ne!(*other.policy().revision(), own, "an older announcement was followed");
-        of_one.follow("p", &one);
+        sync_one.follow("p", &one);
         assert_eq!(one.policy().revision(), other.policy().revision());
-        assert_eq!(of_one.since(), of_other.since());
+        assert_eq!(sync_one.since(), sync_other.since());
         let head = store.head().unwrap();
-        of_one.follow("p", &one);
-        of_other.follow("p", &other);
+        sync_one.follow("p", &one);
+        sync_other.follow("p", &other);
         assert_eq!(store.head().unwrap(), head, "a record was written though nothing changed");
     }
 
     #[test]
-    fn policy_that_cannot_be_made_leaves_the_one_in_force() {
+    fn invalid_announcement_keeps_the_policy_in_force() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new().unwrap());
         let one = engine("midrail:default", &store);
         let own = one.policy().revision().clone();
-        let of_one = PolicySync::new(&one, true);
-        of_one.changed(&one);
+        let sync_one = PolicySync::new(&one, true);
+        sync_one.changed(&one);
         // A guardrail registered by a program is in no pack, so no other instance can compile this policy.
         let other = engine("midrail:strict", &store);
         assert!(other.unregister("safety-001") || other.unregister("safety-002"));
-        let of_other = PolicySync::new(&other, true);
-        of_other.changed(&other);
-        of_one.follow("p", &one);
+        let sync_other = PolicySync::new(&other, true);
+        sync_other.changed(&other);
+        sync_one.follow("p", &one);
         assert_eq!(*one.policy().revision(), own);
     }
 
     #[test]
-    fn store_that_nobody_shares_has_no_announcement() {
+    fn unshared_store_has_no_announcements() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new().unwrap());
         let one = engine("midrail:default", &store);
         let policy_sync = PolicySync::new(&one, false);

@@ -10,22 +10,22 @@ use serde::Serialize;
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Problem {
-    /// What kind of problem it is: a name that programs can go by.
+    /// The kind of the problem, for programs.
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
     /// The kind in words.
     pub(crate) title: &'static str,
     /// The status of the answer.
     pub(crate) status: u16,
-    /// What was wrong with this request.
+    /// The details of this request.
     pub(crate) detail: String,
-    /// What to do about it.
+    /// Advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) help: Option<String>,
     /// Seconds after which to try again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after_s: Option<u64>,
-    /// What is wrong with packs, each at its place.
+    /// The problems of packs, with their locations.
     #[serde(default, skip_serializing_if = "no_problems")]
     pub(crate) problems: Box<[DiagnosticRecord]>,
 }
@@ -59,31 +59,31 @@ problems! {
     /// The request cannot be understood.
     malformed = "malformed", BAD_REQUEST, "The request cannot be understood";
     /// The caller is not authenticated.
-    unauthenticated = "unauthenticated", UNAUTHORIZED, "It is not known who is asking";
+    unauthenticated = "unauthenticated", UNAUTHORIZED, "Authentication is required";
     /// The caller lacks the permission.
     forbidden = "forbidden", FORBIDDEN, "This is not allowed";
-    /// There is no such thing.
-    not_found = "not-found", NOT_FOUND, "There is no such thing";
+    /// Not found.
+    not_found = "not-found", NOT_FOUND, "Not found";
     /// The method is not for this place.
-    wrong_method = "wrong-method", METHOD_NOT_ALLOWED, "This place does not know the method";
-    /// The rest of the request did not come in time.
-    too_late = "too-late", REQUEST_TIMEOUT, "The rest of the request did not come in time";
+    wrong_method = "wrong-method", METHOD_NOT_ALLOWED, "The method is not supported";
+    /// The rest of the request did not arrive in time.
+    too_late = "too-late", REQUEST_TIMEOUT, "The rest of the request did not arrive in time";
     /// The request conflicts with the current state.
-    refused = "refused", CONFLICT, "It does not fit how things stand";
+    refused = "refused", CONFLICT, "The request conflicts with the current state";
     /// The body is too large.
     too_large = "too-large", PAYLOAD_TOO_LARGE, "The body is too large";
-    /// The body is of another kind.
-    wrong_media = "wrong-media", UNSUPPORTED_MEDIA_TYPE, "The body is of another kind";
-    /// The content says something that cannot be.
-    invalid = "invalid", UNPROCESSABLE_ENTITY, "The content cannot be used";
+    /// The media type is not supported.
+    wrong_media = "wrong-media", UNSUPPORTED_MEDIA_TYPE, "The media type is not supported";
+    /// The content is invalid.
+    invalid = "invalid", UNPROCESSABLE_ENTITY, "The content is invalid";
     /// Too many requests.
     too_many = "too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
-    /// Something went wrong here.
-    internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here";
+    /// Internal error.
+    internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
     /// The store or the service cannot be had now.
-    unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service cannot answer now";
-    /// It took too long.
-    too_slow = "too-slow", GATEWAY_TIMEOUT, "It took too long";
+    unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service is unavailable";
+    /// The request timed out.
+    too_slow = "too-slow", GATEWAY_TIMEOUT, "The request timed out";
 }
 
 impl Problem {
@@ -152,8 +152,8 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Conflict { .. } | StoreError::Refused { .. } => Problem::refused(error.to_string()),
             StoreError::Decode { .. } | StoreError::Encode { .. } => Problem::internal(error.to_string()),
-            // Where the store lies is nothing that a caller needs to know.
-            _ => Problem::unavailable("the store cannot be used now").retry_after(1),
+            // Callers do not learn the location of the store.
+            _ => Problem::unavailable("the store is unavailable").retry_after(1),
         }
     }
 }

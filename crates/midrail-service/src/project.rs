@@ -1,4 +1,4 @@
-//! Projects: each has a store, an engine and people of its own, and no way leads from one to another.
+//! Projects: each has its own store, engine and approvers, isolated from the others.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,27 +23,30 @@ use crate::policy_sync::PolicySync;
 use crate::problem::{HandlerResult, Problem};
 use crate::text::short;
 
-/// The project that holds the keys of programs, and whose administrators may enter all others.
+/// The project that holds the API keys, and whose administrators may access all others.
 pub const HOME: &str = "default";
 
 /// Read connections in addition to the write connection.
 const READERS: usize = 4;
 
-/// Exports of one log at a time. Each holds a thread for as long as it is read.
+/// The most concurrent exports of one log. Each holds a thread.
 const EXPORTS: usize = 4;
 
-/// A project that is open.
+/// An open project.
 pub(crate) struct Project {
     name: String,
     engine: Arc<Engine>,
-    queue: Arc<DecisionQueue>,
-    live: Live,
-    /// A verification of its log takes the only place.
-    verifying: Arc<Semaphore>,
-    /// So many can export its log at a time.
-    exporting: Arc<Semaphore>,
-    policy_sync: Arc<PolicySync>,
-    /// Keeps the policy in step with its files for as long as the project is open.
+    /// Its decision queue.
+    pub(crate) queue: Arc<DecisionQueue>,
+    /// Follows changes of its store.
+    pub(crate) live: Live,
+    /// The permit to verify its log.
+    pub(crate) verifying: Arc<Semaphore>,
+    /// The permits to export its log.
+    pub(crate) exporting: Arc<Semaphore>,
+    /// Synchronises its policy with other instances.
+    pub(crate) policy_sync: Arc<PolicySync>,
+    /// Reloads the policy when its files change.
     reloader: Reloader,
 }
 
@@ -58,38 +61,13 @@ impl Project {
         &self.engine
     }
 
-    /// Where its events are decided.
-    pub(crate) fn queue(&self) -> &Arc<DecisionQueue> {
-        &self.queue
-    }
-
     /// Its store.
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         self.engine.store()
     }
 
-    /// Follows changes of its store.
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
-    }
-
-    /// The permit to verify its log.
-    pub(crate) fn verifying(&self) -> &Arc<Semaphore> {
-        &self.verifying
-    }
-
-    /// The places of those who export its log.
-    pub(crate) fn exporting(&self) -> &Arc<Semaphore> {
-        &self.exporting
-    }
-
-    /// Since when its policy is in force, and what other instances have announced.
-    pub(crate) fn policy_sync(&self) -> &Arc<PolicySync> {
-        &self.policy_sync
-    }
-
-    /// Reads its packs now.
-    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::reload::ReloadError> {
+    /// Reloads its packs now.
+    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::ReloadError> {
         let reloaded = self.reloader.reload_now();
         if let Ok(Some(_)) = &reloaded {
             self.policy_sync.changed(&self.engine);
@@ -97,17 +75,17 @@ impl Project {
         reloaded
     }
 
-    /// What became of changes of its packs.
-    pub(crate) fn reloads(&self) -> midrail::reload::ReloadStats {
+    /// The reloads of its packs.
+    pub(crate) fn reloads(&self) -> midrail::ReloadStats {
         self.reloader.reloads()
     }
 
-    /// An engine to answer a request in: under the policy that made it, which may be that of a hook elsewhere.
+    /// The engine to answer a request in: with the policy that made it, which may be that of another process.
     pub(crate) fn engine_of(&self, approval: &Approval) -> HandlerResult<Arc<Engine>> {
         self.engine_under(policy_for_approval(&**self.store(), approval)?)
     }
 
-    /// An engine to ask in: under the policy that stopped what is asked for.
+    /// The engine for a request about a record: with the policy that decided it.
     pub(crate) fn engine_of_record(&self, seq: u64) -> HandlerResult<Arc<Engine>> {
         self.engine_under(policy_for_record(&**self.store(), seq)?)
     }
@@ -148,19 +126,19 @@ pub enum OpenError {
     /// Its packs cannot be watched.
     #[error("the packs of the project `{0}` cannot be watched: {1}")]
     Watch(String, #[source] std::io::Error),
-    /// A thread cannot be had.
+    /// A thread cannot be started.
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] std::io::Error),
-    /// It has no name that a project can have.
+    /// Its name is invalid.
     #[error(
-        "`{0}` is no name of a project: use lower-case letters, digits, `.`, `_` and `-`, with `/` between tenant and project"
+        "`{0}` is not a valid project name: use lower-case letters, digits, `.`, `_` and `-`, with `/` between tenant and project"
     )]
     Name(String),
 }
 
-/// All projects that are kept in one place.
+/// All projects of one storage.
 pub(crate) struct Projects {
-    kept: Kept,
+    storage: Storage,
     load: Load,
     folders: BTreeMap<String, PathBuf>,
     files: FilesAt,
@@ -168,30 +146,30 @@ pub(crate) struct Projects {
     exporter: Option<Arc<Exporter>>,
 }
 
-/// Where they are kept.
-enum Kept {
+/// Where projects are stored.
+enum Storage {
     Memory,
     Sqlite(PathBuf),
     Postgres(PostgresStore),
 }
 
 impl Projects {
-    /// Opens the home project, and with it the place where all are kept.
+    /// Opens the storage and the home project.
     pub(crate) fn open(config: &Config, exporter: Option<Arc<Exporter>>) -> Result<Self, OpenError> {
-        let kept = match &config.store {
-            StoreAt::Memory => Kept::Memory,
-            StoreAt::Sqlite(path) => Kept::Sqlite(path.clone()),
+        let storage = match &config.store {
+            StoreAt::Memory => Storage::Memory,
+            StoreAt::Sqlite(path) => Storage::Sqlite(path.clone()),
             StoreAt::Postgres { url, key_file } => {
                 let options = PostgresOptions { key_file: key_file.clone(), ..PostgresOptions::new(url) };
                 let store = PostgresStore::connect(&options);
-                Kept::Postgres(store.map_err(|error| OpenError::Store(HOME.to_owned(), error))?)
+                Storage::Postgres(store.map_err(|error| OpenError::Store(HOME.to_owned(), error))?)
             }
         };
         for (name, _) in &config.projects {
             check_name(name)?;
         }
         let projects = Projects {
-            kept,
+            storage,
             load: config.load.clone(),
             folders: config.projects.iter().cloned().collect(),
             files: config.files,
@@ -228,13 +206,13 @@ impl Projects {
         self.open.lock().values().cloned().collect()
     }
 
-    /// The names of all projects that there are.
+    /// The names of all projects.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names: Vec<String> = self.all().iter().map(|project| project.name.clone()).collect();
-        match &self.kept {
-            Kept::Memory => {}
-            Kept::Sqlite(home) => names_below(&projects_folder(home), "", &mut names),
-            Kept::Postgres(store) => names.extend(store.projects()?),
+        match &self.storage {
+            Storage::Memory => {}
+            Storage::Sqlite(home) => names_below(&projects_folder(home), "", &mut names),
+            Storage::Postgres(store) => names.extend(store.projects()?),
         }
         names.retain(|name| check_name(name).is_ok());
         names.sort();
@@ -242,7 +220,7 @@ impl Projects {
         Ok(names)
     }
 
-    /// Whether a project is there already, or is named in the configuration.
+    /// Whether a project exists, or is named in the configuration.
     pub(crate) fn knows(&self, name: &str) -> Result<bool, StoreError> {
         Ok(self.folders.contains_key(name) || self.names()?.iter().any(|other| other == name))
     }
@@ -250,15 +228,15 @@ impl Projects {
     fn opened(&self, name: &str) -> Result<Project, OpenError> {
         let failed = |error| OpenError::Store(name.to_owned(), error);
         let mut own = Vec::new();
-        let store: Arc<dyn Store> = match &self.kept {
-            Kept::Memory => Arc::new(MemoryStore::new().map_err(failed)?),
-            Kept::Sqlite(home) => {
+        let store: Arc<dyn Store> = match &self.storage {
+            Storage::Memory => Arc::new(MemoryStore::new().map_err(failed)?),
+            Storage::Sqlite(home) => {
                 let path = project_file(home, name)?;
                 own.extend(home.parent().map(Path::to_owned));
                 own.push(path.clone());
                 Arc::new(SqliteStore::open_with_readers(path, READERS).map_err(failed)?)
             }
-            Kept::Postgres(store) => Arc::new(store.project(name)),
+            Storage::Postgres(store) => Arc::new(store.project(name)),
         };
         let folder = self.folders.get(name).cloned();
         let mut load = self.load.clone();
@@ -280,7 +258,7 @@ impl Projects {
             engine.on_record(move |record, place| exporter.export(&project, record, place));
         }
         let shown = name.to_owned();
-        let policy_sync = Arc::new(PolicySync::new(&engine, !matches!(self.kept, Kept::Memory)));
+        let policy_sync = Arc::new(PolicySync::new(&engine, !matches!(self.storage, Storage::Memory)));
         policy_sync.changed(&engine);
         let (of, changed) = (Arc::downgrade(&engine), policy_sync.clone());
         let reloader = Reloader::start(&engine, load, mark, move |reload| match reload {
@@ -288,7 +266,7 @@ impl Projects {
                 log::info!(project:% = shown, policy:% = revision; "a policy is in force");
                 of.upgrade().iter().for_each(|engine| changed.changed(engine));
             }
-            Reload::Refused(why) => log::error!(project:% = shown, error:% = why; "packs cannot be used"),
+            Reload::Refused(why) => log::error!(project:% = shown, error:% = why; "the packs are invalid"),
         });
         let reloader = reloader.map_err(|error| OpenError::Watch(name.to_owned(), error))?;
         Ok(Project {
@@ -304,7 +282,7 @@ impl Projects {
     }
 }
 
-/// The SQLite file of a project, by that of the home project.
+/// The SQLite file of a project, next to that of the home project.
 pub fn project_file(home: &Path, name: &str) -> Result<PathBuf, OpenError> {
     check_name(name)?;
     Ok(if name == HOME { home.to_owned() } else { projects_folder(home).join(format!("{name}.db")) })
@@ -314,7 +292,7 @@ fn projects_folder(home: &Path) -> PathBuf {
     home.parent().unwrap_or(Path::new(".")).join("projects")
 }
 
-/// The projects whose files lie in a folder.
+/// The projects with files in a directory.
 fn names_below(folder: &Path, prefix: &str, names: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -327,7 +305,7 @@ fn names_below(folder: &Path, prefix: &str, names: &mut Vec<String>) {
     }
 }
 
-/// Whether this can be the name of a project: `web`, or `acme/web`. It is a part of a path, too.
+/// Checks the name of a project: `web`, or `acme/web`. It becomes a part of a path.
 pub(crate) fn check_name(name: &str) -> Result<(), OpenError> {
     let is_part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
@@ -345,7 +323,7 @@ impl From<OpenError> for Problem {
             OpenError::Store(_, error) => error.into(),
             other => {
                 log::error!(error:% = other; "a project cannot be opened");
-                Problem::unavailable("the project cannot be opened; the log tells why")
+                Problem::unavailable("the project cannot be opened; the log has the reason")
             }
         }
     }
@@ -356,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stay_within_their_folder() {
+    fn project_names_stay_within_their_directory() {
         for good in ["default", "web", "acme/web", "a1/b-2.c_d", "7"] {
             assert!(check_name(good).is_ok(), "{good}");
         }

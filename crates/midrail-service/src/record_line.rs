@@ -1,15 +1,13 @@
-//! A record of the audit log in a line: what lists, sessions and the live stream show of it.
-
-use std::borrow::Cow;
+//! A record of the audit log in short, for lists, sessions and the live stream.
 
 use jiff::Timestamp;
-use midrail::Effect;
 use midrail::store::AuditEntry;
+use midrail::{Effect, Record, VerdictRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Letters of a reason that a line shows.
+/// Characters of a reason that a line shows.
 const REASON: usize = 300;
 
 /// A record in short.
@@ -23,12 +21,12 @@ pub(crate) struct RecordLine {
     pub(crate) session: String,
     /// The kind of event.
     pub(crate) kind: String,
-    /// The tool, where the event has one.
+    /// The tool, if the event has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool: Option<String>,
     /// The effect of the decision.
     pub(crate) effect: String,
-    /// What the effect would have been, had shadow mode been enforced.
+    /// The effect if guardrails in shadow mode were enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) would: Option<Effect>,
     /// The guardrail that decided.
@@ -37,7 +35,7 @@ pub(crate) struct RecordLine {
     /// Why, cut short.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
-    /// The guardrails that said more than allow, also in shadow mode, and the one that decided.
+    /// The guardrails that returned more than allow, also in shadow mode, and the one that decided.
     pub(crate) guardrails: Vec<String>,
     /// The agent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,46 +43,63 @@ pub(crate) struct RecordLine {
     /// The agent that started this sub-agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<String>,
-    /// The request to a person that it makes, answers or changes.
+    /// The approval that it requests, answers or changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approval: Option<String>,
-    /// What was done, where the engine recorded it of its own accord: `bypass_requested`, `paused`.
+    /// The administrative change, such as `bypass_requested` or `paused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) what: Option<String>,
     /// The verdicts of all evaluated guardrails in chain order, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verdicts: Option<Vec<VerdictLine>>,
-    /// The whole record, where it was asked for.
+    /// The full record, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<Value>,
-    /// The agent of the request that the engine's own record is about.
+    /// The agent of the approval that an administrative record is about.
     #[serde(skip)]
     pub(crate) asked_by: Option<String>,
 }
 
-/// What one guardrail said.
+/// The verdict of one guardrail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct VerdictLine {
     /// Its id.
     pub(crate) guardrail: String,
-    /// The effect that it asked for.
+    /// The effect that it requested.
     pub(crate) effect: Effect,
     /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
-    /// It spoke in shadow mode: recorded, and without consequence.
+    /// It ran in shadow mode and was not enforced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) shadow: bool,
-    /// It failed, and its `on_error` or `on_missing` spoke for it.
+    /// It failed, and its `on_error` or `on_missing` was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
 
 impl RecordLine {
-    /// A record in short. What cannot be read of it is left out.
+    /// A record in short. Fields that cannot be read are left out.
     pub(crate) fn new(entry: &AuditEntry) -> Self {
+        RecordLine::from_record(entry, entry.record().ok().as_ref())
+    }
+
+    /// The same with all verdicts.
+    pub(crate) fn with_verdicts(entry: &AuditEntry) -> Self {
+        let record = entry.record().ok();
+        let verdicts = record.iter().flat_map(|record| &record.decision.verdicts);
+        let verdicts = verdicts.filter_map(VerdictLine::new).collect();
+        RecordLine { verdicts: Some(verdicts), ..RecordLine::from_record(entry, record.as_ref()) }
+    }
+
+    /// The same with the full record.
+    pub(crate) fn with_record(entry: &AuditEntry) -> Self {
+        RecordLine { record: serde_json::from_str(&entry.body).ok(), ..RecordLine::new(entry) }
+    }
+
+    fn from_record(entry: &AuditEntry, record: Option<&Record>) -> Self {
         let labels = entry.labels.clone();
-        let outline: Outline<'_> = serde_json::from_str(&entry.body).unwrap_or_default();
+        let (event, decision) = (record.map(|record| &record.event), record.map(|record| &record.decision));
         let mut line = RecordLine {
             seq: entry.seq,
             time: labels.time,
@@ -92,13 +107,15 @@ impl RecordLine {
             kind: labels.kind,
             tool: labels.tool,
             effect: labels.effect,
-            would: outline.decision.would,
-            by: outline.decision.by.map(Cow::into_owned),
-            reason: outline.decision.reason.chars().take(REASON).collect(),
+            would: decision.and_then(|decision| decision.would),
+            by: decision.and_then(|decision| decision.by.as_deref()).map(str::to_owned),
+            reason: decision
+                .map(|decision| decision.reason.chars().take(REASON).collect())
+                .unwrap_or_default(),
             guardrails: labels.guardrails,
-            agent: outline.event.agent.and_then(|agent| agent.id).map(Cow::into_owned),
-            parent: outline.event.parent.map(Cow::into_owned),
-            approval: outline.decision.approval.and_then(|approval| approval.id).map(Cow::into_owned),
+            agent: event.and_then(|event| event.agent.as_ref()?.id.clone()),
+            parent: event.and_then(|event| event.parent.clone()),
+            approval: decision.and_then(|decision| Some(decision.approval.as_ref()?.id.clone())),
             what: None,
             verdicts: None,
             record: None,
@@ -106,117 +123,26 @@ impl RecordLine {
         };
         // Agents can add any field to an event; these fields are trusted only in the engine's own records.
         if !line.is_decision() {
-            let own: Own<'_> = serde_json::from_str(&entry.body).unwrap_or_default();
-            line.what = own.event.what.map(Cow::into_owned);
-            let approval = own.event.approval.unwrap_or_default();
-            line.asked_by = approval.requested_by.map(Cow::into_owned);
-            line.approval = approval.id.map(Cow::into_owned);
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+            let approval = event.and_then(|event| event.extra.get("approval"));
+            line.what = text(event.and_then(|event| event.extra.get("what")));
+            line.asked_by = text(approval.and_then(|approval| approval.get("requested_by")));
+            line.approval = text(approval.and_then(|approval| approval.get("id")));
         }
         line
     }
 
-    /// The same with what every guardrail said.
-    pub(crate) fn with_verdicts(entry: &AuditEntry) -> Self {
-        let chain: Chain = serde_json::from_str(&entry.body).unwrap_or_default();
-        let verdicts = chain.decision.verdicts.into_iter().filter_map(StoredVerdict::into_line).collect();
-        RecordLine { verdicts: Some(verdicts), ..RecordLine::new(entry) }
-    }
-
-    /// The same with the whole record.
-    pub(crate) fn with_record(entry: &AuditEntry) -> Self {
-        RecordLine { record: serde_json::from_str(&entry.body).ok(), ..RecordLine::new(entry) }
-    }
-
-    /// Whether an event was decided. Else the engine recorded it of its own accord.
+    /// Whether the record is a decision about an event, not an administrative change.
     pub(crate) fn is_decision(&self) -> bool {
         !matches!(self.kind.as_str(), "approval_decided" | "restored" | "administered")
     }
 }
 
-#[derive(Deserialize, Default)]
-struct Outline<'a> {
-    #[serde(borrow)]
-    event: OutlineEvent<'a>,
-    #[serde(borrow)]
-    decision: OutlineDecision<'a>,
-}
-
-#[derive(Deserialize, Default)]
-struct OutlineEvent<'a> {
-    #[serde(default, borrow)]
-    agent: Option<Named<'a>>,
-    #[serde(default, borrow)]
-    parent: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize, Default)]
-struct OutlineDecision<'a> {
-    #[serde(default, borrow)]
-    by: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    reason: Cow<'a, str>,
-    #[serde(default)]
-    would: Option<Effect>,
-    #[serde(default, borrow)]
-    approval: Option<Named<'a>>,
-}
-
-#[derive(Deserialize, Default)]
-struct Chain {
-    decision: ChainDecision,
-}
-
-#[derive(Deserialize, Default)]
-struct ChainDecision {
-    #[serde(default)]
-    verdicts: Vec<StoredVerdict>,
-}
-
-/// A verdict of a record. A skipped one has no effect.
-#[derive(Deserialize)]
-struct StoredVerdict {
-    guardrail: String,
-    #[serde(default)]
-    effect: Option<Effect>,
-    #[serde(default)]
-    reason: String,
-    #[serde(default)]
-    shadow: bool,
-    #[serde(default)]
-    error: Option<String>,
-}
-
-impl StoredVerdict {
-    fn into_line(self) -> Option<VerdictLine> {
-        let StoredVerdict { guardrail, effect, reason, shadow, error } = self;
-        Some(VerdictLine { guardrail, effect: effect?, reason, shadow, error })
+impl VerdictLine {
+    /// The verdict of an evaluated guardrail. Skipped ones have none.
+    fn new(verdict: &VerdictRecord) -> Option<Self> {
+        let VerdictRecord { guardrail, effect, reason, shadow, error, .. } = verdict;
+        let (guardrail, reason, error) = (guardrail.to_string(), reason.clone(), error.clone());
+        Some(VerdictLine { guardrail, effect: (*effect)?, reason, shadow: *shadow, error })
     }
-}
-
-#[derive(Deserialize)]
-struct Named<'a> {
-    #[serde(default, borrow)]
-    id: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize, Default)]
-struct Own<'a> {
-    #[serde(borrow)]
-    event: OwnEvent<'a>,
-}
-
-#[derive(Deserialize, Default)]
-struct OwnEvent<'a> {
-    #[serde(default, borrow)]
-    what: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    approval: Option<OwnApproval<'a>>,
-}
-
-#[derive(Deserialize, Default)]
-struct OwnApproval<'a> {
-    #[serde(default, borrow)]
-    id: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    requested_by: Option<Cow<'a, str>>,
 }

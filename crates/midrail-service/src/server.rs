@@ -48,18 +48,18 @@ const HEADERS: usize = 100;
 /// Bytes of the head of a request.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Connections at a time. Others wait to be taken.
+/// The most concurrent connections. Others wait.
 const CONNECTIONS: usize = 10_000;
 
 /// Threads that work on requests. Each may wait for the store.
 const THREADS: usize = 256;
 
-/// Where the service can be reached, once it can.
+/// The address of the service, when it is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
     /// Its address, as a person types it.
     pub url: String,
-    /// Whether programs have to show a key.
+    /// Whether programs need a key.
     pub takes_keys: bool,
     /// Whether there is an approver who can log in.
     pub has_people: bool,
@@ -81,7 +81,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// Other machines could reach the service without credentials.
-    #[error("`{0}` can be reached by other machines, and no key was made that would tell who is calling")]
+    #[error("`{0}` can be reached by other machines, and there are no keys to authenticate callers")]
     Unguarded(SocketAddr),
     /// Keys would go over the network for all to read.
     #[error(
@@ -100,20 +100,22 @@ pub enum ServeError {
     #[error("the service ended: {0}")]
     Io(#[from] io::Error),
     /// The credentials cannot be read from the store.
-    #[error("it cannot be told who may come in: {0}")]
+    #[error("the credentials cannot be read: {0}")]
     Access(String),
 }
 
 impl ServeError {
-    /// What to do about it.
+    /// Advice.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            ServeError::Unguarded(_) => Some("make one with `midrail key add NAME`, or listen at 127.0.0.1"),
-            ServeError::Plain(_) => Some(
-                "give `--tls-cert` and `--tls-key`, or say with `--behind-proxy` that a proxy on the way there speaks TLS",
-            ),
+            ServeError::Unguarded(_) => {
+                Some("create one with `midrail key add NAME`, or listen on 127.0.0.1")
+            }
+            ServeError::Plain(_) => {
+                Some("give `--tls-cert` and `--tls-key`, or `--behind-proxy` if a proxy terminates TLS")
+            }
             ServeError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-                Some("another program listens there: choose another with `--listen 127.0.0.1:PORT`")
+                Some("another program uses this address: choose another with `--listen 127.0.0.1:PORT`")
             }
             _ => None,
         }
@@ -138,11 +140,11 @@ pub fn run_until(
         .build()?;
     let app = App::open(config)?;
     follow_policies(&app)?;
-    let outcome = runtime.block_on(serve(app.clone(), ready, stop));
+    let result = runtime.block_on(serve(app.clone(), ready, stop));
     // An unread stream does not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     finish(&app);
-    outcome
+    result
 }
 
 /// Applies the policies that other instances announce, for all open projects, until the service stops.
@@ -151,7 +153,7 @@ fn follow_policies(app: &App) -> io::Result<()> {
     thread::Builder::new().name("midrail-policies".to_owned()).spawn(move || {
         while !app.is_closing() {
             for project in app.projects.all() {
-                project.policy_sync().follow(project.name(), project.engine());
+                project.policy_sync.follow(project.name(), project.engine());
             }
             thread::sleep(policy_sync::POLL);
         }
@@ -177,19 +179,19 @@ async fn serve(
         }
     }
     let router = router(&app);
-    let told = |url: String| Ready { url, takes_keys: setup.keys, has_people: setup.people };
+    let status = |url: String| Ready { url, takes_keys: setup.keys, has_people: setup.people };
     let listener = match &app.config.listen {
         At::Address(address) => {
             let failed = |source| ServeError::Listen { at: address.to_string(), source };
             let listener = TcpListener::bind(address).await.map_err(failed)?;
             let scheme = if tls.is_some() { "https" } else { "http" };
-            ready(&told(format!("{scheme}://{}", listener.local_addr()?)));
+            ready(&status(format!("{scheme}://{}", listener.local_addr()?)));
             Listening::Address(listener, tls)
         }
         At::Socket(path) => {
             let failed = |source| ServeError::Listen { at: path.display().to_string(), source };
             let listener = socket(path).map_err(failed)?;
-            ready(&told(format!("unix:{}", path.display())));
+            ready(&status(format!("unix:{}", path.display())));
             let owner = fs::metadata(path)?.uid();
             Listening::Socket(listener, owner)
         }
@@ -201,7 +203,7 @@ async fn serve(
     Ok(())
 }
 
-/// Where it listens.
+/// The listening socket.
 enum Listening {
     Address(TcpListener, Option<TlsAcceptor>),
     /// With the user who may connect.
@@ -217,7 +219,7 @@ async fn accept_connections(
 ) -> Result<(), ServeError> {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS));
-    // All that a proxy passes on comes from one address.
+    // All forwarded requests come from the address of the proxy.
     let connection_limit =
         (!app.config.behind_proxy).then(|| ConnectionLimiter::new(app.config.limits.per_address));
     let mut stopped = std::pin::pin!(stop);
@@ -230,11 +232,11 @@ async fn accept_connections(
             () = &mut stopped => break,
             taken = next => taken,
         };
-        let (Accepted { stream, peer, place: own }, place) = match taken {
+        let (Accepted { stream, peer, slot: own }, place) = match taken {
             Ok(taken) => taken,
             Err(error) => {
-                // No more files, say. It is better soon.
-                log::error!(error:%; "a connection could not be taken");
+                // For example too many open files.
+                log::error!(error:%; "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -267,16 +269,16 @@ async fn accept_connections(
         });
     }
     drop(listener);
-    log::info!("stopping: no new connections are taken");
+    log::info!("stopping: no new connections are accepted");
     app.close();
     let streams = u32::try_from(app.config.limits.streams).unwrap_or(u32::MAX);
     let ended = async {
         graceful.shutdown().await;
-        // A WebSocket is no connection of the server any more, and is waited for all the same.
+        // A WebSocket is not a connection of the server any more, but is awaited too.
         let _ = app.streams.acquire_many(streams).await;
     };
     if timeout(app.config.limits.grace, ended).await.is_err() {
-        log::warn!("some requests did not end in time, and were cut off");
+        log::warn!("some requests did not end in time, and were aborted");
     }
     Ok(())
 }
@@ -286,11 +288,11 @@ enum Stream {
     Unix(tokio::net::UnixStream),
 }
 
-/// A connection that was taken, with the place that its address has for it.
+/// An accepted connection, with the slot of its address.
 struct Accepted {
     stream: Stream,
     peer: Peer,
-    place: Option<ConnectionSlot>,
+    slot: Option<ConnectionSlot>,
 }
 
 async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimiter>) -> io::Result<Accepted> {
@@ -299,14 +301,18 @@ async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimite
             let (stream, address) = listener.accept().await?;
             let place = match connection_limit.map(|connection_limit| connection_limit.enter(address.ip())) {
                 Some(None) => {
-                    log::debug!(from:% = address.ip(); "one connection too many of this address was closed");
+                    log::debug!(from:% = address.ip(); "a connection was closed: too many from this address");
                     continue;
                 }
                 place => place.flatten(),
             };
-            // Answers are small and awaited.
+            // Answers are small.
             let _ = stream.set_nodelay(true);
-            return Ok(Accepted { stream: Stream::Tcp(stream), peer: Peer(address.ip().to_string()), place });
+            return Ok(Accepted {
+                stream: Stream::Tcp(stream),
+                peer: Peer(address.ip().to_string()),
+                slot: place,
+            });
         },
         Listening::Socket(listener, owner) => loop {
             let (stream, _) = listener.accept().await?;
@@ -314,7 +320,7 @@ async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimite
             match stream.peer_cred().map(|peer| peer.uid()) {
                 Ok(uid) if uid == *owner || uid == 0 => {
                     let peer = Peer("this machine".to_owned());
-                    return Ok(Accepted { stream: Stream::Unix(stream), peer, place: None });
+                    return Ok(Accepted { stream: Stream::Unix(stream), peer, slot: None });
                 }
                 _ => log::warn!("a connection of another user was refused"),
             }
@@ -364,20 +370,20 @@ fn forwarded_peer(headers: &HeaderMap, proxy: &Peer) -> Peer {
     }
 }
 
-/// What is said at places that are none: on a page to people, in JSON to programs.
+/// The answer to unknown paths: a page for people, JSON for programs.
 fn not_found_routes(app: &App) -> Router {
-    let told = any(api::input::not_found).layer(from_fn(console::render_problems));
-    Router::new().fallback_service(told.with_state(app.clone()))
+    let not_found = any(api::input::not_found).layer(from_fn(console::render_problems));
+    Router::new().fallback_service(not_found.with_state(app.clone()))
 }
 
-/// All routes, with what holds for every one of them.
+/// All routes, with the layers of every route.
 pub(crate) fn router(app: &App) -> Router {
     let all = api::routes(app).merge(console::routes(app)).fallback_service(not_found_routes(app));
     let all = all.method_not_allowed_fallback(api::wrong_method);
-    let of_headers = app.clone();
+    let app_for_headers = app.clone();
     all.layer(DefaultBodyLimit::max(app.config.limits.body))
         .layer(from_fn(move |request: Request, next: Next| {
-            access::headers(of_headers.clone(), request, next)
+            access::headers(app_for_headers.clone(), request, next)
         }))
         .with_state(app.clone())
 }
@@ -388,7 +394,7 @@ async fn stop_signal() {
         match signal(kind) {
             Ok(mut signal) => drop(signal.recv().await),
             Err(error) => {
-                log::error!(error:%; "a signal cannot be heard");
+                log::error!(error:%; "a signal cannot be received");
                 std::future::pending::<()>().await;
             }
         }
@@ -415,18 +421,19 @@ fn socket(path: &Path) -> io::Result<UnixListener> {
 
 fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
     let failed = |path: &Path, why: String| ServeError::Certificate { path: path.to_owned(), why };
-    let of_certificate = |why: &dyn std::fmt::Display| failed(&tls.certificate, why.to_string());
-    let chain: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(&tls.certificate).map_err(|error| of_certificate(&error))?.collect();
-    let chain = chain.map_err(|error| of_certificate(&error))?;
+    let invalid_certificate = |why: &dyn std::fmt::Display| failed(&tls.certificate, why.to_string());
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&tls.certificate)
+        .map_err(|error| invalid_certificate(&error))?
+        .collect();
+    let chain = chain.map_err(|error| invalid_certificate(&error))?;
     if chain.is_empty() {
-        return Err(of_certificate(&"there is no certificate in it"));
+        return Err(invalid_certificate(&"the file has no certificate"));
     }
     let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| failed(&tls.key, error.to_string()))?;
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(chain, key)
-        .map_err(|error| of_certificate(&error))?;
+        .map_err(|error| invalid_certificate(&error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -438,7 +445,7 @@ fn finish(app: &App) {
     }
     for project in app.projects.all() {
         if !project.engine().background().wait_for_late_answers(Duration::from_secs(2)) {
-            log::warn!(project = project.name(); "somebody outside has not answered yet");
+            log::warn!(project = project.name(); "an external service has not answered yet");
         }
         if let Err(error) = project.store().checkpoint_now(project.engine().now()) {
             log::warn!(project = project.name(), error:%; "the log is not signed");
@@ -451,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_proxy_added_is_believed() {
+    fn only_the_address_added_by_the_proxy_is_trusted() {
         let proxy = Peer("10.0.0.1".to_owned());
         let mut headers = HeaderMap::new();
         assert_eq!(forwarded_peer(&headers, &proxy).0, "10.0.0.1");

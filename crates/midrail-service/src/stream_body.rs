@@ -1,17 +1,24 @@
-//! Bodies that are made while they are read. What is made waits until it is read, so that memory stays bounded.
+//! Bodies of responses. A streamed body is produced while it is read, with a bounded buffer.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use hyper::body::Frame;
 use tokio::sync::mpsc;
+
+/// A response with a body of a media type.
+pub(crate) fn with_type(media: &'static str, body: impl IntoResponse) -> Response {
+    ([(CONTENT_TYPE, media)], body).into_response()
+}
 
 /// The sender of a body. An error aborts the response, so that the reader notices.
 pub(crate) type BodySender = mpsc::Sender<io::Result<Bytes>>;
 
-/// A body, and what fills it. No more than so many pieces wait to be read.
+/// A body and its sender, with a buffer of a number of pieces.
 pub(crate) fn stream_body(pieces: usize) -> (BodySender, Body) {
     let (sender, pieces) = mpsc::channel(pieces);
     (sender, Body::new(ChannelBody { pieces }))

@@ -3,8 +3,10 @@
 //! Each resource is described once: its record (a [`Resource`] with the columns of its table) and its operations
 //! (methods of [`Admin`], which check who may make a change and record it). CLI, API and console are views of this.
 
+mod approvals;
 mod approvers;
 pub(crate) mod event;
+mod format;
 pub(crate) mod handle;
 #[cfg(feature = "service")]
 mod keys;
@@ -12,9 +14,14 @@ mod locks;
 mod pauses;
 pub(crate) mod person;
 mod quarantine;
+mod records;
 mod resource;
+mod secret;
+mod stats;
 pub(crate) mod tasks;
 
+pub use approvals::{ApprovalView, open_approvals, session_around};
+pub use format::{micros, span};
 pub use handle::Admin;
 #[cfg(feature = "service")]
 pub use keys::{ADMIN, ApiKey, KeyRight, KeyScope};
@@ -23,5 +30,7 @@ pub use midrail_store::Approver;
 pub use pauses::pauses_at;
 pub use person::Person;
 pub use quarantine::{HaltedRun, QuarantinedAgent};
+pub use records::{fact_text, subject};
 pub use resource::{Cell, Column, Resource};
+pub use stats::{Stats, Windows};
 pub use tasks::{TaskState, TaskStatus};

@@ -1,4 +1,4 @@
-//! `midrail acp`: stands between an editor and an agent that speak the Agent Client Protocol.
+//! `midrail acp`: a proxy between an editor and an agent that use the Agent Client Protocol.
 
 mod engines;
 mod pipes;
@@ -17,7 +17,7 @@ use midrail::pack::diagnostic::visible;
 use midrail_adapters::acp::{PendingApproval, Proxy, ProxyOptions, ProxyOutput, Side};
 
 use self::engines::{Engines, refusal};
-use self::pipes::Heard;
+use self::pipes::Incoming;
 use crate::error::CliError;
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs};
@@ -45,15 +45,15 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// How long an agent that is no longer spoken to has to end by itself.
+/// How long the agent may take to exit after the editor has disconnected.
 const LEAVE: Duration = Duration::from_secs(5);
-/// A wait without an end of its own: that of the request comes first.
+/// A wait without its own timeout: the request times out first.
 const LONG: Duration = Duration::from_secs(7 * 24 * 3600);
 
 pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, CliError> {
     let engines = Arc::new(Engines::new(args.packs.clone(), &args.store)?);
     let here = env::current_dir().ok().map(|here| here.to_string_lossy().into_owned());
-    // A pack that cannot be read is told now, and not when the first prompt is refused.
+    // An invalid pack is reported now, not with the first prompt.
     engines.of(here.as_deref())?;
     let Some((program, rest)) = args.agent.split_first() else {
         return Err(CliError::new("there is no agent to start"));
@@ -66,115 +66,118 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, CliError> {
                     .help("give the agent's command behind `--`, as in `midrail acp -- gemini --acp`")
             },
         )?;
-    let (tell, heard) = mpsc::channel();
+    let (sender, incoming) = mpsc::channel();
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(CliError::new("the agent has no standard input and output"));
     };
-    pipes::listen(Side::Editor, io::stdin(), tell.clone())?;
-    pipes::listen(Side::Agent, stdout, tell.clone())?;
+    pipes::listen(Side::Editor, io::stdin(), sender.clone())?;
+    pipes::listen(Side::Agent, stdout, sender.clone())?;
     let options = ProxyOptions { cwd: here, keep_asking: args.keep_asking, nonce: nonce() };
     let judge = engines.clone();
     let proxy = Proxy::new(options, Box::new(move |event| judge.decide(event)));
-    let between = Between {
+    let session = ProxySession {
         proxy,
         stdin: Some(stdin),
-        tell,
+        sender,
         engines,
         wait: args.wait.unwrap_or(LONG),
-        begun: Instant::now(),
+        started: Instant::now(),
     };
-    // INVARIANT: whatever goes wrong, nothing passes on unjudged: the agent ends with us.
-    let ended = panic::catch_unwind(AssertUnwindSafe(|| between.stand(&heard)));
+    // INVARIANT: after an internal error nothing is forwarded: the agent is killed.
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| session.run(&incoming)));
     let code = leave(&mut child, ended.is_err());
     Ok(if ended.is_err() { Exit::Stopped } else { Exit::Agent(code) })
 }
 
 /// The proxy between editor and agent.
-struct Between {
+struct ProxySession {
     proxy: Proxy,
     /// Absent once the editor is gone.
     stdin: Option<ChildStdin>,
-    tell: Sender<Heard>,
+    sender: Sender<Incoming>,
     engines: Arc<Engines>,
     wait: Duration,
-    begun: Instant,
+    started: Instant,
 }
 
-impl Between {
+impl ProxySession {
     fn now(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn stand(mut self, heard: &Receiver<Heard>) {
+    fn run(mut self, incoming: &Receiver<Incoming>) {
         let mut until: Option<Instant> = None;
         loop {
             let due = self.proxy.next_tick().map(|due| Duration::from_millis(due.saturating_sub(self.now())));
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let told = match heard.recv_timeout(due.into_iter().chain(left).min().unwrap_or(LONG)) {
-                Ok(Heard::Line(side, line)) => self.proxy.handle_line(side, &line, self.now()),
-                Ok(Heard::Unreadable(side, error)) => self.proxy.reject_line(side, error),
-                Ok(Heard::Answer(number, decision)) => self.proxy.apply_answer(number, *decision, self.now()),
-                Ok(Heard::End(Side::Editor)) => {
-                    // The agent learns of it as it would without us.
+            let output = match incoming.recv_timeout(due.into_iter().chain(left).min().unwrap_or(LONG)) {
+                Ok(Incoming::Line(side, line)) => self.proxy.handle_line(side, &line, self.now()),
+                Ok(Incoming::Unreadable(side, error)) => self.proxy.reject_line(side, error),
+                Ok(Incoming::Answer(number, decision)) => {
+                    self.proxy.apply_answer(number, *decision, self.now())
+                }
+                Ok(Incoming::End(Side::Editor)) => {
+                    // The agent gets its end of file, as without the proxy.
                     self.stdin = None;
                     until = Instant::now().checked_add(LEAVE);
                     continue;
                 }
-                Ok(Heard::End(Side::Agent)) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Incoming::End(Side::Agent)) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left.is_zero()) => break,
                 Err(RecvTimeoutError::Timeout) => self.proxy.tick(self.now()),
             };
-            self.give(told);
+            self.send(output);
         }
-        let told = self.proxy.end();
-        self.give(told);
+        let output = self.proxy.end();
+        self.send(output);
     }
 
-    fn give(&mut self, told: ProxyOutput) {
-        for remark in told.remarks {
-            // Nothing is left to tell anyone if the terminal is gone.
+    fn send(&mut self, output: ProxyOutput) {
+        for remark in output.remarks {
+            // If the terminal is gone, remarks cannot be shown.
             let _ = writeln!(io::stderr(), "midrail: {}", visible(&remark));
         }
-        // Who no longer listens is gone, and its end is heard of on the way in.
+        // If the editor is gone, its end of file follows.
         let mut stdout = io::stdout().lock();
-        let _ = told
+        let _ = output
             .to_editor
             .iter()
             .try_for_each(|line| writeln!(stdout, "{line}"))
             .and_then(|()| stdout.flush());
         if let Some(stdin) = &mut self.stdin {
             let lines =
-                told.to_agent.iter().try_for_each(|line| stdin.write_all(format!("{line}\n").as_bytes()));
+                output.to_agent.iter().try_for_each(|line| stdin.write_all(format!("{line}\n").as_bytes()));
             if lines.and_then(|()| stdin.flush()).is_err() {
                 self.stdin = None;
             }
         }
-        for hold in told.holds {
+        for hold in output.holds {
             self.hold(hold);
         }
     }
 
     /// Waits for an approver on a separate thread.
     fn hold(&self, hold: PendingApproval) {
-        let (engines, tell, wait, number) = (self.engines.clone(), self.tell.clone(), self.wait, hold.number);
+        let (engines, sender, wait, number) =
+            (self.engines.clone(), self.sender.clone(), self.wait, hold.number);
         let waiting = thread::Builder::new().name("midrail-hold".to_owned()).spawn(move || {
             let decision = engines.decide_and_wait(hold.event, wait);
-            // Nobody waits any longer where the agent is gone.
-            let _ = tell.send(Heard::Answer(hold.number, Box::new(decision)));
+            // If the agent is gone, the answer is not needed.
+            let _ = sender.send(Incoming::Answer(hold.number, Box::new(decision)));
         });
         if let Err(error) = waiting {
             let decision = refusal(&format!("nothing can wait for an approver: {error}"));
-            let _ = self.tell.send(Heard::Answer(number, Box::new(decision)));
+            let _ = self.sender.send(Incoming::Answer(number, Box::new(decision)));
         }
     }
 }
 
-/// Waits for the agent's end, which is made where it does not come.
+/// Waits until the agent exits, and kills it if it does not.
 fn leave(child: &mut Child, at_once: bool) -> u8 {
     let until = Instant::now().checked_add(LEAVE).filter(|_| !at_once);
     loop {
         if let Ok(Some(status)) = child.try_wait() {
-            // As shells tell of a signal.
+            // As shells report a signal.
             let code = status.code().or_else(|| status.signal()?.checked_add(128));
             return code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         }

@@ -1,4 +1,4 @@
-//! `midrail approvals`: requests to people, from both sides.
+//! `midrail approvals`: requests to people, and their answers.
 
 mod answer;
 mod format;

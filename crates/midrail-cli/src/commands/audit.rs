@@ -1,4 +1,4 @@
-//! `midrail audit`: what was decided, and that nobody has changed it since.
+//! `midrail audit`: recorded decisions, and proof that they were not changed.
 
 mod export;
 mod list;

@@ -1,4 +1,4 @@
-//! `midrail bench`: how well and how fast, on data of one's own.
+//! `midrail bench`: accuracy and speed of detectors on your own data.
 
 use std::fs;
 use std::io::BufReader;
@@ -34,17 +34,17 @@ enum Subject {
 /// Measure the detectors on labelled texts.
 ///
 /// A corpus is a file of JSON lines with `text` (or `command`) and `label`. To be found are block, ask, secret, pii,
-/// injection, jailbreak; not to be found are allow, benign, harmful; other labels only count for the flag rate. Which
-/// detector a file is for is told by the beginning of its name: cmd-, cmd-sql, sql-, sec-, pii-, inj-, jb-, harm-.
+/// injection, jailbreak; not to be found are allow, benign, harmful; other labels only count for the flag rate. The
+/// beginning of a file's name selects its detector: cmd-, cmd-sql, sql-, sec-, pii-, inj-, jb-, harm-.
 #[derive(Debug, clap::Args)]
 struct Detect {
-    /// A folder of corpora, or one of them. Can be given several times
+    /// A corpus, or a directory of corpora. Can be given several times
     #[arg(long, value_name = "DIR", required = true)]
     corpus: Vec<PathBuf>,
-    /// The detector of all files, whatever their names say
+    /// The detector of all files, regardless of their names
     #[arg(long, value_name = "WHAT")]
     only: Option<What>,
-    /// Show up to this many texts of each file that came out wrong
+    /// Show up to this many wrong results per file
     #[arg(long, value_name = "N", default_value_t = 0)]
     wrong: usize,
 }
@@ -83,12 +83,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     }
     if measured == 0 {
         return Err(CliError::new("there is no corpus to measure")
-            .help("name files after what they are for, such as `cmd-mine.jsonl`, or give `--only WHAT`"));
+            .help("name files by their detector, such as `cmd-mine.jsonl`, or give `--only WHAT`"));
     }
     if !output.is_json() {
-        for line in table.lines(output.paint(), 0, output.width()) {
-            output.line(line)?;
-        }
+        output.table(&table, 0)?;
     }
     Ok(Exit::Good)
 }
@@ -127,7 +125,7 @@ fn measure(
     let mut progress = output.progress("measuring");
     let mut score = Score::default();
     let mut wrong = Vec::new();
-    // What is built at first use is not measured.
+    // The first use builds automata, which is not measured.
     detector.detect("password = x; rm -rf /; ignore previous instructions; a@b.example");
     let mut read = 0;
     for text in corpus::texts(BufReader::new(input::open(Some(file))?)) {

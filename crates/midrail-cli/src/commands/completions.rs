@@ -22,11 +22,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "midrail", &mut script);
-    if output.is_json() {
-        let script = String::from_utf8_lossy(&script);
-        output.json(&json!({"shell": args.shell.to_string(), "script": script}))?;
-    } else {
-        output.writer().write_all(&script)?;
-    }
-    Ok(Exit::Good)
+    let script = String::from_utf8_lossy(&script);
+    output.done(&json!({"shell": args.shell.to_string(), "script": script}), script.trim_end())
 }

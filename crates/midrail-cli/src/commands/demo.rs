@@ -225,7 +225,7 @@ impl<'o> Player<'o> {
         self.output.line(format!("\n{text}"))
     }
 
-    /// A call under guard: asked, run with the permit, told. `expected` is the strongest effect on the way.
+    /// A guarded call: decided, run with its permit, and its result decided. `expected` is the strongest effect.
     fn act(&mut self, tool: &str, args: &Value, expected: Effect) -> Result<Decision, CliError> {
         let before = Event::before_tool(tool, args.clone());
         let (mut decision, permit) = self.session.ask(&before);
@@ -233,10 +233,10 @@ impl<'o> Player<'o> {
         if let Some(permit) = permit {
             let result = self.run(&permit);
             let after = Event::after_tool(tool, args.clone(), result);
-            let told = self.session.decide(after.clone());
-            self.show(&after, &told)?;
-            if told.effect > decision.effect {
-                decision = told;
+            let result = self.session.decide(after.clone());
+            self.show(&after, &result)?;
+            if result.effect > decision.effect {
+                decision = result;
             }
         }
         if decision.effect == expected {

@@ -1,4 +1,4 @@
-//! `midrail detect`: what the detectors find in texts.
+//! `midrail detect`: runs the detectors on texts.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -26,10 +26,10 @@ pub(crate) struct Args {
     /// What to look for
     #[arg(value_name = "WHAT")]
     detector: What,
-    /// The file to look at; `-`: standard input
+    /// The file to scan; `-`: standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Take the input for one text, whatever its first line looks like
+    /// Treat the input as one text, even if its first line is JSON
     #[arg(long)]
     plain: bool,
 }
@@ -61,7 +61,7 @@ impl What {
     }
 }
 
-/// The most that is read as one text.
+/// The longest text.
 const MAX_TEXT: u64 = 256 << 20;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     whole.by_ref().take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(|error| cannot_read(args, &error))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_TEXT) {
         return Err(CliError::new("the text is longer than 256 MB")
-            .help("give it in parts, as JSON lines with a `text` each"));
+            .help("split it into JSON lines with a `text` each"));
     }
     let text = String::from_utf8_lossy(&bytes);
     let text = if matches!(args.detector, What::Command) { text.trim_end_matches('\n') } else { &text };
@@ -107,7 +107,7 @@ fn as_line(id: Value, detection: &Detection) -> Value {
 fn show(detector: Detector, text: &str, detection: &Detection, output: &mut Output) -> Result<(), CliError> {
     let paint = output.paint();
     if detection.findings.is_empty() {
-        return output.line(paint.style(Style::Good, "✓ nothing found"));
+        return output.line(paint.style(Style::Good, "✓ no findings"));
     }
     for found in &detection.findings {
         let (line, column) = place(text, found.start);
@@ -118,7 +118,7 @@ fn show(detector: Detector, text: &str, detection: &Detection, output: &mut Outp
             paint.style(effect_style(detection.effect), found.severity.as_str()),
             paint.style(Style::Dim, head),
         ))?;
-        // A secret is never shown, only where it stands.
+        // A secret is never shown, only its position.
         if !found.command.is_empty() && matches!(detector, Detector::Command | Detector::Sql) {
             output
                 .line(format!("  {}", visible(&short(&found.command, output.width().saturating_sub(4)))))?;
@@ -148,5 +148,5 @@ fn cannot_read(args: &Args, error: &std::io::Error) -> CliError {
 
 fn bad_line(error: &CorpusError) -> CliError {
     CliError::from_error(error)
-        .help("every line is an object with a `text` or a `command`; --plain takes the input for one text")
+        .help("every line is an object with a `text` or a `command`; --plain treats the input as one text")
 }

@@ -1,4 +1,4 @@
-//! `midrail doctor`: looks whether the coding agents here are guarded.
+//! `midrail doctor`: checks that the coding agents on this machine are protected.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// An agent to check. Can be given several times [default: detected agents]
     #[arg(long = "agent", value_name = "NAME", value_parser = init::agent)]
     agents: Vec<Agent>,
-    /// Where the system's files begin, for tests
+    /// The root of the system's files, for tests
     #[arg(long, value_name = "DIR", hide = true)]
     root: Option<PathBuf>,
 }
@@ -47,14 +47,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     }
     block("Midrail", &checkup.general, output)?;
     if checkup.agents.is_empty() {
-        output.line("no coding agent is here; `midrail init --agent NAME` sets one up")?;
+        output.line("no coding agent was detected; set one up with `midrail init --agent NAME`")?;
     } else if checkup.is_guarded() {
-        output.line(output.paint().style(Style::Good, "every agent here is guarded"))?;
+        output.line(output.paint().style(Style::Good, "every detected agent is protected"))?;
     } else if checkup.is_sound() {
-        let text = "what is set up holds, but an agent might not be guarded: see the lines with !";
+        let text = "what is set up works, but an agent may not be protected: see the lines with !";
         output.line(output.paint().style(Style::Caution, text))?;
     } else {
-        output.line(output.paint().style(Style::Bad, "something is not guarded: see the lines with ✗"))?;
+        output.line(output.paint().style(Style::Bad, "an agent is not protected: see the lines with ✗"))?;
     }
     Ok(exit)
 }

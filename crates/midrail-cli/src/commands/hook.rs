@@ -1,4 +1,4 @@
-//! `midrail hook`: answers a coding agent's hook, in its own words.
+//! `midrail hook`: answers a hook of a coding agent in the format of the host.
 
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -33,14 +33,13 @@ pub(crate) struct Args {
     /// The coding agent
     #[arg(value_name = "HOST", value_parser = PossibleValuesParser::new(hosts::ALL.iter().map(|adapter| adapter.name())))]
     host: String,
-    /// The event, as the agent calls it [default: as the payload says]
+    /// The event, as the agent names it [default: from the payload]
     #[arg(value_name = "EVENT")]
     event: Option<String>,
-    /// Seconds that the agent waits for its hook. Midrail answers before that, whatever happens [default: the agent's own]
+    /// The agent's timeout for hooks, in seconds. Midrail always answers before it [default: the agent's own]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u32>,
-    /// How long to wait for a person where one has to decide [default: as long as the agent waits, where there are
-    /// approvers]
+    /// How long to wait for an approval [default: as long as the agent waits, if there are approvers]
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
     wait: Option<Duration>,
     #[command(flatten)]
@@ -51,12 +50,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, CliError> {
     let adapter = hook::adapter(&args.host).ok_or_else(|| CliError::new("there is no such host"))?;
-    let patience = args
+    let timeout = args
         .timeout
         .map_or(adapter.timeout_at(args.event.as_deref()), |seconds| Duration::from_secs(seconds.into()));
-    let reserve = (patience / 10).min(RESERVE);
-    let deadline = Deadline::start(adapter, args.event.clone(), patience.saturating_sub(reserve));
-    // INVARIANT: whatever goes wrong, the host gets an answer that it takes for a no.
+    let reserve = (timeout / 10).min(RESERVE);
+    let deadline = Deadline::start(adapter, args.event.clone(), timeout.saturating_sub(reserve));
+    // INVARIANT: after any error the host gets an answer that blocks.
     let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, adapter, &deadline)))
         .unwrap_or_else(|_| hook::refusal(adapter, args.event.as_deref(), "an internal error"));
     deadline.claim();
@@ -68,7 +67,7 @@ fn answer(args: &Args, adapter: &'static dyn Adapter, deadline: &Deadline) -> Ho
     let read = io::stdin().lock().take(MAX_EVENT_BYTES + 1).read_to_end(&mut bytes);
     let named = args.event.as_deref();
     if let Err(error) = read {
-        return hook::refusal(adapter, named, &format!("what it sent could not be read: {error}"));
+        return hook::refusal(adapter, named, &format!("the payload could not be read: {error}"));
     }
     let hook = match Hook::read(adapter, named, &bytes) {
         Ok(hook) => hook,
@@ -102,17 +101,16 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
         if begins {
             decision.feedback.splice(0..0, limits(&engine));
         }
-        let goes_on = decision.effect.allows();
+        let is_allowed = decision.effect.allows();
         decisions.push(decision);
-        if !goes_on {
+        if !is_allowed {
             break;
         }
     }
     Ok(decisions)
 }
 
-/// How long to wait for a person. Where there are approvers with keys of their own, they are the ones who decide, and not
-/// whoever sits before the agent.
+/// How long to wait for a person. If there are approvers with keys, they decide, not the user of the agent.
 fn wait(
     args: &Args,
     engine: &Engine,
@@ -131,33 +129,33 @@ fn wait(
     })
 }
 
-/// What is left to do once a person or a script has answered, or has not.
+/// The time to decide and record after a person or a script has answered.
 const MARGIN: Duration = Duration::from_secs(2);
 
-/// The most that is kept of the agent's patience for a machine that is busy.
+/// The most of the agent's timeout that is reserved for a busy machine.
 const RESERVE: Duration = Duration::from_secs(30);
 
-/// Agents know their limits before they hit them.
+/// The limits of the agent, sent when the session starts.
 fn limits(engine: &Engine) -> Vec<String> {
     let sentences = summary::sentences(&engine.policy());
-    match sentences.is_empty() {
-        true => Vec::new(),
-        // Some hosts put this before the prompt, where it is judged with it: it must not read like an attempt to lift limits.
-        false => vec![format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "))],
+    if sentences.is_empty() {
+        return Vec::new();
     }
+    // Some hosts put this before the prompt, where it is checked: it must not look like an attempt to lift limits.
+    vec![format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "))]
 }
 
 fn give(answer: &HookOutput) -> Exit {
-    // A host that no longer listens has given up on the answer, and on the action with it or not: nothing is left to do.
+    // If the host has closed its pipes, the answer cannot be delivered.
     let _ = io::stderr().write_all(answer.stderr.as_bytes());
-    let told = io::stdout().write_all(answer.stdout.as_bytes()).and_then(|()| io::stdout().flush());
+    let written = io::stdout().write_all(answer.stdout.as_bytes()).and_then(|()| io::stdout().flush());
     match answer.code {
-        0 if told.is_ok() => Exit::Good,
+        0 if written.is_ok() => Exit::Good,
         _ => Exit::Stopped,
     }
 }
 
-/// The moment by which there is an answer. Most hosts go on without one when their patience is over.
+/// The time by which an answer is sent. Most hosts continue without one after their timeout.
 struct Deadline {
     at: Instant,
     is_answered: Arc<AtomicBool>,
@@ -172,7 +170,7 @@ impl Deadline {
             if !is_answered.swap(true, Ordering::SeqCst) {
                 let why = format!("it took longer than {:.1} s", within.as_secs_f64());
                 let answer = hook::refusal(adapter, event.as_deref(), &why);
-                // Some hosts take what is said for a reason alone where the exit code is no 0.
+                // Some hosts read the output as a reason only if the exit code is not 0.
                 match give(&answer) {
                     Exit::Good => process::exit(0),
                     _ => process::exit(2),
@@ -180,7 +178,7 @@ impl Deadline {
             }
         };
         if let Err(error) = thread::Builder::new().name("midrail-deadline".to_owned()).spawn(watch) {
-            log::warn!("nothing watches the time: {error}");
+            log::warn!("the timeout cannot be watched: {error}");
         }
         deadline
     }
@@ -189,7 +187,7 @@ impl Deadline {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// When whoever is still asked has to have answered, so that it is decided and recorded in time.
+    /// When external answers have to arrive, so that the decision is recorded in time.
     fn before_the_end(&self) -> Instant {
         let left = self.left();
         Instant::now() + left.saturating_sub(MARGIN.min(left / 5))

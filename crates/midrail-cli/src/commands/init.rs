@@ -1,4 +1,4 @@
-//! `midrail init`: puts Midrail into the coding agents that are here.
+//! `midrail init`: installs hooks into coding agents.
 
 use std::env;
 use std::io::{self, BufRead, IsTerminal};
@@ -12,7 +12,7 @@ use midrail_adapters::setup::{
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::error::{CliError, count};
+use crate::error::{CliError, InvalidValue, count};
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::paint::Style;
@@ -36,10 +36,10 @@ pub(crate) struct Args {
     consent: Consent,
 }
 
-/// Which agents, and for whom.
+/// The agents, and the scope.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
-    /// An agent: claude-code, codex, gemini-cli, copilot-cli, cursor or opencode. Can be given several times [default: those that are here]
+    /// An agent: claude-code, codex, gemini-cli, copilot-cli, cursor or opencode. Can be given several times [default: detected agents]
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
     pub(crate) agents: Vec<Agent>,
     /// For this user, in all projects [default: for this project]
@@ -48,12 +48,12 @@ pub(crate) struct Which {
     /// For everyone on this machine, in files that only its administrator writes
     #[arg(long)]
     managed: bool,
-    /// Where the system's files begin, for tests
+    /// The root of the system's files, for tests
     #[arg(long, value_name = "DIR", hide = true)]
     root: Option<PathBuf>,
 }
 
-/// Whether something is written.
+/// Whether files are written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Consent {
     /// Write without asking
@@ -64,10 +64,10 @@ pub(crate) struct Consent {
     dry_run: bool,
 }
 
-pub(crate) fn agent(name: &str) -> Result<Agent, String> {
+pub(crate) fn agent(name: &str) -> Result<Agent, InvalidValue> {
     Agent::named(name).ok_or_else(|| {
         let names: Vec<&str> = Agent::ALL.into_iter().map(Agent::name).collect();
-        format!("there is no such agent; there are {}", names.join(", "))
+        InvalidValue(format!("use one of {}", names.join(", ")))
     })
 }
 
@@ -87,10 +87,10 @@ impl Which {
 
 pub(crate) fn places(root: Option<PathBuf>) -> Result<Environment, CliError> {
     let folder = env::current_dir()
-        .map_err(|error| CliError::new(format!("the working folder is not known: {error}")))?;
+        .map_err(|error| CliError::new(format!("the current directory is unknown: {error}")))?;
     Environment::of(&folder, root).ok_or_else(|| {
-        CliError::new("the settings of agents are not known: `HOME` is not set")
-            .help("set `HOME` to a folder")
+        CliError::new("the settings of agents cannot be found: `HOME` is not set")
+            .help("set `HOME` to a directory")
     })
 }
 
@@ -99,40 +99,38 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let scope = args.which.scope();
     if scope == InstallScope::Project && places.is_home() {
         return Err(CliError::new(format!(
-            "{} is your home folder, no project: hooks here hold in all your projects",
+            "{} is your home directory, not a project: hooks here apply to all your projects",
             shown(&places.project)
         ))
-        .help("run `midrail init --user` if you want that, or go to a project first"));
+        .help("run `midrail init --user` if you want that, or change to a project directory"));
     }
     let mut agents = args.which.agents.clone();
     if agents.is_empty() {
         agents = Agent::ALL.into_iter().filter(|agent| agent.is_here(&places)).collect();
     }
     if agents.is_empty() {
-        return Err(CliError::new(
-            "no coding agent is here: none is installed, and no project or user has one set up",
-        )
-        .help("name one, such as `midrail init --agent claude-code`"));
+        return Err(CliError::new("no coding agent was detected")
+            .help("name one, such as `midrail init --agent claude-code`"));
     }
     let this = env::current_exe()
-        .map_err(|error| CliError::new(format!("this program does not know its own path: {error}")))?;
+        .map_err(|error| CliError::new(format!("the path of this program is unknown: {error}")))?;
     let program = HookProgram::choose(scope, args.program.as_deref(), &this, &places).map_err(failure)?;
-    let wish = InstallRequest { agents, scope, program };
-    let plan = setup::install(&wish, &places);
+    let request = InstallRequest { agents, scope, program };
+    let plan = setup::install(&request, &places);
     if !output.is_json() {
-        let names: Vec<&str> = wish.agents.iter().map(|agent| agent.title()).collect();
+        let names: Vec<&str> = request.agents.iter().map(|agent| agent.title()).collect();
         output.line(format!("agents   {}", names.join(", ")))?;
         output.line(format!("for      {}", audience(scope, &places)))?;
-        output.line(format!("program  {} ({})", visible(&wish.program.name), wish.program.why))?;
+        output.line(format!("program  {} ({})", visible(&request.program.name), request.program.why))?;
     }
     let mut outcome = settle(&plan, &places, &args.consent, output)?;
-    let is_trusting = args.trust && wish.agents.contains(&Agent::Codex) && scope != InstallScope::Managed;
+    let is_trusting = args.trust && request.agents.contains(&Agent::Codex) && scope != InstallScope::Managed;
     let is_new = plan.changes.iter().any(|change| change.agent == Some(Agent::Codex));
     if is_trusting && args.consent.dry_run && is_new {
-        // Codex hashes hooks, and it cannot hash what is not there yet.
+        // Codex can only hash hooks that are written.
         output.note(
-            "`--trust` then adds `trusted_hash` for each hook under `[hooks.state]` in Codex's config.toml; Codex tells \
-             the hashes once the hooks are written",
+            "`--trust` then adds `trusted_hash` for each hook under `[hooks.state]` in Codex's config.toml; Codex reports \
+             the hashes after the hooks are written",
         );
     } else if is_trusting && (outcome.is_agreed || args.consent.dry_run) {
         outcome.add(settle(&setup::trust(&places), &places, &args.consent, output)?);
@@ -145,14 +143,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     if output.is_json() {
         let remarks: Vec<Value> =
             remarks.iter().map(|(agent, text)| json!({"agent": agent.name(), "text": text})).collect();
-        let mut told = outcome.json();
-        if let Some(fields) = told.as_object_mut() {
-            fields.insert("agents".into(), wish.agents.iter().map(|agent| agent.name()).collect());
+        let mut json = outcome.json();
+        if let Some(fields) = json.as_object_mut() {
+            fields.insert("agents".into(), request.agents.iter().map(|agent| agent.name()).collect());
             fields.insert("scope".into(), scope.word().into());
-            fields.insert("program".into(), wish.program.name.as_str().into());
+            fields.insert("program".into(), request.program.name.as_str().into());
             fields.insert("remarks".into(), remarks.into());
         }
-        output.json(&told)?;
+        output.json(&json)?;
     } else {
         for (agent, text) in remarks {
             output.line(format!("\n{}: {text}", output.paint().style(Style::Note, agent.title())))?;
@@ -160,7 +158,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         if outcome.is_agreed && outcome.troubles.is_empty() {
             output.line(format!(
                 "\n{}",
-                output.paint().style(Style::Dim, "Look whether it holds: midrail doctor")
+                output.paint().style(Style::Dim, "Check that it works: midrail doctor")
             ))?;
         }
     }
@@ -175,9 +173,9 @@ fn audience(scope: InstallScope, places: &Environment) -> String {
     }
 }
 
-/// What became of a plan.
-pub(crate) struct Outcome {
-    /// Whether there was nothing to ask, or the answer was yes.
+/// The result of a plan.
+pub(crate) struct SetupResult {
+    /// Whether the changes were confirmed.
     pub(crate) is_agreed: bool,
     is_refused: bool,
     changes: Vec<Value>,
@@ -185,8 +183,8 @@ pub(crate) struct Outcome {
     pub(crate) troubles: Vec<SettingsError>,
 }
 
-impl Outcome {
-    fn add(&mut self, other: Outcome) {
+impl SetupResult {
+    fn add(&mut self, other: SetupResult) {
         self.changes.extend(other.changes);
         self.done.written.extend(other.done.written);
         self.done.removed.extend(other.done.removed);
@@ -202,19 +200,19 @@ impl Outcome {
         json!({
             "changes": self.changes, "written": self.done.written, "removed": self.done.removed,
             "backups": self.done.backups, "troubles": self.troubles,
-            "refused": self.is_refused.then_some(NOBODY),
+            "refused": self.is_refused.then_some(NO_TERMINAL),
         })
     }
 }
 
-/// Shows a plan, asks, and carries it out.
+/// Shows a plan, asks for confirmation, and applies it.
 pub(crate) fn settle(
     plan: &Plan,
     places: &Environment,
     consent: &Consent,
     output: &mut Output,
-) -> Result<Outcome, CliError> {
-    let mut outcome = Outcome {
+) -> Result<SetupResult, CliError> {
+    let mut outcome = SetupResult {
         is_agreed: !consent.dry_run,
         is_refused: false,
         changes: plan.changes.iter().map(as_json).collect(),
@@ -224,7 +222,7 @@ pub(crate) fn settle(
     if !output.is_json() {
         for (agent, path) in &plan.settled {
             let good = output.paint().style(Style::Good, "✓");
-            output.line(format!("\n{good} {} is as it should be ({})", shown(path), agent.title()))?;
+            output.line(format!("\n{good} {} is up to date ({})", shown(path), agent.title()))?;
         }
         for change in &plan.changes {
             show(change, output)?;
@@ -245,7 +243,7 @@ pub(crate) fn settle(
         }
         return Ok(outcome);
     }
-    if !consent.yes && !asked(plan.changes.len(), output)? {
+    if !consent.yes && !is_confirmed(plan.changes.len(), output)? {
         outcome.is_agreed = false;
         outcome.is_refused = true;
         return Ok(outcome);
@@ -271,14 +269,14 @@ pub(crate) fn settle(
     Ok(outcome)
 }
 
-/// Why nothing was written where nobody agreed.
-const NOBODY: &str =
+/// The note if no user could confirm the changes.
+const NO_TERMINAL: &str =
     "nothing was written, because there is no terminal to ask; use `--yes` to write or `--dry-run` to show";
 
-/// Asks a person, if there is one.
-fn asked(changes: usize, output: &mut Output) -> Result<bool, CliError> {
+/// Asks the user to confirm, on a terminal.
+fn is_confirmed(changes: usize, output: &mut Output) -> Result<bool, CliError> {
     if output.is_json() || !io::stdin().is_terminal() || !output.is_terminal() {
-        output.note(NOBODY);
+        output.note(NO_TERMINAL);
         return Ok(false);
     }
     output.text(&format!("\nWrite {}? [y/N] ", count(changes, "file")))?;
@@ -292,7 +290,7 @@ fn asked(changes: usize, output: &mut Output) -> Result<bool, CliError> {
     Ok(is_yes)
 }
 
-/// How many lines of a file that comes or goes are shown.
+/// The lines shown of a new or removed file.
 const BEGINNING: usize = 12;
 
 fn show(change: &FileChange, output: &mut Output) -> Result<(), CliError> {
@@ -306,7 +304,7 @@ fn show(change: &FileChange, output: &mut Output) -> Result<(), CliError> {
     let before = change.before.as_deref().unwrap_or_default();
     let after = change.after.as_deref().unwrap_or_default();
     let lines = setup::diff(before, after);
-    // A file that comes or goes as a whole is shown by its beginning.
+    // Of a new or removed file, the beginning is shown.
     let is_whole = change.before.is_none() || change.after.is_none();
     let most = if is_whole && !output.is_verbose() { BEGINNING } else { usize::MAX };
     for line in lines.iter().take(most) {
@@ -346,7 +344,7 @@ pub(crate) fn shown(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 
-/// A trouble as the program tells errors.
+/// The error of a settings file.
 pub(crate) fn failure(trouble: SettingsError) -> CliError {
     let failure = CliError::new(trouble.to_string());
     match trouble.help {

@@ -1,14 +1,14 @@
-//! `midrail key`: the keys that programs show to the service.
+//! `midrail key`: the API keys of programs.
 
-use midrail::admin::{KeyRight, KeyScope};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use midrail::admin::{ApiKey, KeyRight, KeyScope};
 use serde_json::json;
 
 use crate::admin_args::AdminArgs;
-use crate::approver_key::{self, OptionalSigner};
+use crate::approver_key::OptionalSigner;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{Output, short};
-use crate::table;
 
 /// Manage the API keys of the service.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ enum Command {
         #[arg(long = "agent", value_name = "ID")]
         agents: Vec<String>,
         /// A right: decide, ask or read. Can be given several times
-        #[arg(long = "right", value_name = "RIGHT", value_parser = right, default_values = ["decide", "ask"])]
+        #[arg(long = "right", value_name = "RIGHT", value_parser = right(), default_values = ["decide", "ask"])]
         rights: Vec<KeyRight>,
         /// Requests per minute [default: no limit]
         #[arg(long, value_name = "N")]
@@ -51,53 +51,46 @@ enum Command {
     },
 }
 
-fn right(word: &str) -> Result<KeyRight, String> {
-    serde_json::from_value(word.into()).map_err(|_| "the rights are decide, ask and read".to_owned())
+/// Parses a right.
+fn right() -> impl TypedValueParser<Value = KeyRight> {
+    const RIGHTS: [KeyRight; 3] = [KeyRight::Decide, KeyRight::Ask, KeyRight::Read];
+    PossibleValuesParser::new(RIGHTS.map(KeyRight::word))
+        .map(|word| RIGHTS.into_iter().find(|right| right.word() == word).unwrap_or(KeyRight::Decide))
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     match &args.command {
         Command::Add { name, projects, agents, rights, per_minute, signer } => {
             let engine = args.admin.write_engine()?;
-            let by = signer.signer().map(|signer| approver_key::read(&signer, &engine)).transpose()?;
+            let by = signer.read(&engine)?;
             let mut rights = rights.clone();
             rights.sort_unstable();
             rights.dedup();
             let agents = Some(agents.clone()).filter(|agents| !agents.is_empty());
             let (name, projects) = (name.clone(), projects.clone());
             let scope = KeyScope { name, projects, agents, rights, per_minute: *per_minute };
-            let key = engine.admin().add_api_key(&scope, by.as_ref()).map_err(who_may)?;
-            if output.is_json() {
-                output.json(&json!({"key": key, "scope": scope}))?;
-            } else {
-                output.line(&key)?;
-                output.line(format!(
-                    "This is the key `{}` for {}, shown this once. Programs send it as `Authorization: Bearer KEY`.",
-                    short(&scope.name, 60),
-                    short(&scope.projects.join(", "), 120)
-                ))?;
-            }
+            let key = engine.admin().add_api_key(&scope, by.as_ref()).map_err(with_advice)?;
+            let (name, projects) = (short(&scope.name, 60), scope.projects.join(", "));
+            let text = format!(
+                "{key}\nThis is the key `{name}` for {}, shown this once. Programs send it as \
+                 `Authorization: Bearer KEY`.",
+                short(&projects, 120)
+            );
+            output.done(&json!({"key": key, "scope": scope}), text)
         }
-        Command::List => table::list(&args.admin.list_engine()?.admin().api_keys()?, output)?,
+        Command::List => args.admin.list::<ApiKey>(output),
         Command::Revoke { id, signer } => {
             let engine = args.admin.read_engine()?;
-            let by = signer.signer().map(|signer| approver_key::read(&signer, &engine)).transpose()?;
-            let key = engine.admin().revoke_api_key(id, by.as_ref()).map_err(who_may)?;
-            if output.is_json() {
-                output.json(&json!(key))?;
-            } else {
-                output.line(format!("the key `{}` ({}) is revoked", short(&key.scope.name, 60), key.id))?;
-            }
+            let by = signer.read(&engine)?;
+            let key = engine.admin().revoke_api_key(id, by.as_ref()).map_err(with_advice)?;
+            let text = format!("the key `{}` ({}) is revoked", short(&key.scope.name, 60), key.id);
+            output.done(&key, text)
         }
     }
-    Ok(Exit::Good)
 }
 
-fn who_may(error: midrail::EngineError) -> CliError {
-    let text = error.to_string();
-    let failure = CliError::from(error);
-    match text.contains("one of them has to authorise this") {
-        true => failure.help("name one with `--as NAME`: an admin, a human operator or the first approver"),
-        false => failure,
-    }
+fn with_advice(error: midrail::EngineError) -> CliError {
+    let needs_signer = error.to_string().contains("one of them has to authorise this");
+    let advice = "name one with `--as NAME`: an admin, a human operator or the first approver";
+    CliError::from(error).maybe_help(needs_signer.then_some(advice))
 }

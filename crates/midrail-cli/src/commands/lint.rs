@@ -1,4 +1,4 @@
-//! `midrail lint`: what is wrong with packs, and what is hardly meant so.
+//! `midrail lint`: errors and likely mistakes in packs.
 
 use std::collections::BTreeMap;
 
@@ -63,10 +63,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     Ok(Exit::good_if(errors == 0 && (warnings == 0 || !args.strict)))
 }
 
-/// What is said where the hooks of a script fail that are called once with nothing. It may be meant so.
-const DRY_RUN: &str = "a hook fails where it is called with nothing: ";
+/// The head of warnings about hooks that fail in a dry run without input. It may be intended.
+const DRY_RUN: &str = "a hook fails in a dry run without input: ";
 
-/// What was found in a script, as warnings.
+/// The problems of a script as warnings.
 fn warnings(report: &DiagnosticReport, code: &'static str, before: &str) -> Vec<LintFinding> {
     let problems = report.plain().into_iter().zip(report.problems.clone());
     let lints = problems.map(|(plain, problem)| LintFinding {
@@ -82,7 +82,7 @@ fn warnings(report: &DiagnosticReport, code: &'static str, before: &str) -> Vec<
     lints.collect()
 }
 
-/// A problem of a pack in the shape of a lint.
+/// A problem of a pack in the format of a lint finding.
 fn as_finding(problem: midrail::pack::diagnostic::DiagnosticRecord) -> Value {
     json!({
         "code": "problem", "severity": DiagnosticLevel::Error, "path": problem.file, "line": problem.line,
@@ -110,5 +110,5 @@ fn summary(errors: usize, warnings: usize, notes: usize, output: &Output) -> Str
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
     let parts: Vec<String> =
         parts.map(|(number, noun, style)| paint.style(style, count(number, noun))).collect();
-    if parts.is_empty() { paint.style(Style::Good, "✓ nothing to object to") } else { parts.join(", ") }
+    if parts.is_empty() { paint.style(Style::Good, "✓ no issues found") } else { parts.join(", ") }
 }

@@ -1,15 +1,15 @@
-//! `midrail locks`: files that agents keep for themselves while they work on them.
+//! `midrail locks`: files that agents reserve while they work on them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use midrail::admin::Lock;
 use serde_json::json;
 
-use crate::admin_args::{self, AdminArgs};
+use crate::admin_args::{AdminArgs, ChangedBy};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{Output, short};
-use crate::table;
 use crate::time;
 
 /// Manage file locks.
@@ -43,40 +43,26 @@ enum Command {
     Release {
         /// The file
         path: PathBuf,
-        /// Who makes the change [default: the current user]
-        #[arg(long, value_name = "NAME")]
-        by: Option<String>,
+        #[command(flatten)]
+        by: ChangedBy,
     },
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     match &args.command {
-        Command::List => table::list(&args.admin.list_engine()?.admin().locks()?, output)?,
+        Command::List => args.admin.list::<Lock>(output),
         Command::Take { path, agent, session, lasts } => {
-            let engine = args.admin.write_engine()?;
-            let lock = engine.admin().take_lock(path, agent, session, *lasts)?;
-            if output.is_json() {
-                output.json(&lock)?;
-            } else {
-                let until = lock.until.map(|until| format!(" until {}", time::date_time(until)));
-                output.line(format!(
-                    "{} is locked for {}{}",
-                    short(&lock.path, 200),
-                    short(&lock.actor, 80),
-                    until.unwrap_or_default()
-                ))?;
-            }
+            let lock = args.admin.write_engine()?.admin().take_lock(path, agent, session, *lasts)?;
+            let until =
+                lock.until.map(|until| format!(" until {}", time::date_time(until))).unwrap_or_default();
+            let text = format!("{} is locked for {}{until}", short(&lock.path, 200), short(&lock.actor, 80));
+            output.done(&lock, text)
         }
         Command::Release { path, by } => {
-            let engine = args.admin.read_engine()?;
-            let by = admin_args::user_name(by.as_deref());
-            engine.admin().release_lock(path, &by)?;
-            if output.is_json() {
-                output.json(&json!({"path": path, "state": "released", "by": by}))?;
-            } else {
-                output.line(format!("{} is not locked any more", short(&path.to_string_lossy(), 200)))?;
-            }
+            let by = by.name();
+            args.admin.read_engine()?.admin().release_lock(path, &by)?;
+            let text = format!("{} is not locked any more", short(&path.to_string_lossy(), 200));
+            output.done(&json!({"path": path, "state": "released", "by": by}), text)
         }
     }
-    Ok(Exit::Good)
 }

@@ -1,4 +1,4 @@
-//! `midrail log`: what agents did, what was decided, and what they were told. It reads the store, and never writes it.
+//! `midrail log`: the events of agents, the decisions and the messages. It never writes to the store.
 
 mod entry;
 mod line;
@@ -14,10 +14,10 @@ use midrail::store::{AuditFilter, MAX_PAGE};
 use midrail::{Effect, Store};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use self::entry::Moment;
+use self::entry::Entry;
 use self::line::Printer;
 use self::pages::Pages;
-use crate::error::CliError;
+use crate::error::{CliError, InvalidValue};
 use crate::exit::Exit;
 use crate::input::StoreArgs;
 use crate::output::{Output, short};
@@ -26,65 +26,65 @@ use crate::time;
 /// How often `--follow` looks for new records.
 const INTERVAL: Duration = Duration::from_millis(400);
 
-/// How often a store that is there and cannot be read is tried again, while it may be in the making.
+/// How often an unreadable store is retried, because it may be being created.
 const TRIES: u32 = 10;
 
-/// Records that are looked through for what no index finds.
+/// The most records that are searched without an index.
 const MOST: usize = 100_000;
 
 /// Show what agents did, the decisions, and the messages they received.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Go on with what happens from now on, until interrupted
+    /// Keep showing new entries until interrupted
     #[arg(short, long)]
     follow: bool,
-    /// Of this session; the beginning or the end of its name is enough
+    /// Only this session; the beginning or the end of its id is enough
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Of this agent, or of agents of this role
+    /// Only this agent, or agents with this role
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// With this effect: allow, warn, redact, retry, escalate, block, halt
+    /// Only entries with this effect: allow, warn, redact, retry, escalate, block, halt
     #[arg(long, value_name = "EFFECT", conflicts_with = "stopped")]
     effect: Option<Effect>,
-    /// What did not go on: retry, escalate, block, halt
+    /// Only stopped actions: retry, escalate, block, halt
     #[arg(long)]
     stopped: bool,
     /// Only entries since this time: 2026-11-15T10:00:00Z, 2026-11-15, or a duration ago such as 2h
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     since: Option<Timestamp>,
-    /// Of this tool
+    /// Only this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// At most so many lines, the latest ones
+    /// The most entries shown, the latest ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30, value_parser = limit)]
     limit: usize,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-fn limit(text: &str) -> Result<usize, String> {
+fn limit(text: &str) -> Result<usize, InvalidValue> {
     let number = text.parse().ok().filter(|number| (1..=100_000).contains(number));
-    number.ok_or_else(|| format!("`{text}` is not a number from 1 to 100000"))
+    number.ok_or_else(|| InvalidValue(format!("`{text}` is not a number from 1 to 100000")))
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let Some(store) = open(args, output)? else { return Ok(Exit::Good) };
     let session = args.session.as_deref().map(|name| session(&*store, name, args.follow)).transpose()?;
-    // What comes while the past is shown is shown after it.
+    // Records that arrive meanwhile are shown afterwards.
     let mut last = store.head()?.map_or(0, |head| head.seq);
     let mut printer = Printer::default();
-    let (moments, is_cut) = past(args, session.as_ref(), &*store, last)?;
-    if moments.is_empty() && !args.follow && !output.is_json() {
+    let (entries, is_cut) = past(args, session.as_ref(), &*store, last)?;
+    if entries.is_empty() && !args.follow && !output.is_json() {
         output.line("no such records")?;
     }
-    moments.iter().for_each(|moment| printer.fit(moment, output));
-    for moment in &moments {
-        printer.print(moment, output)?;
+    entries.iter().for_each(|entry| printer.fit(entry, output));
+    for entry in &entries {
+        printer.print(entry, output)?;
     }
     if is_cut {
         output.note(&format!(
-            "the last {MOST} records were looked through; `--since` or `--session` narrows it"
+            "only the last {MOST} records were searched; narrow the search with `--since` or `--session`"
         ));
     }
     if !args.follow {
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         if !wait(INTERVAL)? {
             return Ok(Exit::Good);
         }
-        // One small question; the records are read only where there are new ones.
+        // Records are read only if there are new ones.
         while store.head()?.is_some_and(|head| head.seq > last) {
             let page = store.entries(&AuditFilter {
                 after_seq: Some(last),
@@ -104,14 +104,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             })?;
             let Some(newest) = page.last() else { break };
             last = newest.seq;
-            for moment in page.iter().map(Moment::of).filter(|moment| args.fits(moment, session.as_deref())) {
-                printer.print(&moment, output)?;
+            for entry in page.iter().map(Entry::new).filter(|entry| args.matches(entry, session.as_deref())) {
+                printer.print(&entry, output)?;
             }
         }
     }
 }
 
-/// The store to look at. `None`: whoever was to read this has gone.
+/// The store to show. `None`: standard output was closed.
 fn open(args: &Args, output: &mut Output) -> Result<Option<Arc<dyn Store>>, CliError> {
     if !args.follow {
         return args.store.open_for_list().map(Some);
@@ -124,7 +124,7 @@ fn open(args: &Args, output: &mut Output) -> Result<Option<Arc<dyn Store>>, CliE
     loop {
         match args.store.read_only() {
             Ok(store) => return Ok(Some(store)),
-            // A store that is just being made may not be readable yet.
+            // A store that is being created may not be readable yet.
             Err(failure) if path.exists() && tries >= TRIES => return Err(failure),
             Err(_) => tries += u32::from(path.exists()),
         }
@@ -135,7 +135,7 @@ fn open(args: &Args, output: &mut Output) -> Result<Option<Arc<dyn Store>>, CliE
     }
 }
 
-/// Waits. `false`: nobody reads the output any more.
+/// Waits. `false`: standard output was closed.
 fn wait(time: Duration) -> Result<bool, CliError> {
     let out = io::stdout();
     let time = Timespec::try_from(time).map_err(|error| CliError::from_error(&error))?;
@@ -148,7 +148,7 @@ fn wait(time: Duration) -> Result<bool, CliError> {
     Ok(!watched.iter().any(|fd| fd.revents().intersects(gone)))
 }
 
-/// The session of a name, or of a part of one.
+/// The session with an id, or with a part of it.
 fn session(store: &dyn Store, name: &str, may_come: bool) -> Result<String, CliError> {
     let of =
         |name: &str| AuditFilter { session: Some(name.to_owned()), limit: Some(1), ..AuditFilter::default() };
@@ -161,11 +161,11 @@ fn session(store: &dyn Store, name: &str, may_come: bool) -> Result<String, CliE
         [only] => Ok(only.clone()),
         [] if may_come => Ok(name.to_owned()),
         [] => Err(CliError::new(format!("there is no session `{}`", short(name, 60)))
-            .help("`midrail log` shows the sessions at the beginning of its lines")),
+            .help("`midrail log` shows sessions at the start of each line")),
         several => {
             let names: Vec<String> = several.iter().map(|name| short(name, 60).into_owned()).collect();
-            Err(CliError::new(format!("`{}` fits several sessions", short(name, 60)))
-                .help(format!("write more of its name: {}", names.join(", "))))
+            Err(CliError::new(format!("`{}` matches several sessions", short(name, 60)))
+                .help(format!("give more of the id: {}", names.join(", "))))
         }
     }
 }
@@ -183,40 +183,40 @@ impl Args {
         if !self.stopped {
             return vec![filter];
         }
-        // There is an index of each effect, and none of several.
+        // There is an index for one effect, but not for several.
         let stopped = Effect::LADDER.into_iter().filter(|effect| !effect.allows());
         stopped.map(|effect| AuditFilter { effect: Some(effect), ..filter.clone() }).collect()
     }
 
-    /// Whether something that is new is asked for.
-    fn fits(&self, moment: &Moment, session: Option<&str>) -> bool {
-        session.is_none_or(|session| session == moment.session)
-            && self.tool.as_deref().is_none_or(|tool| moment.tool() == Some(tool))
-            && self.effect.is_none_or(|effect| effect == moment.decision.effect)
-            && (!self.stopped || !moment.decision.effect.allows())
-            && self.since.is_none_or(|since| moment.time >= since)
-            && self.is_of_agent(moment)
+    /// Whether a new entry matches.
+    fn matches(&self, entry: &Entry, session: Option<&str>) -> bool {
+        session.is_none_or(|session| session == entry.session)
+            && self.tool.as_deref().is_none_or(|tool| entry.event.tool_name() == Some(tool))
+            && self.effect.is_none_or(|effect| effect == entry.decision.effect)
+            && (!self.stopped || !entry.decision.effect.allows())
+            && self.since.is_none_or(|since| entry.time >= since)
+            && self.is_of_agent(entry)
     }
 
-    fn is_of_agent(&self, moment: &Moment) -> bool {
+    fn is_of_agent(&self, entry: &Entry) -> bool {
         self.agent.as_deref().is_none_or(|agent| {
-            moment.text("/event/agent/id") == Some(agent) || moment.text("/event/agent/role") == Some(agent)
+            entry.agent(|agent| &agent.id) == Some(agent) || entry.agent(|agent| &agent.role) == Some(agent)
         })
     }
 }
 
-/// The latest that fits, in the order in which it happened, and whether there may be more.
+/// The latest matching entries, the oldest first, and whether there may be more.
 fn past(
     args: &Args,
     session: Option<&String>,
     store: &dyn Store,
     last: u64,
-) -> Result<(Vec<Moment>, bool), CliError> {
+) -> Result<(Vec<Entry>, bool), CliError> {
     let first_page = args.limit.saturating_mul(2).clamp(16, MAX_PAGE);
     let mut pages = Pages::new(store, args.filters(session), last.saturating_add(1), first_page);
     let agent = args.agent.as_ref().and_then(|agent| serde_json::to_string(agent).ok());
-    let mut shown: VecDeque<Moment> = VecDeque::new();
-    // Results are met before their calls. One that says nothing more than how the call ended goes with it.
+    let mut shown: VecDeque<Entry> = VecDeque::new();
+    // Results come before their calls. A quiet result is shown with its call.
     let mut results: BTreeMap<String, u64> = BTreeMap::new();
     let mut joined = 0;
     for seen in 0.. {
@@ -225,32 +225,32 @@ fn past(
             break;
         }
         if seen >= MOST {
-            shown.retain(|moment| !moment.is_joined);
+            shown.retain(|entry| !entry.is_joined);
             return Ok((shown.into(), true));
         }
         let Some(entry) = pages.next()? else { break };
-        // Most records are not even read where an agent is asked for: its name is not in them.
+        // Records that do not contain the agent's name are not parsed.
         if agent.as_ref().is_some_and(|agent| !entry.body.contains(agent)) {
             continue;
         }
-        let mut moment = Moment::of(&entry);
-        if !args.is_of_agent(&moment) {
+        let mut entry = Entry::new(&entry);
+        if !args.is_of_agent(&entry) {
             continue;
         }
-        if let Some(call) = moment.result_of() {
-            results.insert(call, moment.seq);
-        } else if let Some(seq) = moment.call().and_then(|call| results.remove(&call))
+        if let Some(call) = entry.result_of() {
+            results.insert(call, entry.seq);
+        } else if let Some(seq) = entry.call().and_then(|call| results.remove(&call))
             && let Ok(at) = shown.binary_search_by_key(&seq, |other| other.seq)
             && let Some(result) = shown.get_mut(at)
         {
-            moment.outcome = result.own_outcome(Some(moment.time));
+            entry.outcome = result.own_outcome(Some(entry.time));
             if result.is_quiet() {
                 result.is_joined = true;
                 joined += 1;
             }
         }
-        shown.push_front(moment);
+        shown.push_front(entry);
     }
-    shown.retain(|moment| !moment.is_joined);
+    shown.retain(|entry| !entry.is_joined);
     Ok((shown.into(), false))
 }

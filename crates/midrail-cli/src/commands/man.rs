@@ -16,7 +16,7 @@ use crate::output::Output;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "For example: midrail man --out ~/.local/share/man/man1, or midrail man | man -l -")]
 pub(crate) struct Args {
-    /// Write the pages of all verbs into this folder
+    /// Write the pages of all subcommands to this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -24,22 +24,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let Some(folder) = &args.out else {
         let page = clap_mangen::Man::new(Cli::command());
-        if output.is_json() {
-            let mut text = Vec::new();
-            page.render(&mut text)?;
-            output.json(&json!({"page": String::from_utf8_lossy(&text)}))?;
-        } else {
-            page.render(output.writer())?;
-        }
-        return Ok(Exit::Good);
+        let mut text = Vec::new();
+        page.render(&mut text)?;
+        let text = String::from_utf8_lossy(&text);
+        return output.done(&json!({"page": text}), text.trim_end());
     };
     let cannot = |error| CliError::new(format!("could not write to {}: {error}", quoted(folder)));
     fs::create_dir_all(folder).map_err(cannot)?;
     clap_mangen::generate_to(Cli::command(), folder).map_err(cannot)?;
-    if output.is_json() {
-        output.json(&json!({"folder": folder.display().to_string()}))?;
-    } else {
-        output.line(format!("the pages are in {}", quoted(folder)))?;
-    }
-    Ok(Exit::Good)
+    let text = format!("the pages are in {}", quoted(folder));
+    output.done(&json!({"folder": folder.display().to_string()}), text)
 }

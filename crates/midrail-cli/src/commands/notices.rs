@@ -1,4 +1,4 @@
-//! `midrail notices`: what others are told, as a stream.
+//! `midrail notices`: notices to people and agents, as a stream.
 
 use std::collections::VecDeque;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::time;
 
-/// How often more is looked for.
+/// How often new notices are read.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Show notices: approval requests, alerts, hand-offs.
@@ -68,10 +68,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 
 /// Records requests that timed out, which may create notices.
 fn settle(args: &Args, store: &dyn Store) -> Result<(), CliError> {
-    admin_args::settle(&args.admin.store_args(), store, clock::now())
+    admin_args::settle(&args.admin.store, store, clock::now())
 }
 
-/// Prints what there is, and answers the number of the last notice.
+/// Prints the existing notices, and returns the id of the last.
 fn first(args: &Args, store: &dyn Store, output: &mut Output) -> Result<u64, CliError> {
     if let Some(after) = args.after {
         return each(args, store, after, |notice| print(notice, output));
@@ -91,7 +91,7 @@ fn first(args: &Args, store: &dyn Store, output: &mut Output) -> Result<u64, Cli
     Ok(last)
 }
 
-/// Goes through the notices after one of them, and answers the number of the last.
+/// Visits the notices after an id, and returns the id of the last.
 fn each(
     args: &Args,
     store: &dyn Store,

@@ -1,10 +1,10 @@
-//! `midrail pause`: a person lets guardrails speak without consequence for a while.
+//! `midrail pause`: a person puts guardrails in shadow mode for a limited time.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use midrail::core::Pause;
-use midrail::{Engine, paths};
+use midrail::admin::span;
+use midrail::{Engine, Pause, paths};
 use serde_json::json;
 
 use crate::admin_args::{self, AdminArgs};
@@ -48,12 +48,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         let by = args.who.signer().map(|signer| signer.name);
         let ended =
             engine.admin().end_pause(args.folder()?.as_deref(), &admin_args::user_name(by.as_deref()))?;
-        if output.is_json() {
-            output.json(&json!({"ended": ended}))?;
-        } else {
-            output.line(format!("{} is enforced again", project(&ended)))?;
-        }
-        return Ok(Exit::Good);
+        return output.done(&json!({"ended": ended}), format!("{} is enforced again", project(&ended)));
     }
     let (Some(lasts), Some(signer)) = (args.lasts, args.who.signer()) else {
         return show(&args.admin.list_engine()?, output);
@@ -66,20 +61,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let person = approver_key::read(&signer, &engine)?;
     let reason = args.reason.as_deref().unwrap_or_default();
     let pause = engine.admin().pause(args.folder()?.as_deref(), lasts, &person, reason)?;
-    if output.is_json() {
-        output.json(&pause)?;
-        return Ok(Exit::Good);
-    }
-    output.line(line(&pause, engine.now(), output))?;
     let everywhere = if args.everywhere { " --everywhere" } else { "" };
-    output.line(output.paint().style(
-        Style::Dim,
-        format!(
-            "  blocked calls are allowed and recorded; self-protection and the built-ins stay enforced\n  \
-             `midrail pause --end{everywhere}` ends it, `midrail shadow report` shows what was allowed"
-        ),
-    ))?;
-    Ok(Exit::Good)
+    let more = format!(
+        "  blocked calls are allowed and recorded; self-protection and the built-ins stay enforced\n  \
+         `midrail pause --end{everywhere}` ends it, `midrail shadow report` shows what was allowed"
+    );
+    let more = output.paint().style(Style::Dim, more);
+    output.done(&pause, format!("{}\n{more}", line(&pause, engine.now(), output)))
 }
 
 impl Args {
@@ -103,18 +91,11 @@ impl Args {
 
 fn show(engine: &Engine, output: &mut Output) -> Result<Exit, CliError> {
     let pauses = engine.admin().pauses()?;
-    if output.is_json() {
-        output.json(&json!({"pauses": pauses}))?;
-        return Ok(Exit::Good);
+    let mut lines: Vec<String> = pauses.iter().map(|pause| line(pause, engine.now(), output)).collect();
+    if lines.is_empty() {
+        lines.push("no guardrails are paused".to_owned());
     }
-    if pauses.is_empty() {
-        output.line("no guardrails are paused")?;
-    }
-    for pause in &pauses {
-        let text = line(pause, engine.now(), output);
-        output.line(text)?;
-    }
-    Ok(Exit::Good)
+    output.done(&json!({"pauses": pauses}), lines.join("\n"))
 }
 
 /// A pause in a line.
@@ -123,7 +104,7 @@ pub(crate) fn line(pause: &Pause, now: jiff::Timestamp, output: &Output) -> Stri
     format!(
         "{head} until {} ({} left), by {}: {}",
         time::date_time(pause.until),
-        time::span_between(now, pause.until),
+        span(pause.until.duration_since(now)),
         short(&pause.by, 60),
         short(&pause.reason, 200)
     )

@@ -1,4 +1,4 @@
-//! `midrail policy`: the policy in force, layer by layer, and in plain words.
+//! `midrail policy`: the policy in force, layer by layer, with a summary.
 
 mod routing;
 
@@ -10,13 +10,17 @@ use midrail::pack::PackDocument;
 use midrail::pack::diagnostic::visible;
 use midrail::pack::raw::AlertRule;
 use midrail::pack::{Channel, GuardrailPlacement, TimeOrDuration, locate_guardrails};
-use midrail::{LoadedPolicy, Mode, PolicyEntry, Tools, summary};
+use midrail::{
+    Authorities, Bypass, Definition, LoadedPolicy, Mode, PackDocument, PolicyEntry, Risk, Tools, builtin,
+    label, summary,
+};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
+use crate::decision::field;
+use crate::error::{CliError, without_nulls};
 use crate::exit::Exit;
 use crate::input::PackArgs;
-use crate::output::{Output, short, without_nulls, wrap};
+use crate::output::{Output, short, wrap};
 use crate::paint::{Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::yaml;
@@ -26,10 +30,10 @@ use crate::yaml;
 pub(crate) struct Args {
     #[command(flatten)]
     packs: PackArgs,
-    /// Only the plain words, to be put into an agent's prompt
+    /// Only the summary, for an agent's prompt
     #[arg(long, conflicts_with = "for_tool")]
     prompt: bool,
-    /// Only the guardrails that have to do with this tool
+    /// Only the guardrails for this tool
     #[arg(long, value_name = "NAME")]
     for_tool: Option<String>,
 }
@@ -50,9 +54,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         (true, true) => output.json(&json!({"prompt": sentences}))?,
         (true, false) => output.json(&view.as_json(&sentences))?,
         (false, true) => {
-            for line in prompt(&sentences) {
-                output.line(line)?;
-            }
+            output.lines(prompt(&sentences))?;
         }
         (false, false) if args.for_tool.is_some() => view.print_layers(output)?,
         (false, false) => {
@@ -62,19 +64,39 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             view.print_approvals(output)?;
             view.print_alerts(output)?;
             view.print_channels(output)?;
-            view.print_words(&sentences, output)?;
+            view.print_summary(&sentences, output)?;
         }
     }
     Ok(Exit::Good)
 }
 
-/// The plain words for an agent's prompt.
+/// Prints a table with a title, unless it is empty.
+fn print_table(title: &str, table: &Table, output: &mut Output) -> Result<(), CliError> {
+    if table.is_empty() {
+        return Ok(());
+    }
+    output.line(format!("\n{}", output.paint().style(Style::Strong, title)))?;
+    output.table(table, 2)
+}
+
+/// Prints named texts with a title, unless there are none.
+fn print_fields(title: &str, fields: &[(&str, String)], output: &mut Output) -> Result<(), CliError> {
+    let paint = output.paint();
+    if !fields.is_empty() {
+        output.line(format!("\n{}", paint.style(Style::Strong, title)))?;
+    }
+    for (name, text) in fields {
+        output.lines(field(name, text, paint, output.width()))?;
+    }
+    Ok(())
+}
+
+/// The summary for an agent's prompt.
 fn prompt(sentences: &[String]) -> Vec<String> {
     if sentences.is_empty() {
         return vec!["No guardrails limit what you do beyond the usual care.".to_owned()];
     }
-    let intro =
-        "Guardrails check everything that you do. What breaks one of these rules is stopped or changed:";
+    let intro = "Guardrails check everything that you do. Actions that break one of these rules are blocked or changed:";
     std::iter::once(intro.to_owned())
         .chain(sentences.iter().map(|sentence| format!("- {}", visible(sentence))))
         .collect()
@@ -130,9 +152,7 @@ impl View<'_> {
         if entries.is_empty() {
             output.line(output.paint().style(Style::Dim, "  no guardrails here"))?;
         } else {
-            for line in self.table(entries).lines(output.paint(), 2, output.width()) {
-                output.line(line)?;
-            }
+            output.table(&self.table(entries), 2)?;
         }
         output.line("")
     }
@@ -145,7 +165,7 @@ impl View<'_> {
             "mode",
             "lock",
             "from risk",
-            "lifted by",
+            "bypass by",
             "on",
             "tools",
         ]);
@@ -153,13 +173,13 @@ impl View<'_> {
             let effect = spec.effect.unwrap_or_else(|| guardrail.default_effect());
             let on: Vec<&str> = spec.on.iter().map(|kind| kind.as_str()).collect();
             table.row(vec![
-                cell(short(&spec.id, 40)),
+                cell(short(&label(&spec.id), 60)),
                 cell(spec.priority.to_string()),
                 styled(effect.as_str(), effect_style(effect)),
                 if spec.mode == Mode::Shadow { styled("shadow", Style::Caution) } else { cell("enforce") },
                 cell(if self.is_locked(&spec.id) { "locked" } else { "" }),
                 cell(spec.from_risk.map_or("any", Risk::as_str)),
-                cell(short(lifted_by(&spec.bypass), 24)),
+                cell(short(bypassed_by(&spec.bypass), 24)),
                 cell(on.join(", ")),
                 cell(short(&tools(spec, &guardrail.tools()), 48)),
             ]);
@@ -167,7 +187,7 @@ impl View<'_> {
         table
     }
 
-    /// Whether no lower layer may loosen it. What is always on is as good as locked.
+    /// Whether lower layers cannot loosen it. Always-on guardrails count as locked.
     fn is_locked(&self, id: &str) -> bool {
         let is_always_on = builtin(id).is_some_and(|page| page.always_on);
         is_always_on || self.places.get(id).is_some_and(|placement| placement.locked)
@@ -184,59 +204,38 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The risks of tools, and what strikes lead to.
+    /// The risks of tools, and the effects of strikes.
     fn print_routing(&self, output: &mut Output) -> Result<(), CliError> {
-        let lines = routing::lines(&self.loaded.policy);
-        if !lines.is_empty() {
-            let title = output.paint().style(Style::Strong, "risks");
-            output.line(format!("\n{title}"))?;
-        }
-        for (name, text) in lines {
-            let name = output.paint().style(Style::Dim, format!("{name:11}"));
-            output.line(format!("  {name}{}", visible(&text)))?;
-        }
-        Ok(())
+        print_fields("risks", &routing::lines(&self.loaded.policy), output)
     }
 
-    /// Who answers what guardrails put to people.
+    /// Who answers requests.
     fn print_approvals(&self, output: &mut Output) -> Result<(), CliError> {
-        const NAME: usize = 11;
         let authorities = self.loaded.policy.authorities();
         let emergency = match &authorities.emergency {
             None => "off: only a person can bypass a guardrail".to_owned(),
             Some(rule) => format!(
                 "for `{}`: granted without an answer within {}, review due within {}",
                 rule.description,
-                span(rule.wait_s),
-                span(rule.review_within_s)
+                seconds(rule.wait_s),
+                seconds(rule.review_within_s)
             ),
         };
-        let title = output.paint().style(Style::Strong, "approvals");
-        output.line(format!("\n{title}"))?;
-        for (name, text) in [
+        let time = format!(
+            "{} for each to answer a request to bypass a guardrail",
+            seconds(authorities.bypass_timeout_s)
+        );
+        let fields = [
             ("order", authorities.order.join(" < ")),
-            ("supervisors", authorities.supervisors.join(", ")),
+            ("supervisor", authorities.supervisors.join(", ")),
             ("people", authorities.humans.join(", ")),
-            (
-                "time",
-                format!(
-                    "{} for each to answer a request to lift a guardrail",
-                    span(authorities.bypass_timeout_s)
-                ),
-            ),
+            ("time", time),
             ("emergency", emergency),
-        ] {
-            let room = output.width().saturating_sub(NAME + 4).max(20);
-            let mut names = std::iter::once(name).chain(std::iter::repeat(""));
-            for line in wrap(&text, room) {
-                let name = format!("{:<NAME$}", names.next().unwrap_or_default());
-                output.line(format!("  {}  {line}", output.paint().style(Style::Dim, name)))?;
-            }
-        }
-        Ok(())
+        ];
+        print_fields("approvals", &fields, output)
     }
 
-    /// Where notices go beside the log.
+    /// The channels of notices.
     fn print_channels(&self, output: &mut Output) -> Result<(), CliError> {
         let mut table = Table::new(&["for", "webhook", "command", "log"]);
         for (to, channel) in self.channels() {
@@ -247,19 +246,10 @@ impl View<'_> {
                 cell(if channel.log == Some(false) { "no" } else { "yes" }),
             ]);
         }
-        if table.is_empty() {
-            return Ok(());
-        }
-        let paint = output.paint();
-        let aside = paint.style(Style::Dim, "all of them are kept: midrail notices");
-        output.line(format!("\n{}  {aside}", paint.style(Style::Strong, "notices")))?;
-        for line in table.lines(paint, 2, output.width()) {
-            output.line(line)?;
-        }
-        Ok(())
+        print_table("notices  (all notices are stored: midrail notices)", &table, output)
     }
 
-    /// Where notices go, by whom they are for. A higher layer has the say.
+    /// The channels by recipient. A higher layer takes precedence.
     fn channels(&self) -> BTreeMap<&str, &Channel> {
         let mut channels = BTreeMap::new();
         for (to, channel) in self.loaded.source.0.iter().flat_map(|layered| &layered.pack.notify) {
@@ -270,9 +260,7 @@ impl View<'_> {
 
     fn print_alerts(&self, output: &mut Output) -> Result<(), CliError> {
         let mut table = Table::new(&["alert", "condition", "action", "pack"]);
-        let mut is_empty = true;
         for (document, alert) in self.alerts() {
-            is_empty = false;
             table.row(vec![
                 cell(short(&alert.name, 40)),
                 cell(short(&alert.condition, 80)),
@@ -280,16 +268,7 @@ impl View<'_> {
                 cell(short(&document.pack.pack, 40)),
             ]);
         }
-        if is_empty {
-            return Ok(());
-        }
-        let paint = output.paint();
-        let title = paint.style(Style::Strong, "alerts");
-        output.line(format!("\n{title}"))?;
-        for line in table.lines(paint, 2, output.width()) {
-            output.line(line)?;
-        }
-        Ok(())
+        print_table("alerts", &table, output)
     }
 
     fn alerts(&self) -> impl Iterator<Item = (&PackDocument, &AlertRule)> {
@@ -297,13 +276,13 @@ impl View<'_> {
         documents.flat_map(|document| document.pack.alerts.iter().map(move |alert| (document, alert)))
     }
 
-    fn print_words(&self, sentences: &[String], output: &mut Output) -> Result<(), CliError> {
+    fn print_summary(&self, sentences: &[String], output: &mut Output) -> Result<(), CliError> {
         if sentences.is_empty() {
             return Ok(());
         }
         output.line(format!(
             "\n{}",
-            output.paint().style(Style::Strong, "in plain words (--prompt prints this alone)")
+            output.paint().style(Style::Strong, "summary (--prompt prints only this)")
         ))?;
         for sentence in sentences {
             for (at, line) in wrap(sentence, output.width().saturating_sub(4)).into_iter().enumerate() {
@@ -359,10 +338,10 @@ impl View<'_> {
     }
 }
 
-/// Who may lift a guardrail for one action.
-fn lifted_by(bypass: &Bypass) -> &str {
+/// Who may bypass a guardrail for one action.
+fn bypassed_by(bypass: &Bypass) -> &str {
     match bypass {
-        Bypass::Never => "nobody",
+        Bypass::Never => "not possible",
         Bypass::Emergency => "emergency",
         Bypass::By(role) => role,
     }
@@ -386,14 +365,9 @@ fn approvals_json(authorities: &Authorities) -> Value {
     })
 }
 
-/// Seconds in their largest whole unit.
-fn span(seconds: u32) -> String {
-    match seconds {
-        0 => "0 s".to_owned(),
-        _ if seconds.is_multiple_of(3_600) => format!("{} h", seconds / 3_600),
-        _ if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
-        _ => format!("{seconds} s"),
-    }
+/// Seconds in words.
+fn seconds(seconds: u32) -> String {
+    midrail::admin::span(jiff::SignedDuration::from_secs(seconds.into()))
 }
 
 /// The tools that a guardrail governs: those of its pack, else its own. Nothing: all of them.

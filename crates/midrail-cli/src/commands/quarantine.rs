@@ -1,14 +1,14 @@
-//! `midrail quarantine`: agents that are kept from further work, and runs that stand still.
+//! `midrail quarantine`: agents that may do nothing, and halted runs.
 
 use midrail::admin::{HaltedRun, QuarantinedAgent};
 use serde_json::json;
 
-use crate::admin_args::{self, AdminArgs};
+use crate::admin_args::{AdminArgs, ChangedBy};
 use crate::approver_key::{self, Signer};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::list::list;
 use crate::output::{Output, short};
-use crate::table;
 
 /// Manage quarantined agents and halted runs.
 #[derive(Debug, clap::Args)]
@@ -25,18 +25,17 @@ enum Command {
     List,
     /// Put an agent in quarantine
     Add {
-        /// The agent, or session:ID where it has no name
+        /// The agent, or session:ID if it has no id
         actor: String,
         /// Why
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// Who makes the change [default: the current user]
-        #[arg(long, value_name = "NAME")]
-        by: Option<String>,
+        #[command(flatten)]
+        by: ChangedBy,
     },
     /// Lift the quarantine of an agent or the halt of a run; it takes the key of a supervisor
     Lift {
-        /// The agent, as `list` names it
+        /// The agent, as `list` shows it
         #[arg(required_unless_present = "run", conflicts_with = "run")]
         actor: Option<String>,
         /// The session whose run was halted, in place of an agent
@@ -54,70 +53,57 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     match &args.command {
         Command::List => {
             let engine = args.admin.list_engine()?;
-            list(&engine.admin().quarantined()?, &engine.admin().halted_runs()?, output)?;
+            show(&engine.admin().quarantined()?, &engine.admin().halted_runs()?, output)
         }
         Command::Add { actor, reason, by } => {
-            let engine = args.admin.write_engine()?;
-            let by = admin_args::user_name(by.as_deref());
-            engine.admin().quarantine(actor, &by, reason_of(reason)?)?;
-            tell("quarantined", actor, &by, output)?;
+            let by = by.name();
+            args.admin.write_engine()?.admin().quarantine(actor, &by, check_reason(reason)?)?;
+            let text = format!("{} is in quarantine", short(actor, 80));
+            output.done(&json!({"actor": actor, "state": "quarantined", "by": by}), text)
         }
         Command::Lift { actor, run, reason, signer } => {
             let engine = args.admin.read_engine()?;
-            let reason = reason_of(reason)?;
+            let reason = check_reason(reason)?;
             let person = approver_key::read(signer, &engine)?;
-            let who = match (run, actor) {
-                (Some(session), _) => {
-                    engine.admin().lift_halt(session, &person, reason)?;
-                    session
-                }
-                (None, actor) => {
-                    let actor = actor.as_deref().unwrap_or_default();
-                    engine.admin().lift_quarantine(actor, &person, reason)?;
-                    actor
-                }
-            };
-            tell("lifted", who, person.name(), output)?;
+            let actor = actor.as_deref().unwrap_or_default();
+            match run {
+                Some(session) => engine.admin().lift_halt(session, &person, reason)?,
+                None => engine.admin().lift_quarantine(actor, &person, reason)?,
+            }
+            let subject = run.as_deref().unwrap_or(actor);
+            let text = format!("{} is not in quarantine any more", short(subject, 80));
+            output.done(&json!({"actor": subject, "state": "lifted", "by": person.name()}), text)
+        }
+    }
+}
+
+fn check_reason(reason: &str) -> Result<&str, CliError> {
+    let reason = reason.trim();
+    if reason.is_empty() {
+        return Err(CliError::new("the reason is empty").help("give one with `--reason TEXT`"));
+    }
+    Ok(reason)
+}
+
+fn show(agents: &[QuarantinedAgent], runs: &[HaltedRun], output: &mut Output) -> Result<Exit, CliError> {
+    let is_text = !output.is_json();
+    if agents.is_empty() && runs.is_empty() && is_text {
+        output.line("No agent is in quarantine, and no run is halted.")?;
+        return Ok(Exit::Good);
+    }
+    if !agents.is_empty() {
+        list(agents, output)?;
+    }
+    if !agents.is_empty() && !runs.is_empty() && is_text {
+        output.line("")?;
+    }
+    if !runs.is_empty() {
+        list(runs, output)?;
+        if is_text {
+            output.line(
+                "A supervisor lifts a halt: midrail quarantine lift --run SESSION --as NAME --reason TEXT",
+            )?;
         }
     }
     Ok(Exit::Good)
-}
-
-fn reason_of(reason: &str) -> Result<&str, CliError> {
-    let reason = reason.trim();
-    match reason {
-        "" => Err(CliError::new("the reason is empty").help("give one with `--reason TEXT`")),
-        reason => Ok(reason),
-    }
-}
-
-fn tell(state: &str, actor: &str, by: &str, output: &mut Output) -> Result<(), CliError> {
-    if output.is_json() {
-        return output.json(&json!({"actor": actor, "state": state, "by": by}));
-    }
-    let actor = short(actor, 80).into_owned();
-    output.line(match state {
-        "lifted" => format!("{actor} is not in quarantine any more"),
-        _ => format!("{actor} is in quarantine"),
-    })
-}
-
-fn list(agents: &[QuarantinedAgent], runs: &[HaltedRun], output: &mut Output) -> Result<(), CliError> {
-    if agents.is_empty() && runs.is_empty() && !output.is_json() {
-        return output.line("No agent is in quarantine, and no run is halted.");
-    }
-    if !agents.is_empty() {
-        table::list(agents, output)?;
-    }
-    if runs.is_empty() {
-        return Ok(());
-    }
-    if !agents.is_empty() && !output.is_json() {
-        output.line("")?;
-    }
-    table::list(runs, output)?;
-    if output.is_json() {
-        return Ok(());
-    }
-    output.line("A supervisor lifts a halt: midrail quarantine lift --run SESSION --as NAME --reason TEXT")
 }

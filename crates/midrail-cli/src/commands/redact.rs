@@ -1,4 +1,4 @@
-//! `midrail redact`: a text without its secrets, as a stream.
+//! `midrail redact`: copies a text with its secrets redacted.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -22,10 +22,10 @@ pub(crate) struct Args {
     /// The file to read; `-`: standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Replace personal data, too
+    /// Also replace personal data
     #[arg(long)]
     pii: bool,
-    /// Make the digits under the key of this store, so that they are those of its records
+    /// Use the key of this store for the digits, so that they match its records
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 }

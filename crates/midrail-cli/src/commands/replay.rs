@@ -36,12 +36,12 @@ use crate::paint::Style;
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::REPLAY)]
 pub(crate) struct Args {
-    /// The events, one JSON object a line; `-`: standard input
+    /// The events, one JSON object per line; `-`: standard input
     #[arg(value_name = "EVENTS.jsonl")]
     events: PathBuf,
     #[command(flatten)]
     packs: PackArgs,
-    /// The folder that file facts are read from [default: each event's cwd, else this folder]
+    /// The directory that file facts are read from [default: each event's cwd, else the current directory]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Keep sessions and the audit log in this SQLite file [default: in memory]
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         return report::run(&args.events, args.limits.limits(), loaded, output);
     }
     let mut input = BufReader::new(input::open(Some(&args.events))?);
-    // What is kept in a file stands beside records of other days.
+    // A store file may contain records of other days.
     let start = if args.store.is_some() { SystemClock.now() } else { replay::start_time() };
     let clock = Arc::new(ManualClock::at(start));
     let mut engine = Engine::builder(loaded.policy, &loaded.source).clock(clock.clone());
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     if let Some(root) = &args.root {
         if !root.is_dir() {
             return Err(CliError::new(format!("{} is not a directory", input::quoted(root)))
-                .help("`--root` is the folder that file facts are read from"));
+                .help("`--root` is the directory that file facts are read from"));
         }
         engine = engine.root(root);
     }
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         let played = match replay::next_line(&mut input, line) {
             Ok(Some(text)) => replay.line(line, &text),
             Ok(None) => break,
-            // What cannot be read now cannot be read later.
+            // A read error affects all further lines.
             Err(error @ ReplayError::Io { .. }) => return Err(CliError::from_error(&error)),
             Err(error) => Err(error),
         };
@@ -95,9 +95,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
                 output.json_text(&wire::encode(&decision))?
             }
             Ok(ReplayStep::Decided(event, decision)) => {
-                for line in timeline.add(clock.now(), &event, &decision, output) {
-                    output.line(line)?;
-                }
+                output.lines(timeline.add(clock.now(), &event, &decision, output))?;
             }
             Ok(other) => {
                 if let Some(text) = in_words(&other).filter(|_| !output.is_json()) {
@@ -128,13 +126,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     Ok(Exit::good_if(undecided == 0))
 }
 
-/// A line that was obeyed, in words.
+/// An executed instruction in words.
 fn in_words(played: &ReplayStep) -> Option<String> {
     match played {
-        ReplayStep::Advanced(seconds) => Some(format!("{seconds} s pass")),
+        ReplayStep::Advanced(seconds) => Some(format!("the clock advances by {seconds} s")),
         ReplayStep::Set { session, key } => Some(format!("session.{key} is set in session {session}")),
-        ReplayStep::Kept { session, name } => Some(format!("session {session} is kept as {name}")),
-        ReplayStep::Restored { session, name } => Some(format!("session {session} is put back as in {name}")),
+        ReplayStep::Kept { session, name } => Some(format!("session {session} is saved as {name}")),
+        ReplayStep::Restored { session, name } => Some(format!("session {session} is restored from {name}")),
         ReplayStep::Decided(..) | ReplayStep::Nothing => None,
     }
 }

@@ -79,13 +79,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
                 .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(&path))))?;
             written.push(path.display().to_string());
         }
-        if output.is_json() {
-            output.json(&json!({"written": written}))?;
-        } else {
-            for path in &written {
-                output.line(path)?;
-            }
-        }
+        return output.done(&json!({"written": written}), written.join("\n"));
     }
     Ok(Exit::Good)
 }

@@ -1,4 +1,4 @@
-//! `midrail script`: for authors of guardrails in JavaScript.
+//! `midrail script`: tools for authors of guardrails in JavaScript.
 
 use std::path::PathBuf;
 
@@ -37,11 +37,8 @@ enum Command {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     match &args.command {
         Command::Types => {
-            match output.is_json() {
-                true => output.json(&json!({"types": authoring::TYPES}))?,
-                false => output.text(authoring::TYPES)?,
-            }
-            Ok(Exit::Good)
+            let types = authoring::types();
+            output.done(&json!({"types": types}), types.trim_end())
         }
         Command::Run { file, event } => {
             let mut event = wire::read_event(&mut *input::open(Some(event))?)?;
@@ -72,7 +69,7 @@ fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> Result<Exit, CliE
     match &run.end {
         Err(why) => output.line(format!("failed   {}", short(&why.to_string(), 2_000)))?,
         Ok(end) => match &end.answer {
-            HookAnswer::Pass => output.line("passes")?,
+            HookAnswer::Pass => output.line("allows")?,
             HookAnswer::Refuse { message, suggestion, request } => {
                 output.line(format!("refuses  {}", short(message, 2_000)))?;
                 if let Some(suggestion) = suggestion {
@@ -80,14 +77,14 @@ fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> Result<Exit, CliE
                 }
                 if let Some(request) = request {
                     output.line(format!(
-                        "asks     {} ({})",
+                        "requests {} ({})",
                         short(&request.reason, 2_000),
                         request.urgency
                     ))?;
                 }
             }
             HookAnswer::Replace { result, is_error } => {
-                let how = if *is_error { "sends back" } else { "replaces" };
+                let how = if *is_error { "returns an error as" } else { "replaces" };
                 output.line(format!("{how} the result:"))?;
                 for line in result.lines().take(40) {
                     output.line(format!("  {}", short(line, 2_000)))?;

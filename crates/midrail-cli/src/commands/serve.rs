@@ -1,4 +1,4 @@
-//! `midrail serve`: the engine for many agents, over HTTP, with a console for people.
+//! `midrail serve`: decisions over HTTP, with a console.
 
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use midrail_service::{At, Config, FilesAt, Limits, Otlp, Ready, StoreAt, Tls};
 use serde_json::json;
 
-use crate::error::CliError;
+use crate::error::{CliError, InvalidValue};
 use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs, StorePlace};
 use crate::logger;
@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::paint::Style;
 use crate::time;
 
-/// The port that is taken where none is named.
+/// The default port.
 const PORT: u16 = 7420;
 
 /// Serve decisions over HTTP, with a web console.
@@ -25,29 +25,29 @@ const PORT: u16 = 7420;
 /// their decisions. Ctrl-C or SIGTERM stops it gracefully.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to listen; port 0 takes any that is free [default: 127.0.0.1:7420]
+    /// The address to listen on; port 0 selects a free one [default: 127.0.0.1:7420]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Listen on a Unix socket instead, which its owner alone can reach
+    /// Listen on a Unix socket instead, which only its owner can access
     #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "tls_cert"])]
     socket: Option<PathBuf>,
-    /// The store: a SQLite file, postgres://…, or env:NAME for what a variable says [default: midrail/midrail.db in the
-    /// user's state folder, which hooks use, too]
+    /// The store: a SQLite file, postgres://…, or env:NAME to read it from a variable [default: midrail/midrail.db
+    /// in the user's state directory, which hooks also use]
     #[arg(long, value_name = "STORE")]
     store: Option<PathBuf>,
-    /// The file of the key that the audit log of a PostgreSQL store is signed with [default: it is kept in the database]
+    /// The file of the key that signs the audit log of a PostgreSQL store [default: in the database]
     #[arg(long, value_name = "FILE")]
     store_key: Option<PathBuf>,
-    /// Keep everything in memory, and lose it at the end
+    /// Keep everything in memory, until the service stops
     #[arg(long, conflicts_with = "store")]
     memory: bool,
     #[command(flatten)]
     packs: PackArgs,
-    /// A project with packs of its own: those of FOLDER/.midrail. Can be given several times
+    /// A project with its own packs, in FOLDER/.midrail. Can be given several times
     #[arg(long = "project", value_name = "NAME=FOLDER", value_parser = project)]
     projects: Vec<(String, PathBuf)>,
-    /// Where the files lie that events speak of: `here`, on this machine, or `elsewhere`, so that nothing is looked up
-    /// [default: here, and elsewhere where other machines can reach the service]
+    /// Where the files of the agents are: `here`, on this machine, or `elsewhere`, so that no file is read [default:
+    /// here; elsewhere if other machines can reach the service]
     #[arg(long, value_name = "WHERE", value_parser = ["here", "elsewhere"])]
     files: Option<String>,
     /// Serve HTTPS with this certificate (PEM, with its chain)
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// none]; headers come from OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// How the log is written: `text`, or `json` with one object a line
+    /// The format of the log: `text`, or `json` with one object per line
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"], default_value = "text")]
     log_format: String,
     /// The largest body of a request, in bytes
@@ -72,10 +72,10 @@ pub(crate) struct Args {
     /// The timeout of requests that do not wait for a person
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time::parse_duration)]
     timeout: Duration,
-    /// Connections of one address at a time; this machine, and a proxy in front of the service, are not counted
+    /// The most connections per address; this machine, and a proxy in front of the service, are not counted
     #[arg(long, value_name = "N", default_value_t = Limits::default().per_address)]
     max_connections_per_address: usize,
-    /// Requests that are worked on at a time
+    /// The most concurrent requests
     #[arg(long, value_name = "N", default_value_t = Limits::default().at_once)]
     max_requests: usize,
 }
@@ -90,13 +90,14 @@ fn store(args: &Args) -> Result<StoreAt, CliError> {
     })
 }
 
-fn project(text: &str) -> Result<(String, PathBuf), String> {
-    let (name, folder) = text.split_once('=').ok_or("a project is written NAME=FOLDER")?;
+fn project(text: &str) -> Result<(String, PathBuf), InvalidValue> {
+    let invalid = || InvalidValue("use the form NAME=FOLDER".to_owned());
+    let (name, folder) = text.split_once('=').ok_or_else(invalid)?;
     let folder = PathBuf::from(folder);
-    match folder.is_dir() {
-        true => Ok((name.to_owned(), folder)),
-        false => Err(format!("there is no folder `{}`", folder.display())),
+    if !folder.is_dir() {
+        return Err(InvalidValue(format!("there is no folder `{}`", folder.display())));
     }
+    Ok((name.to_owned(), folder))
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
@@ -128,20 +129,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         },
         otlp: otlp(args.otlp.as_deref()),
     };
-    let mut told = Ok(());
-    let served = midrail_service::run(config, |ready| told = tell(ready, output));
-    told?;
-    served.map_err(|error| {
-        let failure = CliError::new(error.to_string());
-        match error.help() {
-            Some(help) => failure.help(help),
-            None => failure,
-        }
-    })?;
+    let mut reported = Ok(());
+    let served = midrail_service::run(config, |ready| reported = report(ready, output));
+    reported?;
+    served.map_err(|error| CliError::new(error.to_string()).maybe_help(error.help()))?;
     Ok(Exit::Good)
 }
 
-/// Where traces and logs go: as the command line says, else as the usual variables do.
+/// The OTLP collector of the command line, or else of the environment.
 fn otlp(named: Option<&str>) -> Option<Otlp> {
     let from = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let endpoint = named.map(str::to_owned).or_else(|| from("OTEL_EXPORTER_OTLP_ENDPOINT"))?;
@@ -151,7 +146,7 @@ fn otlp(named: Option<&str>) -> Option<Otlp> {
     Some(Otlp { endpoint, headers })
 }
 
-fn tell(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) -> Result<(), CliError> {
+fn report(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) -> Result<(), CliError> {
     if output.is_json() {
         output
             .json(&json!({"ready": true, "url": url, "takes_keys": takes_keys, "has_people": has_people}))?;
@@ -164,7 +159,7 @@ fn tell(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) -> R
     output.line(format!("  API      {url}/v1/docs"))?;
     if !takes_keys {
         output.line(
-            "No key was made yet, so any program on this machine may ask; `midrail key add NAME` makes one.",
+            "There are no keys yet, so any program on this machine may request decisions; create one with `midrail key add NAME`.",
         )?;
     }
     if !has_people {

@@ -29,16 +29,16 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct Report {
-    /// Decisions at or after this time: 2026-11-01, 2026-11-01T08:00:00Z, 7d, 12h, 30m
+    /// Only decisions since this time: 2026-11-01, 2026-11-01T08:00:00Z, 7d, 12h, 30m
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     since: Option<Timestamp>,
-    /// Decisions before this time
+    /// Only decisions before this time
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     until: Option<Timestamp>,
-    /// This guardrail alone
-    #[arg(long, value_name = "ID", value_parser = guardrail_name)]
+    /// Only this guardrail
+    #[arg(long, value_name = "ID")]
     guardrail: Option<String>,
-    /// Examples of each guardrail
+    /// Examples per guardrail
     #[arg(long, value_name = "N", default_value_t = 3)]
     examples: usize,
     #[command(flatten)]
@@ -57,18 +57,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     };
     let report = shadow_report(&*store, &query, &mut |_| {})?;
     if let Some(id) = args.guardrail.as_deref().filter(|_| report.guardrails.is_empty()) {
-        known(id, &report, &*store)?;
+        check_known(id, &report, &*store)?;
     }
     if output.is_json() {
-        output.json(&report)?;
+        output.json(&report)?
     } else {
-        print(&report, args.guardrail.as_deref(), output)?;
+        print(&report, args.guardrail.as_deref(), output)?
     }
     Ok(Exit::Good)
 }
 
-/// That a guardrail never spoke is worth telling of one that there is.
-fn known(id: &str, report: &ShadowReport, store: &dyn Store) -> Result<(), CliError> {
+/// Checks that a guardrail exists, if the report has nothing about it.
+fn check_known(id: &str, report: &ShadowReport, store: &dyn Store) -> Result<(), CliError> {
     let mut names = report.guardrails_seen.clone();
     if let Some(head) = store.head()?
         && let Some((policy, _)) = policy_for_record(store, head.seq)?
@@ -87,21 +87,21 @@ fn known(id: &str, report: &ShadowReport, store: &dyn Store) -> Result<(), CliEr
             format!("there are {}{more}", some.join(", "))
         }
     };
-    Err(CliError::new(format!("no guardrail is called `{}`", short(id, 40))).help(help))
+    Err(CliError::new(format!("unknown guardrail `{}`", short(id, 40))).help(help))
 }
 
-/// Names that are listed where none is near.
+/// The most names that are listed if none is similar.
 const MOST_NAMES: usize = 20;
 
 fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Result<(), CliError> {
     let paint = output.paint();
     if let (Some(id), true) = (only, report.guardrails.is_empty()) {
-        output.line(format!("`{}` never spoke in shadow mode", short(id, 40)))?;
-        return output.line("`midrail policy` lists the guardrails that there are, and their modes");
+        output.line(format!("`{}` was never evaluated in shadow mode", short(id, 40)))?;
+        return output.line("`midrail policy` lists the guardrails and their modes");
     }
     if report.guardrails.is_empty() {
         output.line(format!(
-            "no guardrail spoke in shadow mode in {}",
+            "no guardrail was evaluated in shadow mode in {}",
             count(usize::try_from(report.decisions).unwrap_or(usize::MAX), "decision")
         ))?;
         return output.line("set `mode: shadow` for a pack or a guardrail");
@@ -113,11 +113,18 @@ fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Resu
         only.map(|id| format!(" with `{}`", short(id, 40))).unwrap_or_default(),
     ))?;
     output.line("")?;
-    let mut table =
-        Table::new(&["guardrail", "asked", "objected", "would stop", "sessions", "failed", "most often"]);
+    let mut table = Table::new(&[
+        "guardrail",
+        "evaluated",
+        "findings",
+        "would block",
+        "sessions",
+        "failed",
+        "most often",
+    ]);
     for shadowed in &report.guardrails {
         table.row(vec![
-            cell(short(&shadowed.guardrail, 40)),
+            cell(short(&midrail::label(&shadowed.guardrail), 60)),
             cell(shadowed.asked.to_string()),
             cell(shadowed.objections().to_string()),
             cell(format!("{} ({})", shadowed.stopped, share(shadowed.stopped, shadowed.asked))),
@@ -126,12 +133,10 @@ fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Resu
             cell(most_often(shadowed)),
         ]);
     }
-    for line in table.lines(paint, 0, output.width()) {
-        output.line(line)?;
-    }
+    output.table(&table, 0)?;
     for shadowed in report.guardrails.iter().filter(|shadowed| !shadowed.examples.is_empty()) {
         output.line("")?;
-        output.line(paint.style(Style::Strong, short(&shadowed.guardrail, 40)))?;
+        output.line(paint.style(Style::Strong, short(&midrail::label(&shadowed.guardrail), 60)))?;
         for example in &shadowed.examples {
             output.line(format!(
                 "  #{:<5} {}  {}  {}  {}",
@@ -154,7 +159,7 @@ fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// What it would have stopped most often.
+/// The tools that it would have blocked most often.
 fn most_often(shadowed: &ShadowedGuardrail) -> String {
     let mut tools: Vec<(&String, &u64)> = shadowed.tools.iter().collect();
     tools.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

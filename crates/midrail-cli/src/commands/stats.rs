@@ -1,6 +1,5 @@
-//! `midrail stats`: what guardrails did, counted.
+//! `midrail stats`: figures of guardrails.
 
-mod summary;
 mod view;
 
 use std::collections::BTreeMap;
@@ -8,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use midrail::admin::Stats;
 use midrail::metrics::{self, ProjectMetrics};
 
-use self::summary::StatsSummary;
 use crate::admin_args;
 use crate::clock;
 use crate::error::CliError;
@@ -19,7 +18,7 @@ use crate::input::{PackArgs, StoreArgs};
 use crate::output::Output;
 use crate::time;
 
-/// How often `--watch` counts anew.
+/// How often `--watch` refreshes.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Show guardrail statistics: evaluations, effects and durations.
@@ -45,26 +44,26 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let categories = categories(&args.packs);
     loop {
         admin_args::settle(&args.store, &*store, clock::now())?;
-        let counted = StatsSummary::load(&*store, args.since)?;
+        let now = clock::now();
+        let stats = Stats::load(&*store, args.since, now)?;
+        let bypasses = metrics::bypasses(&*store, now)?;
         if args.prometheus {
             let measured = ProjectMetrics {
                 project: None,
-                figures: &counted.figures,
-                bypasses: &counted.bypasses,
-                reviews: metrics::reviews(&*store, clock::now())?,
+                figures: &stats.figures,
+                bypasses: &bypasses,
+                reviews: metrics::reviews(&*store, now)?,
                 categories: &categories,
             };
             output.text(&metrics::guardrails(&[measured]))?;
         } else if output.is_json() {
-            output.json(&view::json(&counted))?;
+            output.json(&view::json(&stats, &bypasses))?;
         } else {
             if args.watch && output.is_terminal() {
-                // From the top of the screen, which is cleared.
+                // Clear the screen.
                 output.text("\x1b[H\x1b[2J")?;
             }
-            for line in view::lines(&counted, output) {
-                output.line(line)?;
-            }
+            output.lines(view::lines(&stats, output))?;
         }
         if !args.watch {
             return Ok(Exit::Good);

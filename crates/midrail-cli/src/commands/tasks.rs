@@ -1,13 +1,12 @@
-//! `midrail tasks`: how far tasks have come.
+//! `midrail tasks`: the status of tasks.
 
-use midrail::admin::TaskStatus;
+use midrail::admin::{TaskState, TaskStatus};
 use serde_json::json;
 
-use crate::admin_args::{self, AdminArgs};
-use crate::error::CliError;
+use crate::admin_args::{AdminArgs, ChangedBy};
+use crate::error::{CliError, InvalidValue};
 use crate::exit::Exit;
 use crate::output::{Output, short};
-use crate::table;
 
 /// Manage the status of tasks.
 #[derive(Debug, clap::Args)]
@@ -29,33 +28,25 @@ enum Command {
         /// draft, active, suspended, handed_off or completed
         #[arg(value_parser = status)]
         status: TaskStatus,
-        /// Who makes the change [default: the current user]
-        #[arg(long, value_name = "NAME")]
-        by: Option<String>,
+        #[command(flatten)]
+        by: ChangedBy,
     },
 }
 
-fn status(word: &str) -> Result<TaskStatus, String> {
-    let spelled = word.replace('-', "_");
-    TaskStatus::ALL
-        .into_iter()
-        .find(|status| status.word() == spelled)
-        .ok_or_else(|| "use draft, active, suspended, handed_off or completed".to_owned())
+fn status(word: &str) -> Result<TaskStatus, InvalidValue> {
+    let word = word.replace('-', "_");
+    let found = TaskStatus::ALL.into_iter().find(|status| status.word() == word);
+    found.ok_or_else(|| InvalidValue("use draft, active, suspended, handed_off or completed".to_owned()))
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     match &args.command {
-        Command::List => table::list(&args.admin.list_engine()?.admin().tasks()?, output)?,
+        Command::List => args.admin.list::<TaskState>(output),
         Command::Set { task, status, by } => {
-            let engine = args.admin.write_engine()?;
-            let by = admin_args::user_name(by.as_deref());
-            engine.admin().set_task(task, *status, &by)?;
-            if output.is_json() {
-                output.json(&json!({"task": task, "status": status, "by": by}))?;
-            } else {
-                output.line(format!("{} is {} now", short(task, 80), status.word()))?;
-            }
+            let by = by.name();
+            args.admin.write_engine()?.admin().set_task(task, *status, &by)?;
+            let text = format!("{} is {} now", short(task, 80), status.word());
+            output.done(&json!({"task": task, "status": status, "by": by}), text)
         }
     }
-    Ok(Exit::Good)
 }

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     filter: Option<String>,
 }
 
-/// What came of one file.
+/// The result of one file.
 #[derive(Default, Serialize)]
 struct FileResult {
     path: String,
@@ -45,7 +45,7 @@ struct FileResult {
     error: Option<Value>,
 }
 
-/// What came of all of them.
+/// The totals of all files.
 #[derive(Default)]
 struct Totals {
     passed: usize,
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     }
     let has_none = totals.passed + totals.failed + totals.unreadable == 0;
     if has_none {
-        output.remark(&nothing_to_run(args));
+        output.remark(&no_cases(args));
     }
     let is_good = totals.failed == 0 && totals.unreadable == 0 && !has_none;
     if output.is_json() {
@@ -107,8 +107,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     Ok(Exit::good_if(is_good))
 }
 
-/// A run without a case has not shown anything.
-fn nothing_to_run(args: &Args) -> CliError {
+/// The error of a run without cases.
+fn no_cases(args: &Args) -> CliError {
     match &args.filter {
         Some(filter) => CliError::new(format!("no case has `{}` in its id", visible(filter)))
             .help("`midrail test -v` shows the ids"),
@@ -253,7 +253,7 @@ fn show(result: &FileResult, output: &mut Output) -> Result<(), CliError> {
         if case.checks.is_empty() {
             let id = paint.style(Style::Strong, short(&case.id, 100));
             output.line(format!(
-                "  {} {id}: it expects nothing, so it shows nothing",
+                "  {} {id}: it has no expectations",
                 paint.style(Style::Bad, format!("{:<9}", CaseOutcome::Wrong.word()))
             ))?;
         }
@@ -279,7 +279,7 @@ fn place(checked: &CheckedStep) -> String {
     }
 }
 
-/// One expectation that was not met, with where it differs.
+/// One expectation that was not met, and the differences.
 fn miss(case: &CaseResult, checked: &CheckedStep, output: &mut Output) -> Result<(), CliError> {
     let paint = output.paint();
     let word = paint.style(Style::Bad, format!("{:<9}", checked.outcome.word()));

@@ -1,4 +1,4 @@
-//! `midrail uninstall`: takes Midrail out of coding agents again.
+//! `midrail uninstall`: removes Midrail from coding agents.
 
 use midrail_adapters::setup::{self, Agent, InstallScope};
 
@@ -25,10 +25,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let places = args.which.places()?;
-    let agents = match args.which.agents.is_empty() {
-        true => Agent::ALL.to_vec(),
-        false => args.which.agents.clone(),
-    };
+    let all = args.which.agents.is_empty();
+    let agents = if all { Agent::ALL.to_vec() } else { args.which.agents.clone() };
     let scope = args.which.scope();
     let plan = setup::uninstall(&agents, scope, args.purge, &places);
     let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
@@ -44,7 +42,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let elsewhere = setup::registered(&agents, &places);
     for (agent, found, path) in elsewhere.iter().filter(|(_, found, _)| *found != scope) {
         output.line(format!(
-            "{} has hooks of Midrail in {}: `midrail uninstall{} --agent {}` takes them out",
+            "{} has hooks of Midrail in {}: remove them with `midrail uninstall{} --agent {}`",
             agent.title(),
             shown(path),
             found.flag(),

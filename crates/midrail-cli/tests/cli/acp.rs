@@ -99,7 +99,7 @@ printf '%s' "$line" > heard
     world.write("agent.sh", agent);
     // The prompt follows the answer, as editors do.
     let script = format!(
-        "(echo '{begin}'; while ! grep -q sessionId out; do sleep 0.05; done; echo '{}') | {} acp -- /bin/sh agent.sh > out",
+        "(echo '{begin}'; while ! grep -q sessionId out; do :; done; echo '{}') | {} acp -- /bin/sh agent.sh > out",
         prompt(2, "hello"),
         env!("CARGO_BIN_EXE_midrail")
     );
@@ -168,7 +168,7 @@ fn asked(world: &World, args: &str) -> (String, String) {
     world.write("agent.sh", ASKS);
     world.write("out", "");
     let script = format!(
-        "(echo '{}'; until [ -s answer.json ] || grep -q request_permission out; do sleep 0.05; done) | {} acp {args} -- /bin/sh agent.sh > out",
+        "(echo '{}'; until [ -s answer.json ] || grep -q request_permission out; do :; done) | {} acp {args} -- /bin/sh agent.sh > out",
         prompt(2, "hello"),
         env!("CARGO_BIN_EXE_midrail")
     );

@@ -203,7 +203,7 @@ fn two_processes_that_answer_at_once_do_not_both_win() {
 }
 
 #[test]
-fn an_approval_is_taken_back_by_a_denial_and_with_the_key_of_who_gave_it() {
+fn denial_revokes_an_unused_approval() {
     let world = world();
     let held = |order: u64| {
         let held = check(&world, &call("refund", json!({"order": order}))).code(2);
@@ -215,9 +215,9 @@ fn an_approval_is_taken_back_by_a_denial_and_with_the_key_of_who_gave_it() {
     with_key(&world, "architect", &["deny", &id, "--note", "the shop is closed"])
         .code(0)
         .says("✗ denied")
-        .says("the approval by reviewer-1 is taken back");
+        .says("the approval by reviewer-1 is revoked");
     world.run(&["approvals", "wait", &id]).code(3).says("by architect-1");
-    world.run(&["approvals", "show", &id]).code(0).says("taken back  the approval by reviewer-1");
+    world.run(&["approvals", "show", &id]).code(0).says("revoked     the approval by reviewer-1");
     world.check(&call("refund", json!({"order": 1}))).code(2).says("approval taken back by architect-1");
     with_key(&world, "architect", &["deny", &id]).code(1).complains("is denied and cannot be answered");
 
@@ -230,12 +230,12 @@ fn an_approval_is_taken_back_by_a_denial_and_with_the_key_of_who_gave_it() {
         .code(0)
         .says("reviewer-1 is revoked, with 1 unused approval");
     world.check(&call("refund", json!({"order": 3}))).code(2).says("taken back by human_operator-1");
-    world.run(&["audit", "list", "--session", "s-1"]).code(0).says("taken back by human_operator-1");
+    world.run(&["audit", "list", "--session", "s-1"]).code(0).says("revoked by human_operator-1");
     world.run(&["audit", "verify"]).code(0);
 }
 
 #[test]
-fn an_emergency_that_grants_nothing_is_told_so() {
+fn emergency_without_override_is_reported() {
     let more = "approvals: {emergency: {only_for: \"tool.args.to == 'stage'\", wait: 1s}}\n";
     let world = world_of(&format!("{PACK}{more}"));
     let ask = |decision: Ended, more: &[&str]| {
@@ -247,7 +247,7 @@ fn an_emergency_that_grants_nothing_is_told_so() {
     let emergency = ["--urgency", "emergency"];
     // One that the packs do not turn it on for.
     let deploy = call("deploy", json!({"to": "prod"}));
-    ask(check(&world, &deploy).code(2), &emergency).says("it does not grant itself, as the packs");
+    ask(check(&world, &deploy).code(2), &emergency).says("no emergency override, because the packs");
     let row = world.run(&["approvals", "list", "--json"]).code(0).json_lines().pop().unwrap();
     assert_eq!(
         (&row["status"], &row["urgency"], row.get("override_at")),
@@ -255,7 +255,7 @@ fn an_emergency_that_grants_nothing_is_told_so() {
     );
     let id = row["id"].as_str().unwrap();
     world.run(&["approvals", "wait", id, "--timeout", "1200ms"]).code(5).says("? pending");
-    world.run(&["approvals", "show", id]).code(0).says("it does not grant itself");
+    world.run(&["approvals", "show", id]).code(0).says("no emergency override");
     with_key(&world, "architect", &["deny", id]).code(0);
 
     // And one that a person has denied.
@@ -266,7 +266,7 @@ fn an_emergency_that_grants_nothing_is_told_so() {
     let denied = check(&world, &deploy).code(2);
     let advice = denied.json()["advice"].as_str().unwrap().to_owned();
     assert!(advice.contains("A person denied") && !advice.contains("emergency"), "{advice}");
-    ask(denied, &emergency).says("as a person has denied this action before: only a person can answer");
+    ask(denied, &emergency).says("a person denied this action before: only a person can answer");
     let row = world.run(&["approvals", "list", "--json"]).code(0).json_lines().pop().unwrap();
     assert_eq!((row.get("override_at"), &row["denied_before"]), (None, &json!(id)));
     world.run(&["approvals", "wait", row["id"].as_str().unwrap(), "--timeout", "1200ms"]).code(5);
@@ -317,7 +317,7 @@ fn steady(text: &str, id: &str) -> String {
 }
 
 #[test]
-fn list_and_show_look_as_they_should() {
+fn list_and_show_print_all_fields() {
     let world = World::with_pack(
         &PACK.replace("requires_approval: architect}", "requires_approval: architect}, approver: architect"),
     );
@@ -330,7 +330,10 @@ fn list_and_show_look_as_they_should() {
         .lines()
         .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
         .collect();
-    assert_eq!(rows[0], ["id", "status", "urgency", "for", "time left", "what", "asked by", "guardrail"]);
+    assert_eq!(
+        rows[0],
+        ["id", "status", "urgency", "for", "time left", "what", "requested by", "guardrail", "answered by"]
+    );
     assert_eq!(
         rows[1],
         ["ID", "? pending", "urgent", "architect", "30 min", "deploy prod", "coder", "friday"],
@@ -341,8 +344,8 @@ fn list_and_show_look_as_they_should() {
     let show = steady(&show, &id);
     for line in [
         "? pending  deploy prod\n",
-        "  guardrail   friday (bypass, urgent)\n",
-        "  stopped     It is Friday\n",
+        "  guardrail   friday: bypass, urgent\n",
+        "  blocked     It is Friday\n",
         "  needed for  The login outage needs this release\n",
         "  agent       coder\n",
         "  bound to    the exact action, session and task; any agent",
@@ -355,13 +358,13 @@ fn list_and_show_look_as_they_should() {
     }
     world.run(&["approvals", "list", "--mine-role", "reviewer"]).code(0).says("no requests are pending");
     world.run(&["approvals", "list", "--mine-role", "human_operator"]).code(0).says(&id);
-    world.run(&["approvals", "list", "--state", "denied"]).code(0).says("no requests");
+    world.run(&["approvals", "list", "--state", "denied"]).code(0).says("no requests are denied");
     world.run(&["approvals", "list", "--overdue"]).code(0).says("no review is overdue");
     world.run(&["approvals", "list", "--color", "always"]).code(0).says("\u{1b}[33m? pending");
 }
 
 #[test]
-fn an_overdue_review_stands_on_top_in_red_until_it_is_filed() {
+fn overdue_review_is_listed_first_until_filed() {
     let more = "approvals: {emergency: {only_for: \"tool.name == 'deploy'\", wait: 1s, review_within: 1s}}\n";
     let world = world();
     world.write(".midrail/pack.yaml", format!("{PACK}{more}"));

@@ -129,7 +129,7 @@ fn an_export_verifies_on_its_own() {
     world
         .run(&["audit", "export", "--effect", "block", "--out", &path])
         .code(0)
-        .says("3 records, 2 more by their hashes alone");
+        .says("3 records, 2 as hashes only");
     world
         .run(&["audit", "verify", &path])
         .code(0)

@@ -18,7 +18,7 @@ fn fails(ended: Ended, part: &str) {
 /// A decision could not be recorded, so it is a block.
 #[track_caller]
 fn blocks(ended: Ended, part: &str) {
-    ended.code(2).says("✗ block").says("so this does not happen").complains("error: ").complains(part);
+    ended.code(2).says("✗ block").says("so the action is blocked").complains("error: ").complains(part);
 }
 
 #[test]

@@ -60,8 +60,8 @@ fn more_is_shown_and_logged_when_asked_for() {
     let world = World::with_pack(EVERY_EFFECT);
     let event = before("blocked", json!({})).to_string();
     let ended = world.feed(&["check", "-v"], event.clone()).code(2);
-    assert!(ended.out.contains("guardrail        effect"), "{}", ended.out);
-    assert!(ended.out.contains("builtin-001      allow"), "{}", ended.out);
+    assert!(ended.out.contains("guardrail "), "{}", ended.out);
+    assert!(ended.out.contains("(builtin-001)"), "{}", ended.out);
     assert_eq!(ended.err, "");
     world
         .feed(&["check", "-vv"], event.clone())

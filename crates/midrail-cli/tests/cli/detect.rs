@@ -13,7 +13,7 @@ fn one_text_is_shown_for_people() {
     for part in ["rm -rf ~", "2:7", "critical", "1 finding: ✗ block"] {
         assert!(ended.out.contains(part), "`{part}` is not in:\n{}", ended.out);
     }
-    assert_eq!(world.feed(&["detect", "command"], "rm -rf node_modules").code(0).out, "✓ nothing found\n");
+    assert_eq!(world.feed(&["detect", "command"], "rm -rf node_modules").code(0).out, "✓ no findings\n");
 }
 
 #[test]

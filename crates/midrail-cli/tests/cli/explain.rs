@@ -48,7 +48,7 @@ fn a_misspelt_name_is_helped() {
 }
 
 #[test]
-fn a_decision_is_explained_guardrail_by_guardrail() {
+fn decision_is_explained_with_every_verdict() {
     let world = World::new();
     world.write("a.txt", "one");
     world.check(&before("Write", json!({"file_path": "a.txt"}))).code(2);
@@ -57,10 +57,10 @@ fn a_decision_is_explained_guardrail_by_guardrail() {
         "record 1 · ",
         "✗ block  before_tool Write a.txt",
         "the chain",
-        "read_before_write  block",
-        "safety-002         allow",
+        "read_before_write                   block",
+        "(safety-002)",
         "file:a.txt",
-        "there, checksum sha256:",
+        "exists, checksum sha256:",
         "session:read_before_write/read/a.txt",
         "PolicyDenied",
         "policy      sha256:",

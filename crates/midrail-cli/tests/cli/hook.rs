@@ -3,15 +3,16 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::approvals::{with_key, world_of};
 use crate::world::{Ended, World};
+
+/// `O_NONBLOCK`.
+const NONBLOCK: i32 = if cfg!(target_os = "linux") { 0o4000 } else { 4 };
 
 fn payload(event: &str, more: Value) -> Value {
     let mut payload = json!({"hook_event_name": event, "session_id": "s-1"});
@@ -300,20 +301,22 @@ fn a_result_that_no_script_sent_back_is_not_shown() {
 fn a_script_that_takes_longer_than_the_agent_waits_fails_as_it_is_set() {
     for on_error in ["block", "allow"] {
         let world = World::with_pack(&format!("pack: p\nscripts: {{on_error: {on_error}}}\n"));
-        let late = world.path("late");
-        let script = "export default { output: async (c) => { await c.system.cmd.exec('sleep 4; touch late'); return {override: false}; } };";
+        let (late, pipe) = (world.path("late"), world.path("pipe"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let script = "export default { output: async (c) => { await c.system.cmd.exec('cat pipe; touch late'); return {override: false}; } };";
         world.write(".midrail/guardrails.js", script);
         let done = payload(
             "PostToolUse",
             json!({"cwd": world.project(), "tool_name": "Edit", "tool_input": {"file_path": "a"}, "tool_response": "ok"}),
         );
-        let began = Instant::now();
         let ended = world.feed(&["hook", "claude-code", "--timeout", "3"], done.to_string()).code(0);
         assert_eq!(ended.out.contains("took longer than"), on_error == "block", "{}", ended.out);
         let records = world.run(&["log", "--json"]).code(0).json_lines();
         assert_eq!(records[0]["effect"], on_error, "{records:?}");
-        // What it started ends with it.
-        thread::sleep(Duration::from_millis(4_500).saturating_sub(began.elapsed()));
+        // The command ends with the hook: without its reader, the pipe cannot be opened for writing without blocking.
+        let mut open = fs::OpenOptions::new();
+        open.write(true).custom_flags(NONBLOCK);
+        assert!((0..1_000_000).any(|_| open.open(&pipe).is_err()), "on_error: {on_error}");
         assert!(!fs::exists(&late).unwrap(), "on_error: {on_error}");
     }
 }

@@ -1,4 +1,4 @@
-//! `midrail import`, and what a pack would have stopped in what it brings.
+//! `midrail import`, and what a pack would have blocked in the imported events.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -98,9 +98,9 @@ fn a_report_tells_what_a_pack_would_have_stopped() {
     let report = ["replay", "--report", "past.jsonl", "--pack", "default"];
     let ended = world.run(&report).code(0);
     let ended = ended
-        .says("What `default` would have stopped")
+        .says("What `default` would have blocked")
         .says("2 sessions, 7 calls, 20 events on 2 days from 2026-11-14 to 2026-11-15");
-    let ended = ended.says("git push --force origin main").says("taken for granted");
+    let ended = ended.says("git push --force origin main").says("assumptions");
     assert!(!ended.out.contains("wJalrXUt") && !ended.err.contains("wJalrXUt"), "{}", ended.out);
     let value = world.run(&[&["--json"], &report[..]].concat()).code(0).json();
     assert_eq!(
@@ -169,7 +169,7 @@ fn files_are_suggested_as_patterns_spell_them() {
 fn import_and_report_make_one_pipe() {
     let world = world();
     let events = world.run(&["import", "claude-code"]).code(0).out;
-    world.feed(&["replay", "--report", "-"], events).code(0).says("would have stopped");
+    world.feed(&["replay", "--report", "-"], events).code(0).says("would have blocked");
     world
         .feed(&["replay", "--report", "-"], "no json\n")
         .code(1)

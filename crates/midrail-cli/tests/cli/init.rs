@@ -59,7 +59,7 @@ fn init_shows_asks_and_writes_once() {
     run(&world, &["lint", "--strict"]).code(0);
 
     world.write(".midrail/pack.yaml", "pack: mine\nextends: [default]\n");
-    run(&world, &["init"]).code(0).says("is as it should be").says("nothing to do");
+    run(&world, &["init"]).code(0).says("is up to date").says("nothing to do");
     assert_eq!(world.read(".midrail/pack.yaml"), "pack: mine\nextends: [default]\n");
 
     run(&world, &["uninstall"]).code(1).complains("there is no terminal to ask");
@@ -93,9 +93,9 @@ fn bad_input_is_told_and_the_rest_is_done() {
     let world = World::new();
     run(&world, &["init", "--yes"])
         .code(1)
-        .complains("no coding agent is here")
+        .complains("no coding agent was detected")
         .complains("--agent claude-code");
-    run(&world, &["init", "--agent", "gpt"]).code(1).complains("there is no such agent");
+    run(&world, &["init", "--agent", "gpt"]).code(1).complains("use one of claude-code");
     run(&world, &["init", "--agent", "codex", "--program", "nowhere"])
         .code(1)
         .complains("no program that can be run");
@@ -178,7 +178,7 @@ fn has(findings: &[String], part: &str) {
 #[test]
 fn doctor_finds_an_agent_that_is_guarded() {
     let world = World::new();
-    run(&world, &["doctor"]).code(0).says("no coding agent is here");
+    run(&world, &["doctor"]).code(0).says("no coding agent was detected");
     program(&world, "claude", "echo '2.1.325 (Claude Code)'");
     run(&world, &["doctor"])
         .code(1)
@@ -189,7 +189,10 @@ fn doctor_finds_an_agent_that_is_guarded() {
     let ended = ended.says("Claude Code 2.1.325\n").says("✓ 10 of 10 events registered in ");
     let ended =
         ended.says("✓ `rm -rf ~` is stopped, in words that Claude Code heeds").says("✓ `echo hello` passes");
-    ended.says("✓ fails closed").says("✓ no file switches hooks off").says("every agent here is guarded");
+    ended
+        .says("✓ fails closed")
+        .says("✓ no file switches hooks off")
+        .says("every detected agent is protected");
     // The calls that it tries are on nobody's record.
     assert!(!world.default_store().exists());
 }
@@ -261,14 +264,14 @@ fn an_agent_that_is_not_guarded_never_counts_as_guarded() {
     run(&world, &["doctor", "--agent", "cursor"]).code(1).says("✗ Cursor is not guarded");
     // A folder that some other use left behind.
     fs::create_dir(home.join(".cursor")).unwrap();
-    let ended = run(&world, &["doctor"]).code(0).says("! Cursor is not guarded").says("might not be guarded");
-    assert!(!ended.out.contains("every agent here is guarded"));
+    let ended = run(&world, &["doctor"]).code(0).says("! Cursor is not guarded").says("may not be protected");
+    assert!(!ended.out.contains("every detected agent is protected"));
     fs::create_dir(world.project().join(".cursor")).unwrap();
-    run(&world, &["doctor"]).code(1).says("✗ Cursor is not guarded").says("something is not guarded");
+    run(&world, &["doctor"]).code(1).says("✗ Cursor is not guarded").says("an agent is not protected");
     fs::remove_dir(world.project().join(".cursor")).unwrap();
     // Guarded once, and somebody took it out.
     run(&world, &["init", "--user", "--yes", "--agent", "cursor"]).code(0);
-    run(&world, &["doctor"]).code(0).says("every agent here is guarded");
+    run(&world, &["doctor"]).code(0).says("every detected agent is protected");
     fs::remove_file(home.join(".cursor/hooks.json")).unwrap();
     run(&world, &["doctor"]).code(1).says("✗ Cursor is not guarded");
     // A file that the agent does not take guards nothing.
@@ -290,7 +293,7 @@ fn doctor_finds_every_switch_of_copilot() {
     has(&findings(&look(), "copilot-cli"), "good no file switches hooks off");
     has(&findings(&look(), "copilot-cli"), "caution Copilot CLI has not been told yet to trust this folder");
     let ended = run(&world, &["doctor", "--agent", "copilot-cli"]).code(0);
-    assert!(!ended.out.contains("every agent here is guarded"));
+    assert!(!ended.out.contains("every detected agent is protected"));
     for path in [
         world.project().join(".github/copilot/settings.json"),
         world.project().join(".github/copilot/settings.local.json"),
@@ -390,7 +393,7 @@ fn cursor_finds_the_program_with_a_login_shell() {
     let bin = Path::new(env!("CARGO_BIN_EXE_midrail")).parent().unwrap();
     fs::write(home.join(".profile"), format!("PATH={}:/usr/bin:/bin\n", bin.display())).unwrap();
     run(&["doctor", "--agent", "cursor"]).code(0);
-    run(&["init", "--agent", "cursor"]).code(0).says("is as it should be");
+    run(&["init", "--agent", "cursor"]).code(0).says("is up to date");
     assert!(!home.join("state").exists());
 }
 
@@ -401,7 +404,7 @@ fn the_home_is_no_project() {
     let run = |args: &[&str]| ended(on_path(&world, args).current_dir(&home), Vec::new());
     run(&["init", "--yes", "--agent", "claude-code"])
         .code(1)
-        .complains("is your home folder")
+        .complains("is your home directory")
         .complains("midrail init --user");
     run(&["init", "--yes", "--user", "--agent", "claude-code"]).code(0);
     assert!(!home.join(".midrail").exists());

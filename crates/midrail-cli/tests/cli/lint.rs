@@ -12,7 +12,7 @@ guardrails:
 #[test]
 fn good_packs_are_silent() {
     let ended = World::new().run(&["lint"]).code(0);
-    assert_eq!(ended.out, "✓ nothing to object to\n");
+    assert_eq!(ended.out, "✓ no issues found\n");
     let result = World::new().run(&["lint", "--json"]).code(0).json();
     assert_eq!(result["errors"], 0);
 }
@@ -52,11 +52,11 @@ fn scripts_that_are_not_read_are_told() {
         world.run(&["lint", "--pack", ".midrail"]).code(0).says("[unread-script]");
         // The source of what is in force, perhaps.
         world.write(".midrail/guardrails.js", PASSES);
-        assert_eq!(world.run(&["lint"]).code(0).out, "✓ nothing to object to\n");
+        assert_eq!(world.run(&["lint"]).code(0).out, "✓ no issues found\n");
     }
     let named = "pack: p\nguardrails:\n  - {id: mine, script: guardrails.mjs}\n";
     let world = World::with_pack(named);
     world.write(".midrail/guardrails.mjs", PASSES);
     world.write(".midrail/guardrails.d.ts", "export {};");
-    assert_eq!(world.run(&["lint"]).code(0).out, "✓ nothing to object to\n");
+    assert_eq!(world.run(&["lint"]).code(0).out, "✓ no issues found\n");
 }

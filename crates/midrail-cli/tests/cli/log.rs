@@ -74,7 +74,7 @@ fn every_call_is_one_line_with_what_was_decided_told_and_how_it_ended() {
     assert!(!out.contains('\u{1b}'), "what drives terminals is shown, not sent");
     assert!(line("shop.yaml").ends_with("friday: It is Friday"));
     assert!(line("→ Wait until Monday").starts_with("      "));
-    assert!(line("? asks a reviewer").starts_with("      "));
+    assert!(line("? waits for a reviewer").starts_with("      "));
     assert!(line("false").contains("failed (1), 1.0 s") && line("false").contains("claude-code ↳explorer"));
     assert!(line("slow: Again").contains("warn"));
     assert_eq!(out.matches("ls -l").count(), 1, "a quiet result is told with its call");
@@ -103,7 +103,7 @@ fn what_is_asked_for_is_shown_and_nothing_else() {
     assert_eq!(whats(&["--stopped", "-n", "1", "--session", "s-1"]), ["refund:escalate"]);
     let first = &world.run(&["log", "--json", "--tool", "Bash"]).json_lines()[0];
     assert_eq!(first["outcome"], json!({"ok": true, "seconds": 2.0}));
-    world.run(&["log", "--session", "s-"]).code(1).complains("fits several sessions");
+    world.run(&["log", "--session", "s-"]).code(1).complains("matches several sessions");
     world.run(&["log", "--session", "nobody"]).code(1).complains("there is no session `nobody`");
     world.run(&["log", "--effect", "perhaps"]).code(1);
     world.run(&["log", "--since", "soon"]).code(1).complains("is not a time");

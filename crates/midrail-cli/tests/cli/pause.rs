@@ -47,7 +47,7 @@ fn a_pause_lets_pass_says_so_and_ends_by_itself() {
         .run(&["log"])
         .code(0)
         .says("would be block (paused by human_operator-1) friday: It is Friday")
-        .says("paused by human_operator-1, ");
+        .says("by human_operator-1: the shop is down");
     world.run(&["shadow", "report"]).code(0).says("friday");
 
     world.seconds(600);

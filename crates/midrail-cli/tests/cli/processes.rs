@@ -1,8 +1,7 @@
 //! Many processes on one session and one store: each decision is right, recorded and in the chain.
 
+use std::fs;
 use std::process::{Child, Stdio};
-use std::time::Duration;
-use std::{fs, thread};
 
 use serde_json::{Value, json};
 
@@ -50,8 +49,8 @@ fn killed_processes_leave_a_chain_that_fits() {
         let mut command = world.command(&["check", "--json", "event.json"]);
         let file = fs::File::create(world.path(&format!("out-{number}"))).unwrap();
         let mut child = command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null()).spawn().unwrap();
-        // Moments spread over the life of a process, from its start to its end.
-        thread::sleep(Duration::from_micros(number * 400));
+        // The number of polls spreads the kills over the life of a process, from its start to its end.
+        (0..number * 300).any(|_| child.try_wait().unwrap().is_some());
         drop(child.kill());
         child.wait().unwrap();
         if let Ok(decision) = serde_json::from_str::<Value>(&world.read(&format!("out-{number}"))) {

@@ -41,7 +41,7 @@ fn people_read_a_timeline() {
 10:00:00  ✗ block     before_tool b x
                       first-a: Tool 'b' requires prior invocation of: a
                       → Call a first, then call b again.
-          5 s pass
+          the clock advances by 5 s
 10:00:05  ✓ allow     after_tool  a
 10:00:05  ✓ allow     before_tool b
 
@@ -129,7 +129,7 @@ fn directives_set_keep_and_put_back() {
     assert_eq!(effects, ["allow", "allow", "block", "block", "allow"]);
     let ended = world.feed(&["replay", "-"], events).code(0);
     for part in
-        ["session s-1 is kept as start", "session s-1 is put back as in start", "session.frozen is set"]
+        ["session s-1 is saved as start", "session s-1 is restored from start", "session.frozen is set"]
     {
         assert!(ended.out.contains(part), "{}", ended.out);
     }

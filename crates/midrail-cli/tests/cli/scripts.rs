@@ -99,11 +99,11 @@ fn the_shadow_report_shows_what_would_have_been_stopped() {
     assert_eq!(json["guardrails"][0]["stopped"], 2);
     assert_eq!(json["guardrails"][0]["examples"].as_array().unwrap().len(), 1);
     let none = world.run(&["shadow", "report", "--guardrail", "other"]).code(1);
-    none.complains("no guardrail is called `other`").complains("careful");
+    none.complains("unknown guardrail `other`").complains("careful");
     let near = world.run(&["shadow", "report", "--guardrail", "carefull"]).code(1);
     near.complains("did you mean `careful`?");
     let silent = world.run(&["shadow", "report", "--guardrail", "self-protection"]).code(0);
-    silent.says("`self-protection` never spoke in shadow mode");
+    silent.says("`self-protection` was never evaluated in shadow mode");
     let one = world.run(&["shadow", "report", "--guardrail", "careful"]).code(0);
     one.says("2 of 2 decisions would have been stricter with `careful`");
 }

@@ -57,7 +57,7 @@ fn the_table_tells_what_each_guardrail_did() {
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(ended.out.lines().next().unwrap(), "7 decisions: 2 allow, 1 warn, 4 block");
-    assert_eq!(row("guardrail")[1..7], ["asked", "pass", "warn", "escalate", "block", "errors"]);
+    assert_eq!(row("guardrail")[1..7], ["evaluated", "pass", "warn", "escalate", "block", "errors"]);
     assert_eq!(row("no-rm")[1..7], ["4", "0", "0", "0", "4", "0"]);
     assert_eq!(row("careful")[1..7], ["1", "0", "1", "0", "0", "0"]);
     assert_eq!(row("tried")[..3], ["tried", "(shadow)", "1"]);

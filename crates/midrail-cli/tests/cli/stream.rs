@@ -1,9 +1,8 @@
 //! `midrail check --stream`: an answer a line, and packs that change while it runs.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
-use std::time::Duration;
-use std::{fs, thread};
 
 use serde_json::{Value, json};
 
@@ -42,12 +41,9 @@ impl Stream {
         self.answer(&before(tool, json!({})).to_string())["effect"].as_str().unwrap().to_owned()
     }
 
-    /// Asks again until the answer is as it should be, or far too long has passed.
+    /// Repeats a call until it has an effect.
     fn becomes(&mut self, tool: &str, effect: &str) {
-        let is_there = (0..600).any(|_| {
-            thread::sleep(Duration::from_millis(20));
-            self.effect(tool) == effect
-        });
+        let is_there = (0..100_000).any(|_| self.effect(tool) == effect);
         assert!(is_there, "{tool} never became {effect}");
     }
 

@@ -49,7 +49,7 @@ fn every_word_and_a_difference_for_each_miss() {
             effect
             - expected  block
             + found     warn (No.)
-  Wrong     empty: it expects nothing, so it shows nothing
+  Wrong     empty: it has no expectations
 
 1 passed, 4 failed  (1 Validated, 1 Reported, 1 Missing, 1 Noisy, 1 Wrong)
 ";

@@ -1,4 +1,4 @@
-//! Knows callers by what they show: the key of a program, the cookie of a person, or nothing.
+//! Authenticates callers by their credentials: the key of a program, the cookie of a person, or none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::blocking::blocking;
 use crate::problem::{HandlerResult, Problem};
 use crate::project::{HOME, Projects};
 
-/// How long what the store said of a key is cached. A key that another instance revokes is good for so long.
+/// How long a key is cached. A key that another instance revokes stays valid for this time.
 const CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// Keys that are remembered at a time.
+/// The most cached keys.
 const MOST: usize = 10_000;
 
 /// Wrong keys per minute from one address before it has to wait.
@@ -31,21 +31,21 @@ const WRONG_KEYS: u32 = 20;
 const CHECKS: usize = 4;
 const QUEUED_CHECKS: usize = 64;
 
-/// How long an answer to a wrong key is kept back once there were too many, and of how many at a time.
+/// How long the answer to a wrong key is delayed after too many, and how many are delayed at a time.
 const DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAYED: usize = 32;
 
-/// Keys that were credential, by the digest of their text, and when the store was asked.
+/// Valid keys by the digest of their text, and when they were read.
 type Keys = BTreeMap<[u8; 32], (Arc<ApiKey>, Instant)>;
 
-/// Knows callers, and how often they came.
+/// Authenticates callers, and limits their rate.
 pub(crate) struct Authenticator {
     projects: Arc<Projects>,
     /// Whether only programs on this machine can send requests.
     is_private: bool,
     keys: Mutex<Keys>,
     setup: Mutex<Option<(Setup, Instant)>>,
-    /// How often programs have come.
+    /// Requests of programs.
     pub(crate) requests: RateLimiter,
     /// Wrong keys by address.
     wrong_keys: RateLimiter,
@@ -85,7 +85,7 @@ pub(crate) struct Setup {
     pub(crate) people: bool,
 }
 
-/// What a request shows.
+/// The credentials of a request.
 enum Credential {
     Key(String),
     Cookie(String, Box<Ticket>),
@@ -93,13 +93,13 @@ enum Credential {
 }
 
 impl Authenticator {
-    /// Forgets what it cached, because something was changed here.
+    /// Clears the cache after a change in this instance.
     pub(crate) fn forget(&self) {
         self.keys.lock().clear();
         *self.setup.lock() = None;
     }
 
-    /// Counts what a program asks for. `Err`: it has to wait so long, because its key may ask only so often.
+    /// Counts requests of a program. `Err`: how long it has to wait for its rate limit.
     pub(crate) fn take(&self, who: &Identity, wanted: u32) -> Result<(), Duration> {
         let Identity::Program(key) = who else { return Ok(()) };
         let Some(per_minute) = key.scope.per_minute else { return Ok(()) };
@@ -110,12 +110,12 @@ impl Authenticator {
     pub(crate) fn count(&self, who: &Identity, wanted: usize) -> HandlerResult<()> {
         let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
         self.take(who, wanted).map_err(|wait| {
-            let told = match who {
+            let limit = match who {
                 Identity::Program(key) => key.scope.per_minute.unwrap_or_default(),
                 _ => 0,
             };
             Problem::too_many(format!(
-                "this key may make {told} requests a minute, and each event counts as one"
+                "this key may make {limit} requests a minute, and each event counts as one"
             ))
             .retry_after(wait.as_secs() + 1)
         })
@@ -137,11 +137,11 @@ impl Authenticator {
         }
     }
 
-    /// Counts a wrong key. `Err`: there were too many of late.
+    /// Counts a wrong key. `Err`: there were too many recently.
     pub(crate) fn wrong_key(&self, from: &str) -> HandlerResult<()> {
         let wait = self.wrong_keys.take(from, WRONG_KEYS, Duration::from_secs(60), Instant::now());
         wait.map_err(|wait| {
-            Problem::too_many("too many wrong keys came from here").retry_after(wait.as_secs() + 1)
+            Problem::too_many("too many wrong keys came from this address").retry_after(wait.as_secs() + 1)
         })
     }
 

@@ -32,30 +32,30 @@ pub(crate) struct SignedIn {
     pub(crate) belongs: String,
     /// The session of the browser.
     pub(crate) ticket: Ticket,
-    /// What forms of this session carry.
+    /// The CSRF token of this session.
     pub(crate) csrf: String,
 }
 
 impl SignedIn {
-    /// Whether they set up the service.
+    /// Whether they are an administrator.
     pub(crate) fn is_admin(&self) -> bool {
         self.person.roles().iter().any(|role| role == midrail::admin::ADMIN)
     }
 
-    /// Whether a token is that of this session. Takes the same time wherever the difference is.
+    /// Compares a token with that of this session in constant time.
     pub(crate) fn has_csrf(&self, token: &[u8]) -> bool {
         let own = self.csrf.as_bytes();
         let differs = own.iter().zip(token).fold(0, |differs, (one, other)| differs | (one ^ other));
         own.len() == token.len() && differs == 0
     }
 
-    /// Whether they may enter a project: their own, and an administrator of the home project every one.
+    /// Whether they may access a project: their own, or any as an administrator of the home project.
     pub(crate) fn may_enter(&self, project: &str) -> bool {
         project == self.belongs || (self.belongs == HOME && self.is_admin())
     }
 }
 
-/// What the cookie says.
+/// The content of the cookie.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct Ticket {
     /// The person.
@@ -98,7 +98,7 @@ impl Ticket {
         Some((text.to_owned(), ticket))
     }
 
-    /// Whether the seal of a cookie is that of a store.
+    /// Whether a cookie was sealed with the key of a store.
     pub(crate) fn is_genuine(text: &str, key: &[u8]) -> bool {
         let Some((body, seal)) = text.split_once('.') else { return false };
         let seal = hex::decode(seal).unwrap_or_default();
@@ -128,12 +128,12 @@ impl Ticket {
     }
 }
 
-/// What forms of a browser's session carry, so that no other page can send one.
+/// The CSRF token of a browser session.
 pub(crate) fn csrf_token(key: &[u8], id: &str) -> String {
     hex::encode(hmac::sign(&own_key(key, CSRF), id.as_bytes()).as_ref())
 }
 
-/// A cookie that takes the place of the one before and says nothing.
+/// A cookie that clears the previous one.
 pub(crate) fn clear_cookie() -> String {
     format!("{NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
 }

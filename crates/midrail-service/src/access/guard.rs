@@ -1,4 +1,4 @@
-//! What every request passes before its handler: where it comes from, who sends it, what that takes, how often.
+//! The checks before every handler: origin, identity, right, rate and project.
 
 use std::net::IpAddr;
 
@@ -18,13 +18,13 @@ use crate::problem::{HandlerResult, Problem};
 use crate::project::HOME;
 use crate::text::short;
 
-/// Projects that programs may make, by naming them. Each has a store and watches its packs.
+/// The most projects that programs may create by naming them. Each has a store and watches its packs.
 const MOST_PROJECTS: usize = 1_000;
 
 /// The header that names a project.
 pub(crate) const PROJECT: &str = "midrail-project";
 
-/// The cookie of the project that a person looks at. It grants nothing.
+/// The cookie of the project that a person views. It grants nothing.
 pub(crate) const PROJECT_COOKIE: &str = "midrail_project";
 
 /// The header that requests of people carry, so that no other page can send them.
@@ -35,11 +35,11 @@ pub(crate) const CSRF: &str = "x-csrf-token";
 pub(crate) enum Surface {
     /// With a problem as JSON.
     Api,
-    /// A person is led to the page where they log in.
+    /// With a redirect to the login page.
     Page,
 }
 
-/// Lets a request pass that has the right, and gives its handler the [`Caller`].
+/// Runs the handler of a request that has the right, with its [`Caller`].
 pub(crate) async fn guard<A: Future<Output = Response>>(
     app: &App,
     right: Right,
@@ -57,11 +57,11 @@ pub(crate) async fn guard<A: Future<Output = Response>>(
             let wanted = request.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
             let is_htmx = request.headers.contains_key("hx-request");
             let page = format!("/login?next={}", escaped(wanted));
-            match is_htmx {
-                // A part of a page cannot be led elsewhere; the whole page can.
-                true => ([(HeaderName::from_static("hx-redirect"), page)], problem.into_response())
-                    .into_response(),
-                false => Redirect::to(&page).into_response(),
+            // For a part of a page, htmx redirects the whole page.
+            if is_htmx {
+                ([(HeaderName::from_static("hx-redirect"), page)], problem.into_response()).into_response()
+            } else {
+                Redirect::to(&page).into_response()
             }
         }
         Err(problem) => problem.into_response(),
@@ -75,19 +75,18 @@ async fn admit(app: &App, right: Right, request: &Parts) -> HandlerResult<Caller
         if headers.contains_key(header::AUTHORIZATION) {
             let from = peer(request);
             app.authenticator.wrong_key(&from)?;
-            log::warn!(from:%; "an unknown key was shown");
-            return Err(Problem::unauthenticated("the key is not known, or was revoked"));
+            log::warn!(from:%; "an unknown key was used");
+            return Err(Problem::unauthenticated("the key is unknown or revoked"));
         }
         return Err(Problem::unauthenticated("this takes a key, or a person who has logged in")
-            .help("send `Authorization: Bearer KEY`; `midrail key add NAME` makes a key"));
+            .help("send `Authorization: Bearer KEY`; `midrail key add NAME` creates one"));
     };
     if !who.may(right) {
         let refused =
             Problem::forbidden(format!("{} may not do this: it takes {}", who.name(), right.holders()));
-        return Err(match right == Right::ReadAll && who.may(Right::Read) {
-            true => refused.help("this shows what belongs to all agents, and the key is for some of them"),
-            false => refused,
-        });
+        let is_limited = right == Right::ReadAll && who.may(Right::Read);
+        let help = "this shows data of all agents, and the key is limited to some of them";
+        return Err(if is_limited { refused.help(help) } else { refused });
     }
     if let Identity::Person(signed_in) = &who
         && !request.method.is_safe()
@@ -111,14 +110,14 @@ async fn admit(app: &App, right: Right, request: &Parts) -> HandlerResult<Caller
             let app = app.clone();
             let is_program = matches!(who, Identity::Program(_)) && right == Right::Decide;
             blocking(move || {
-                // Only a program that has the right to work in it makes a project that is not there.
+                // Only a program with the right to decide creates a project.
                 if !app.projects.knows(&name)? {
                     if !is_program {
                         return Err(Problem::not_found(format!("there is no project `{}`", short(&name))));
                     }
                     if app.projects.names()?.len() >= MOST_PROJECTS {
                         return Err(Problem::refused(format!("there are {MOST_PROJECTS} projects already"))
-                            .help("name one that there is in `midrail-project`"));
+                            .help("name an existing one in `midrail-project`"));
                     }
                 }
                 Ok(app.projects.get(&name)?)
@@ -129,14 +128,14 @@ async fn admit(app: &App, right: Right, request: &Parts) -> HandlerResult<Caller
     Ok(Caller::new(who, project))
 }
 
-/// The project that a request names, or means, if the caller may enter it.
+/// The project of a request, if the caller may access it.
 fn project_of(who: &Identity, request: &Parts) -> HandlerResult<String> {
     let named = match request.headers.get(PROJECT) {
         Some(name) => Some(name.to_str().unwrap_or_default().to_owned()),
         None => query_project(request.uri.query().unwrap_or_default()),
     };
     let refused = |name: &str| {
-        Problem::forbidden(format!("{} may not enter the project `{}`", who.name(), short(name)))
+        Problem::forbidden(format!("{} may not access the project `{}`", who.name(), short(name)))
     };
     let name = match who {
         Identity::Anyone => named.unwrap_or_else(|| HOME.to_owned()),
@@ -151,7 +150,7 @@ fn project_of(who: &Identity, request: &Parts) -> HandlerResult<String> {
         Identity::Person(signed_in) => match named {
             Some(name) if !signed_in.may_enter(&name) => return Err(refused(&name)),
             Some(name) => name,
-            // A cookie that names a project which they may no longer enter is passed over.
+            // A cookie with a project that they may not access any more is ignored.
             None => {
                 let looked_at = cookie_project(&request.headers).filter(|name| signed_in.may_enter(name));
                 looked_at.unwrap_or_else(|| signed_in.belongs.clone())
@@ -181,10 +180,10 @@ fn check_origin(app: &App, method: &Method, headers: &HeaderMap) -> HandlerResul
         && !host.is_empty()
         && !is_loopback(host)
     {
-        return Err(Problem::forbidden(format!("`{}` is not this machine's own name", short(host)))
+        return Err(Problem::forbidden(format!("`{}` is not a local host name", short(host)))
             .help("use http://localhost or the address that was printed at the start"));
     }
-    // A WebSocket begins with a GET, and no browser keeps another site's page from reading what it says.
+    // A WebSocket starts with a GET, and browsers do not protect it from other sites.
     if method.is_safe() && !headers.contains_key(UPGRADE) {
         return Ok(());
     }
@@ -209,15 +208,15 @@ fn is_loopback(host: &str) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Holds one of the places for requests that are worked on, and ends the request when its time is over.
+/// Holds one of the slots for concurrent requests, and ends the request at its timeout.
 pub(crate) async fn place(app: &App, answer: impl Future<Output = Response>) -> Response {
     let Ok(_place) = app.places.try_acquire() else {
-        return Problem::unavailable("too many requests are being worked on").retry_after(1).into_response();
+        return Problem::unavailable("too many concurrent requests").retry_after(1).into_response();
     };
     match tokio::time::timeout(app.config.limits.time, answer).await {
         Ok(response) => response,
-        Err(_) => Problem::too_slow("the request took longer than it may, and its outcome is not known")
-            .help("a decision that did not come is no permission")
+        Err(_) => Problem::too_slow("the request timed out, and its outcome is unknown")
+            .help("a missing decision is not a permission")
             .into_response(),
     }
 }
@@ -284,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machines_names_are_local() {
+    fn only_loopback_names_are_local() {
         for good in ["localhost", "LOCALHOST:7420", "127.0.0.1:80", "[::1]:7420", "127.9.9.9"] {
             assert!(is_loopback(good), "{good}");
         }

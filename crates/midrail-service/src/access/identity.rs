@@ -10,23 +10,24 @@ use crate::access::cookie::SignedIn;
 use crate::access::visibility::Visibility;
 use crate::problem::Problem;
 use crate::project::Project;
+use crate::text::short;
 
-/// What a route takes.
+/// The right that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Right {
     /// Nothing: health, the log-in page, style sheets.
     Open,
     /// Any authenticated caller.
     Known,
-    /// To ask for decisions.
+    /// To request decisions.
     Decide,
-    /// To ask people for something.
+    /// To request approvals.
     Ask,
-    /// To look at a project: who may for some agents sees what belongs to them.
+    /// To read a project. A key that is limited to agents sees what belongs to them.
     Read,
-    /// To look at what belongs to all agents of a project.
+    /// To read what belongs to all agents of a project.
     ReadAll,
-    /// To answer for a person, as the pack says who may. No program can.
+    /// To answer requests, with a role of the packs. Only people can have it.
     Answer,
     /// To set up projects, keys and policies. No program can.
     Administer,
@@ -47,7 +48,7 @@ impl Right {
     }
 }
 
-/// The role of people who may look, and answer nothing.
+/// The role of people who may only read.
 pub const VIEWER: &str = "viewer";
 
 /// An authenticated caller and the project of the request.
@@ -90,6 +91,15 @@ impl Identity {
         }
     }
 
+    /// Whether they may access a project.
+    pub(crate) fn may_enter(&self, project: &str) -> bool {
+        match self {
+            Identity::Anyone => true,
+            Identity::Program(key) => key.is_for_project(project),
+            Identity::Person(signed_in) => signed_in.may_enter(project),
+        }
+    }
+
     /// Their name, for records and for the log.
     pub(crate) fn name(&self) -> String {
         match self {
@@ -122,20 +132,32 @@ impl Caller {
 
     /// Whether a new check of the same credentials gives the same kind of caller, who may still access the project.
     pub(crate) fn is_still(&self, who: &Identity) -> bool {
-        match (&self.identity, who) {
-            (Identity::Anyone, Identity::Anyone) => true,
-            (Identity::Program(_), Identity::Program(key)) => key.is_for_project(self.project.name()),
-            (Identity::Person(_), Identity::Person(signed_in)) => signed_in.may_enter(self.project.name()),
-            _ => false,
+        std::mem::discriminant(&self.identity) == std::mem::discriminant(who)
+            && who.may_enter(self.project.name())
+    }
+
+    /// The person who has logged in.
+    pub(crate) fn signed_in(&self) -> Option<&SignedIn> {
+        match &self.identity {
+            Identity::Person(signed_in) => Some(signed_in),
+            Identity::Anyone | Identity::Program(_) => None,
         }
     }
 
     /// The person, for operations that only people may use.
     pub(crate) fn person(&self) -> Result<&Person, Problem> {
-        match &self.identity {
-            Identity::Person(signed_in) => Ok(&signed_in.person),
-            _ => Err(Problem::forbidden("this takes a person who has logged in")),
+        let person = self.signed_in().map(|signed_in| &signed_in.person);
+        person.ok_or_else(|| Problem::forbidden("this takes a person who has logged in"))
+    }
+
+    /// Checks that the caller may act for an agent: a key can be limited to some.
+    pub(crate) fn check_agent(&self, agent: Option<&str>) -> Result<(), Problem> {
+        if self.key().is_none_or(|key| key.is_for_agent(agent)) {
+            return Ok(());
         }
+        let agent =
+            agent.map_or("an agent without an id".to_owned(), |id| format!("the agent `{}`", short(id)));
+        Err(Problem::forbidden(format!("this key may not act for {agent}")))
     }
 
     /// What they see of the project.

@@ -25,7 +25,7 @@ impl RateLimiter {
         self.take_many(name, 1, most, per, now)
     }
 
-    /// Takes several, or none where there are not so many.
+    /// Takes several, or none if there are not enough.
     pub(crate) fn take_many(
         &self,
         name: &str,
@@ -39,7 +39,7 @@ impl RateLimiter {
         let rate = most / per.as_secs_f64().max(0.001);
         let mut buckets = self.buckets.lock();
         if buckets.len() >= MOST && !buckets.contains_key(name) {
-            // Those that were not used for as long as it takes to fill up are full again.
+            // Buckets that were unused for the refill time are full again.
             buckets.retain(|_, bucket| now.saturating_duration_since(bucket.seen) < per);
             if buckets.len() >= MOST {
                 buckets.pop_first();

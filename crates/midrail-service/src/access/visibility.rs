@@ -29,7 +29,7 @@ impl<'a> Visibility<'a> {
         self.0.is_none()
     }
 
-    /// Whether they see what an agent does. What has to do with no agent by name is seen by those who see everything.
+    /// Whether they see what an agent does. Records without an agent are visible only without restrictions.
     pub(crate) fn agent(self, agent: Option<&str>) -> bool {
         self.0.is_none_or(|key| key.is_for_agent(agent))
     }
@@ -39,7 +39,7 @@ impl<'a> Visibility<'a> {
         self.agent(approval.requested_by.as_deref())
     }
 
-    /// Whether they see a record: one of their agents' events, or what became of their requests.
+    /// Whether they see a record: an event of their agents, or a change of their requests.
     pub(crate) fn line(self, line: &RecordLine) -> bool {
         self.agent(if line.is_decision() { line.agent.as_deref() } else { line.asked_by.as_deref() })
     }
@@ -64,7 +64,7 @@ impl<'a> Visibility<'a> {
         self.some(store, filter, &mut left)
     }
 
-    /// The same, with so many records to go through.
+    /// The same, with a limit of records to read.
     fn some(
         self,
         store: &dyn Store,

@@ -1,14 +1,13 @@
-//! The audit log: search, one record with its proof, what a decision was made from, export and verification.
+//! The audit log over HTTP: search, one record with its proof, explanation, export and verification.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use jiff::Timestamp;
 use midrail::core::Record;
 use midrail::reproduce::{DecisionChange, Reproduction, ReproductionResult};
@@ -21,11 +20,10 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::access::{Caller, Right};
-use crate::api::input::{Body, Named, Page, Query, page_size};
-use crate::api::openapi::{Content, Lifetime, Operation, Place};
+use crate::api::input::{Body, Named, Page, Query, Read, page_size};
+use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
-use crate::blocking::blocking;
 use crate::problem::{HandlerResult, Problem};
 use crate::record_line::RecordLine;
 use crate::stream_body::{BodySender, stream_body};
@@ -36,102 +34,102 @@ const CHUNK: usize = 64 << 10;
 /// The timeout for one chunk of an export.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Which records.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The filters of a list of records.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 struct ListQuery {
-    #[serde(default)]
+    /// Only records of this session
     session: Option<String>,
-    #[serde(default)]
+    /// Only records of this kind of event
     kind: Option<EventKind>,
-    #[serde(default)]
+    /// Only records of this tool
     tool: Option<String>,
-    #[serde(default)]
+    /// Only records with this effect
     effect: Option<Effect>,
-    #[serde(default)]
+    /// Only records in which this guardrail decided or returned more than allow
     guardrail: Option<String>,
-    #[serde(default)]
+    /// Only records at or after this time
     since: Option<Timestamp>,
-    #[serde(default)]
+    /// Only records before this time
     until: Option<Timestamp>,
-    #[serde(default)]
+    /// List from the newest to the oldest
     newest_first: bool,
-    #[serde(default)]
+    /// Continue after this record
     after: Option<u64>,
-    #[serde(default)]
+    /// Records per page: 1 to 1000, by default 100
     limit: Option<usize>,
-    #[serde(default)]
+    /// Include the full records
     full: bool,
 }
 
-/// Which records of an export come with their content.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The records of an export that come with their content.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 struct ExportQuery {
-    #[serde(default)]
+    /// Only records of this session
     session: Option<String>,
-    #[serde(default)]
+    /// Only records of this kind of event
     kind: Option<EventKind>,
-    #[serde(default)]
+    /// Only records of this tool
     tool: Option<String>,
-    #[serde(default)]
+    /// Only records with this effect
     effect: Option<Effect>,
-    #[serde(default)]
+    /// Only records in which this guardrail decided or returned more than allow
     guardrail: Option<String>,
-    #[serde(default)]
+    /// Only records at or after this time
     since: Option<Timestamp>,
-    #[serde(default)]
+    /// Only records before this time
     until: Option<Timestamp>,
 }
 
-/// A record as it audit_record in the log.
+/// A record as it is in the log.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AuditRecord {
     /// Its number.
     pub(crate) seq: u64,
-    /// What it is found by.
+    /// Its index labels.
     pub(crate) labels: Labels,
     /// The hash of the record before it.
     pub(crate) prev: String,
     /// Its hash.
     pub(crate) hash: String,
-    /// The record as it was hashed, byte for byte.
+    /// The hashed text of the record.
     pub(crate) body: String,
-    /// The same as a value.
+    /// The same text as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<Value>,
-    /// The first signature that covers it. Absent: it comes after the last one.
+    /// The first checkpoint that covers it. Absent: it is not signed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) checkpoint: Option<Checkpoint>,
 }
 
-/// How a decision came about.
+/// How a decision was made.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Explanation {
     /// The record in short.
     #[serde(flatten)]
     pub(crate) line: RecordLine,
-    /// The decision, with what each guardrail said.
+    /// The decision, with all verdicts.
     pub(crate) decision: Decision,
     /// The event, with secrets replaced.
     pub(crate) event: Value,
-    /// What was known of the world.
+    /// The facts it was based on.
     pub(crate) facts: Value,
-    /// What was known of the session.
+    /// The session slices it was based on.
     pub(crate) slices: Value,
-    /// Whether it comes out the same when it is made again from what was recorded.
+    /// The result of replaying the record.
     pub(crate) replay: Replay,
-    /// How the agent can ask a person, where it can.
+    /// How the agent can request an approval, if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) how_to_ask: Option<String>,
 }
 
-/// What came of making a decision again.
+/// The result of replaying a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Replay {
-    /// `same`, `differs`, `unknown`, or `nothing` where there was nothing to decide.
+    /// `same`, `differs`, `unknown`, or `nothing` if the record has no decision.
     pub(crate) outcome: String,
-    /// Where it differs.
+    /// The fields that differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) changes: Vec<DecisionChange>,
     /// Why it is unknown.
@@ -139,15 +137,15 @@ pub(crate) struct Replay {
     pub(crate) why: Option<String>,
 }
 
-/// What is known of the log from elsewhere.
+/// Known facts about the log to verify it against.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "LogExpected")]
 struct ExpectedLog {
-    /// A record that must be there, as it was once noted down.
+    /// A record that must exist, noted earlier.
     #[serde(default)]
     head: Option<LogHead>,
-    /// The names of the keys that may have signed. Absent: every key that the log itself names.
+    /// The keys that may have signed. Absent: every key that the log names.
     #[serde(default)]
     keys: Option<Vec<String>>,
 }
@@ -162,80 +160,48 @@ struct LogHead {
     hash: String,
 }
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LogVerified")]
 struct VerificationResult {
-    /// Whether everything fits.
+    /// Whether the log is intact.
     sound: bool,
-    /// What was found.
+    /// Details.
     #[serde(flatten)]
     found: Verification,
 }
 
-fn with_filters(operation: Operation) -> Operation {
-    operation
-        .with::<Option<String>>(Place::Query, "session", "Those of this session")
-        .with::<Option<EventKind>>(Place::Query, "kind", "Those of this kind of event")
-        .with::<Option<String>>(Place::Query, "tool", "Those of this tool")
-        .with::<Option<Effect>>(Place::Query, "effect", "Those with this effect")
-        .with::<Option<String>>(
-            Place::Query,
-            "guardrail",
-            "Those that this guardrail decided, or in which it said more than allow",
-        )
-        .with::<Option<Timestamp>>(Place::Query, "since", "Those at or after this time")
-        .with::<Option<Timestamp>>(Place::Query, "until", "Those before this time")
-}
-
 pub(super) fn routes(api: Api) -> Api {
-    let of = |method, path, id, summary| Operation::new(method, path, id, "audit", summary);
-    let list = with_filters(of("get", "/v1/audit", "list_records", "Lists records of the audit log"))
-        .with::<bool>(Place::Query, "newest_first", "From the newest to the oldest")
-        .with::<Option<u64>>(Place::Query, "after", "Go on after this record")
-        .with::<Option<usize>>(Place::Query, "limit", "Records of a page: 1 to 1000, usually 100")
-        .with::<bool>(Place::Query, "full", "With the whole records")
-        .gives::<Page<RecordLine>>("Records. After the last page `next` is absent")
-        .fails(&[504]);
-    let export = with_filters(of(
-        "get",
-        "/v1/audit/export",
-        "export_log",
-        "Exports the log as JSON lines that verify on their own: `midrail audit verify FILE`",
-    ))
-    .answers(
-        200,
-        "The log. Of records that the filters leave out, or that the key may not see, only the hashes are there",
-        Some(Content::text("application/jsonl")),
-    );
-    let verify =
-        of("post", "/v1/audit/verify", "verify_log", "Goes through the whole log and tells whether it fits")
-            .takes::<ExpectedLog>()
-            .gives::<VerificationResult>("What was found")
-            .fails(&[409]);
-    let one = |path, id, summary| {
-        of("get", path, id, summary).with::<u64>(Place::Path, "seq", "The number of the record").fails(&[504])
-    };
-    let show =
-        one("/v1/audit/{seq}", "show_record", "Shows a record as it audit_record in the log, with its proof")
-            .gives::<AuditRecord>("The record");
-    let explain = one(
-        "/v1/audit/{seq}/explanation",
-        "explain_record",
-        "Tells how a decision came about, verdict by verdict, and makes it again",
-    )
-    .gives::<Explanation>("How it came about")
-    .fails(&[409, 504]);
-    api.route(list, Right::Read, Lifetime::Short, get(records))
-        .route(export, Right::Read, Lifetime::Long, get(export_log))
-        .route(verify, Right::ReadAll, Lifetime::Long, post(verify_log))
-        .route(show, Right::Read, Lifetime::Short, get(record))
-        .route(explain, Right::Read, Lifetime::Short, get(explanation))
+    api.group("audit")
+        .get("/v1/audit", "list_records", "List records of the audit log")
+        .json(Right::Read, list)
+        .get(
+            "/v1/audit/export",
+            "export_log",
+            "Export the log as JSON lines, which `midrail audit verify FILE` verifies without the store",
+        )
+        .long()
+        .takes::<Query<ExportQuery>>()
+        .answers(
+            200,
+            "The log. Records that the filters exclude, or that the key may not see, are exported as hashes only",
+            Some(Content::text("application/jsonl")),
+        )
+        .handler(Right::Read, get(export))
+        .post("/v1/audit/verify", "verify_log", "Verify the whole log")
+        .long()
+        .fails(&[409])
+        .json(Right::ReadAll, verify)
+        .get("/v1/audit/{seq}", "show_record", "Show a record as it is in the log, with its proof")
+        .json(Right::Read, |caller, Named(seq): Named<u64>| audit_record(caller, seq))
+        .get("/v1/audit/{seq}/explanation", "explain_record", "Explain a decision: every verdict, and a replay")
+        .fails(&[409])
+        .json(Right::Read, explain)
 }
 
-async fn records(caller: Caller, Query(query): Query<ListQuery>) -> HandlerResult<Json<Page<RecordLine>>> {
-    let limit = page_size(query.limit)?;
+fn list(caller: &Caller, Query(query): Query<ListQuery>) -> HandlerResult<Page<RecordLine>> {
     let filter = AuditFilter {
+        limit: Some(page_size(query.limit)?),
         session: query.session,
         kind: query.kind,
         tool: query.tool,
@@ -245,10 +211,8 @@ async fn records(caller: Caller, Query(query): Query<ListQuery>) -> HandlerResul
         until: query.until,
         newest_first: query.newest_first,
         after_seq: query.after,
-        limit: Some(limit),
     };
-    let line = if query.full { RecordLine::with_record } else { RecordLine::new };
-    blocking(move || Ok(Json(page(&caller, &filter, line)?))).await
+    page(caller, &filter, if query.full { RecordLine::with_record } else { RecordLine::new })
 }
 
 /// A page of the records that are visible to the caller.
@@ -275,19 +239,14 @@ pub(crate) fn entry(caller: &Caller, seq: u64) -> HandlerResult<AuditEntry> {
     })
 }
 
-/// What a record says, where it can be read.
+/// The decoded record.
 pub(crate) fn decode_record(entry: &AuditEntry) -> HandlerResult<Record> {
     entry.record().map_err(|error| {
-        Problem::refused(error.to_string())
-            .help("POST /v1/audit/verify tells whether it is as it was written")
+        Problem::refused(error.to_string()).help("POST /v1/audit/verify checks that the log was not changed")
     })
 }
 
-async fn record(caller: Caller, Named(seq): Named<u64>) -> HandlerResult<Json<AuditRecord>> {
-    blocking(move || Ok(Json(audit_record(&caller, seq)?))).await
-}
-
-/// A record as it audit_record in the log.
+/// A record as it is in the log.
 pub(crate) fn audit_record(caller: &Caller, seq: u64) -> HandlerResult<AuditRecord> {
     let AuditEntry { seq, labels, prev, hash, body } = entry(caller, seq)?;
     let record = serde_json::from_str(&body).ok();
@@ -295,12 +254,7 @@ pub(crate) fn audit_record(caller: &Caller, seq: u64) -> HandlerResult<AuditReco
     Ok(AuditRecord { seq, labels, prev, hash, body, record, checkpoint })
 }
 
-async fn explanation(caller: Caller, Named(seq): Named<u64>) -> HandlerResult<Json<Explanation>> {
-    blocking(move || Ok(Json(explain(&caller, seq)?))).await
-}
-
-/// How a decision came about.
-pub(crate) fn explain(caller: &Caller, seq: u64) -> HandlerResult<Explanation> {
+fn explain(caller: &Caller, Named(seq): Named<u64>) -> HandlerResult<Explanation> {
     let project = caller.project();
     let entry = entry(caller, seq)?;
     let record = decode_record(&entry)?;
@@ -327,32 +281,24 @@ pub(crate) fn explain(caller: &Caller, seq: u64) -> HandlerResult<Explanation> {
     })
 }
 
-async fn verify_log(
-    caller: Caller,
-    Body(known): Body<ExpectedLog>,
-) -> HandlerResult<Json<VerificationResult>> {
-    let expect = TrustAnchor { head: known.head.map(|head| (head.seq, head.hash)), keys: known.keys };
-    let found = verify_project_log(caller, expect).await?;
-    Ok(Json(VerificationResult { sound: found.is_intact(), found }))
+fn verify(caller: &Caller, Body(expected): Body<ExpectedLog>) -> HandlerResult<VerificationResult> {
+    let anchor = TrustAnchor { head: expected.head.map(|head| (head.seq, head.hash)), keys: expected.keys };
+    let found = verify_project_log(caller, &anchor)?;
+    Ok(VerificationResult { sound: found.is_intact(), found })
 }
 
-/// Goes through the log of the caller's project, one at a time.
-pub(crate) async fn verify_project_log(caller: Caller, expect: TrustAnchor) -> HandlerResult<Verification> {
-    let place = caller.project().verifying().clone().try_acquire_owned();
-    let place = place.map_err(|_| {
-        Problem::refused("this log is being verified already").help("wait until that is done").retry_after(5)
+/// Verifies the log of the caller's project. Only one verification runs at a time.
+pub(crate) fn verify_project_log(caller: &Caller, anchor: &TrustAnchor) -> HandlerResult<Verification> {
+    let _permit = caller.project().verifying.try_acquire().map_err(|_| {
+        Problem::refused("this log is already being verified").help("wait until it is done").retry_after(5)
     })?;
-    blocking(move || {
-        let _place = place;
-        Ok(caller.project().store().verify(&expect, &mut |_, _| {})?)
-    })
-    .await
+    Ok(caller.project().store().verify(anchor, &mut |_, _| {})?)
 }
 
-async fn export_log(
+async fn export(
     State(app): State<App>,
     caller: Caller,
-    Query(query): Query<ExportQuery>,
+    Read(Query(query)): Read<Query<ExportQuery>>,
 ) -> HandlerResult<Response> {
     let filter = AuditFilter {
         session: query.session,
@@ -364,19 +310,19 @@ async fn export_log(
         until: query.until,
         ..AuditFilter::default()
     };
-    let place = caller.project().exporting().clone().try_acquire_owned();
-    let place = place
-        .map_err(|_| Problem::unavailable("this log is being exported by others already").retry_after(5))?;
+    let permit = caller.project().exporting.clone().try_acquire_owned();
+    let permit = permit
+        .map_err(|_| Problem::unavailable("too many exports of this log are running").retry_after(5))?;
     let (sender, body) = stream_body(2);
     let name = format!("midrail-audit-{}.jsonl", caller.project().name().replace('/', "-"));
     tokio::task::spawn_blocking(move || {
-        let _place = place;
+        let _permit = permit;
         let mut out = ChunkWriter { app, sender, kept: Vec::with_capacity(CHUNK), to: Handle::current() };
         let (store, visibility) = (caller.project().store(), caller.visibility());
         if let Err(error) = store.export_shown(&filter, &|entry| visibility.entry(entry), &mut out) {
-            log::warn!(project = caller.project().name(), error:%; "an export was broken off");
+            log::warn!(project = caller.project().name(), error:%; "an export was aborted");
             // The connection is closed with an error, so that an incomplete export is recognised.
-            let _ = out.send(Err(io::Error::other("the export was broken off")));
+            let _ = out.send(Err(io::Error::other("the export was aborted")));
         }
     });
     let headers = [
@@ -386,7 +332,7 @@ async fn export_log(
     Ok((headers, body).into_response())
 }
 
-/// Sends what is written in pieces, and waits until they are read.
+/// Sends written bytes in chunks, and waits until they are read.
 struct ChunkWriter {
     app: App,
     sender: BodySender,

@@ -5,8 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::post;
 use midrail::{Decision, Engine, Event};
 use midrail_adapters::wire;
@@ -17,22 +16,23 @@ use serde_json::value::RawValue;
 use crate::access::{Caller, Right};
 use crate::api::decide::decode_event;
 use crate::api::input::{JsonBytes, parse};
-use crate::api::openapi::{Lifetime, Operation};
+use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::problem::{HandlerResult, Problem};
+use crate::stream_body::with_type;
 
-/// Events of one request.
+/// The most events of one request.
 const MAX_EVENTS: usize = 1_000;
 
-/// Sessions of one request that are worked on at a time.
+/// Groups of sessions of one request that are decided concurrently.
 const AT_ONCE: usize = 8;
 
 /// Events to decide.
 #[derive(JsonSchema)]
 #[schemars(rename = "Batch")]
-#[allow(dead_code, reason = "it tells what a body looks like; each event is read from its own text")]
+#[allow(dead_code, reason = "it describes the body; each event is read from its own text")]
 struct BatchSchema {
     /// The events, at most 1,000. Those of one session are decided in this order.
     #[schemars(length(max = 1000))]
@@ -46,7 +46,7 @@ struct Batch<'b> {
     events: Vec<&'b RawValue>,
 }
 
-/// What was decided.
+/// The decisions of a batch.
 #[derive(Serialize, JsonSchema)]
 struct Decisions {
     /// The decisions, in the order of the events.
@@ -54,17 +54,15 @@ struct Decisions {
 }
 
 pub(super) fn routes(api: Api) -> Api {
-    let batch = Operation::new(
-        "post",
-        "/v1/decide/batch",
-        "decide_batch",
-        "decisions",
-        "Decides up to 1,000 events, those of one session in order; an event that cannot be read is told before any is decided",
-    )
-    .takes::<BatchSchema>()
-    .gives::<Decisions>("The decisions, one for each event")
-    .fails(&[504]);
-    api.route(batch, Right::Decide, Lifetime::Short, post(decide_all))
+    api.group("decisions")
+        .post(
+            "/v1/decide/batch",
+            "decide_batch",
+            "Decide up to 1,000 events, those of one session in order. If an event is invalid, none is decided",
+        )
+        .takes_body::<BatchSchema>("application/json")
+        .answers(200, "The decisions, one for each event", Some(Content::json::<Decisions>()))
+        .handler(Right::Decide, post(decide_all))
 }
 
 async fn decide_all(
@@ -73,15 +71,15 @@ async fn decide_all(
     JsonBytes(bytes): JsonBytes,
 ) -> HandlerResult<Response> {
     let until = Instant::now() + app.config.limits.time;
-    let body = blocking(move || {
+    blocking(move || {
         let events = decode_events(&caller, &bytes)?;
         // The request itself was counted as one.
         app.authenticator.count(caller.identity(), events.len().saturating_sub(1))?;
         let decisions = decide_events(caller.project().engine(), events, until)?;
-        Ok(encoded(&decisions))
+        let texts: Vec<String> = decisions.iter().map(wire::encode).collect();
+        Ok(with_type("application/json", format!("{{\"decisions\":[{}]}}", texts.join(","))))
     })
-    .await?;
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    .await
 }
 
 /// The events of a body, each of which the caller may send.
@@ -92,19 +90,18 @@ fn decode_events(caller: &Caller, bytes: &[u8]) -> HandlerResult<Vec<Event>> {
     }
     let mut events = Vec::with_capacity(batch.events.len());
     for (at, text) in batch.events.iter().enumerate() {
-        let event = decode_event(caller, text.get().as_bytes()).map_err(|problem| {
-            let told = match problem.status {
-                403 => Problem::forbidden(format!("events[{at}]: {}", problem.detail)),
-                _ => Problem::invalid(format!("events[{at}]: {}", problem.detail)),
-            };
-            Problem { help: problem.help, ..told }
-        })?;
-        events.push(event);
+        events.push(decode_event(caller, text.get().as_bytes()).map_err(|problem| {
+            let detail = format!("events[{at}]: {}", problem.detail);
+            let is_forbidden = problem.status == 403;
+            let problem_here =
+                if is_forbidden { Problem::forbidden(detail) } else { Problem::invalid(detail) };
+            Problem { help: problem.help, ..problem_here }
+        })?);
     }
     Ok(events)
 }
 
-/// The decisions of events. Those of one session are made one after the other; sessions do not wait for each other.
+/// Decides events: those of one session in order, sessions concurrently.
 fn decide_events(engine: &Engine, events: Vec<Event>, until: Instant) -> HandlerResult<Vec<Decision>> {
     let mut sessions: BTreeMap<Option<String>, Vec<(usize, Event)>> = BTreeMap::new();
     for (at, event) in events.into_iter().enumerate() {
@@ -128,35 +125,15 @@ fn decide_events(engine: &Engine, events: Vec<Event>, until: Instant) -> Handler
         }
         Some(made)
     };
-    let mut made: Vec<(usize, Decision)> = Vec::new();
-    let mut is_whole = true;
-    if groups.len() <= 1 {
-        for group in groups {
-            match work(group) {
-                Some(decisions) => made.extend(decisions),
-                None => is_whole = false,
-            }
-        }
-    } else {
-        thread::scope(|scope| {
-            let threads: Vec<_> = groups.into_iter().map(|group| scope.spawn(|| work(group))).collect();
-            for thread in threads {
-                match thread.join() {
-                    Ok(Some(decisions)) => made.extend(decisions),
-                    _ => is_whole = false,
-                }
-            }
-        });
-    }
-    if !is_whole {
+    let results: Vec<Option<Vec<(usize, Decision)>>> = thread::scope(|scope| {
+        let threads: Vec<_> = groups.into_iter().map(|group| scope.spawn(|| work(group))).collect();
+        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+    });
+    let Some(groups) = results.into_iter().collect::<Option<Vec<_>>>() else {
         return Err(Problem::too_slow("not all events were decided in time")
-            .help("a decision that did not come is no permission; send fewer events at a time"));
-    }
+            .help("a missing decision is not a permission; send fewer events at a time"));
+    };
+    let mut made: Vec<(usize, Decision)> = groups.into_iter().flatten().collect();
     made.sort_by_key(|(at, _)| *at);
     Ok(made.into_iter().map(|(_, decision)| decision).collect())
-}
-
-fn encoded(decisions: &[Decision]) -> String {
-    let texts: Vec<String> = decisions.iter().map(wire::encode).collect();
-    format!("{{\"decisions\":[{}]}}", texts.join(","))
 }

@@ -2,38 +2,44 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::post;
 use midrail::{Decision, Event};
 use midrail_adapters::wire::{self, WireError};
 
 use crate::access::{Caller, Right};
 use crate::api::input::JsonBytes;
-use crate::api::openapi::{Lifetime, Operation, Place};
+use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::observe::otlp::{Parent, with_parent};
 use crate::problem::{HandlerResult, Problem};
-use crate::text::short;
+use crate::stream_body::with_type;
 
-/// The header that makes a request one that is decided once.
+/// The header that makes a request idempotent.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Events larger than this are decided on their own thread.
 const LARGE: usize = 64 << 10;
 
-/// The longest that such a key may be.
+/// The longest idempotency key.
 const MAX_KEY: usize = 200;
 
 pub(super) fn routes(api: Api) -> Api {
-    let decide = Operation::new("post", "/v1/decide", "decide", "decisions", "Decides one event, and records it before answering")
-        .with::<Option<String>>(Place::Header, IDEMPOTENCY_KEY, "Whoever sends the same event with the same key again gets the same decision, and it is recorded once")
-        .takes::<Event>()
-        .gives::<Decision>("The decision. Whatever goes wrong in deciding is a block that says so")
-        .fails(&[409, 504]);
-    api.route(decide, Right::Decide, Lifetime::Short, post(decide_one))
+    api.group("decisions")
+        .post("/v1/decide", "decide", "Decide one event, and record it before answering")
+        .header(
+            IDEMPOTENCY_KEY,
+            "The same event with the same key gets the same decision, and is recorded once",
+        )
+        .takes_body::<Event>("application/json")
+        .answers(
+            200,
+            "The decision. An internal error is a block with a reason",
+            Some(Content::json::<Decision>()),
+        )
+        .handler(Right::Decide, post(decide_one))
 }
 
 async fn decide_one(
@@ -48,7 +54,7 @@ async fn decide_one(
     }
     let parent = headers.get("traceparent").and_then(|header| Parent::parse(header.to_str().ok()?));
     let is_traced = parent.is_some() && app.exporter.is_some();
-    // What is traced, decided once or large has a thread to itself.
+    // Traced, idempotent and large events are decided on their own thread.
     let decision = if once.is_some() || is_traced || bytes.len() > LARGE {
         blocking(move || {
             let event = decode_event(&caller, &bytes)?;
@@ -61,10 +67,9 @@ async fn decide_one(
         .await?
     } else {
         let event = decode_event(&caller, &bytes)?;
-        caller.project().queue().decide(event).await?
+        caller.project().queue.decide(event).await?
     };
-    let body = wire::encode(&decision);
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    Ok(with_type("application/json", wire::encode(&decision)))
 }
 
 /// Decodes an event, and checks that the caller may act for its agent.
@@ -72,35 +77,18 @@ pub(crate) fn decode_event(caller: &Caller, bytes: &[u8]) -> HandlerResult<Event
     let mut event: Event = wire::decode_strict(bytes).map_err(problem)?;
     // INVARIANT: callers do not set the time that approvals and counters depend on.
     event.time = None;
-    check_agent(caller, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
+    caller.check_agent(event.agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
     Ok(event)
 }
 
-/// Checks that the caller's key may act for an agent.
-pub(crate) fn check_agent(caller: &Caller, agent: Option<&str>) -> HandlerResult<()> {
-    match caller.key() {
-        Some(key) if !key.is_for_agent(agent) => {
-            let named = agent.map_or_else(
-                || "an agent without a name".to_owned(),
-                |agent| format!("the agent `{}`", short(agent)),
-            );
-            Err(Problem::forbidden(format!("this key does not speak for {named}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What is wrong with bytes that are no event.
+/// The problem of an invalid event.
 pub(crate) fn problem(error: WireError) -> Problem {
-    let told = match &error {
+    let problem = match &error {
         WireError::Empty | WireError::NotUtf8 { .. } | WireError::NotJson { .. } => {
             Problem::malformed(error.to_string())
         }
         WireError::TooLarge => Problem::too_large(error.to_string()),
         _ => Problem::invalid(error.to_string()),
     };
-    match error.help() {
-        Some(help) => told.help(help),
-        None => told,
-    }
+    Problem { help: error.help(), ..problem }
 }

@@ -1,4 +1,4 @@
-//! The page that shows the OpenAPI document to people. It is made here, once; a browser needs no script for it.
+//! The page that shows the OpenAPI document. It is rendered once, without scripts.
 
 mod example;
 mod schema;
@@ -28,7 +28,7 @@ fn map(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value.and_then(Value::as_object).into_iter().flatten()
 }
 
-/// What the page looks like, on top of the console's style.
+/// The style of the page, on top of the console's style.
 pub(super) const STYLE: &str = include_str!("docs/docs.css");
 
 /// The page of a document.
@@ -106,11 +106,11 @@ fn access() -> Markup {
             h2 { "Authentication" }
             p {
                 "Programs send " code { "Authorization: Bearer KEY" } "; " code { "midrail key add NAME" }
-                " makes a key. People log in with their approver key and get a cookie; what they change carries the header "
-                code { "x-csrf-token" } ". Until there is a key, programs on this machine may ask for decisions without one."
+                " creates a key. People log in with their approver key and get a cookie; requests that change something need the header "
+                code { "x-csrf-token" } ". Until there is a key, programs on this machine may request decisions without one."
             }
             p {
-                "Whatever fails is answered as " code { "application/problem+json" } " with " code { "type" } ", "
+                "Errors are returned as " code { "application/problem+json" } " with " code { "type" } ", "
                 code { "title" } ", " code { "status" } ", " code { "detail" } " and often " code { "help" } "."
             }
         }
@@ -129,7 +129,7 @@ fn operation(document: &Value, doc: &OperationDoc<'_>) -> Markup {
         article id=(doc.text("operationId")) class="docs-operation" {
             h3 { span class=(format!("method method-{}", doc.method)) { (doc.method.to_uppercase()) } " " code { (doc.path) } }
             p { (doc.text("summary")) "." }
-            p class="docs-right" { "Takes the right " code { (right) } "." }
+            p class="docs-right" { "Requires the right " code { (right) } "." }
             (parameters(document, doc.body.get("parameters")))
             @for (media, body) in map(content) {
                 h4 { "Body" }
@@ -169,7 +169,7 @@ fn parameters(document: &Value, all: Option<&Value>) -> Markup {
                 tbody {
                     @for one in resolved {
                         tr {
-                            td { code { (text(one, "name")) } @if one.get("required") == Some(&Value::Bool(true)) { " (needed)" } }
+                            td { code { (text(one, "name")) } @if one.get("required") == Some(&Value::Bool(true)) { " (required)" } }
                             td { (text(one, "in")) }
                             td { (kind(one.get("schema").unwrap_or(&Value::Null))) }
                             td { (text(one, "description")) }
@@ -196,7 +196,7 @@ fn schema(name: &str, body: &Value) -> Markup {
                     tbody {
                         @for (field, of) in properties {
                             tr {
-                                td { code { (field) } @if required.contains(&field.as_str()) { " (needed)" } }
+                                td { code { (field) } @if required.contains(&field.as_str()) { " (required)" } }
                                 td { (kind(of)) }
                                 td { (text(of, "description")) }
                             }
@@ -208,7 +208,7 @@ fn schema(name: &str, body: &Value) -> Markup {
     }
 }
 
-/// A schema in a few words, with a link to what it points at.
+/// A schema in short, with a link to its definition.
 fn kind(schema: &Value) -> Markup {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next())
     {

@@ -1,20 +1,26 @@
-//! Whether the service lives, and whether it can decide.
+//! Health checks over HTTP: whether the process lives, and whether it can decide.
 
-use axum::Json;
-use axum::extract::State;
-use axum::routing::get;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::access::Right;
-use crate::api::openapi::{Lifetime, Operation};
+use crate::access::{Caller, Right};
 use crate::api::router::Api;
 use crate::app::App;
-use crate::blocking::blocking;
 use crate::problem::{HandlerResult, Problem};
 use crate::project::HOME;
 
-/// How the service is.
+pub(super) fn routes(api: Api) -> Api {
+    api.group("health")
+        .get("/healthz", "health", "Check that the process lives")
+        .long()
+        .json(Right::Open, |_, (): ()| Ok(Health::OK))
+        .get("/readyz", "ready", "Check that the service can decide: its store is reachable")
+        .long()
+        .fails(&[503])
+        .json(Right::Open, ready)
+}
+
+/// The state of the service.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Health {
     /// `ok`.
@@ -23,34 +29,14 @@ struct Health {
     version: &'static str,
 }
 
-pub(super) fn routes(api: Api) -> Api {
-    let lives = Operation::new("get", "/healthz", "health", "health", "Whether the process lives");
-    let ready = Operation::new(
-        "get",
-        "/readyz",
-        "ready",
-        "health",
-        "Whether it can decide: the store can be reached",
-    );
-    api.route(lives.gives::<Health>("It lives"), Right::Open, Lifetime::Long, get(healthz)).route(
-        ready.gives::<Health>("It can decide").fails(&[503]),
-        Right::Open,
-        Lifetime::Long,
-        get(readyz),
-    )
+impl Health {
+    const OK: Health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
 }
 
-async fn healthz() -> Json<Health> {
-    Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
-}
-
-async fn readyz(State(app): State<App>) -> HandlerResult<Json<Health>> {
+fn ready(_: &Caller, app: App) -> HandlerResult<Health> {
     if app.is_closing() {
         return Err(Problem::unavailable("the service is being stopped"));
     }
-    blocking(move || {
-        app.projects.get(HOME)?.store().head()?;
-        Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
-    })
-    .await
+    app.projects.get(HOME)?.store().head()?;
+    Ok(Health::OK)
 }

@@ -1,4 +1,4 @@
-//! What happens, as it happens: server-sent events.
+//! Live events over HTTP: decisions, requests and alerts as server-sent events.
 
 use std::sync::Arc;
 
@@ -7,66 +7,58 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 use midrail::Effect;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::access::{Caller, Right};
-use crate::api::input::Query;
-use crate::api::openapi::{Content, Lifetime, Operation, Place};
+use crate::api::input::{Query, Read};
+use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
 use crate::live::{self, LiveFilter, Reader};
 use crate::problem::{HandlerResult, Problem};
 
-/// The header with which a reader comes again.
+/// The header with which a reader reconnects.
 const LAST: &str = "last-event-id";
 
 /// The filter of a live stream.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StreamQuery {
-    #[serde(default)]
+    /// Only decisions with this effect
     effect: Option<Effect>,
-    #[serde(default)]
+    /// Only decisions with this effect or a higher one
     at_least: Option<Effect>,
-    #[serde(default)]
+    /// Only events of this session
     session: Option<String>,
-    #[serde(default)]
+    /// Only decisions in which this guardrail returned more than allow, and its requests
     guardrail: Option<String>,
-    #[serde(default)]
+    /// Only events of this tool
     tool: Option<String>,
-    #[serde(default)]
+    /// Start after this record, not with new events
     after: Option<u64>,
 }
 
 pub(super) fn routes(api: Api) -> Api {
-    let live = Operation::new(
-        "get",
-        "/v1/live",
-        "live",
-        "live",
-        "Streams decisions, requests to people, changes and alerts as they happen, whoever commits them",
-    )
-    .with::<Option<Effect>>(Place::Query, "effect", "Decisions with this effect")
-    .with::<Option<Effect>>(Place::Query, "at_least", "Decisions with this effect, or a higher one")
-    .with::<Option<String>>(Place::Query, "session", "What belongs to this session")
-    .with::<Option<String>>(Place::Query, "guardrail", "What this guardrail said more than allow about")
-    .with::<Option<String>>(Place::Query, "tool", "What is about this tool")
-    .with::<Option<u64>>(Place::Query, "after", "Begin after this record, and not with what happens from now on")
-    .with::<Option<String>>(Place::Header, LAST, "The same, as browsers send it when they come again")
-    .answers(
-        200,
-        "Events `decision`, `approval`, `change` and `alert`, with the number of the record as id; `passed` tells how far \
-         the stream has come where nothing fitted; `ended`, `dropped` and `failed` are the last",
-        Some(Content::text("text/event-stream")),
-    );
-    api.route(live, Right::Read, Lifetime::Long, get(listen))
+    api.group("live")
+        .get("/v1/live", "live", "Stream decisions, requests to people, changes and alerts of all processes as they happen")
+        .long()
+        .takes::<Query<StreamQuery>>()
+        .header(LAST, "Start after this record, as browsers send it when they reconnect")
+        .answers(
+            200,
+            "Events `decision`, `approval`, `change` and `alert`, with the number of the record as id; `passed` has the \
+             position if no event matched; `ended`, `dropped` and `failed` are the last",
+            Some(Content::text("text/event-stream")),
+        )
+        .handler(Right::Read, get(listen))
 }
 
 async fn listen(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Query(query): Query<StreamQuery>,
+    Read(Query(query)): Read<Query<StreamQuery>>,
 ) -> HandlerResult<Response> {
     let last = match headers.get(LAST) {
         Some(text) => {

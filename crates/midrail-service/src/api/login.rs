@@ -1,16 +1,16 @@
-//! People log in with their approver key, and get a cookie.
+//! Login over HTTP: a person proves who they are with an approver key, and gets a cookie.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::SET_COOKIE;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::post;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Caller, Identity, Peer, Right, Ticket, clear_cookie, csrf_token};
-use crate::api::input::Body;
-use crate::api::openapi::{Lifetime, Operation};
+use crate::api::input::{Body, Read};
+use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
@@ -37,34 +37,33 @@ struct Me {
     name: String,
     /// `anyone`, `program` or `person`.
     kind: &'static str,
-    /// Their roles, where it is a person.
+    /// Their roles, if it is a person.
     roles: Vec<String>,
-    /// The project that they are in.
+    /// The project of the request.
     project: String,
-    /// What requests that change something carry in the header `x-csrf-token`, where it is a person.
+    /// The value of the header `x-csrf-token` in requests that change something, if it is a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     csrf: Option<String>,
 }
 
 pub(super) fn routes(api: Api) -> Api {
-    let login =
-        Operation::new("post", "/v1/login", "login", "people", "Logs a person in with their approver key")
-            .takes::<Login>()
-            .gives::<Me>("They are logged in; the answer sets a cookie")
-            .fails(&[401, 429, 503]);
-    let logout = Operation::new("post", "/v1/logout", "logout", "people", "Ends the session of a person")
-        .answers(204, "The cookie is good for nothing any more", None);
-    let me =
-        Operation::new("get", "/v1/me", "me", "people", "Tells who is calling").gives::<Me>("The caller");
-    api.route(login, Right::Open, Lifetime::Short, post(log_in))
-        .route(logout, Right::Known, Lifetime::Short, post(log_out))
-        .route(me, Right::Known, Lifetime::Short, get(who))
+    api.group("people")
+        .post("/v1/login", "login", "Log in with the key of an approver. The answer sets a cookie")
+        .takes::<Body<Login>>()
+        .answers(200, "The person is logged in", Some(Content::json::<Me>()))
+        .fails(&[401, 429, 503])
+        .handler(Right::Open, post(log_in))
+        .post("/v1/logout", "logout", "End the session of a person")
+        .answers(204, "The cookie is not valid any more", None)
+        .handler(Right::Known, post(log_out))
+        .get("/v1/me", "me", "Show the caller")
+        .json(Right::Known, me)
 }
 
 async fn log_in(
     State(app): State<App>,
     Peer(from): Peer,
-    Body(login): Body<Login>,
+    Read(Body(login)): Read<Body<Login>>,
 ) -> HandlerResult<Response> {
     let (ticket, cookie, me) = signed_in(&app, &from, login).await?;
     log::info!(person:% = ticket.name, project:% = ticket.project, from:%; "a person has logged in");
@@ -107,13 +106,13 @@ async fn signed_in(app: &App, from: &str, login: Login) -> HandlerResult<(Ticket
     }
 }
 
-/// The answer to a wrong key. After too many, they are not logged or counted any more.
+/// The problem of a wrong key. After too many, wrong keys are not logged or counted any more.
 async fn wrong_key(app: &App, from: &str, project: String) -> Problem {
     if let Err(problem) = app.authenticator.wrong_key(&format!("login {from}")) {
         app.authenticator.delay().await;
-        return problem.help("the right key is let in all the same");
+        return problem.help("the right key is still accepted");
     }
-    log::warn!(from; "a wrong approver key was shown");
+    log::warn!(from; "a wrong approver key was given");
     let of = app.clone();
     let counted = blocking(move || {
         Ok(of.projects.get(&project)?.store().increment_counter("wrong_approver_keys", 1)?)
@@ -135,10 +134,9 @@ async fn log_out(State(app): State<App>, caller: Caller) -> HandlerResult<Respon
     Ok(([(SET_COOKIE, clear_cookie())], axum::http::StatusCode::NO_CONTENT).into_response())
 }
 
-async fn who(caller: Caller) -> Json<Me> {
-    let project = caller.project().name().to_owned();
-    let name = caller.identity().name();
-    Json(match caller.identity() {
+fn me(caller: &Caller, (): ()) -> HandlerResult<Me> {
+    let (name, project) = (caller.identity().name(), caller.project().name().to_owned());
+    Ok(match caller.identity() {
         Identity::Anyone => Me { name, kind: "anyone", roles: Vec::new(), project, csrf: None },
         Identity::Program(_) => Me { name, kind: "program", roles: Vec::new(), project, csrf: None },
         Identity::Person(signed_in) => Me {

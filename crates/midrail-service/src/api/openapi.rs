@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
 use axum::routing::get;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -15,36 +13,33 @@ use crate::access::Right;
 use crate::api::docs;
 use crate::app::App;
 use crate::problem::Problem;
+use crate::stream_body::with_type;
 
 /// How long a request lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifetime {
-    /// As long as the work takes: it holds one of the places, and its time is limited.
+    /// As long as the work takes: it holds one of the slots, and its time is limited.
     Short,
     /// Until the caller disconnects or an answer arrives: it takes no slot.
     Long,
 }
 
-/// One method of one place.
+/// One method of one path.
 pub(crate) struct Operation {
-    /// `get`, `post` …
+    /// `get` or `post`.
     pub(crate) method: &'static str,
-    /// The place, with its parameters in braces.
+    /// The path, with its parameter in braces.
     pub(crate) path: &'static str,
-    /// Its name for programs that are made from the document.
+    /// Its name in generated clients.
     pub(crate) id: &'static str,
-    /// What it belongs to.
-    pub(crate) tag: &'static str,
-    /// What it does, in a line.
-    pub(crate) summary: &'static str,
-    /// Its parameters.
-    pub(crate) parameters: Vec<Parameter>,
-    /// The body that it takes.
-    pub(crate) body: Option<Content>,
-    /// What it answers: the status, what that means, and the body.
-    pub(crate) answers: Vec<(u16, &'static str, Option<Content>)>,
+    tag: &'static str,
+    summary: &'static str,
+    parameters: Vec<Value>,
+    body: Option<Content>,
+    /// The answers: status, description and body.
+    answers: Vec<(u16, String, Option<Content>)>,
     /// The problems of this operation, in addition to those of every request.
-    pub(crate) problems: &'static [u16],
+    pub(crate) problems: Vec<u16>,
 }
 
 /// A body.
@@ -53,41 +48,30 @@ pub(crate) struct Content {
     schema: fn(&mut SchemaGenerator) -> Value,
 }
 
-/// A parameter.
-pub(crate) struct Parameter {
-    name: &'static str,
-    place: Place,
-    about: &'static str,
-    schema: Value,
-}
-
-/// The location of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Path,
-    Query,
-    Header,
-}
-
 impl Content {
     /// JSON of a type.
     pub(crate) fn json<T: JsonSchema>() -> Self {
-        Content { media: "application/json", schema: |made| made.subschema_for::<T>().to_value() }
+        Content::json_as::<T>("application/json")
     }
 
-    /// JSON of a type, in a form that has a name of its own: lines, for instance.
+    /// JSON of a type with a media type of its own, such as lines.
     pub(crate) fn json_as<T: JsonSchema>(media: &'static str) -> Self {
-        Content { media, schema: |made| made.subschema_for::<T>().to_value() }
+        Content { media, schema: |generator| generator.subschema_for::<T>().to_value() }
     }
 
-    /// Text of another kind.
+    /// Text of another media type.
     pub(crate) fn text(media: &'static str) -> Self {
         Content { media, schema: |_| json!({"type": "string"}) }
     }
 }
 
+/// The schema of a parameter, without references.
+fn inline_schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().subschema_for::<T>().to_value()
+}
+
 impl Operation {
-    /// An operation that answers 200.
     pub(crate) fn new(
         method: &'static str,
         path: &'static str,
@@ -95,51 +79,64 @@ impl Operation {
         tag: &'static str,
         summary: &'static str,
     ) -> Self {
-        let (parameters, body, answers, problems) = (Vec::new(), None, Vec::new(), [].as_slice());
+        let (parameters, body, answers, problems) = (Vec::new(), None, Vec::new(), Vec::new());
         Operation { method, path, id, tag, summary, parameters, body, answers, problems }
     }
 
     /// Takes JSON of a type.
-    pub(crate) fn takes<T: JsonSchema>(mut self) -> Self {
-        self.body = Some(Content::json::<T>());
-        self
-    }
-
-    /// Takes JSON of a type in another form.
-    pub(crate) fn takes_as<T: JsonSchema>(mut self, media: &'static str) -> Self {
+    pub(crate) fn takes<T: JsonSchema>(&mut self, media: &'static str) {
         self.body = Some(Content::json_as::<T>(media));
+    }
+
+    /// Takes the fields of a type as query parameters.
+    pub(crate) fn takes_query<T: JsonSchema>(&mut self) {
+        let mut schema = inline_schema::<T>();
+        let required = schema.get("required").cloned().unwrap_or_default();
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, schema) in fields.into_iter().flatten() {
+            let mut schema = std::mem::take(schema);
+            let description = schema.as_object_mut().and_then(|schema| {
+                schema.remove("default");
+                schema.remove("description")
+            });
+            let is_required = required.as_array().is_some_and(|names| names.contains(&json!(name)));
+            self.parameter("query", name, &description.unwrap_or_default(), is_required, schema);
+        }
+    }
+
+    /// Takes the parameter in the path.
+    pub(crate) fn takes_path<T: JsonSchema>(&mut self) {
+        let name =
+            self.path.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map_or("", |(name, _)| name);
+        let description = match name {
+            "seq" => "The number of the record",
+            "revision" => "The revision of the policy",
+            "name" => "The name of the approver",
+            _ => "The id, with every character that is not a letter or a digit percent-encoded",
+        };
+        self.parameter("path", name, &json!(description), true, inline_schema::<T>());
+    }
+
+    /// Takes an optional header.
+    pub(crate) fn header(mut self, name: &str, description: &str) -> Self {
+        self.parameter("header", name, &json!(description), false, inline_schema::<Option<String>>());
         self
     }
 
-    /// Answers JSON of a type.
-    pub(crate) fn gives<T: JsonSchema>(self, about: &'static str) -> Self {
-        self.answers(200, about, Some(Content::json::<T>()))
+    fn parameter(&mut self, place: &str, name: &str, description: &Value, required: bool, schema: Value) {
+        self.parameters.push(json!({
+            "name": name, "in": place, "description": description, "required": required, "schema": schema,
+        }));
     }
 
-    /// Answers something else.
-    pub(crate) fn answers(mut self, status: u16, about: &'static str, content: Option<Content>) -> Self {
-        self.answers.push((status, about, content));
-        self
-    }
-
-    /// Can end in these problems, too.
-    pub(crate) fn fails(mut self, problems: &'static [u16]) -> Self {
-        self.problems = problems;
-        self
-    }
-
-    /// Has a parameter of a type.
-    pub(crate) fn with<T: JsonSchema>(
+    /// Has an answer.
+    pub(crate) fn answers(
         mut self,
-        place: Place,
-        name: &'static str,
-        about: &'static str,
+        status: u16,
+        description: impl Into<String>,
+        content: Option<Content>,
     ) -> Self {
-        let mut made = SchemaSettings::draft2020_12()
-            .with(|settings| settings.inline_subschemas = true)
-            .into_generator();
-        let schema = made.subschema_for::<T>().to_value();
-        self.parameters.push(Parameter { name, place, about, schema });
+        self.answers.push((status, description.into(), content));
         self
     }
 }
@@ -161,78 +158,65 @@ impl Document {
                 })
                 .into_generator()
         });
-        let content = |generator: &mut SchemaGenerator, content: &Content| json!({content.media: {"schema": (content.schema)(generator)}});
+        let mut content = |content: &Content| json!({content.media: {"schema": (content.schema)(generator)}});
         let mut answers = Map::new();
-        for (status, about, body) in &operation.answers {
-            let mut answer = json!({"description": about});
-            if let (Some(body), Some(answer)) = (body, answer.as_object_mut()) {
-                answer.insert("content".to_owned(), content(generator, body));
+        for (status, description, body) in &operation.answers {
+            let mut answer = Map::from_iter([("description".to_owned(), json!(description))]);
+            answer.extend(body.as_ref().map(|body| ("content".to_owned(), content(body))));
+            answers.insert(status.to_string(), answer.into());
+        }
+        let mut problems: Vec<u16> = match right {
+            Right::Open => vec![],
+            // A program with this right may name a project that does not exist yet, also by an invalid name.
+            Right::Decide => vec![401, 403, 404, 409, 422, 429, 503],
+            _ => vec![401, 403, 404, 429, 503],
+        };
+        problems.extend(operation.problems);
+        if lifetime == Lifetime::Short {
+            problems.extend([503, 504]);
+        }
+        if operation.body.is_some() {
+            problems.extend([400, 413, 415, 422]);
+        }
+        if !operation.parameters.is_empty() {
+            problems.push(400);
+        }
+        let problem = Content::json_as::<Problem>("application/problem+json");
+        for status in problems {
+            answers.insert(
+                status.to_string(),
+                json!({"description": "A problem", "content": content(&problem)}),
+            );
+        }
+        let mut parameters = operation.parameters;
+        if right != Right::Open {
+            parameters.push(json!({"$ref": "#/components/parameters/project"}));
+        }
+        let security = match right {
+            Right::Open => json!([]),
+            Right::Decide | Right::Ask => json!([{}, {"key": []}]),
+            Right::Known | Right::Read | Right::ReadAll => {
+                json!([{}, {"key": []}, {"login": [], "csrf": []}])
             }
-            answers.insert(status.to_string(), answer);
-        }
-        let of_all: &[u16] = match right {
-            Right::Open => &[],
-            // A program that decides may name a project that is not there yet, by a name that none can have.
-            Right::Decide => &[401, 403, 404, 409, 422, 429, 503],
-            _ => &[401, 403, 404, 429, 503],
+            Right::Answer | Right::Administer => json!([{"login": [], "csrf": []}]),
         };
-        let of_time: &[u16] = if lifetime == Lifetime::Short { &[503, 504] } else { &[] };
-        let of_body: &[u16] = if operation.body.is_some() { &[400, 413, 415, 422] } else { &[] };
-        let of_parameters: &[u16] = if operation.parameters.is_empty() { &[] } else { &[400] };
-        let problem = Content {
-            media: "application/problem+json",
-            schema: |made| made.subschema_for::<Problem>().to_value(),
-        };
-        for status in
-            of_all.iter().chain(of_time).chain(of_body).chain(of_parameters).chain(operation.problems)
-        {
-            let told = json!({"description": "A problem", "content": content(generator, &problem)});
-            answers.insert(status.to_string(), told);
-        }
-        let parameters: Vec<Value> = operation
-            .parameters
-            .iter()
-            .map(|Parameter { name, place, about, schema }| {
-                let place_word = match place {
-                    Place::Path => "path",
-                    Place::Query => "query",
-                    Place::Header => "header",
-                };
-                json!({"name": name, "in": place_word, "description": about, "required": *place == Place::Path, "schema": schema})
-            })
-            .chain((right != Right::Open).then(|| json!({"$ref": "#/components/parameters/project"})))
-            .collect();
-        let mut told = json!({
+        // Keys have one right to read. A key that is limited to agents reads what belongs to them.
+        let shown_right = if right == Right::ReadAll { Right::Read } else { right };
+        let mut entry = json!({
             "operationId": operation.id, "tags": [operation.tag], "summary": operation.summary,
-            "parameters": parameters, "responses": answers,
+            "parameters": parameters, "responses": answers, "security": security,
+            "x-midrail-right": format!("{shown_right:?}").to_lowercase(),
         });
-        if let Some(told) = told.as_object_mut() {
-            if let Some(body) = &operation.body {
-                told.insert(
-                    "requestBody".to_owned(),
-                    json!({"required": true, "content": content(generator, body)}),
-                );
-            }
-            let security = match right {
-                Right::Open => json!([]),
-                Right::Decide | Right::Ask => json!([{}, {"key": []}]),
-                Right::Known | Right::Read | Right::ReadAll => {
-                    json!([{}, {"key": []}, {"login": [], "csrf": []}])
-                }
-                Right::Answer | Right::Administer => json!([{"login": [], "csrf": []}]),
-            };
-            told.insert("security".to_owned(), security);
-            // For keys it is one right. One that is for some agents has it for what is theirs alone.
-            let right = if right == Right::ReadAll { Right::Read } else { right };
-            told.insert("x-midrail-right".to_owned(), json!(format!("{right:?}").to_lowercase()));
+        if let (Some(entry), Some(body)) = (entry.as_object_mut(), &operation.body) {
+            entry.insert("requestBody".to_owned(), json!({"required": true, "content": content(body)}));
         }
-        self.paths.entry(operation.path).or_default().insert(operation.method.to_owned(), told);
+        self.paths.entry(operation.path).or_default().insert(operation.method.to_owned(), entry);
     }
 
     /// The document as JSON.
-    pub(crate) fn told(&mut self) -> Value {
+    pub(crate) fn to_json(&mut self) -> Value {
         let schemas =
-            self.generator.as_mut().map(SchemaGenerator::take_definitions_of_all).unwrap_or_default();
+            self.generator.as_mut().map(|generator| generator.take_definitions(true)).unwrap_or_default();
         json!({
             "openapi": "3.1.0",
             "info": {
@@ -251,33 +235,20 @@ impl Document {
                 "securitySchemes": {
                     "key": {"type": "http", "scheme": "bearer", "description": "The key of a program: `midrail key add`."},
                     "login": {"type": "apiKey", "in": "cookie", "name": "midrail_session", "description": "A person who has logged in."},
-                    "csrf": {"type": "apiKey", "in": "header", "name": "x-csrf-token", "description": "For what people change."},
+                    "csrf": {"type": "apiKey", "in": "header", "name": "x-csrf-token", "description": "For requests of people that change something."},
                 },
             },
         })
     }
 }
 
-trait Definitions {
-    fn take_definitions_of_all(&mut self) -> Map<String, Value>;
-}
-
-impl Definitions for SchemaGenerator {
-    fn take_definitions_of_all(&mut self) -> Map<String, Value> {
-        self.take_definitions(true)
-    }
-}
-
 /// The routes, with the document and the page that shows it.
 pub(crate) fn serve(router: Router<App>, mut document: Document) -> Router<App> {
-    let document = document.told();
+    let document = document.to_json();
     let page: Bytes = docs::page(&document).into_string().into();
     let text: Bytes = serde_json::to_vec(&document).unwrap_or_default().into();
-    let told = move || async move { ([(CONTENT_TYPE, "application/json")], text).into_response() };
-    let shown = move || async move { ([(CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response() };
-    let styled = || async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], docs::STYLE) };
     router
-        .route("/v1/openapi.json", get(told))
-        .route("/v1/docs", get(shown))
-        .route("/v1/docs.css", get(styled))
+        .route("/v1/openapi.json", get(move || async move { with_type("application/json", text) }))
+        .route("/v1/docs", get(move || async move { with_type("text/html; charset=utf-8", page) }))
+        .route("/v1/docs.css", get(|| async { with_type("text/css; charset=utf-8", docs::STYLE) }))
 }

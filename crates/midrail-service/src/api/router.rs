@@ -1,36 +1,153 @@
-//! Routes of the API. Each is declared once: its path, the right it requires, its handler and its OpenAPI entry.
+//! Routes of the API. Each is declared once: its path, the right it requires, its handler and its OpenAPI entry, whose
+//! parameters and bodies follow from the types of the handler.
 
-use axum::Router;
-use axum::extract::Request;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
-use axum::routing::MethodRouter;
+use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, get, post};
+use axum::{Json, Router};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::access::{Right, Surface, guard, place};
-use crate::api::openapi::{Document, Lifetime, Operation};
+use crate::access::{Caller, Right, Surface, guard, place};
+use crate::api::input::Documented;
+use crate::api::openapi::{Content, Document, Lifetime, Operation};
 use crate::app::App;
+use crate::blocking::blocking;
 use crate::observe::meter::measure;
+use crate::problem::HandlerResult;
 
 /// Routes and their OpenAPI document.
 pub(crate) struct Api {
     app: App,
+    tag: &'static str,
     pub(crate) router: Router<App>,
     pub(crate) document: Document,
 }
 
 impl Api {
     pub(crate) fn new(app: &App) -> Self {
-        Api { app: app.clone(), router: Router::new(), document: Document::default() }
+        Api { app: app.clone(), tag: "", router: Router::new(), document: Document::default() }
     }
 
-    /// Adds a route. Only callers with the right reach its handler.
-    pub(crate) fn route(
+    /// The group that the following routes belong to.
+    pub(crate) fn group(self, tag: &'static str) -> Self {
+        Api { tag, ..self }
+    }
+
+    pub(crate) fn get(self, path: &'static str, id: &'static str, summary: &'static str) -> Route {
+        self.operation("get", path, id, summary)
+    }
+
+    pub(crate) fn post(self, path: &'static str, id: &'static str, summary: &'static str) -> Route {
+        self.operation("post", path, id, summary)
+    }
+
+    fn operation(
+        self,
+        method: &'static str,
+        path: &'static str,
+        id: &'static str,
+        summary: &'static str,
+    ) -> Route {
+        let operation = Operation::new(method, path, id, self.tag, summary);
+        Route { api: self, operation, lifetime: Lifetime::Short, status: StatusCode::OK }
+    }
+}
+
+/// A route that is being declared. It is added with its handler.
+pub(crate) struct Route {
+    api: Api,
+    operation: Operation,
+    lifetime: Lifetime,
+    status: StatusCode,
+}
+
+impl Route {
+    /// The route answers 201.
+    pub(crate) fn created(self) -> Self {
+        Route { status: StatusCode::CREATED, ..self }
+    }
+
+    /// The route answers 204 without a body.
+    pub(crate) fn no_content(self) -> Self {
+        Route { status: StatusCode::NO_CONTENT, ..self }
+    }
+
+    /// The route waits for something, so it takes no slot and has no timeout.
+    pub(crate) fn long(self) -> Self {
+        Route { lifetime: Lifetime::Long, ..self }
+    }
+
+    /// Documents problems of this route, in addition to those of every request.
+    pub(crate) fn fails(mut self, problems: &[u16]) -> Self {
+        self.operation.problems.extend(problems);
+        self
+    }
+
+    /// Adds the route. Its handler runs on a thread that may block, and returns JSON.
+    pub(crate) fn json<I, O>(self, right: Right, handler: fn(&Caller, I) -> HandlerResult<O>) -> Api
+    where
+        I: Documented,
+        O: Serialize + JsonSchema + Send + 'static,
+    {
+        self.typed(right, handler, |_, _, _| {})
+    }
+
+    /// Adds a route that changes something: the change is logged, and cached credentials are dropped.
+    pub(crate) fn act<I, O>(self, right: Right, handler: fn(&Caller, I) -> HandlerResult<O>) -> Api
+    where
+        I: Documented,
+        O: Serialize + JsonSchema + Send + 'static,
+    {
+        self.fails(&[409]).typed(right, handler, |app, caller, change| {
+            app.authenticator.forget();
+            let (by, project) = (caller.identity().name(), caller.project().name());
+            log::info!(by:%, project, change; "an administrative change was made");
+        })
+    }
+
+    fn typed<I, O>(
         mut self,
-        operation: Operation,
         right: Right,
-        lifetime: Lifetime,
-        method: MethodRouter<App>,
-    ) -> Self {
-        let (app, word, path) = (self.app.clone(), operation.method, operation.path);
+        handler: fn(&Caller, I) -> HandlerResult<O>,
+        after: fn(&App, &Caller, &'static str),
+    ) -> Api
+    where
+        I: Documented,
+        O: Serialize + JsonSchema + Send + 'static,
+    {
+        let (status, id) = (self.status, self.operation.id);
+        I::describe(&mut self.operation);
+        let content = (status != StatusCode::NO_CONTENT).then(Content::json::<O>);
+        self.operation = self.operation.answers(status.as_u16(), description::<O>(), content);
+        let run = move |State(app): State<App>, request: Request| async move {
+            let (mut parts, mut body) = request.into_parts();
+            let caller = Caller::from_request_parts(&mut parts, &app).await?;
+            let input = I::read(&mut parts, &mut body, &app).await?;
+            blocking(move || {
+                let output = handler(&caller, input)?;
+                after(&app, &caller, id);
+                Ok(if status == StatusCode::NO_CONTENT {
+                    status.into_response()
+                } else {
+                    (status, Json(output)).into_response()
+                })
+            })
+            .await
+        };
+        if self.operation.method == "get" {
+            self.handler(right, get(run))
+        } else {
+            self.handler(right, post(run))
+        }
+    }
+
+    /// Adds a route with a handler of its own, whose inputs and answers are documented with `takes` and `answers`.
+    pub(crate) fn handler(self, right: Right, method: MethodRouter<App>) -> Api {
+        let Route { mut api, operation, lifetime, .. } = self;
+        let (app, word, path) = (api.app.clone(), operation.method, operation.path);
         let method = method.layer(from_fn(move |request: Request, next: Next| {
             let app = app.clone();
             async move {
@@ -43,8 +160,36 @@ impl Api {
                 measure(&app.meter, word, path, guard(&app, right, Surface::Api, request, handler)).await
             }
         }));
-        self.router = self.router.route(operation.path, method);
-        self.document.add(operation, right, lifetime);
+        api.router = api.router.route(operation.path, method);
+        api.document.add(operation, right, lifetime);
+        api
+    }
+
+    /// Documents the inputs of a handler that is not typed.
+    pub(crate) fn takes<I: Documented>(mut self) -> Self {
+        I::describe(&mut self.operation);
         self
     }
+
+    /// Documents a body with a media type of its own.
+    pub(crate) fn takes_body<T: JsonSchema>(mut self, media: &'static str) -> Self {
+        self.operation.takes::<T>(media);
+        self
+    }
+
+    /// Documents a header.
+    pub(crate) fn header(self, name: &str, description: &str) -> Self {
+        Route { operation: self.operation.header(name, description), ..self }
+    }
+
+    /// Documents an answer of a handler that is not typed.
+    pub(crate) fn answers(self, status: u16, description: &str, content: Option<Content>) -> Self {
+        Route { operation: self.operation.answers(status, description, content), ..self }
+    }
+}
+
+/// What a type is, as its documentation says.
+fn description<T: JsonSchema>() -> String {
+    let schema = schemars::schema_for!(T);
+    schema.get("description").and_then(|text| text.as_str()).unwrap_or("Done").to_owned()
 }

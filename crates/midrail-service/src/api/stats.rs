@@ -1,71 +1,52 @@
-//! What a project comes to, counted.
+//! Figures of a project over HTTP.
 
-use axum::Json;
-use axum::routing::get;
 use jiff::{SignedDuration, Timestamp};
+use midrail::admin::Stats;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::access::{Caller, Right};
 use crate::api::input::Query;
-use crate::api::openapi::{Lifetime, Operation, Place};
 use crate::api::router::Api;
-use crate::blocking::blocking;
 use crate::problem::HandlerResult;
-use crate::stats::{self, Stats, Timeline};
+use crate::timeline::Timeline;
 
-/// Since when.
-#[derive(Debug, Deserialize)]
+pub(super) fn routes(api: Api) -> Api {
+    api.group("stats")
+        .get("/v1/stats", "stats", "Count decisions, verdicts and durations by guardrail, and open requests")
+        .json(Right::ReadAll, stats)
+        .get("/v1/stats/timeline", "timeline", "Count decisions over time by effect")
+        .json(Right::ReadAll, timeline)
+}
+
+/// The period of the figures.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Since {
-    #[serde(default)]
+struct StatsQuery {
+    /// Only decisions at or after this time
     since: Option<Timestamp>,
 }
 
-/// Which time, in how many parts.
-#[derive(Debug, Deserialize)]
+fn stats(caller: &Caller, Query(query): Query<StatsQuery>) -> HandlerResult<Stats> {
+    let project = caller.project();
+    Ok(Stats::load(&**project.store(), query.since, project.engine().now())?)
+}
+
+/// The period of a timeline, and its parts.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Parts {
-    #[serde(default)]
+struct TimelineQuery {
+    /// The start; by default an hour before the end
     since: Option<Timestamp>,
-    #[serde(default)]
+    /// The end; by default now
     until: Option<Timestamp>,
-    #[serde(default)]
+    /// Equal parts: 1 to 500, by default 60
     buckets: Option<usize>,
 }
 
-pub(super) fn routes(api: Api) -> Api {
-    let of = |path, id, summary| Operation::new("get", path, id, "stats", summary).fails(&[504]);
-    let all = of(
-        "/v1/stats",
-        "stats",
-        "Counts decisions, verdicts and durations by guardrail, and what waits for somebody",
-    )
-    .with::<Option<Timestamp>>(Place::Query, "since", "Only decisions at or after this time")
-    .gives::<Stats>("The figures");
-    let timeline = of("/v1/stats/timeline", "timeline", "Counts decisions over time by effect")
-        .with::<Option<Timestamp>>(Place::Query, "since", "From when on; usually an hour before the end")
-        .with::<Option<Timestamp>>(Place::Query, "until", "Until when; usually now")
-        .with::<Option<usize>>(Place::Query, "buckets", "Equal parts: 1 to 500, usually 60")
-        .gives::<Timeline>("Decisions over time");
-    api.route(all, Right::ReadAll, Lifetime::Short, get(stats)).route(
-        timeline,
-        Right::ReadAll,
-        Lifetime::Short,
-        get(over_time),
-    )
-}
-
-async fn stats(caller: Caller, Query(since): Query<Since>) -> HandlerResult<Json<Stats>> {
-    blocking(move || Ok(Json(stats::stats(caller.project(), since.since)?))).await
-}
-
-async fn over_time(caller: Caller, Query(parts): Query<Parts>) -> HandlerResult<Json<Timeline>> {
-    blocking(move || {
-        let until = parts.until.unwrap_or_else(|| caller.project().engine().now());
-        let hour = || until.checked_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
-        let since = parts.since.unwrap_or_else(hour);
-        let store = &**caller.project().store();
-        Ok(Json(stats::timeline(store, since, until, parts.buckets.unwrap_or(60))?))
-    })
-    .await
+fn timeline(caller: &Caller, Query(query): Query<TimelineQuery>) -> HandlerResult<Timeline> {
+    let until = query.until.unwrap_or_else(|| caller.project().engine().now());
+    let hour = || until.checked_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
+    let store = &**caller.project().store();
+    Timeline::load(store, query.since.unwrap_or_else(hour), until, query.buckets.unwrap_or(60))
 }

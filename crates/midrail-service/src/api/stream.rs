@@ -1,5 +1,5 @@
-//! Text that a model streams: chunks in, decided steps out, while chunks still come. As lines of JSON in one request, or
-//! as messages of a WebSocket. Whatever goes wrong, what is not decided stays withheld.
+//! Streamed text of a model: chunks in, decided steps out, as JSON lines in one request or as messages of a WebSocket.
+//! Text that is not decided is withheld, also after an error.
 
 mod lines;
 mod message;
@@ -10,8 +10,7 @@ use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::HeaderMap;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 use tokio::time::timeout;
 
@@ -19,12 +18,12 @@ use self::lines::Lines;
 use self::message::{StreamMessage, StreamedStep};
 use self::session::{Reply, StreamSession};
 use crate::access::{Caller, Right};
-
-use crate::api::openapi::{Content, Lifetime, Operation};
+use crate::api::input::media_type;
+use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
 use crate::problem::{HandlerResult, Problem};
-use crate::stream_body::{BodySender, stream_body};
+use crate::stream_body::{BodySender, stream_body, with_type};
 
 /// The largest message.
 const MAX_MESSAGE: usize = 1 << 20;
@@ -35,31 +34,22 @@ const WAITING: usize = 16;
 const LINES: &str = "application/x-ndjson";
 
 pub(super) fn routes(api: Api) -> Api {
-    let lines = Operation::new(
-        "post",
-        "/v1/stream",
-        "stream",
-        "decisions",
-        "Decides text that a model streams: messages as lines of JSON in, decided steps as lines of JSON out, while the body still comes in",
-    )
-    .takes_as::<StreamMessage>(LINES)
-    .answers(200, "The steps, a line each", Some(Content::json_as::<StreamedStep>(LINES)))
-    .fails(&[408, 503]);
-    let socket = Operation::new(
-        "get",
-        "/v1/stream",
-        "stream_socket",
-        "decisions",
-        "The same as a WebSocket: a text message for each line",
-    )
-    .answers(101, "The connection is a WebSocket", None)
-    .fails(&[400, 426, 503]);
-    api.route(lines, Right::Decide, Lifetime::Long, post(stream_lines)).route(
-        socket,
-        Right::Decide,
-        Lifetime::Long,
-        get(stream_socket),
-    )
+    api.group("decisions")
+        .post(
+            "/v1/stream",
+            "stream",
+            "Decide text while a model streams it: JSON lines in, decided steps as JSON lines out",
+        )
+        .long()
+        .takes_body::<StreamMessage>(LINES)
+        .answers(200, "The steps, one per line", Some(Content::json_as::<StreamedStep>(LINES)))
+        .fails(&[408, 503])
+        .handler(Right::Decide, post(stream_lines))
+        .get("/v1/stream", "stream_socket", "The same as a WebSocket: one text message per line")
+        .long()
+        .answers(101, "The connection is a WebSocket", None)
+        .fails(&[400, 426, 503])
+        .handler(Right::Decide, get(stream_socket))
 }
 
 async fn stream_lines(
@@ -68,8 +58,7 @@ async fn stream_lines(
     headers: HeaderMap,
     body: Body,
 ) -> HandlerResult<Response> {
-    let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
-    let media = media.split(';').next().unwrap_or_default().trim();
+    let media = media_type(&headers);
     if !media.eq_ignore_ascii_case(LINES) && !media.eq_ignore_ascii_case("application/jsonl") {
         return Err(Problem::wrong_media("the body has to be lines of JSON")
             .help(format!("send `Content-Type: {LINES}`")));
@@ -91,7 +80,7 @@ async fn stream_lines(
         loop {
             let line = match received(&session, lines.next()).await {
                 Ok(Some(line)) => line,
-                // The body has ended without `finish`: what was sent is decided as the whole of it.
+                // The body ended without `finish`: the text so far is decided as the whole.
                 Ok(None) => br#"{"finish":true}"#.to_vec(),
                 Err(problem) => {
                     write(&session, &sender, &StreamedStep::failed(problem)).await;
@@ -109,21 +98,21 @@ async fn stream_lines(
             }
         }
     });
-    Ok(([(CONTENT_TYPE, LINES)], answer).into_response())
+    Ok(with_type(LINES, answer))
 }
 
-/// The next message, unless the stream has been silent for too long, has lasted for too long, or the service ends.
+/// The next message, unless the stream times out or the service stops.
 async fn received<T>(
     session: &StreamSession,
     next: impl Future<Output = HandlerResult<T>>,
 ) -> HandlerResult<T> {
     tokio::select! {
         () = session.app().closed() => {
-            Err(Problem::unavailable("the service is being stopped").help("begin the stream anew, elsewhere"))
+            Err(Problem::unavailable("the service is being stopped").help("start a new stream on another instance"))
         }
         received = timeout(session.message_timeout(), next) => match received {
             Ok(received) => received,
-            Err(_) => Err(Problem::too_late("no message came in time, or the stream lasted for too long")),
+            Err(_) => Err(Problem::too_late("no message arrived in time, or the stream lasted too long")),
         },
     }
 }
@@ -142,8 +131,8 @@ async fn stream_socket(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> HandlerResult<Response> {
     let upgrade = upgrade.map_err(|error| {
-        Problem::malformed(format!("this is no WebSocket: {}", error.body_text()))
-            .help("a GET asks for a WebSocket; POST takes lines of JSON")
+        Problem::malformed(format!("not a WebSocket request: {}", error.body_text()))
+            .help("use GET for a WebSocket, or POST for JSON lines")
     })?;
     let permit = permit(&app)?;
     let session = StreamSession::new(app, caller, headers);
@@ -194,17 +183,17 @@ async fn run_socket(mut session: StreamSession, mut socket: WebSocket) {
     let _ = timeout(session.app().config.limits.silence, socket.send(Message::Close(None))).await;
 }
 
-/// The next text. `None`: the other side has gone.
+/// The next text. `None`: the client has disconnected.
 async fn message(socket: &mut WebSocket) -> HandlerResult<Option<Vec<u8>>> {
     loop {
         match socket.recv().await {
             Some(Ok(Message::Text(text))) => return Ok(Some(text.as_bytes().to_vec())),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             Some(Ok(Message::Binary(_))) => {
-                return Err(Problem::malformed("a message is text, and this one is not"));
+                return Err(Problem::malformed("a message has to be text"));
             }
             Some(Err(error)) => {
-                log::debug!("a stream broke off: {error}");
+                log::debug!("a stream was interrupted: {error}");
                 return Err(Problem::too_large(format!(
                     "the message could not be read; it holds at most {MAX_MESSAGE} bytes"
                 )));

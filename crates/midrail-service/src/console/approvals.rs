@@ -1,34 +1,27 @@
-//! Approvals: what waits for people, with everything that they need to answer.
+//! Approvals: open requests, and everything that an approver needs to answer.
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use midrail::Policy;
-use midrail::approvals::{is_about_earlier_event, record_for_approval};
-use midrail::core::ApprovalKind;
-use midrail::store::{Approval, ApprovalState};
-use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
+use midrail::admin::{ApprovalView, open_approvals, session_around};
+use midrail::store::{ApprovalFilter, Urgency};
+use midrail::{Approval, ApprovalKind, ApprovalState, Policy, is_about_earlier_event, record_for_approval};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::context;
-use super::layout::{self, Frame, Tab};
+use super::layout::{Tab, View};
 use super::record_view;
 use super::widgets::{self, short_line, visible_text};
-use crate::access::{Caller, Identity};
+use crate::access::{Caller, Identity, Right};
 use crate::api::approvals::{MAX_TEXT, answer_approval, permissions, review_approval};
-use crate::api::input::{Body, Query, check_length};
-use crate::app::App;
-use crate::blocking::blocking;
+use crate::api::input::{Body, Named, Query, check_length};
 use crate::problem::{HandlerResult, Problem};
 
 /// Requests on a page.
 const PAGE: usize = 50;
 
-/// Records of the session that are shown from before and after a request.
-const BEFORE: usize = 8;
-const AFTER: usize = 4;
+/// Records of the session before and after a request that are shown with it.
+const AROUND: (usize, usize) = (8, 4);
 
 /// The arguments of a request by name, a line each; a command alone as it is. None is left out: who answers answers for
 /// all of them. A value of several lines is set in, so that none of them can pass for an argument of its own.
@@ -54,68 +47,49 @@ pub(crate) struct PageQuery {
     page: Option<usize>,
 }
 
-pub(crate) async fn list(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<PageQuery>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, "Approvals", Tab::Approvals)?;
-        let all = query.show.as_deref() == Some("all");
-        let page = query.page.unwrap_or(0);
-        let content = if all { answered(&caller, page, frame.now)? } else { queue(&caller)? };
-        Ok(frame.page(html! {
-            div.page-head {
-                h1 { "Approvals" }
-                div.actions {
-                    button.button.quiet type="button" data-notify hidden { "Notify me" }
-                    div.tabs role="group" aria-label="Which" {
-                        a href="/approvals" aria-current=[(!all).then_some("true")] { "Waiting" }
-                        a href="/approvals?show=all" aria-current=[all.then_some("true")] { "All" }
-                    }
+pub(crate) fn list(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    let all = query.show.as_deref() == Some("all");
+    view.page("Approvals", Tab::Approvals, html! {
+        div.page-head {
+            h1 { "Approvals" }
+            div.actions {
+                button.button.quiet type="button" data-notify hidden { "Notify me" }
+                div.tabs role="group" aria-label="Which" {
+                    a href="/approvals" aria-current=[(!all).then_some("true")] { "Waiting" }
+                    a href="/approvals?show=all" aria-current=[all.then_some("true")] { "All" }
                 }
             }
-            @if !frame.may_answer {
-                p.notice {
-                    @if frame.is_person { "You can view requests, but not answer them: you only have the role of a viewer." }
-                    @else { "To answer, " a href="/login?next=/approvals" { "log in" } " with your approver key. " code { "midrail approver add NAME --role human_operator" } " makes one." }
-                }
+        }
+        @if !view.caller.may(Right::Answer) {
+            p.notice {
+                @if view.caller.signed_in().is_some() { "You can view requests, but not answer them: you only have the role of a viewer." }
+                @else { "To answer, " a href="/login?next=/approvals" { "log in" } " with your approver key. " code { "midrail approver add NAME --role human_operator" } " makes one." }
             }
-            @if all { (content) } @else { div #queue hx-get="/approvals/queue" hx-trigger="refresh" hx-swap="innerHTML" { (content) } }
-        }))
+        }
+        @if all { (every_request(view, query.page.unwrap_or(0))?) }
+        @else { div #queue hx-get="/approvals/queue" hx-trigger="refresh" hx-swap="innerHTML" { (part(view, ())?) } }
     })
-    .await
 }
 
-/// The queue alone, to be put in place of the one before.
-pub(crate) async fn part(caller: Caller) -> HandlerResult<Markup> {
-    blocking(move || queue(&caller)).await
+/// The number of open requests, for the badge.
+pub(crate) fn waiting(view: &View, (): ()) -> HandlerResult<axum::Json<Value>> {
+    Ok(axum::Json(serde_json::json!({"waiting": view.waiting()?})))
 }
 
-/// How many wait, for the badge.
-pub(crate) async fn waiting(caller: Caller) -> HandlerResult<Response> {
-    blocking(
-        move || Ok(axum::Json(serde_json::json!({"waiting": layout::waiting(&caller)?})).into_response()),
-    )
-    .await
-}
-
-fn queue(caller: &Caller) -> HandlerResult<Markup> {
-    let (store, now) = (caller.project().store(), caller.project().engine().now());
-    let owed = store.approvals(&ApprovalFilter {
+/// The queue of open requests.
+pub(crate) fn part(view: &View, (): ()) -> HandlerResult<Markup> {
+    let (store, now) = (view.caller.project().store(), view.now);
+    let mut owed = store.approvals(&ApprovalFilter {
         needs_review: true,
         limit: Some(PAGE),
         ..ApprovalFilter::default()
     })?;
-    let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
-    let mut waiting = store.approvals(&pending)?;
-    waiting.retain(|approval| approval.authority_at(now).is_some());
+    let mut waiting = open_approvals(&**store, None, now)?;
     // The most urgent first, then the oldest.
     waiting
         .sort_by_key(|approval| (std::cmp::Reverse(approval.urgency), approval.deadline(), approval.created));
-    let mut owed = owed;
     owed.sort_by_key(|approval| approval.review.as_ref().map(|review| review.due));
-    let policy = caller.project().engine().policy();
+    let policy = view.caller.project().engine().policy();
     let more = waiting.len().saturating_sub(PAGE);
     Ok(html! {
         @for approval in &owed { (owed_card(approval, now)) }
@@ -124,19 +98,19 @@ fn queue(caller: &Caller) -> HandlerResult<Markup> {
                 p { "When a guardrail escalates a call, the call is held and appears here. Keep this page open: it updates itself and can notify you." }
             })) }
         }
-        @for approval in waiting.iter().take(PAGE) { (card(approval, caller, &policy, now)) }
+        @for approval in waiting.iter().take(PAGE) { (card(approval, &view.caller, &policy, now)) }
         @if more > 0 { p.muted { "and " (more) " more" } }
     })
 }
 
 fn card(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
-    let at = format!("/approvals/{}", widgets::part(&approval.id));
+    let at = at(approval);
     html! {
         article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&what(approval), 300)) } {
             div.request-head {
                 (urgency(approval))
                 strong { (short_line(approval.subject(), 40)) }
-                a.chip href={ "/guardrails/" (widgets::part(&approval.guardrail)) } { (short_line(&approval.guardrail, 40)) }
+                span.chip { (widgets::guardrail(&approval.guardrail)) }
                 span.muted { "requested by " (short_line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) " in " (short_line(&approval.session, 24)) ", " (widgets::ago(approval.created, now)) }
                 span.request-left { (left(approval, now)) }
             }
@@ -191,7 +165,7 @@ fn owed_card(approval: &Approval, now: Timestamp) -> Markup {
     let Some(review) = &approval.review else { return html! {} };
     let is_overdue = review.status_at(now) == "overdue";
     html! {
-        article.card.request.owed.overdue[is_overdue] data-item data-href={ "/approvals/" (widgets::part(&approval.id)) } {
+        article.card.request.owed.overdue[is_overdue] data-item data-href=(at(approval)) {
             div.request-head {
                 span class={ "badge " (if is_overdue { "sev-critical" } else { "sev-medium" }) } { @if is_overdue { "review overdue" } @else { "review due" } }
                 strong { (short_line(approval.subject(), 40)) }
@@ -199,41 +173,23 @@ fn owed_card(approval: &Approval, now: Timestamp) -> Markup {
                 span.request-left { @if is_overdue { "due " (widgets::ago(review.due, now)) } @else { (widgets::countdown(review.due, now)) span.muted { " left" } } }
             }
             pre.code.command { code { (widgets::mark_redactions(&what(approval))) } }
-            div.request-foot { a.button href={ "/approvals/" (widgets::part(&approval.id)) } { "Review" } }
+            div.request-foot { a.button href=(at(approval)) { "Review" } }
         }
     }
 }
 
-fn answered(caller: &Caller, page: usize, now: Timestamp) -> HandlerResult<Markup> {
+fn every_request(view: &View, page: usize) -> HandlerResult<Markup> {
     let limit = page.saturating_add(1).saturating_mul(PAGE).saturating_add(1);
-    let rows = caller
-        .project()
-        .store()
-        .approvals(&ApprovalFilter { limit: Some(limit), ..ApprovalFilter::default() })?;
+    let filter = ApprovalFilter { limit: Some(limit), ..ApprovalFilter::default() };
+    let rows = view.caller.project().store().approvals(&filter)?;
     let has_more = rows.len() >= limit && limit < midrail::store::MAX_PAGE;
-    let rows: Vec<Approval> = rows.into_iter().skip(page.saturating_mul(PAGE)).take(PAGE).collect();
+    let rows = rows.into_iter().skip(page.saturating_mul(PAGE)).take(PAGE);
+    let rows: Vec<ApprovalView> = rows.map(|approval| ApprovalView::new(approval, view.now)).collect();
     Ok(html! {
         section.card.flush {
             @if rows.is_empty() {
                 (widgets::empty("No requests yet", html! { p { "Answered requests stay here, with who answered and why." } }))
-            } @else {
-                div.scroll { table.list {
-                    thead { tr { th { "Status" } th { "What" } th { "Guardrail" } th { "Answered by" } th { "Requested" } } }
-                    tbody {
-                        @for approval in &rows {
-                            @let at = format!("/approvals/{}", widgets::part(&approval.id));
-                            tr data-item data-href=(at) {
-                                td { (status(approval, now)) }
-                                td.about { a href=(at) { strong { (short_line(approval.subject(), 40)) } } " " span.mono.subject { (short_line(&what(approval), 120)) }
-                                    @if let Some(note) = &approval.note { div.row-reason { "“" (short_line(note, 160)) "”" } } }
-                                td { (short_line(&approval.guardrail, 40)) }
-                                td { @match &approval.decided_by { Some(by) => (short_line(by, 40)), None => span.muted { "–" } } }
-                                td.nowrap { (widgets::ago(approval.created, now)) }
-                            }
-                        }
-                    }
-                } }
-            }
+            } @else { (widgets::resource(&rows, |row| at(&row.approval), view.now)) }
         }
         nav.pager {
             @if page > 0 { a.button.quiet href={ "/approvals?show=all&page=" (page - 1) } { "Newer" } }
@@ -242,41 +198,34 @@ fn answered(caller: &Caller, page: usize, now: Timestamp) -> HandlerResult<Marku
     })
 }
 
+/// The page of a request.
+fn at(approval: &Approval) -> String {
+    format!("/approvals/{}", widgets::part(&approval.id))
+}
+
 fn status(approval: &Approval, now: Timestamp) -> Markup {
     let status = approval.status_at(now);
     html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } }
 }
 
-pub(crate) async fn show(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let approval = caller.project().approval(&id)?;
-        let title = format!("{} {}", approval.tool.as_deref().unwrap_or("Approval"), what(&approval));
-        let frame = Frame::new(&app, &caller, title, Tab::Approvals)?;
-        Ok(frame.page(html! {
+pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Markup> {
+    let approval = view.caller.project().approval(&id)?;
+    let title = format!("{} {}", approval.tool.as_deref().unwrap_or("Approval"), what(&approval));
+    view.page(
+        title,
+        Tab::Approvals,
+        html! {
             nav.crumbs { a href="/approvals" { "Approvals" } span { "/" } }
-            (whole(&caller, &approval)?)
-        }))
-    })
-    .await
+            (whole(&view.caller, &approval)?)
+        },
+    )
 }
 
 fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
     let (store, now) = (caller.project().store(), caller.project().engine().now());
     let entry = record_for_approval(&**store, approval)?;
     let record = entry.as_ref().and_then(|entry| entry.record().ok());
-    let of = AuditFilter { session: Some(approval.session.clone()), ..AuditFilter::default() };
-    let mut history = store.entries(&AuditFilter {
-        until: Some(approval.created),
-        newest_first: true,
-        limit: Some(BEFORE),
-        ..of.clone()
-    })?;
-    history.reverse();
-    let after = store.entries(&AuditFilter { since: Some(approval.created), limit: Some(AFTER), ..of })?;
+    let history = session_around(&**store, approval, AROUND)?;
     let engine = caller.project().engine_of(approval)?;
     let policy = engine.policy();
     Ok(html! {
@@ -295,13 +244,11 @@ fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
                         h2 { "Why your approval is needed" }
                         p.reason { (widgets::inline_code(&approval.reason)) }
                         p.justification { span.label { "The agent says" } @match &approval.justification { Some(text) => (visible_text(text)), None => span.muted { "no reason given" } } }
-                        p { a href={ "/guardrails/" (widgets::part(&approval.guardrail)) } { (short_line(&approval.guardrail, 60)) } " escalated this call" @if let Some(entry) = &entry { ", in " a href={ "/audit/" (entry.seq) } { "record " (entry.seq) } } }
+                        p { (widgets::guardrail(&approval.guardrail)) " escalated this call" @if let Some(entry) = &entry { ", in " a href={ "/audit/" (entry.seq) } { "record " (entry.seq) } } }
                     }
                     section.card.flush {
                         h2 { "Session activity" }
-                        div.scroll { table.list {
-                            tbody { @for entry in history.iter().chain(&after) { (record_view::row(entry, false, now)) } }
-                        } }
+                        (record_view::rows(&history, false, now))
                         p.card-foot { a href=(widgets::session_at(&approval.session)) { "View session" } }
                     }
                 }
@@ -393,24 +340,19 @@ pub(crate) struct Answer {
     note: String,
 }
 
-pub(crate) async fn answer(
-    caller: Caller,
-    Path(id): Path<String>,
-    Body(given): Body<Answer>,
+pub(crate) fn answer(
+    view: &View,
+    (Named(id), Body(given)): (Named<String>, Body<Answer>),
 ) -> HandlerResult<Markup> {
     if given.answer == "review" || !given.note.is_empty() {
         check_length("note", &given.note, MAX_TEXT)?;
     }
-    blocking(move || {
-        let (project, person) = (caller.project(), caller.person()?);
-        match given.answer.as_str() {
-            "approve" => answer_approval(project, &id, true, person, Some(&given.note))?,
-            // A no to what is approved and not used yet takes the approval back.
-            "deny" | "take-back" => answer_approval(project, &id, false, person, Some(&given.note))?,
-            "review" => review_approval(project, &id, person, &given.note)?,
-            _ => return Err(Problem::invalid("`answer` is `approve`, `deny`, `take-back` or `review`")),
-        };
-        whole(&caller, &project.approval(&id)?)
-    })
-    .await
+    match given.answer.as_str() {
+        "approve" => answer_approval(&view.caller, &id, true, Some(&given.note))?,
+        // A denial of an approval that is not used yet revokes it.
+        "deny" | "take-back" => answer_approval(&view.caller, &id, false, Some(&given.note))?,
+        "review" => review_approval(&view.caller, &id, &given.note)?,
+        _ => return Err(Problem::invalid("`answer` is `approve`, `deny`, `take-back` or `review`")),
+    };
+    whole(&view.caller, &view.caller.project().approval(&id)?)
 }

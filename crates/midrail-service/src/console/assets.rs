@@ -27,7 +27,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     midrail_core::hex::encode(context.finish().as_ref()).chars().take(16).collect()
 });
 
-/// Where one of them is found.
+/// The path of an asset.
 pub(crate) fn at(name: &str) -> String {
     format!("/assets/{name}?v={}", *VERSION)
 }

@@ -1,4 +1,4 @@
-//! Charts, drawn here as SVG: bars that are looked up by class, so that the style sheet gives them their colours.
+//! Charts as SVG, with classes for the colours of the style sheet.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use midrail::Effect;
 use midrail::store::Durations;
 
-use super::widgets::{EFFECTS, compact, count, exact, float, micros, whole};
+use super::widgets::{compact, count, exact, float, micros, whole};
 
 /// Width and height of the drawing. It is stretched to its place.
 const WIDTH: f64 = 1000.0;
@@ -52,7 +52,7 @@ pub(crate) fn stacked(parts: &[BTreeMap<Effect, u64>], since: Timestamp, until: 
 pub(crate) fn legend(sums: &BTreeMap<Effect, u64>) -> Markup {
     html! {
         ul.legend {
-            @for effect in EFFECTS {
+            @for effect in Effect::LADDER {
                 @let number = sums.get(&effect).copied().unwrap_or(0);
                 li.zero[number == 0] { span class={ "key fill-" (effect.as_str()) } {} (effect.as_str()) " " b { (count(number)) } }
             }
@@ -77,7 +77,7 @@ pub(crate) fn spectrum(sums: &BTreeMap<Effect, u64>) -> Markup {
     let all: u64 = sums.values().sum();
     let mut at = 0.0;
     let mut parts = Vec::new();
-    for effect in EFFECTS {
+    for effect in Effect::LADDER {
         let share = 100.0 * float(sums.get(&effect).copied().unwrap_or(0)) / float(all.max(1));
         parts.push((effect, at, share));
         at += share;
@@ -114,11 +114,11 @@ pub(crate) fn histogram(durations: &Durations) -> Markup {
 }
 
 fn title(begins: Timestamp, part: &BTreeMap<Effect, u64>, total: u64) -> String {
-    let told: Vec<String> =
+    let counts: Vec<String> =
         part.iter().map(|(effect, number)| format!("{} {number}", effect.as_str())).collect();
-    match told.as_slice() {
+    match counts.as_slice() {
         [] => format!("{}\nnothing", exact(begins)),
-        told => format!("{}\n{total} decisions: {}", exact(begins), told.join(", ")),
+        counts => format!("{}\n{total} decisions: {}", exact(begins), counts.join(", ")),
     }
 }
 
@@ -127,7 +127,7 @@ fn segments(part: &BTreeMap<Effect, u64>, top: u64) -> Vec<(Effect, f64, f64)> {
     let mut y = HEIGHT;
     let mut found = Vec::new();
     for (effect, number) in part {
-        // What is there is seen, however much else there is.
+        // A count above zero is always visible.
         let height = (HEIGHT * float(*number) / float(top.max(1))).max(if *number > 0 { 2.0 } else { 0.0 });
         y -= height;
         found.push((*effect, y.max(0.0), height));
@@ -135,7 +135,7 @@ fn segments(part: &BTreeMap<Effect, u64>, top: u64) -> Vec<(Effect, f64, f64)> {
     found
 }
 
-/// The next number that makes a good end of an axis, and has a half.
+/// The next round number for the end of an axis.
 fn nice(number: u64) -> u64 {
     let mut unit = 1_u64;
     loop {
@@ -158,14 +158,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_end_at_good_numbers() {
+    fn axes_end_at_round_numbers() {
         let ends: Vec<u64> = [0, 1, 3, 5, 7, 11, 99, 100, 101, 2_500].map(nice).into();
         assert_eq!(ends, [2, 2, 4, 6, 10, 20, 100, 100, 200, 4_000]);
         assert_eq!(nice(u64::MAX), u64::MAX);
     }
 
     #[test]
-    fn bars_fill_their_place() {
+    fn bars_fill_the_chart() {
         let part = BTreeMap::from([(Effect::Allow, 60), (Effect::Block, 40)]);
         let [(Effect::Allow, low, tall), (Effect::Block, high, short)] = segments(&part, 100)[..] else {
             panic!()

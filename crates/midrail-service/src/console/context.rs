@@ -1,17 +1,15 @@
-//! What a person has to see before they answer: the command with its dangerous parts mark_redactions, a change as a diff.
+//! The context of a request: the command with its dangerous parts marked, a change as a diff.
 
 use std::ops::Range;
 
 use maud::{Markup, html};
-use midrail::core::{Danger, Fact, FactKey, Finding, Record};
+use midrail::{Danger, Fact, FactKey, Finding, Record};
+use midrail_adapters::setup::{self, DiffLine};
 use serde_json::Value;
 
 use super::widgets::{self, short_line, visible_text};
 
-/// Lines of a text that are compared. Longer texts are shown one after the other.
-const MOST_LINES: usize = 400;
-
-/// The action of a record with what is dangerous in it marked.
+/// The action of a record, with its dangerous parts marked.
 pub(crate) fn action(record: &Record) -> Markup {
     let dangers = dangers(record);
     let args = record.event.tool.as_ref().map(|tool| &tool.args);
@@ -61,7 +59,7 @@ fn dangers(record: &Record) -> Vec<Danger> {
     }
 }
 
-/// Where detectors found something in one text of the event.
+/// The findings of detectors in one text of the event.
 fn findings(record: &Record, pointer: &str) -> Vec<Finding> {
     let of = |fact: &Fact| match fact {
         Fact::Findings(found) => found.iter().filter(|finding| finding.at == pointer).cloned().collect(),
@@ -70,7 +68,7 @@ fn findings(record: &Record, pointer: &str) -> Vec<Finding> {
     record.facts.known.values().flat_map(of).collect()
 }
 
-/// A text with what is dangerous in it marked.
+/// A text with its dangerous parts marked.
 fn dangerous(text: &str, dangers: &[Danger], findings: &[Finding]) -> Markup {
     let mut spans: Vec<(Range<usize>, String)> = Vec::new();
     for danger in dangers {
@@ -104,7 +102,7 @@ fn places(text: &str, danger: &Danger) -> Vec<Range<usize>> {
     words.chain(danger.targets.iter().map(String::as_str)).take(24).flat_map(all).collect()
 }
 
-/// A text cut into parts, those of spans with why they are marked. Spans that overlap become one.
+/// A text cut into parts; the marked ones have a reason. Overlapping spans are joined.
 fn cut(text: &str, mut spans: Vec<(Range<usize>, String)>) -> Vec<(&str, Option<String>)> {
     spans.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
     let mut joined: Vec<(Range<usize>, String)> = Vec::new();
@@ -117,7 +115,7 @@ fn cut(text: &str, mut spans: Vec<(Range<usize>, String)>) -> Vec<(&str, Option<
     let mut at = 0;
     let mut parts = Vec::new();
     for (span, why) in joined {
-        // A record that was masked may have other places than the text had.
+        // In a masked record, positions may be outside of the text.
         if let (Some(before), Some(inside)) = (text.get(at..span.start), text.get(span.clone())) {
             parts.extend([(before, None), (inside, Some(why))]);
             at = span.end;
@@ -127,70 +125,20 @@ fn cut(text: &str, mut spans: Vec<(Range<usize>, String)>) -> Vec<(&str, Option<
     parts
 }
 
-/// What becomes of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line<'t> {
-    Same(&'t str),
-    Gone(&'t str),
-    New(&'t str),
-}
-
 /// A change of a text, line by line.
 pub(crate) fn diff(old: &str, new: &str) -> Markup {
+    let text = |line: &str| visible_text(line.trim_end_matches(['\n', '\r']));
     html! {
         pre.code.diff { code {
-            @for line in lines(old, new) {
+            @for line in setup::diff(old, new) {
                 @match line {
-                    Line::Same(text) => span.same { "  " (visible_text(text)) "\n" },
-                    Line::Gone(text) => span.gone { "− " (widgets::mark_redactions(text)) "\n" },
-                    Line::New(text) => span.new { "+ " (widgets::mark_redactions(text)) "\n" },
+                    DiffLine::Same(line) => span.same { "  " (text(line)) "\n" },
+                    DiffLine::Old(line) => span.gone { "− " (widgets::mark_redactions(&text(line))) "\n" },
+                    DiffLine::New(line) => span.new { "+ " (widgets::mark_redactions(&text(line))) "\n" },
+                    DiffLine::Gap => span.same { "  …\n" },
                 }
             }
         } }
-    }
-}
-
-fn lines<'t>(old: &'t str, new: &'t str) -> Vec<Line<'t>> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    if old.len() > MOST_LINES || new.len() > MOST_LINES {
-        return old.into_iter().map(Line::Gone).chain(new.into_iter().map(Line::New)).collect();
-    }
-    // The longest common part of every two ends, from the last lines on.
-    let width = new.len() + 1;
-    let mut common = vec![0_u32; (old.len() + 1) * width];
-    let get =
-        |common: &[u32], row: usize, column: usize| common.get(row * width + column).copied().unwrap_or(0);
-    for (row, left) in old.iter().enumerate().rev() {
-        for (column, right) in new.iter().enumerate().rev() {
-            let best = match left == right {
-                true => get(&common, row + 1, column + 1) + 1,
-                false => get(&common, row + 1, column).max(get(&common, row, column + 1)),
-            };
-            if let Some(cell) = common.get_mut(row * width + column) {
-                *cell = best;
-            }
-        }
-    }
-    let (mut row, mut column) = (0, 0);
-    let mut found = Vec::new();
-    loop {
-        match (old.get(row), new.get(column)) {
-            (Some(left), Some(right)) if left == right => {
-                found.push(Line::Same(left));
-                (row, column) = (row + 1, column + 1);
-            }
-            (Some(left), right)
-                if right.is_none() || get(&common, row + 1, column) >= get(&common, row, column + 1) =>
-            {
-                found.push(Line::Gone(left));
-                row += 1;
-            }
-            (_, Some(right)) => {
-                found.push(Line::New(right));
-                column += 1;
-            }
-            _ => return found,
-        }
     }
 }
 
@@ -199,16 +147,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_told_line_by_line() {
-        let found = lines("a\nb\nc", "a\nx\nc\nd");
-        assert_eq!(
-            found,
-            [Line::Same("a"), Line::Gone("b"), Line::New("x"), Line::Same("c"), Line::New("d")]
-        );
-        assert_eq!(lines("", "a"), [Line::New("a")]);
-        assert_eq!(lines("a", ""), [Line::Gone("a")]);
-        let long = "x\n".repeat(MOST_LINES + 1);
-        assert_eq!(lines(&long, "y").len(), MOST_LINES + 2);
+    fn changes_are_shown_line_by_line() {
+        let shown = diff("a\nb\nc\n", "a\nx\nc\nd\n").into_string();
+        let lines = ["same\">  a\n", "gone\">− b\n", "new\">+ x\n", "same\">  c\n", "new\">+ d\n"];
+        let at: Vec<usize> = lines.iter().map(|line| shown.find(line).unwrap()).collect();
+        assert!(at.is_sorted(), "{shown}");
+        assert!(diff("", "a").into_string().contains("new\">+ a\n"));
     }
 
     #[test]
@@ -224,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_do_not_fit_are_passed_over() {
+    fn spans_outside_of_the_text_are_ignored() {
         let parts = cut("aüb", vec![(2..3, "x".into()), (9..12, "y".into())]);
         assert_eq!(parts.iter().map(|(part, _)| *part).collect::<String>(), "aüb");
         let joined = cut("abcdef", vec![(1..3, "x".into()), (2..5, "y".into())]);

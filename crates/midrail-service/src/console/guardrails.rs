@@ -1,10 +1,9 @@
-//! Guardrails: the catalogue with its pages, what they did, and a place to try them.
+//! Guardrails: the catalogue with its pages, their figures, and a form to try events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
 use maud::{Markup, html};
 use midrail::core::{Bypass, Category};
 use midrail::files::RecordedFiles;
@@ -15,22 +14,21 @@ use midrail::{Effect, Engine, Event, Files, Mode, Policy, PolicyEntry, Tools};
 use midrail_adapters::wire;
 
 use super::charts;
-use super::layout::{Frame, Tab};
+use super::layout::{Tab, View};
 use super::markdown;
 use super::record_view;
 use super::stats;
 use super::widgets::{self, badge, compact, count, micros, short_line, visible_text};
-use crate::access::{Caller, unescaped};
+use crate::access::unescaped;
+use crate::api::input::Named;
 use crate::api::policy::view::guardrails;
-use crate::app::App;
-use crate::blocking::blocking;
 use crate::problem::{HandlerResult, Problem};
 use crate::text::short;
 
 /// Decisions of a guardrail that its page shows.
 const RECENT: usize = 10;
 
-/// An event to begin with.
+/// A sample event.
 const SAMPLE: &str = r#"{
   "kind": "before_tool",
   "session": "try",
@@ -81,7 +79,7 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
                 told.or_else(|| entry.guardrail.summary()).unwrap_or_else(|| std::mem::take(&mut one.about));
         }
     }
-    // What is in force comes first.
+    // Guardrails in force come first.
     let mut known: Vec<Known<'_>> = known.into_values().collect();
     known.sort_by_key(|one| one.entry.is_none());
     known
@@ -90,14 +88,15 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
 const CATEGORIES: [Category; 5] =
     [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
 
-pub(crate) async fn list(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, "Guardrails", Tab::Guardrails)?;
-        let policy = caller.project().engine().policy();
-        let (log, behind) = stats::log_figures(caller.project())?;
-        let known = all(&policy);
-        let in_force = known.iter().filter(|one| one.entry.is_some()).count();
-        Ok(frame.page(html! {
+pub(crate) fn list(view: &View, (): ()) -> HandlerResult<Markup> {
+    let policy = view.caller.project().engine().policy();
+    let (log, behind) = stats::log_figures(view.caller.project())?;
+    let known = all(&policy);
+    let in_force = known.iter().filter(|one| one.entry.is_some()).count();
+    view.page(
+        "Guardrails",
+        Tab::Guardrails,
+        html! {
             div.page-head {
                 h1 { "Guardrails" }
                 span.muted { (in_force) " in force of " (known.len()) }
@@ -111,9 +110,8 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller) -> HandlerResul
                     div.cards { @for one in of { (card(one, &log)) } }
                 }
             }
-        }))
-    })
-    .await
+        },
+    )
 }
 
 fn state(entry: Option<&PolicyEntry>) -> Markup {
@@ -164,7 +162,7 @@ fn effects(figures: &GuardrailStats) -> BTreeMap<midrail::Effect, u64> {
     ])
 }
 
-/// Where an event is tried.
+/// The form to try an event.
 fn try_it() -> Markup {
     html! {
         details.card.try {
@@ -178,68 +176,65 @@ fn try_it() -> Markup {
     }
 }
 
-pub(crate) async fn show(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, id.clone(), Tab::Guardrails)?;
-        let policy = caller.project().engine().policy();
-        let mut known = all(&policy);
-        let Some(at) = known.iter().position(|one| one.id == id) else {
-            return Err(Problem::not_found(format!("there is no guardrail `{}` here", short(&id)))
-                .help("it may have been part of an earlier policy; the audit log still shows its decisions"));
-        };
-        let one = known.swap_remove(at);
-        let (log, behind) = stats::log_figures(caller.project())?;
-        let figures = log.guardrails.get(&one.id);
-        let source = caller.project().engine().policy_source();
-        let view = guardrails(&policy, &source).into_iter().find(|view| view.id == one.id);
-        let settings = view.filter(|view| !view.settings.is_empty());
-        let settings = settings.map(|view| widgets::json(&serde_json::Value::Object(view.settings)));
-        let filter = AuditFilter { guardrail: Some(one.id.clone()), newest_first: true, limit: Some(RECENT), ..AuditFilter::default() };
-        let recent = caller.project().store().entries(&filter)?;
-        Ok(frame.page(html! {
-            nav.crumbs { a href="/guardrails" { "Guardrails" } span { "/" } }
-            div.page-head {
-                h1 { (short_line(&one.id, 60)) @if !one.name.is_empty() { span.sub-title { (short_line(&one.name, 60)) } } }
-                div.actions { (state(one.entry)) span.chip { (one.category.as_str()) } }
-            }
-            div.split {
-                div.split-main {
-                    section.card {
-                        @match one.page {
-                            Some(page) => (markdown::page(page.page)),
-                            None => p { (visible_text(&one.about)) @if one.about.is_empty() { span.muted { "This guardrail is defined in a pack and has no description." } } },
-                        }
-                    }
-                    section.card.flush {
-                        div.card-head { h2 { "Latest findings" } a href={ "/audit" (widgets::query(&[("guardrail", &one.id)])) } { "All" } }
-                        @if recent.is_empty() { p.muted.pad { "No findings yet." } }
-                        div.scroll { table.list { tbody { @for entry in &recent { (record_view::row(entry, true, frame.now)) } } } }
+pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Markup> {
+    let policy = view.caller.project().engine().policy();
+    let mut known = all(&policy);
+    let Some(at) = known.iter().position(|one| one.id == id) else {
+        return Err(Problem::not_found(format!("there is no guardrail `{}` here", short(&id)))
+            .help("it may have been part of an earlier policy; the audit log still shows its decisions"));
+    };
+    let one = known.swap_remove(at);
+    let (log, behind) = stats::log_figures(view.caller.project())?;
+    let figures = log.guardrails.get(&one.id);
+    let source = view.caller.project().engine().policy_source();
+    let settings =
+        guardrails(&policy, &source).into_iter().find(|own| own.id == one.id).map(|own| own.settings);
+    let settings = settings.filter(|settings| !settings.is_empty()).map(|own| widgets::json(&own.into()));
+    let filter = AuditFilter {
+        guardrail: Some(one.id.clone()),
+        newest_first: true,
+        limit: Some(RECENT),
+        ..AuditFilter::default()
+    };
+    let recent = view.caller.project().store().entries(&filter)?;
+    view.page(id.clone(), Tab::Guardrails, html! {
+        nav.crumbs { a href="/guardrails" { "Guardrails" } span { "/" } }
+        div.page-head {
+            h1 { (short_line(&one.id, 60)) @if !one.name.is_empty() { span.sub-title { (short_line(&one.name, 60)) } } }
+            div.actions { (state(one.entry)) span.chip { (one.category.as_str()) } }
+        }
+        div.split {
+            div.split-main {
+                section.card {
+                    @match one.page {
+                        Some(page) => (markdown::page(page.page)),
+                        None => p { (visible_text(&one.about)) @if one.about.is_empty() { span.muted { "This guardrail is defined in a pack and has no description." } } },
                     }
                 }
-                aside.split-side {
-                    @if let Some(entry) = one.entry { section.card { h2 { "Configuration" } (spec(entry)) @if let Some(settings) = settings { h3 { "Settings" } (settings) } } }
-                    @else { section.card { h2 { "Not enabled" } p { "No pack of this project uses it. To enable it, add to a pack:" } pre.code { code { "guardrails:\n  - use: " (one.id) } } } }
+                section.card.flush {
+                    div.card-head { h2 { "Latest findings" } a href={ "/audit" (widgets::query(&[("guardrail", &one.id)])) } { "All" } }
+                    @if recent.is_empty() { p.muted.pad { "No findings yet." } }
+                    (record_view::rows(&recent, true, view.now))
+                }
+            }
+            aside.split-side {
+                @if let Some(entry) = one.entry { section.card { h2 { "Configuration" } (spec(entry)) @if let Some(settings) = settings { h3 { "Settings" } (settings) } } }
+                @else { section.card { h2 { "Not enabled" } p { "No pack of this project uses it. To enable it, add to a pack:" } pre.code { code { "guardrails:\n  - use: " (one.id) } } } }
+                section.card {
+                    h2 { "Results" }
+                    @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
+                    @match figures { Some(figures) => (numbers(figures, view.now)), None => p.muted { "Not evaluated yet." } }
+                }
+                @if let Some(figures) = figures.filter(|figures| figures.durations.count > 0) {
                     section.card {
-                        h2 { "Results" }
-                        @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
-                        @match figures { Some(figures) => (numbers(figures, frame.now)), None => p.muted { "Not evaluated yet." } }
-                    }
-                    @if let Some(figures) = figures.filter(|figures| figures.durations.count > 0) {
-                        section.card {
-                            h2 { "Duration" }
-                            p.muted { "average " (micros(figures.durations.average_us().unwrap_or(0))) ", longest " (micros(figures.durations.max_us)) }
-                            (charts::histogram(&figures.durations))
-                        }
+                        h2 { "Duration" }
+                        p.muted { "average " (micros(figures.durations.average_us().unwrap_or(0))) ", longest " (micros(figures.durations.max_us)) }
+                        (charts::histogram(&figures.durations))
                     }
                 }
             }
-        }))
+        }
     })
-    .await
 }
 
 fn numbers(figures: &GuardrailStats, now: jiff::Timestamp) -> Markup {
@@ -289,26 +284,23 @@ fn spec(entry: &PolicyEntry) -> Markup {
 }
 
 /// Decides a pasted event in isolation: without store, files, commands, scripts and external services.
-pub(crate) async fn try_event(caller: Caller, body: Bytes) -> HandlerResult<Markup> {
-    blocking(move || {
-        let text = String::from_utf8_lossy(&body);
-        let text = text.split('&').find_map(|pair| pair.strip_prefix("event=")).map(unescaped);
-        let text = text.ok_or_else(|| Problem::malformed("the form has no event"))?;
-        let event = wire::decode_strict(text.as_bytes()).map_err(crate::api::decide::problem)?;
-        let (decision, left_out) = tried(&caller.project().engine().policy(), event)?;
-        Ok(html! {
-            div.tried {
-                div.record-head { (badge(decision.effect)) @if let Some(by) = &decision.by { span { "by " a href={ "/guardrails/" (widgets::part(by)) } { (short_line(by, 60)) } } } }
-                @if record_view::has_agent_message(&decision) { div.told { span.label { "Shown to the agent" } (record_view::agent_message(&decision)) } }
-                (record_view::chain(&decision))
-                p.muted {
-                    "Decided in a new session. Files, commands and repositories are treated as unknown."
-                    @if !left_out.is_empty() { " Not evaluated, because they call an external service or run a script: " (short_line(&left_out.join(", "), 300)) "." }
-                }
+pub(crate) fn try_event(view: &View, body: Bytes) -> HandlerResult<Markup> {
+    let text = String::from_utf8_lossy(&body);
+    let text = text.split('&').find_map(|pair| pair.strip_prefix("event=")).map(unescaped);
+    let text = text.ok_or_else(|| Problem::malformed("the form has no event"))?;
+    let event = wire::decode_strict(text.as_bytes()).map_err(crate::api::decide::problem)?;
+    let (decision, left_out) = tried(&view.caller.project().engine().policy(), event)?;
+    Ok(html! {
+        div.tried {
+            div.record-head { (badge(decision.effect)) @if let Some(by) = &decision.by { span { "by " (widgets::guardrail(by)) } } }
+            @if record_view::has_agent_message(&decision) { div.told { span.label { "Shown to the agent" } (record_view::agent_message(&decision)) } }
+            (record_view::chain(&decision))
+            p.muted {
+                "Decided in a new session. Files, commands and repositories are treated as unknown."
+                @if !left_out.is_empty() { " Not evaluated, because they call an external service or run a script: " (short_line(&left_out.join(", "), 300)) "." }
             }
-        })
+        }
     })
-    .await
 }
 
 /// The decision about an event, and the guardrails that were left out.

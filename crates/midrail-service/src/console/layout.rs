@@ -1,18 +1,17 @@
-//! What is around every page: head, navigation, help, and what is said where a page cannot be shown.
+//! The frame of every page: head, navigation, help and error pages.
 
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use midrail::admin::ADMIN;
+use midrail::admin::open_approvals;
 
 use super::assets;
 use super::widgets;
-use crate::access::{Caller, Identity, Right};
+use crate::access::{Caller, SignedIn};
 use crate::app::App;
 use crate::problem::HandlerResult;
 use crate::project::HOME;
-use crate::stats::open_approvals;
 
-/// The pages that the navigation leads to.
+/// The pages of the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tab {
     Overview,
@@ -24,7 +23,7 @@ pub(crate) enum Tab {
     Audit,
 }
 
-/// The navigation: where, what, the key after `g`, and an icon.
+/// The navigation: path, name, the key after `g`, and an icon.
 const TABS: [(Tab, &str, &str, &str, &str); 7] = [
     (Tab::Overview, "/", "Overview", "o", "<path d='M4 19V10M10 19V5M16 19v-7M22 19H2'/>"),
     (Tab::Live, "/live", "Live", "l", "<path d='M2 12h4l3-8 5 16 3-8h5'/>"),
@@ -53,82 +52,66 @@ const TABS: [(Tab, &str, &str, &str, &str); 7] = [
     ),
 ];
 
-/// The mark of the program.
+/// The logo.
 const MARK: &str = "<path d='M4 4v16M20 4v16M4 9h16M4 15h16'/>";
 
-/// What is around a page.
-pub(crate) struct Frame {
-    title: String,
-    tab: Tab,
-    project: String,
-    /// The projects that the person may go to.
-    projects: Vec<String>,
-    name: String,
-    roles: Vec<String>,
-    csrf: Option<String>,
-    /// Whether they may answer.
-    pub(crate) may_answer: bool,
-    /// Whether it is known who they are.
-    pub(crate) is_person: bool,
-    /// Requests that wait for an answer.
-    pub(crate) waiting: usize,
-    /// The time by which the page was made.
+/// A request for a page: the caller, and the time by which the page is rendered.
+pub(crate) struct View {
+    pub(crate) app: App,
+    pub(crate) caller: Caller,
     pub(crate) now: Timestamp,
 }
 
-/// How many requests wait for an answer. At most a thousand are counted.
-pub(crate) fn waiting(caller: &Caller) -> HandlerResult<usize> {
-    open_approvals(&**caller.project().store(), caller.project().engine().now())
+/// The frame of a page: navigation, the caller and their project.
+struct Frame<'v> {
+    caller: &'v Caller,
+    person: Option<&'v SignedIn>,
+    tab: Tab,
+    /// The projects that the person may switch to.
+    projects: Vec<String>,
+    /// Requests that wait for an answer.
+    waiting: usize,
 }
 
-impl Frame {
-    /// The frame of a page for a caller.
-    pub(crate) fn new(app: &App, caller: &Caller, title: impl Into<String>, tab: Tab) -> HandlerResult<Self> {
-        let (roles, csrf, is_admin) = match caller.identity() {
-            Identity::Person(person) => {
-                let is_admin =
-                    person.belongs == HOME && person.person.roles().iter().any(|role| role == ADMIN);
-                (person.person.roles().to_vec(), Some(person.csrf.clone()), is_admin)
-            }
-            Identity::Anyone | Identity::Program(_) => (Vec::new(), None, false),
-        };
-        Ok(Frame {
-            title: title.into(),
-            tab,
-            project: caller.project().name().to_owned(),
-            projects: if is_admin { app.projects.names()? } else { Vec::new() },
-            name: caller.identity().name(),
-            roles,
-            csrf,
-            may_answer: caller.may(Right::Answer),
-            is_person: matches!(caller.identity(), Identity::Person(_)),
-            waiting: waiting(caller)?,
-            now: caller.project().engine().now(),
-        })
+impl View {
+    pub(crate) fn new(app: App, caller: Caller) -> Self {
+        let now = caller.project().engine().now();
+        View { app, caller, now }
     }
 
-    /// The whole page.
-    pub(crate) fn page(&self, content: Markup) -> Markup {
-        html! {
+    /// The number of requests that wait for an answer.
+    pub(crate) fn waiting(&self) -> HandlerResult<usize> {
+        Ok(open_approvals(&**self.caller.project().store(), None, self.now)?.len())
+    }
+
+    /// The whole page around its content.
+    pub(crate) fn page(&self, title: impl AsRef<str>, tab: Tab, content: Markup) -> HandlerResult<Markup> {
+        let person = self.caller.signed_in();
+        let is_admin = person.is_some_and(|person| person.belongs == HOME && person.is_admin());
+        let projects = if is_admin { self.app.projects.names()? } else { Vec::new() };
+        let frame = Frame { caller: &self.caller, person, tab, projects, waiting: self.waiting()? };
+        Ok(html! {
             (DOCTYPE)
             html lang="en" {
-                (head(&self.title, self.csrf.as_deref()))
-                body data-project=(self.project) data-waiting=(self.waiting) data-live="/live/stream" {
+                (head(title.as_ref(), person.map(|person| person.csrf.as_str())))
+                body data-project=(self.caller.project().name()) data-waiting=(frame.waiting) data-live="/live/stream" {
                     a.skip href="#main" { "Skip to content" }
                     header.top {
                         a.brand href="/" aria-label="Midrail, overview" { (mark()) span { "Midrail" } }
-                        (self.side())
+                        (frame.side())
                     }
-                    (self.nav())
+                    (frame.nav())
                     main #main tabindex="-1" { (content) }
                     div #toasts role="status" aria-live="polite" {}
                     (help())
                     (answer_dialog())
                 }
             }
-        }
+        })
     }
+}
 
+impl Frame<'_> {
     fn nav(&self) -> Markup {
         html! {
             nav.main aria-label="Pages" {
@@ -150,23 +133,22 @@ impl Frame {
 
     /// The logged-in person and the project.
     fn side(&self) -> Markup {
+        let project = self.caller.project().name();
         html! {
             div.side {
                 @if self.projects.len() > 1 {
                     label.switcher {
                         span.label { "Project" }
                         select data-switch-project aria-label="Project" {
-                            @for name in &self.projects {
-                                option value=(name) selected[*name == self.project] { (name) }
-                            }
+                            @for name in &self.projects { option value=(name) selected[name == project] { (name) } }
                         }
                     }
                 } @else {
-                    div.where { span.label { "Project" } span.where-name { (widgets::short_line(&self.project, 40)) } }
+                    div.where { span.label { "Project" } span.where-name { (widgets::short_line(project, 40)) } }
                 }
                 div.who {
-                    @if self.is_person {
-                        span.who-name title=(widgets::short_line(&self.roles.join(", "), 80)) { (widgets::short_line(&self.name, 32)) }
+                    @if let Some(person) = self.person {
+                        span.who-name title=(widgets::short_line(&person.person.roles().join(", "), 80)) { (widgets::short_line(person.person.name(), 32)) }
                         button.link type="button" data-logout { "Log out" }
                     } @else {
                         span.who-name { "Not logged in" }
@@ -209,7 +191,7 @@ fn head(title: &str, csrf: Option<&str>) -> Markup {
     }
 }
 
-/// A page without navigation: to log in, or to say what went wrong.
+/// A page without navigation: the login page and error pages.
 pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -220,7 +202,7 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     }
 }
 
-/// What is said where a page cannot be shown.
+/// The page of a problem.
 pub(crate) fn problem_page(status: u16, title: &str, detail: &str, help: Option<&str>) -> Markup {
     bare(
         title,
@@ -236,7 +218,7 @@ pub(crate) fn problem_page(status: u16, title: &str, detail: &str, help: Option<
     )
 }
 
-/// The same as a part of a page.
+/// A problem as a part of a page.
 pub(crate) fn problem_part(title: &str, detail: &str, help: Option<&str>) -> Markup {
     html! {
         div.notice.bad role="alert" {
@@ -273,7 +255,7 @@ fn help() -> Markup {
     }
 }
 
-/// Where an answer is confirmed. The script fills in what it is about.
+/// The dialog that confirms an answer. The script fills in the request.
 fn answer_dialog() -> Markup {
     html! {
         dialog #answer aria-labelledby="answer-title" {

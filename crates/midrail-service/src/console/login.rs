@@ -1,11 +1,11 @@
-//! The page where people log in. The script sends their key to the API, which answers with a cookie.
+//! The login page. Its script sends the key to the API, which answers with a cookie.
 
 use axum::extract::State;
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout;
-use crate::api::input::Query;
+use crate::api::input::{Query, Read};
 use crate::app::App;
 use crate::problem::HandlerResult;
 
@@ -14,7 +14,10 @@ pub(crate) struct PageQuery {
     next: Option<String>,
 }
 
-pub(crate) async fn page(State(app): State<App>, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+pub(crate) async fn page(
+    State(app): State<App>,
+    Read(Query(query)): Read<Query<PageQuery>>,
+) -> HandlerResult<Markup> {
     let setup = app.authenticator.setup().await?;
     Ok(layout::bare(
         "Log in",
@@ -43,7 +46,7 @@ pub(crate) async fn page(State(app): State<App>, Query(query): Query<PageQuery>)
     ))
 }
 
-/// Where to go afterwards: a place of this console, and nowhere else.
+/// The page after login: a path of this console, never another site.
 fn own_place(next: Option<&str>) -> String {
     let is_own = |next: &&str| {
         let mut chars = next.chars();
@@ -59,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_led_elsewhere() {
+    fn login_redirects_only_within_the_console() {
         for elsewhere in [
             "https://evil.example",
             "//evil.example",

@@ -1,21 +1,17 @@
-//! The overview: what was decided, what waits, and whether all is well.
+//! The overview: decisions, open requests, alerts and health.
 
-use axum::extract::State;
 use jiff::Timestamp;
 use maud::{Markup, html};
-use midrail::Mode;
-use midrail::store::{Alert, ApprovalFilter, AuditStats, Durations, GuardrailStats};
-use midrail::store::{Approval, ApprovalState};
+use midrail::admin::open_approvals;
+use midrail::store::{Alert, ApprovalFilter, AuditStats};
+use midrail::{Approval, Mode};
 use serde::Deserialize;
 
 use super::charts;
-use super::layout::{Frame, Tab};
+use super::layout::{Tab, View};
 use super::stats::{self, RANGES, Range, Timeline};
 use super::widgets::{self, compact, count, micros, percent, short_line};
-use crate::access::Caller;
 use crate::api::input::Query;
-use crate::app::App;
-use crate::blocking::blocking;
 use crate::problem::HandlerResult;
 
 /// Guardrails in a list of the busiest.
@@ -29,48 +25,33 @@ pub(crate) struct PageQuery {
     range: Option<String>,
 }
 
-pub(crate) async fn page(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<PageQuery>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, "Overview", Tab::Overview)?;
-        let range = stats::range(query.range.as_deref());
-        let content = content(&app, &caller, range)?;
-        Ok(frame.page(html! {
-            div.page-head {
-                h1 { "Overview" }
-                div.tabs role="group" aria-label="Time" {
-                    @for other in RANGES {
-                        a href={ "/?range=" (other.word) } aria-current=[(other == range).then_some("true")] { (other.name) }
-                    }
+pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    let range = stats::range(query.range.as_deref());
+    let content = content(view, range)?;
+    view.page("Overview", Tab::Overview, html! {
+        div.page-head {
+            h1 { "Overview" }
+            div.tabs role="group" aria-label="Time" {
+                @for other in RANGES {
+                    a href={ "/?range=" (other.word) } aria-current=[(other == range).then_some("true")] { (other.name) }
                 }
             }
-            div #overview hx-get={ "/overview?range=" (range.word) } hx-trigger="refresh" hx-swap="innerHTML" { (content) }
-        }))
+        }
+        div #overview hx-get={ "/overview?range=" (range.word) } hx-trigger="refresh" hx-swap="innerHTML" { (content) }
     })
-    .await
 }
 
-pub(crate) async fn part(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<PageQuery>,
-) -> HandlerResult<Markup> {
-    blocking(move || content(&app, &caller, stats::range(query.range.as_deref()))).await
+pub(crate) fn part(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    content(view, stats::range(query.range.as_deref()))
 }
 
-fn content(app: &App, caller: &Caller, range: Range) -> HandlerResult<Markup> {
-    let project = caller.project();
+fn content(view: &View, range: Range) -> HandlerResult<Markup> {
+    let (project, now) = (view.caller.project(), view.now);
     let store = project.store();
-    let now = project.engine().now();
     let timeline = stats::timeline(project, range)?;
     let window = store.action_counts(timeline.since)?;
     let (log, behind) = stats::log_figures(project)?;
-    let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
-    let mut waiting = store.approvals(&pending)?;
-    waiting.retain(|approval| approval.authority_at(now).is_some());
+    let mut waiting = open_approvals(&**store, None, now)?;
     waiting.reverse();
     let owed = store.approvals(&ApprovalFilter {
         needs_review: true,
@@ -99,7 +80,7 @@ fn content(app: &App, caller: &Caller, range: Range) -> HandlerResult<Markup> {
         }
         (chart(&timeline, range))
         div.columns {
-            div { (approvals(&waiting, &owed, now)) (slowest(&log)) (health(app, caller, &log, now)?) }
+            div { (approvals(&waiting, &owed, now)) (slowest(&log)) (health(view, &log)?) }
             div { (alert_list(&alerts, range, now)) (busiest(&log, behind)) }
         }
     })
@@ -190,69 +171,65 @@ fn alert_list(alerts: &[Alert], range: Range, now: Timestamp) -> Markup {
     }
 }
 
-fn busiest(log: &AuditStats, behind: u64) -> Markup {
-    let objections =
-        |figures: &GuardrailStats| figures.enforced.invocation_count - figures.enforced.pass_count;
-    let mut rows: Vec<(&String, &GuardrailStats)> =
-        log.guardrails.iter().filter(|(_, figures)| figures.enforced.invocation_count > 0).collect();
-    rows.sort_by_key(|(_, figures)| {
-        std::cmp::Reverse((objections(figures), figures.enforced.invocation_count))
-    });
-    let most = rows.first().map_or(0, |(_, figures)| objections(figures));
+/// A guardrail with its bar, and the text next to it.
+struct Bar<'l> {
+    id: &'l str,
+    value: u64,
+    title: String,
+    text: Markup,
+}
+
+/// The guardrails with the highest values as bars.
+fn bars(title: &str, about: &str, empty: &str, class: &str, mut bars: Vec<Bar<'_>>) -> Markup {
+    bars.sort_by_key(|bar| std::cmp::Reverse(bar.value));
+    let most = bars.first().map_or(0, |bar| bar.value);
     html! {
         section.card {
-            div.card-head { h2 { "Busiest guardrails" } span.muted { "findings, all time" } }
-            @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
-            @if rows.is_empty() { p.muted { "No guardrail was evaluated yet." } }
+            div.card-head { h2 { (title) } span.muted { (about) ", all time" } }
+            @if bars.is_empty() { p.muted { (empty) } }
             ul.bars {
-                @for (id, figures) in rows.iter().take(MOST) {
+                @for bar in bars.iter().take(MOST) {
                     li {
-                        a.bars-name href={ "/guardrails/" (widgets::part(id)) } { (short_line(id, 40)) }
-                        (charts::meter(objections(figures), most, "fill-block"))
-                        span.num title={ (count(objections(figures))) " findings, evaluated " (count(figures.enforced.invocation_count)) " times" } {
-                            b { (compact(objections(figures))) } span.muted { " / " (compact(figures.enforced.invocation_count)) }
-                        }
+                        a.bars-name href={ "/guardrails/" (widgets::part(bar.id)) } title=(midrail::label(bar.id)) { (short_line(&midrail::label(bar.id), 40)) }
+                        (charts::meter(bar.value, most, class))
+                        span.num title=(bar.title) { (bar.text) }
                     }
                 }
             }
         }
+    }
+}
+
+fn busiest(log: &AuditStats, behind: u64) -> Markup {
+    let counts = log.guardrails.iter().map(|(id, figures)| (id, &figures.enforced));
+    let rows = counts.filter(|(_, counts)| counts.invocation_count > 0).map(|(id, counts)| {
+        let (all, findings) = (counts.invocation_count, counts.invocation_count - counts.pass_count);
+        let title = format!("{} findings, evaluated {} times", count(findings), count(all));
+        let text = html! { b { (compact(findings)) } span.muted { " / " (compact(all)) } };
+        Bar { id, value: findings, title, text }
+    });
+    html! {
+        (bars("Busiest guardrails", "findings", "No guardrail was evaluated yet.", "fill-block", rows.collect()))
+        @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
     }
 }
 
 fn slowest(log: &AuditStats) -> Markup {
-    let average = |durations: &Durations| durations.average_us().unwrap_or(0);
-    let mut rows: Vec<(&String, &Durations)> = log
-        .guardrails
-        .iter()
-        .map(|(id, figures)| (id, &figures.durations))
-        .filter(|(_, durations)| durations.count > 0)
-        .collect();
-    rows.sort_by_key(|(_, durations)| std::cmp::Reverse(average(durations)));
-    let most = rows.first().map_or(0, |(_, durations)| average(durations));
-    html! {
-        section.card {
-            div.card-head { h2 { "Slowest guardrails" } span.muted { "average, all time" } }
-            @if rows.is_empty() { p.muted { "No measurements yet." } }
-            ul.bars {
-                @for (id, durations) in rows.iter().take(MOST) {
-                    li {
-                        a.bars-name href={ "/guardrails/" (widgets::part(id)) } { (short_line(id, 40)) }
-                        (charts::meter(average(durations), most, "fill-accent"))
-                        span.num title={ "longest " (micros(durations.max_us)) } { (micros(average(durations))) }
-                    }
-                }
-            }
-        }
-    }
+    let rows = log.guardrails.iter().filter_map(|(id, figures)| {
+        let average = figures.durations.average_us()?;
+        let title = format!("longest {}", micros(figures.durations.max_us));
+        Some(Bar { id, value: average, title, text: html! { (micros(average)) } })
+    });
+    bars("Slowest guardrails", "average", "No measurements yet.", "fill-accent", rows.collect())
 }
 
-fn health(app: &App, caller: &Caller, log: &AuditStats, now: Timestamp) -> HandlerResult<Markup> {
-    let project = caller.project();
+fn health(view: &View, log: &AuditStats) -> HandlerResult<Markup> {
+    let (project, now) = (view.caller.project(), view.now);
     let policy = project.engine().policy();
     let reloads = project.reloads();
     let head = project.store().head()?;
     let checkpoint = project.store().last_checkpoint()?;
-    let up = i64::try_from(app.started.elapsed().as_secs()).unwrap_or(i64::MAX);
+    let up = i64::try_from(view.app.started.elapsed().as_secs()).unwrap_or(i64::MAX);
     Ok(html! {
         section.card {
             div.card-head { h2 { "Health" } span.muted { "version " (env!("CARGO_PKG_VERSION")) ", up " (widgets::span(jiff::SignedDuration::from_secs(up))) } }

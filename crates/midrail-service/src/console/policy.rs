@@ -1,6 +1,5 @@
-//! The policy: its layers, what it comes to, how it changed, and what shadow mode would have done.
+//! The policy: its layers, its summary, its revisions, and the shadow report.
 
-use axum::extract::{Path, State};
 use maud::{Markup, html};
 use midrail::pack::PolicySource;
 use midrail::shadow::{ShadowQuery, ShadowReport, shadow_report};
@@ -9,22 +8,20 @@ use midrail::{Mode, Policy, Store, summary};
 use serde::Deserialize;
 
 use super::context;
-use super::layout::{Frame, Tab, problem_part};
+use super::layout::{Tab, View, problem_part};
 use super::record_view;
 use super::widgets::{self, badge, count, short_line, visible_text};
 use crate::access::Caller;
-use crate::api::input::Query;
+use crate::api::input::{Named, Query};
 use crate::api::policy::diff::difference;
 use crate::api::policy::made;
 use crate::api::policy::view::{GuardrailView, guardrails};
-use crate::app::App;
-use crate::blocking::blocking;
 use crate::problem::HandlerResult;
 
-/// Records in which revisions are looked for.
-const LOOKED_AT: usize = 1_000;
+/// The latest records that are searched for revisions.
+const SEARCHED: usize = 1_000;
 
-/// Records that a shadow report looks at.
+/// The latest records of a shadow report.
 const SHADOWED: u64 = 5_000;
 
 #[derive(Deserialize)]
@@ -33,49 +30,41 @@ pub(crate) struct PageQuery {
     to: Option<String>,
 }
 
-pub(crate) async fn page(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<PageQuery>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, "Policy", Tab::Policy)?;
-        let project = caller.project();
-        let policy = project.engine().policy();
-        let reloads = project.reloads();
-        let (since, _) = project.policy_sync().since();
-        let revisions = revisions(&**project.store(), &policy)?;
-        let sentences = summary::sentences(&policy);
-        Ok(frame.page(html! {
-            div.page-head {
-                h1 { "Policy" }
-                div.actions {
-                    @if policy.mode() == Mode::Shadow { span.badge.shadow { "shadow" } } @else { span.badge.st-approved { "enforced" } }
-                    (widgets::hash(policy.revision()))
-                }
+pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    let project = view.caller.project();
+    let policy = project.engine().policy();
+    let reloads = project.reloads();
+    let (since, _) = project.policy_sync.since();
+    let revisions = revisions(&**project.store(), &policy)?;
+    let sentences = summary::sentences(&policy);
+    view.page("Policy", Tab::Policy, html! {
+        div.page-head {
+            h1 { "Policy" }
+            div.actions {
+                @if policy.mode() == Mode::Shadow { span.badge.shadow { "shadow" } } @else { span.badge.st-approved { "enforced" } }
+                (widgets::hash(policy.revision()))
             }
-            @match &reloads.last_error {
-                Some(error) => div.notice.bad role="alert" { strong { "The current pack files are invalid." } " The previous policy stays in force." pre.code { code { (visible_text(error)) } } },
-                None => p.muted { "In force since " (widgets::ago(since, frame.now)) ". Reloads since the service started: " (widgets::many(reloads.applied, "reload")) " applied, " (reloads.refused) " rejected." },
-            }
-            section.card {
-                h2 { "Summary" }
-                @if sentences.is_empty() { p.muted { "The policy only has the built-in guardrails." } }
-                ul.sentences { @for sentence in &sentences { li { (visible_text(sentence)) } } }
-            }
-            (layers(&policy, &project.engine().policy_source()))
-            (compare(&caller, &policy, &revisions, &query)?)
-            section.card {
-                div.card-head { h2 { "Shadow report" } span.muted { "the latest " (count(SHADOWED)) " records" } }
-                p { "What guardrails in shadow mode would have done if they were enforced." }
-                div #shadow { button.button.quiet type="button" hx-get="/policy/shadow" hx-target="#shadow" hx-swap="innerHTML" data-busy="Reading…" { "Create report" } }
-            }
-        }))
+        }
+        @match &reloads.last_error {
+            Some(error) => div.notice.bad role="alert" { strong { "The current pack files are invalid." } " The previous policy stays in force." pre.code { code { (visible_text(error)) } } },
+            None => p.muted { "In force since " (widgets::ago(since, view.now)) ". Reloads since the service started: " (widgets::many(reloads.applied, "reload")) " applied, " (reloads.refused) " rejected." },
+        }
+        section.card {
+            h2 { "Summary" }
+            @if sentences.is_empty() { p.muted { "The policy only has the built-in guardrails." } }
+            ul.sentences { @for sentence in &sentences { li { (visible_text(sentence)) } } }
+        }
+        (layers(&policy, &project.engine().policy_source()))
+        (compare(&view.caller, &policy, &revisions, &query)?)
+        section.card {
+            div.card-head { h2 { "Shadow report" } span.muted { "the latest " (count(SHADOWED)) " records" } }
+            p { "What guardrails in shadow mode would have done if they were enforced." }
+            div #shadow { button.button.quiet type="button" hx-get="/policy/shadow" hx-target="#shadow" hx-swap="innerHTML" data-busy="Reading…" { "Create report" } }
+        }
     })
-    .await
 }
 
-/// The packs, with the guardrails that each brings.
+/// The packs with their guardrails.
 fn layers(policy: &Policy, source: &PolicySource) -> Markup {
     let views = guardrails(policy, source);
     let of = |path: Option<&str>| -> Vec<&GuardrailView> {
@@ -115,7 +104,7 @@ fn entries(views: &[&GuardrailView]) -> Markup {
             div.scroll { table.list.compact.layer {
                 tbody { @for view in views {
                     tr {
-                        td { a href={ "/guardrails/" (widgets::part(&view.id)) } { (short_line(&view.id, 50)) } }
+                        td { (widgets::guardrail(&view.id)) }
                         td.num.muted { (view.priority) }
                         td { (badge(view.effect)) @if view.mode == Mode::Shadow { " " span.badge.shadow { "shadow" } } }
                         td.muted { (short_line(&view.on.iter().map(|kind| record_view::kind(*kind)).collect::<Vec<_>>().join(", "), 80)) }
@@ -140,7 +129,7 @@ fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u
     let mut found: Vec<(String, u64)> = Vec::new();
     let page = store.entries(&AuditFilter {
         newest_first: true,
-        limit: Some(LOOKED_AT),
+        limit: Some(SEARCHED),
         ..AuditFilter::default()
     })?;
     for entry in page {
@@ -151,7 +140,7 @@ fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u
             found.push((policy, entry.seq));
         }
     }
-    // What a person did under a policy that decided nothing is on record, and the policy is not.
+    // Administrative records may have a policy that was not stored, because it decided nothing.
     let mut kept = Vec::new();
     for (revision, seq) in found {
         if *revision == **policy.revision() || store.policy(&revision)?.is_some() {
@@ -181,7 +170,7 @@ fn compare(
     });
     Ok(html! {
         section.card #revisions {
-            div.card-head { h2 { "Revisions" } span.muted { "used by the latest " (count(widgets::whole(LOOKED_AT))) " records" } }
+            div.card-head { h2 { "Revisions" } span.muted { "used by the latest " (count(widgets::whole(SEARCHED))) " records" } }
             @if revisions.len() < 2 && query.from.is_none() { p.muted { "There is one revision: " (widgets::hash(policy.revision())) ". After a pack changes, you can compare revisions here." } }
             @else {
                 form.filters method="get" action="/policy#revisions" {
@@ -215,11 +204,11 @@ fn render_difference(caller: &Caller, from: &str, to: &str) -> HandlerResult<Mar
             @if is_same { p.muted { "No guardrail was added, removed or changed. The pack files may still differ:" } }
             @for (views, class, word) in [(&found.added, "new", "added"), (&found.removed, "gone", "removed")] {
                 @for view in views {
-                    p { span class={ "badge " (class) } { (word) } " " a href={ "/guardrails/" (widgets::part(&view.id)) } { (short_line(&view.id, 60)) } " " (badge(view.effect)) }
+                    p { span class={ "badge " (class) } { (word) } " " (widgets::guardrail(&view.id)) " " (badge(view.effect)) }
                 }
             }
             @for changed in &found.changed {
-                p { span.badge.fx-warn { "changed" } " " a href={ "/guardrails/" (widgets::part(&changed.id)) } { (short_line(&changed.id, 60)) } }
+                p { span.badge.fx-warn { "changed" } " " (widgets::guardrail(&changed.id)) }
                 div.scroll { table.list.compact { tbody { @for (name, field) in &changed.fields {
                     tr { th { (short_line(name, 60)) } td.gone { (short_line(&value(&field.from), 200)) } td.new { (short_line(&value(&field.to), 200)) } }
                 } } } }
@@ -229,49 +218,35 @@ fn render_difference(caller: &Caller, from: &str, to: &str) -> HandlerResult<Mar
     })
 }
 
-/// One revision, as it was kept.
-pub(crate) async fn revision(
-    State(app): State<App>,
-    caller: Caller,
-    Path(revision): Path<String>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, "Policy", Tab::Policy)?;
-        let (policy, source) = made(&caller, &revision)?;
-        let now = caller.project().engine().policy();
-        let is_in_force = **now.revision() == *revision;
-        Ok(frame.page(html! {
-            nav.crumbs { a href="/policy" { "Policy" } span { "/" } }
-            div.page-head {
-                h1.mono { (widgets::hash(&revision)) }
-                div.actions {
-                    @if is_in_force { span.badge.st-approved { "in force" } }
-                    @else { a.button.quiet href={ "/policy" (widgets::query(&[("from", &revision), ("to", now.revision())])) "#revisions" } { "Compare with the policy in force" } }
-                }
+/// One stored revision.
+pub(crate) fn revision(view: &View, Named(revision): Named<String>) -> HandlerResult<Markup> {
+    let (policy, source) = made(&view.caller, &revision)?;
+    let now = view.caller.project().engine().policy();
+    let is_in_force = **now.revision() == *revision;
+    view.page("Policy", Tab::Policy, html! {
+        nav.crumbs { a href="/policy" { "Policy" } span { "/" } }
+        div.page-head {
+            h1.mono { (widgets::hash(&revision)) }
+            div.actions {
+                @if is_in_force { span.badge.st-approved { "in force" } }
+                @else { a.button.quiet href={ "/policy" (widgets::query(&[("from", &revision), ("to", now.revision())])) "#revisions" } { "Compare with the policy in force" } }
             }
-            section.card { h2 { "Summary" } ul.sentences { @for sentence in summary::sentences(&policy) { li { (visible_text(&sentence)) } } } }
-            section.card { h2 { "Guardrails" } (entries(&guardrails(&policy, &source).iter().collect::<Vec<_>>())) }
-            section.card { details.raw { summary { "Pack files" } (widgets::json(&serde_json::to_value(&source.0).unwrap_or_default())) } }
-        }))
+        }
+        section.card { h2 { "Summary" } ul.sentences { @for sentence in summary::sentences(&policy) { li { (visible_text(&sentence)) } } } }
+        section.card { h2 { "Guardrails" } (entries(&guardrails(&policy, &source).iter().collect::<Vec<_>>())) }
+        section.card { details.raw { summary { "Pack files" } (widgets::json(&serde_json::to_value(&source.0).unwrap_or_default())) } }
     })
-    .await
 }
 
-pub(crate) async fn shadow(caller: Caller) -> HandlerResult<Markup> {
-    blocking(move || {
-        let store = caller.project().store();
-        let head = store.head()?.map_or(0, |head| head.seq);
-        // From the time of the first record that is looked at, so that a long log is not read as a whole.
-        let first = store.entry(head.saturating_sub(SHADOWED).max(1))?;
-        let query = ShadowQuery {
-            since: first.map(|entry| entry.labels.time),
-            examples: 3,
-            ..ShadowQuery::default()
-        };
-        let report = shadow_report(&**store, &query, &mut |_| {})?;
-        Ok(render_report(&report, caller.project().engine().now()))
-    })
-    .await
+pub(crate) fn shadow(view: &View, (): ()) -> HandlerResult<Markup> {
+    let store = view.caller.project().store();
+    let head = store.head()?.map_or(0, |head| head.seq);
+    // From the time of the first record that is looked at, so that a long log is not read as a whole.
+    let first = store.entry(head.saturating_sub(SHADOWED).max(1))?;
+    let query =
+        ShadowQuery { since: first.map(|entry| entry.labels.time), examples: 3, ..ShadowQuery::default() };
+    let report = shadow_report(&**store, &query, &mut |_| {})?;
+    Ok(render_report(&report, view.caller.project().engine().now()))
 }
 
 fn render_report(report: &ShadowReport, now: jiff::Timestamp) -> Markup {

@@ -3,47 +3,14 @@
 use maud::{Markup, html};
 use midrail::core::{Fact, FileState, HookAnswer, Record, VerdictRecord};
 use midrail::store::{Approval, AuditEntry};
-use midrail::{Decision, Effect, Event, EventKind};
+use midrail::{Decision, Effect, Event, EventKind, Record, VerdictRecord};
 use serde_json::Value;
 
 use super::widgets::{self, badge, json, mark_redactions, micros, short_line, visible_text};
 
-/// What an event is about, in a few words.
+/// The subject of an event in a few words.
 pub(crate) fn subject(event: &Event) -> String {
-    let of = |name: &str| event.extra.get(name);
-    let text = match event.kind {
-        _ if event.tool.is_some() => {
-            let whole = midrail::cases::summarize_event(event);
-            whole.strip_prefix(event.kind.as_str()).unwrap_or(&whole).trim_start().to_owned()
-        }
-        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
-            let to = event.handoff.as_ref().and_then(|handoff| handoff.to.as_deref());
-            to.map(|to| format!("to {to}")).unwrap_or_default()
-        }
-        EventKind::OnError => {
-            event.error.as_ref().and_then(|error| error.message.clone()).unwrap_or_default()
-        }
-        EventKind::BeforeStop => event.stop_reason.clone().unwrap_or_default(),
-        EventKind::ApprovalDecided => {
-            let part = |name: &str| of("approval")?.get(name)?.as_str();
-            let is_back = of("what").and_then(Value::as_str) == Some("approval_taken_back");
-            let state = if is_back { "taken back" } else { part("state").unwrap_or("decided") };
-            match part("decided_by") {
-                Some(by) => format!("{state} by {by}"),
-                None => state.to_owned(),
-            }
-        }
-        EventKind::Administered => {
-            let what = of("what").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-            let whom = of("approver").and_then(|approver| approver.get("name")?.as_str());
-            let whom = whom.or_else(|| of("approval").and_then(|approval| approval.get("id")?.as_str()));
-            let whom =
-                whom.or_else(|| ["actor", "task", "path", "by"].iter().find_map(|name| of(name)?.as_str()));
-            format!("{what} {}", whom.unwrap_or_default())
-        }
-        _ => event.text.clone().unwrap_or_default(),
-    };
-    short_line(&text, 160)
+    short_line(&midrail::admin::subject(event), 160)
 }
 
 /// The kind of an event in words.
@@ -99,7 +66,7 @@ impl<'d> VerdictGroups<'d> {
         VerdictGroups { notable, quiet }
     }
 
-    /// Those that had nothing to say, counted: `12 others allowed, 3 were not query`.
+    /// The quiet verdicts, counted: `12 others allowed, 3 were skipped`.
     fn quiet_summary(&self) -> String {
         let skipped = self.quiet.iter().filter(|verdict| verdict.effect.is_none()).count();
         let allowed = self.quiet.len() - skipped;
@@ -119,7 +86,7 @@ impl<'d> VerdictGroups<'d> {
     }
 }
 
-/// The chain in full: every guardrail, with how long it took. Those that had nothing to say are folded.
+/// The chain in full: every guardrail and its duration. Quiet verdicts are folded.
 pub(crate) fn chain(decision: &Decision) -> Markup {
     if decision.verdicts.is_empty() {
         return html! { p.muted { "No guardrail was evaluated for this event." } };
@@ -144,16 +111,16 @@ pub(crate) fn chain(decision: &Decision) -> Markup {
     }
 }
 
-/// The chain in short, for a timeline: who verdict what, and why.
+/// The chain in short, for a timeline.
 pub(crate) fn chain_summary(decision: &Decision) -> Markup {
     let groups = VerdictGroups::new(decision);
     let is_decisive = |verdict: &VerdictRecord| decision.by.as_deref() == Some(&*verdict.guardrail);
     html! {
-        ul.heard {
+        ul.verdicts {
             @for verdict in &groups.notable {
                 li.decided[is_decisive(verdict)] {
                     @match verdict.effect { Some(effect) => (badge(effect)), None => span.badge.fx-skipped { "skipped" } }
-                    a href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } { (short_line(&verdict.guardrail, 60)) }
+                    (widgets::guardrail(&verdict.guardrail))
                     @if verdict.shadow { span.badge.shadow { "shadow" } }
                     span.why {
                         // The message to the agent is shown above.
@@ -178,7 +145,7 @@ fn chain_row(verdict: &VerdictRecord, decision: &Decision, slowest: u64) -> Mark
     let decided = decision.by.as_deref() == Some(&*verdict.guardrail);
     html! {
         tr.skipped[verdict.skipped] .decided[decided] {
-            td { a href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } { (short_line(&verdict.guardrail, 60)) } }
+            td { (widgets::guardrail(&verdict.guardrail)) }
             td {
                 @match verdict.effect {
                     Some(effect) => (badge(effect)),
@@ -200,7 +167,7 @@ fn chain_row(verdict: &VerdictRecord, decision: &Decision, slowest: u64) -> Mark
     }
 }
 
-/// The event itself: what it does, with every text of it.
+/// The event with all its texts.
 pub(crate) fn event(event: &Event) -> Markup {
     let mut fields: Vec<(&str, Markup)> = Vec::new();
     let mut text = |name: &'static str, text: &Option<String>| {
@@ -251,7 +218,7 @@ pub(crate) fn event(event: &Event) -> Markup {
     }
 }
 
-/// What was known when it was decided.
+/// The facts and slices of a decision.
 pub(crate) fn known_facts(record: &Record) -> Markup {
     html! {
         div.scroll {
@@ -259,7 +226,7 @@ pub(crate) fn known_facts(record: &Record) -> Markup {
                 tbody {
                     @if let Some(root) = &record.facts.root { tr { th { "root" } td { code { (short_line(root, 300)) } } } }
                     @for (key, fact) in &record.facts.known {
-                        tr { th { code { (short_line(&key.to_string(), 80)) } } td { (short_line(&describe_fact(fact), 400)) } }
+                        tr { th { code { (short_line(&key.to_string(), 80)) } } td { (short_line(&midrail::admin::fact_text(fact), 400)) } }
                     }
                     @for (key, slice) in &record.slices {
                         tr {
@@ -273,74 +240,49 @@ pub(crate) fn known_facts(record: &Record) -> Markup {
     }
 }
 
-fn describe_fact(fact: &Fact) -> String {
-    match fact {
-        Fact::Action(action) => {
-            let files =
-                action.target_files.as_ref().map_or("unknown files".to_owned(), |files| files.join(", "));
-            let dangers: Vec<&str> = action.dangers.iter().map(|danger| danger.reason.as_str()).collect();
-            format!(
-                "{} {files} {} {}",
-                action.kind.as_str(),
-                action.command.as_deref().unwrap_or_default(),
-                dangers.join("; ")
-            )
-        }
-        Fact::Secrets(found) | Fact::Findings(found) if found.is_empty() => "none".to_owned(),
-        Fact::Secrets(found) | Fact::Findings(found) => found
-            .iter()
-            .map(|finding| format!("{} at {}", finding.kind, finding.at))
-            .collect::<Vec<_>>()
-            .join(", "),
-        Fact::Script(action) if action.dangers.is_empty() => "not destructive".to_owned(),
-        Fact::Script(action) => {
-            action.dangers.iter().map(|danger| danger.reason.as_str()).collect::<Vec<_>>().join("; ")
-        }
-        Fact::Place(place) => place.clone(),
-        Fact::File(FileState::Absent) => "does not exist".to_owned(),
-        Fact::File(FileState::Special) => "a directory or special file".to_owned(),
-        Fact::File(FileState::File { checksum }) => format!("exists, checksum {checksum}"),
-        Fact::Command(end) => match end.exit_code {
-            Some(code) => format!("exited with code {code} after {} ms", end.took_ms),
-            None => format!("ended by a signal after {} ms", end.took_ms),
-        },
-        Fact::Hook(end) => match &end.answer {
-            HookAnswer::Pass => "allows".to_owned(),
-            HookAnswer::Refuse { message, request: Some(_), .. } => format!("requests approval: {message}"),
-            HookAnswer::Refuse { message, .. } => format!("refuses: {message}"),
-            HookAnswer::Replace { result, .. } => format!("replaces the result: {result}"),
-        },
-        Fact::Unavailable(why) => format!("unknown: {why}"),
-        other => serde_json::to_string(other).unwrap_or_default(),
-    }
+/// The heads of a list of records.
+pub(crate) fn heads(with_session: bool) -> Markup {
+    html! { thead { tr { th.num { "Record" } th { "Time" } th { "Effect" } th { "What" } @if with_session { th { "Session" } } } } }
 }
 
-/// One record in a list: when, what, and what became of it.
-pub(crate) fn row(entry: &AuditEntry, with_session: bool, now: jiff::Timestamp) -> Markup {
+/// One record in a list.
+pub(crate) fn row(entry: &AuditEntry, time: Markup, with_session: bool) -> Markup {
     let is_own = entry.labels.kind.parse::<EventKind>().is_ok_and(EventKind::is_internal);
     let record = entry.record().ok();
-    let (about, by, reason) = match &record {
-        Some(record) => {
-            let by = record.decision.by.as_deref().unwrap_or_default().to_owned();
-            (subject(&record.event), by, short_line(&record.decision.reason, 160))
-        }
-        None => ("unreadable record".to_owned(), String::new(), String::new()),
-    };
+    let decision =
+        record.as_ref().map(|record| &record.decision).filter(|decision| !decision.reason.is_empty());
     html! {
         tr.own[is_own] data-item data-href={ "/audit/" (entry.seq) } {
             td.num { a href={ "/audit/" (entry.seq) } { (entry.seq) } }
-            td.nowrap { (widgets::ago(entry.labels.time, now)) }
+            td.nowrap { (time) }
             td { (widgets::badge_of(&entry.labels.effect)) }
             td.about {
-                span.kind { (short_line(&entry.labels.kind.replace('_', " "), 30)) } " " span.subject { (about) }
-                @if !reason.is_empty() { div.row-reason { @if !by.is_empty() { code { (short_line(&by, 40)) } " " } (reason) } }
+                span.kind { (short_line(&entry.labels.kind.replace('_', " "), 30)) } " "
+                span.subject { @match &record { Some(record) => (subject(&record.event)), None => "unreadable record" } }
+                @if let Some(decision) = decision {
+                    div.row-reason { @if let Some(by) = &decision.by { code { (short_line(&midrail::label(by), 60)) } " " } (short_line(&decision.reason, 160)) }
+                }
             }
             @if with_session { td.session { a href=(widgets::session_at(&entry.labels.session)) { (short_line(&entry.labels.session, 28)) } } }
         }
     }
 }
 
-/// A request in line with the event that it was query for.
+/// A list of records.
+pub(crate) fn rows<'e>(
+    entries: impl IntoIterator<Item = &'e AuditEntry>,
+    with_session: bool,
+    now: jiff::Timestamp,
+) -> Markup {
+    html! {
+        div.scroll { table.list {
+            (heads(with_session))
+            tbody { @for entry in entries { (row(entry, widgets::ago(entry.labels.time, now), with_session)) } }
+        } }
+    }
+}
+
+/// A request, next to the event that it was made for.
 pub(crate) fn approval_line(approval: &Approval, now: jiff::Timestamp) -> Markup {
     let status = approval.status_at(now);
     html! {

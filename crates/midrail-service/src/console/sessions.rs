@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::extract::{Path, State};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use midrail::store::Approval;
@@ -10,13 +9,10 @@ use midrail::store::{ApprovalFilter, AuditEntry, AuditFilter, SessionFilter, Ses
 use serde::Deserialize;
 
 use super::charts;
-use super::layout::{Frame, Tab};
+use super::layout::{Tab, View};
 use super::record_view::{self, subject};
 use super::widgets::{self, badge, count, short_line};
-use crate::access::Caller;
-use crate::api::input::Query;
-use crate::app::App;
-use crate::blocking::blocking;
+use crate::api::input::{Named, Query};
 use crate::problem::{HandlerResult, Problem};
 use crate::text::short;
 
@@ -29,59 +25,51 @@ const EVENTS: usize = 60;
 #[derive(Deserialize)]
 pub(crate) struct PageQuery {
     q: Option<String>,
-    /// Show those whose last record came before this one.
+    /// Show sessions whose last record is before this one.
     before: Option<u64>,
 }
 
-pub(crate) async fn list(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<PageQuery>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, "Sessions", Tab::Sessions)?;
-        let store = caller.project().store();
-        let wanted = query.q.unwrap_or_default();
-        let some = SessionFilter {
-            containing: Some(wanted.clone()).filter(|part| !part.is_empty()),
-            before_seq: query.before,
-            limit: Some(PAGE + 1),
-            ..SessionFilter::default()
-        };
-        let mut page = store.find_sessions(&some)?;
-        let has_older = page.len() > PAGE;
-        page.truncate(PAGE);
-        let oldest = page.last().filter(|_| has_older).map(|info| info.last_seq);
-        // What belongs to no run has no name.
-        page.retain(|info| !info.session.is_empty());
-        let mut rows = Vec::new();
-        for info in page {
-            let last = store.entry(info.last_seq)?;
-            rows.push((info, last));
+pub(crate) fn list(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    let store = view.caller.project().store();
+    let wanted = query.q.unwrap_or_default();
+    let some = SessionFilter {
+        containing: Some(wanted.clone()).filter(|part| !part.is_empty()),
+        before_seq: query.before,
+        limit: Some(PAGE + 1),
+        ..SessionFilter::default()
+    };
+    let mut page = store.find_sessions(&some)?;
+    let has_older = page.len() > PAGE;
+    page.truncate(PAGE);
+    let oldest = page.last().filter(|_| has_older).map(|info| info.last_seq);
+    // Records without a session have an empty name.
+    page.retain(|info| !info.session.is_empty());
+    let mut rows = Vec::new();
+    for info in page {
+        let last = store.entry(info.last_seq)?;
+        rows.push((info, last));
+    }
+    view.page("Sessions", Tab::Sessions, html! {
+        div.page-head { h1 { "Sessions" } }
+        form.filters method="get" action="/sessions" {
+            label.wide { span.label { "Session" } input name="q" value=(wanted) placeholder="part of the name" data-search autocomplete="off" spellcheck="false"; }
+            button.button type="submit" { "Search" }
         }
-        Ok(frame.page(html! {
-            div.page-head { h1 { "Sessions" } }
-            form.filters method="get" action="/sessions" {
-                label.wide { span.label { "Session" } input name="q" value=(wanted) placeholder="part of the name" data-search autocomplete="off" spellcheck="false"; }
-                button.button type="submit" { "Search" }
+        section.card.flush {
+            @if rows.is_empty() {
+                (widgets::empty("No sessions", html! {
+                    @if wanted.is_empty() { p { "A session starts with its first event. Run an agent with Midrail's hooks, or POST an event to " code { "/v1/decide" } "." } }
+                    @else { p { "No session name contains this text." } a.button.quiet href="/sessions" { "Show all" } }
+                }))
+            } @else {
+                div.scroll { table.list {
+                    thead { tr { th { "Session" } th { "Agent" } th { "Last event" } th.num { "Records" } th { "Active" } } }
+                    tbody { @for (info, last) in &rows { (session_row(info, last.as_ref(), view.now)) } }
+                } }
             }
-            section.card.flush {
-                @if rows.is_empty() {
-                    (widgets::empty("No sessions", html! {
-                        @if wanted.is_empty() { p { "A session starts with its first event. Run an agent with Midrail's hooks, or POST an event to " code { "/v1/decide" } "." } }
-                        @else { p { "No session name contains this text." } a.button.quiet href="/sessions" { "Show all" } }
-                    }))
-                } @else {
-                    div.scroll { table.list {
-                        thead { tr { th { "Session" } th { "Agent" } th { "Last event" } th.num { "Records" } th { "Active" } } }
-                        tbody { @for (info, last) in &rows { (session_row(info, last.as_ref(), frame.now)) } }
-                    } }
-                }
-            }
-            (pager(&wanted, query.before.is_some(), oldest))
-        }))
+        }
+        (pager(&wanted, query.before.is_some(), oldest))
     })
-    .await
 }
 
 fn session_row(info: &SessionInfo, last: Option<&AuditEntry>, now: Timestamp) -> Markup {
@@ -117,60 +105,62 @@ fn pager(wanted: &str, is_later: bool, oldest: Option<u64>) -> Markup {
 
 #[derive(Deserialize)]
 pub(crate) struct Place {
-    /// Show what came before this record.
+    /// Show events before this record.
     before: Option<u64>,
-    /// Show what came after this record.
+    /// Show events after this record.
     after: Option<u64>,
 }
 
-pub(crate) async fn show(
-    State(app): State<App>,
-    caller: Caller,
-    Path(session): Path<String>,
-    Query(place): Query<Place>,
+pub(crate) fn show(
+    view: &View,
+    (Named(session), Query(place)): (Named<String>, Query<Place>),
 ) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, record_view::heading(&session), Tab::Sessions)?;
-        let store = caller.project().store();
-        let of = AuditFilter { session: Some(session.clone()), limit: Some(EVENTS), ..AuditFilter::default() };
-        let mut entries = match place.after {
-            Some(after) => store.entries(&AuditFilter { after_seq: Some(after), ..of.clone() })?,
-            None => {
-                let mut page = store.entries(&AuditFilter { after_seq: place.before, newest_first: true, ..of.clone() })?;
-                page.reverse();
-                page
-            }
-        };
-        if entries.is_empty() && place.after.is_some() {
-            entries = store.entries(&AuditFilter { newest_first: true, ..of.clone() })?;
-            entries.reverse();
+    let store = view.caller.project().store();
+    let of = AuditFilter { session: Some(session.clone()), limit: Some(EVENTS), ..AuditFilter::default() };
+    let mut entries = match place.after {
+        Some(after) => store.entries(&AuditFilter { after_seq: Some(after), ..of.clone() })?,
+        None => {
+            let mut page =
+                store.entries(&AuditFilter { after_seq: place.before, newest_first: true, ..of.clone() })?;
+            page.reverse();
+            page
         }
-        let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
-            return Err(Problem::not_found(format!("there is no session `{}` here", short(&session))));
-        };
-        let one = AuditFilter { limit: Some(1), ..of.clone() };
-        let has_earlier = !store.entries(&AuditFilter { after_seq: Some(first.seq), newest_first: true, ..one.clone() })?.is_empty();
-        let has_later = !store.entries(&AuditFilter { after_seq: Some(last.seq), ..one })?.is_empty();
-        let approvals = store.approvals(&ApprovalFilter { session: Some(session.clone()), limit: Some(200), ..ApprovalFilter::default() })?;
-        let approvals: BTreeMap<String, Approval> = approvals.into_iter().map(|approval| (approval.id.clone(), approval)).collect();
-        let at = widgets::session_at(&session);
-        Ok(frame.page(html! {
-            nav.crumbs { a href="/sessions" { "Sessions" } span { "/" } }
-            div.page-head { h1.mono { (record_view::heading(&session)) } a.button.quiet href={ "/live" (widgets::query(&[("session", &session)])) } { "Watch live" } }
-            (facts_of(&entries, &approvals, frame.now))
-            @if has_earlier { nav.pager { a.button.quiet href={ (at) "?before=" (first.seq) } { "Earlier events" } } }
-            ol.timeline {
-                @for (before, entry) in std::iter::once(None).chain(entries.iter().map(Some)).zip(&entries) {
-                    @let day = day_of(entry);
-                    @if before.map(day_of).as_ref() != Some(&day) { li.day { (day) } }
-                    (event(entry, &approvals, frame.now))
-                }
+    };
+    if entries.is_empty() && place.after.is_some() {
+        entries = store.entries(&AuditFilter { newest_first: true, ..of.clone() })?;
+        entries.reverse();
+    }
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+        return Err(Problem::not_found(format!("there is no session `{}` here", short(&session))));
+    };
+    let one = AuditFilter { limit: Some(1), ..of.clone() };
+    let has_earlier = !store
+        .entries(&AuditFilter { after_seq: Some(first.seq), newest_first: true, ..one.clone() })?
+        .is_empty();
+    let has_later = !store.entries(&AuditFilter { after_seq: Some(last.seq), ..one })?.is_empty();
+    let approvals = store.approvals(&ApprovalFilter {
+        session: Some(session.clone()),
+        limit: Some(200),
+        ..ApprovalFilter::default()
+    })?;
+    let approvals: BTreeMap<String, Approval> =
+        approvals.into_iter().map(|approval| (approval.id.clone(), approval)).collect();
+    let at = widgets::session_at(&session);
+    view.page(record_view::heading(&session), Tab::Sessions, html! {
+        nav.crumbs { a href="/sessions" { "Sessions" } span { "/" } }
+        div.page-head { h1.mono { (record_view::heading(&session)) } a.button.quiet href={ "/live" (widgets::query(&[("session", &session)])) } { "Watch live" } }
+        (facts_of(&entries, &approvals, view.now))
+        @if has_earlier { nav.pager { a.button.quiet href={ (at) "?before=" (first.seq) } { "Earlier events" } } }
+        ol.timeline {
+            @for (before, entry) in std::iter::once(None).chain(entries.iter().map(Some)).zip(&entries) {
+                @let day = day_of(entry);
+                @if before.map(day_of).as_ref() != Some(&day) { li.day { (day) } }
+                (event(entry, &approvals, view.now))
             }
-            @if has_later { nav.pager { a.button.quiet href={ (at) "?after=" (last.seq) } { "Later events" } a.button.quiet href=(at) { "Latest" } } }
-            @else { p.muted.timeline-end { "These are the latest events. " a href=(at) { "Refresh" } } }
-        }))
+        }
+        @if has_later { nav.pager { a.button.quiet href={ (at) "?after=" (last.seq) } { "Later events" } a.button.quiet href=(at) { "Latest" } } }
+        @else { p.muted.timeline-end { "These are the latest events. " a href=(at) { "Refresh" } } }
     })
-    .await
 }
 
 /// The facts above the timeline.
@@ -236,7 +226,7 @@ fn event(entry: &AuditEntry, approvals: &BTreeMap<String, Approval>, now: Timest
             }
             @if record_view::has_agent_message(decision) && !is_own {
                 div.told {
-                    span.label { "Shown to the agent" @if let Some(by) = &decision.by { " · " a href={ "/guardrails/" (widgets::part(by)) } { (short_line(by, 40)) } } }
+                    span.label { "Shown to the agent" @if let Some(by) = &decision.by { " · " (widgets::guardrail(by)) } }
                     (record_view::agent_message(decision))
                 }
             }

@@ -1,4 +1,4 @@
-//! Figures for pages. A page never reads the whole log.
+//! Figures of pages. A page never reads the whole log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -13,33 +13,33 @@ use midrail::store::AuditStats;
 use crate::problem::HandlerResult;
 use crate::project::Project;
 
-/// Records that a page counts itself. More of them are counted behind it, and the page says so.
+/// The most records that are counted while a page is rendered. More are counted in the background.
 const MAX_INLINE: u64 = 2_000;
 
 /// The projects whose records are being counted.
 static COUNTING: LazyLock<Mutex<BTreeSet<String>>> = LazyLock::new(Mutex::default);
 
-/// A time that the overview looks back to.
+/// A period of the overview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Range {
     /// Its name in addresses.
     pub(crate) word: &'static str,
-    /// In words.
+    /// Its name on the page.
     pub(crate) name: &'static str,
-    /// How far it goes back.
+    /// Its length.
     pub(crate) back: SignedDuration,
     /// Bars of its chart.
     pub(crate) parts: usize,
 }
 
-/// All of them, the shortest first.
+/// All periods, the shortest first.
 pub(crate) const RANGES: [Range; 3] = [
     Range { word: "1h", name: "1 hour", back: SignedDuration::from_hours(1), parts: 60 },
     Range { word: "24h", name: "24 hours", back: SignedDuration::from_hours(24), parts: 48 },
     Range { word: "7d", name: "7 days", back: SignedDuration::from_hours(7 * 24), parts: 56 },
 ];
 
-/// The range of a word, or the one in the middle.
+/// The period with a name, or the default one.
 pub(crate) fn range(word: Option<&str>) -> Range {
     let [_, usual, _] = RANGES;
     RANGES.into_iter().find(|range| Some(range.word) == word).unwrap_or(usual)
@@ -55,10 +55,10 @@ pub(crate) struct Timeline {
 
 /// Decisions in a range up to now.
 pub(crate) fn timeline(project: &Project, range: Range) -> HandlerResult<Timeline> {
-    // One more moment, so that what was decided just now is part of it.
+    // A moment later, to include the latest decisions.
     let until = project.engine().now().checked_add(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MAX);
     let since = until.checked_sub(range.back).unwrap_or(Timestamp::MIN);
-    let found = crate::stats::timeline(&**project.store(), since, until, range.parts)?;
+    let found = crate::timeline::Timeline::load(&**project.store(), since, until, range.parts)?;
     let parts: Vec<BTreeMap<Effect, u64>> = found.buckets.into_iter().map(|bucket| bucket.effects).collect();
     let mut sums = BTreeMap::new();
     for (effect, number) in parts.iter().flatten() {
@@ -67,7 +67,7 @@ pub(crate) fn timeline(project: &Project, range: Range) -> HandlerResult<Timelin
     Ok(Timeline { since, until, parts, sums })
 }
 
-/// What the log comes to, and how many records are not counted yet.
+/// The figures of the log, and how many records are not counted yet.
 pub(crate) fn log_figures(project: &Arc<Project>) -> HandlerResult<(AuditStats, u64)> {
     let store = project.store();
     let head = store.head()?.map_or(0, |head| head.seq);
@@ -80,7 +80,7 @@ pub(crate) fn log_figures(project: &Arc<Project>) -> HandlerResult<(AuditStats, 
     Ok((saved, behind))
 }
 
-/// Counts what is not counted yet on a thread of its own, one at a time in a project.
+/// Counts records on a separate thread, one per project.
 fn count_in_background(project: &Arc<Project>) {
     let (project, name) = (project.clone(), project.name().to_owned());
     if !COUNTING.lock().insert(name.clone()) {

@@ -1,4 +1,4 @@
-//! Every page, made of records that mean harm: nothing of them becomes a part of the page.
+//! Every page with hostile records: their text never becomes markup.
 
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
@@ -159,7 +159,7 @@ fn hostile_records_stay_text_on_every_page() {
 }
 
 #[test]
-fn pages_lead_to_the_log_in_once_somebody_can() {
+fn pages_redirect_to_login_when_there_are_approvers() {
     let app = app();
     block_on(async {
         assert_eq!(get(&app, "/sessions").await.0, StatusCode::OK);

@@ -1,11 +1,13 @@
-//! Small pieces that all pages are made of: texts that are safe to show, times, numbers, badges.
+//! Elements of pages: safe texts, times, numbers, badges.
 //!
-//! What agents send is hostile. maud escapes whatever is put between tags and in attributes; characters that would
-//! change the order of a text or hide in it are drawn as pictures here.
+//! Text of agents is untrusted. maud escapes it in tags and attributes; invisible and reordering characters are replaced
+//! here.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, PreEscaped, html};
 use midrail::Effect;
+use midrail::admin::{Cell, Column, Resource};
+pub(crate) use midrail::admin::{micros, span};
 use midrail::pack::diagnostic::visible;
 use serde_json::Value;
 
@@ -15,10 +17,10 @@ const LONGEST: usize = 20_000;
 /// An empty tray.
 const ICON_EMPTY: &str = "<path d='M4 13l3-8h10l3 8v6H4z'/><path d='M4 13h5l1 2h4l1-2h5'/>";
 
-/// How a secret that was taken out of a text is marked in it.
+/// The start of a redaction mark.
 const REDACTED: &str = "[redacted:";
 
-/// A text of several lines, with everything visible that could hide.
+/// A text of several lines with invisible characters made visible.
 pub(crate) fn visible_text(text: &str) -> String {
     let cut: String = text.chars().take(LONGEST).collect();
     let lines: Vec<String> =
@@ -42,7 +44,7 @@ pub(crate) fn short_line(text: &str, longest: usize) -> String {
     shown
 }
 
-/// A text in which everything that was taken out of it is marked.
+/// A text with its redactions marked.
 pub(crate) fn mark_redactions(text: &str) -> Markup {
     let text = visible_text(text);
     let mut parts: Vec<(bool, &str)> = Vec::new();
@@ -76,7 +78,7 @@ pub(crate) fn inline_code(text: &str) -> Markup {
     }
 }
 
-/// A value as JSON, with what was taken out marked.
+/// A value as JSON with its redactions marked.
 pub(crate) fn json(value: &Value) -> Markup {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     html! { pre.code { code { (mark_redactions(&text)) } } }
@@ -89,25 +91,9 @@ pub(crate) fn badge(effect: Effect) -> Markup {
 
 /// The badge of an effect, by its word.
 pub(crate) fn badge_of(word: &str) -> Markup {
-    let known = effect_of(word).map_or("skipped", Effect::as_str);
+    let known = word.parse().map_or("skipped", Effect::as_str);
     html! { span class={ "badge fx-" (known) } { (visible(word)) } }
 }
-
-/// The effect of a word.
-pub(crate) fn effect_of(word: &str) -> Option<Effect> {
-    EFFECTS.into_iter().find(|effect| effect.as_str() == word)
-}
-
-/// All effects, the weakest first.
-pub(crate) const EFFECTS: [Effect; 7] = [
-    Effect::Allow,
-    Effect::Warn,
-    Effect::Redact,
-    Effect::Retry,
-    Effect::Escalate,
-    Effect::Block,
-    Effect::Halt,
-];
 
 /// A time in relation to now, with the exact one as its title. The page keeps it up to date.
 pub(crate) fn ago(time: Timestamp, now: Timestamp) -> Markup {
@@ -147,19 +133,6 @@ pub(crate) fn relative(time: Timestamp, now: Timestamp) -> String {
     match past.as_secs() {
         0..=4 => "just now".to_owned(),
         _ => format!("{} ago", span(past)),
-    }
-}
-
-/// A duration in its two largest units.
-pub(crate) fn span(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs();
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, 1..=9) => format!("{minutes} min {} s", seconds % 60),
-        (0, 0, _) => format!("{minutes} min"),
-        (0, _, _) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
     }
 }
 
@@ -214,17 +187,36 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
     }
 }
 
-/// A duration in microseconds.
-pub(crate) fn micros(us: u64) -> String {
-    match us {
-        0..=999 => format!("{us} µs"),
-        1_000..=99_999 => format!("{:.1} ms", float(us) / 1e3),
-        100_000..=999_999 => format!("{:.0} ms", float(us) / 1e3),
-        _ => format!("{:.1} s", float(us) / 1e6),
+/// A guardrail by its name and id, with a link to its page.
+pub(crate) fn guardrail(id: &str) -> Markup {
+    html! { a href={ "/guardrails/" (part(id)) } { (short_line(&midrail::label(id), 60)) } }
+}
+
+/// The records of an administrative resource as a table, with the columns that its description names.
+pub(crate) fn resource<R: Resource>(records: &[R], link: impl Fn(&R) -> String, now: Timestamp) -> Markup {
+    let cell = |record: &R, column: &Column<R>| match (column.cell)(record) {
+        Cell::Text(text) => html! { (short_line(&text, column.width)) },
+        Cell::Dim(text) => html! { span.muted { (short_line(&text, column.width)) } },
+        Cell::Time(time) => ago(time, now),
+        Cell::Status(status) => html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } },
+        Cell::Guardrail(id) => guardrail(&id),
+    };
+    html! {
+        div.scroll { table.list {
+            thead { tr { @for column in R::COLUMNS { th { (column.head) } } } }
+            tbody { @for record in records {
+                @let at = link(record);
+                tr data-item data-href=(at) {
+                    @for (number, column) in R::COLUMNS.iter().enumerate() {
+                        td { @if number == 0 { a href=(at) { (cell(record, column)) } } @else { (cell(record, column)) } }
+                    }
+                }
+            } }
+        } }
     }
 }
 
-/// What a page says where there is nothing yet, and what to do about it.
+/// The text of an empty list, and what to do next.
 pub(crate) fn empty(title: &str, what_next: Markup) -> Markup {
     html! {
         div.empty {
@@ -243,7 +235,7 @@ pub(crate) fn part(text: &str) -> String {
         .collect()
 }
 
-/// Where a session is shown. A browser takes `.` and `..` for folders, however they are written.
+/// The page of a session. Browsers resolve `.` and `..` in paths, also if they are encoded.
 pub(crate) fn session_at(session: &str) -> String {
     match session {
         "" | "." | ".." => format!("/audit{}", query(&[("session", session)])),
@@ -251,14 +243,14 @@ pub(crate) fn session_at(session: &str) -> String {
     }
 }
 
-/// A query of those pairs that say something, with its question mark.
+/// A query of the pairs with a value, with its question mark.
 pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
-    let told: Vec<String> = pairs
+    let given: Vec<String> = pairs
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| format!("{name}={}", part(value)))
         .collect();
-    if told.is_empty() { String::new() } else { format!("?{}", told.join("&")) }
+    if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
 }
 
 /// A hash in short, whole in its title.
@@ -273,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_show_what_would_hide() {
+    fn invisible_characters_are_shown() {
         assert_eq!(visible_text("a\u{202e}b\n\tc\u{7}"), "a\u{fffd}b\n\tc\u{2407}");
         assert_eq!(short_line("  a\n b\u{200b}  ", 10), "a b\u{fffd}");
         assert_eq!(short_line("abcdef", 3), "abc…");
@@ -281,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_out_is_marked_and_the_rest_escaped() {
+    fn redactions_are_marked_and_the_rest_is_escaped() {
         let text =
             mark_redactions("a <b> [redacted:aws-access-key#3f9a] c [redacted: never ends").into_string();
         assert!(text.starts_with("a &lt;b&gt; <mark"), "{text}");
@@ -292,24 +284,17 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted() {
         assert_eq!((count(0), count(999), count(1_234_567)), ("0".into(), "999".into(), "1,234,567".into()));
         assert_eq!(
             (compact(9_999), compact(12_345), compact(3_400_000)),
             ("9,999".into(), "12.3k".into(), "3.4M".into())
         );
-        assert_eq!(
-            (micros(41), micros(1_500), micros(250_000), micros(2_000_000)),
-            ("41 µs".into(), "1.5 ms".into(), "250 ms".into(), "2.0 s".into())
-        );
         assert_eq!((percent(1, 3), percent(0, 5), percent(0, 0)), ("33 %".into(), "0 %".into(), "–".into()));
-        assert_eq!(span(SignedDuration::from_secs(59)), "59 s");
-        assert_eq!(span(SignedDuration::from_secs(125)), "2 min 5 s");
-        assert_eq!(span(SignedDuration::from_secs(3_700)), "1 h 1 min");
     }
 
     #[test]
-    fn parts_of_paths_stay_parts() {
+    fn path_segments_are_encoded() {
         assert_eq!(part("a/b ü?"), "a%2Fb%20%C3%BC%3F");
         assert_eq!(
             (session_at(".."), session_at("a/b")),

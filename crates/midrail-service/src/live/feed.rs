@@ -33,7 +33,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The timeout for reading a chunk. Slower readers are dropped.
 const READ_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
 
-/// How long a stream lasts. Readers come again by themselves, and it is checked again who they are.
+/// How long a stream lasts. Readers reconnect, and are authenticated again.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
 /// The least interval between checks that a reader is still authorised, before something is sent.
@@ -51,7 +51,7 @@ const ALERTS: usize = 50;
 /// Pieces that wait to be read.
 const BUFFERED_CHUNKS: usize = 8;
 
-/// Something that events.
+/// A live event.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(clippy::large_enum_variant, reason = "they are made one after the other, and not kept")]
@@ -98,7 +98,7 @@ pub(crate) struct LiveFilter {
     pub(crate) at_least: Option<Effect>,
     /// What belongs to this session.
     pub(crate) session: Option<String>,
-    /// Decisions in which this guardrail said more than allow, and requests of it.
+    /// Decisions in which this guardrail returned more than allow, and its requests.
     pub(crate) guardrail: Option<String>,
     /// Decisions about this tool.
     pub(crate) tool: Option<String>,
@@ -143,24 +143,24 @@ impl LiveFilter {
     }
 }
 
-/// How a event is shown on the wire. `None`: not at all.
+/// Renders an event for the wire. `None`: it is not sent.
 pub(crate) type Render = dyn Fn(&LiveEvent) -> Option<String> + Send + Sync;
 
-/// What events, in its order, each with the id that comes with it.
+/// Events in order, each with the id to reconnect with.
 type EventPage = Vec<(LiveEvent, Option<u64>)>;
 
 /// The position of a reader.
 pub(crate) struct Feed {
     project: Arc<Project>,
     filter: LiveFilter,
-    /// The last record that was gone through.
+    /// The last record that was read.
     cursor: u64,
     /// Alerts that the reader knows, or that are older than the stream.
     known: BTreeSet<(Timestamp, String, String)>,
 }
 
 impl Feed {
-    /// Begins after a record, or with what happens from now on.
+    /// Starts after a record, or with new events.
     pub(crate) fn begin(
         project: Arc<Project>,
         filter: LiveFilter,
@@ -168,7 +168,7 @@ impl Feed {
     ) -> HandlerResult<Self> {
         let store = project.store();
         let head = store.head()?.map_or(0, |head| head.seq);
-        // One that lies ahead is of another log.
+        // A position after the head belongs to another log.
         let cursor = after.filter(|after| *after <= head).unwrap_or(head);
         let last = match after {
             Some(_) => store.entry(cursor)?.map(|entry| entry.labels.time),
@@ -246,8 +246,8 @@ impl Reader {
     }
 }
 
-/// A stream of what happens, shown in some way, until the reader goes, is too slow or not known any more, or the service
-/// ends.
+/// A stream of live events until the reader disconnects, is too slow or not authorised any more, or the service
+/// stops.
 pub(crate) async fn stream(
     reader: Reader,
     filter: LiveFilter,
@@ -256,7 +256,7 @@ pub(crate) async fn stream(
 ) -> HandlerResult<Response> {
     let project = reader.caller.project().clone();
     // Listen before reading the start position, so that no event is missed.
-    let listener = project.live().listen(project.store())?;
+    let listener = project.live.listen(project.store())?;
     let feed = blocking(move || Feed::begin(project, filter, after)).await?;
     let (sender, body) = stream_body(BUFFERED_CHUNKS + 1);
     // A slot is reserved for the closing event, so that it can be sent to a slow reader.
@@ -271,7 +271,7 @@ pub(crate) async fn stream(
     Ok((headers, body).into_response())
 }
 
-/// Fills a stream. What comes back is its last word, where there is one.
+/// Fills a stream, and returns its closing event, if there is one.
 async fn fill(
     reader: &Reader,
     mut feed: Feed,
@@ -290,7 +290,7 @@ async fn fill(
             match reader.is_authorised().await {
                 Ok(true) => checked = Instant::now(),
                 Ok(false) => {
-                    return Some(closing_event("ended", "the key or the log-in is not good any more"));
+                    return Some(closing_event("ended", "the key or the login is not valid any more"));
                 }
                 Err(problem) => return Some(closing_event("failed", &problem.detail)),
             }
@@ -324,7 +324,7 @@ async fn fill(
                 Ok(Ok(())) => beat = Instant::now() + HEARTBEAT,
                 Ok(Err(_)) => return None,
                 Err(_) => {
-                    return Some(closing_event("dropped", "what events was not read in time; come again"));
+                    return Some(closing_event("dropped", "events were not read in time; reconnect"));
                 }
             }
         }
@@ -337,8 +337,8 @@ async fn fill(
         tokio::select! {
             () = listener.news() => {}
             () = sleep_until(checked + IDLE_RECHECK) => {}
-            () = sleep_until(beat) => text = ": still here\n\n".to_owned(),
-            () = sleep_until(end) => return Some(closing_event("ended", "come again")),
+            () = sleep_until(beat) => text = ": heartbeat\n\n".to_owned(),
+            () = sleep_until(end) => return Some(closing_event("ended", "reconnect")),
             () = sender.closed() => return None,
             () = app.closed() => return Some(closing_event("ended", "the service is being stopped")),
         }
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_reader_that_is_too_slow_is_let_go_and_told_so_and_can_come_again() {
+    async fn slow_reader_is_dropped_and_can_reconnect() {
         let app = app();
         let project = app.projects.get(HOME).unwrap();
         let count = u64::try_from((BUFFERED_CHUNKS + 2) * PAGE).unwrap();
@@ -410,24 +410,24 @@ mod tests {
         };
         // The reader does not read until the timeout: the buffer is full.
         let body = open(0).await.unwrap().into_body();
-        while project.live().listeners() > 0 {
+        while project.live.listeners() > 0 {
             tokio::task::yield_now().await;
         }
         let text = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
         let last = text.lines().filter_map(|line| line.strip_prefix("event: ")).next_back();
         assert_eq!(last, Some("dropped"));
-        let mut told = ids(&text);
-        assert!(told.len() < usize::try_from(count).unwrap());
+        let mut received = ids(&text);
+        assert!(received.len() < usize::try_from(count).unwrap());
         // A reader that reconnects receives the rest.
-        while told.last() != Some(&count) {
-            let mut body = open(told.last().copied().unwrap_or(0)).await.unwrap().into_body();
-            while told.last() != Some(&count)
+        while received.last() != Some(&count) {
+            let mut body = open(received.last().copied().unwrap_or(0)).await.unwrap().into_body();
+            while received.last() != Some(&count)
                 && let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await
             {
                 let piece = frame.unwrap().into_data().unwrap();
-                told.extend(ids(std::str::from_utf8(&piece).unwrap()));
+                received.extend(ids(std::str::from_utf8(&piece).unwrap()));
             }
         }
-        assert_eq!(told, (1..=count).collect::<Vec<_>>());
+        assert_eq!(received, (1..=count).collect::<Vec<_>>());
     }
 }

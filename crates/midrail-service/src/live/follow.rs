@@ -11,13 +11,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::problem::{HandlerResult, Problem};
 
-/// How long one look at the store waits for something new. Alerts are no records, and are looked for as often.
+/// How long one poll of the store waits for a new record. Alerts are polled at the same interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Those who are woken are not woken again for so long, however much happens.
+/// The shortest interval between two wake-ups.
 const REST: Duration = Duration::from_millis(20);
 
-/// Those who may listen to one project at a time.
+/// The most listeners of one project.
 const LISTENERS: usize = 1000;
 
 /// The followers of one project.
@@ -54,7 +54,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// What happens from now on is news.
+    /// Marks everything so far as seen.
     pub(crate) fn catch_up(&mut self) {
         self.marks.borrow_and_update();
     }
@@ -72,7 +72,7 @@ impl Live {
     /// Listens to a store. The number of listeners is limited.
     pub(crate) fn listen(&self, store: &Arc<dyn Store>) -> HandlerResult<Listener> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| {
-            Problem::unavailable(format!("{LISTENERS} wait for news of this project already")).retry_after(5)
+            Problem::unavailable(format!("this project has {LISTENERS} listeners already")).retry_after(5)
         })?;
         let mut running = self.running.lock();
         let marks = self.head.subscribe();
@@ -82,7 +82,8 @@ impl Live {
                 let _ended = Ended(ended.clone());
                 follow(&head, &ended, &*store);
             });
-            started.map_err(|error| Problem::unavailable(format!("nothing can be followed: {error}")))?;
+            started
+                .map_err(|error| Problem::unavailable(format!("the store cannot be followed: {error}")))?;
             *running = true;
         }
         Ok(Listener { marks, _place: place })
@@ -97,7 +98,7 @@ impl Live {
     }
 }
 
-/// Says that the thread has ended, however it did.
+/// Resets the flag if the thread panics.
 struct Ended(Arc<Mutex<bool>>);
 
 impl Drop for Ended {

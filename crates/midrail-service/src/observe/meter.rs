@@ -1,4 +1,4 @@
-//! Counts requests: how many, how they ended, how long they took.
+//! Counts and durations of requests.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ impl Meter {
     /// The metrics.
     pub(crate) fn write(&self, out: &mut MetricsText) {
         let routes = self.routes.lock();
-        out.head("http_requests_total", "counter", "Requests, by route and how they ended.");
+        out.head("http_requests_total", "counter", "Requests, by route and status.");
         for (Key { method, route, status }, tally) in &*routes {
             let status = status.to_string();
             let labels = [("method", *method), ("route", *route), ("status", status.as_str())];
@@ -105,7 +105,7 @@ pub(crate) async fn measure(
     route: &'static str,
     answer: impl Future<Output = Response>,
 ) -> Response {
-    // What is dropped with the request, because its caller went away, is counted as gone.
+    // A request whose caller disconnected is counted with status 499.
     struct UnderWay<'a>(&'a Meter, Key, Instant);
     impl Drop for UnderWay<'_> {
         fn drop(&mut self) {
@@ -144,7 +144,7 @@ mod tests {
             r#"http_request_duration_seconds_bucket{method="post",route="/v1/decide",le="+Inf"} 5"#,
             r#"http_request_duration_seconds_sum{method="post",route="/v1/decide"} 20.000252"#,
         ] {
-            assert!(text.0.lines().any(|told| told == line), "{line}\n{}", text.0);
+            assert!(text.0.lines().any(|shown| shown == line), "{line}\n{}", text.0);
         }
     }
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 pub(crate) use encode::Parent;
 
-/// Decisions that wait to be sent.
+/// The length of the queue.
 const QUEUE_LENGTH: usize = 4_096;
 
 /// The most decisions per export.
@@ -28,14 +28,14 @@ const BATCH: usize = 256;
 /// How long a decision waits for others to be sent with.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How often sending is tried, and how long the first pause is. Each is twice as long as the one before.
+/// The number of tries, and the first pause. Each pause is twice as long as the one before.
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How long the other side has to answer.
+/// The timeout of the collector.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where traces and logs go.
+/// The collector of traces and logs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Otlp {
     /// The collector: `http://127.0.0.1:4318`.
@@ -51,14 +51,14 @@ impl std::fmt::Debug for Otlp {
     }
 }
 
-/// Sends decisions on.
+/// Exports decisions.
 pub(crate) struct Exporter {
     queue: RwLock<Option<SyncSender<QueuedSpan>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     counts: Arc<ExportCounts>,
 }
 
-/// What became of what was to be sent.
+/// Counts of exported spans.
 #[derive(Default)]
 struct ExportCounts {
     sent: AtomicU64,
@@ -66,7 +66,7 @@ struct ExportCounts {
     failed: AtomicU64,
 }
 
-/// A decision on its way.
+/// A queued decision.
 struct QueuedSpan {
     span: Value,
     log: Option<Value>,
@@ -77,7 +77,7 @@ thread_local! {
     static PARENT: RefCell<Option<Parent>> = const { RefCell::new(None) };
 }
 
-/// Decides within a span of the caller's.
+/// Decides within the span of the caller.
 pub(crate) fn with_parent<T>(parent: Option<Parent>, decide: impl FnOnce() -> T) -> T {
     PARENT.with(|held| *held.borrow_mut() = parent);
     let decided = decide();
@@ -97,7 +97,7 @@ impl Exporter {
         Ok(Exporter { queue: RwLock::new(Some(queue)), thread: Mutex::new(Some(thread)), counts })
     }
 
-    /// Takes a decision to be sent on.
+    /// Queues a decision.
     pub(crate) fn export(&self, project: &str, record: &Record, place: &AuditRef) {
         let parent = PARENT.with(|held| held.borrow().clone());
         let (span, log) = encode::decision(project, record, place, parent.as_ref());
@@ -111,18 +111,18 @@ impl Exporter {
         }
     }
 
-    /// What became of what was to be sent, as metrics.
+    /// Writes the counts as metrics.
     pub(crate) fn write(&self, out: &mut MetricsText) {
         let counts =
             [("sent", &self.counts.sent), ("dropped", &self.counts.dropped), ("failed", &self.counts.failed)];
-        out.head("midrail_otlp_spans_total", "counter", "Spans, by what became of them.");
+        out.head("midrail_otlp_spans_total", "counter", "Spans, by outcome.");
         for (outcome, count) in counts {
             let count = count.load(Ordering::Relaxed).to_string();
             out.sample("midrail_otlp_spans_total", &[("outcome", outcome)], &count);
         }
     }
 
-    /// Sends what waits, and ends.
+    /// Sends queued decisions, and ends.
     pub(crate) fn finish(&self) {
         *self.queue.write() = None;
         let thread = self.thread.lock().take();
@@ -191,7 +191,7 @@ impl Sender {
         counter.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Posts a body, several times if the other side asks for it or cannot be reached.
+    /// Posts a body, with retries if the collector is busy or unreachable.
     fn post(&self, what: &str, body: &Value) -> bool {
         let url = format!("{}/{what}", self.to.endpoint.trim_end_matches('/'));
         let text = body.to_string();
@@ -206,7 +206,7 @@ impl Sender {
                 Ok(response)
                     if again == 0 || !matches!(response.status().as_u16(), 429 | 502 | 503 | 504) =>
                 {
-                    log::warn!(what, status = response.status().as_u16(); "the collector refused what was sent");
+                    log::warn!(what, status = response.status().as_u16(); "the collector rejected the export");
                     return false;
                 }
                 Err(error) if again == 0 => {

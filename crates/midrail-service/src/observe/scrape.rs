@@ -1,34 +1,35 @@
-//! `/metrics`: what guardrails did in every project that the caller may look at, and how the service fares.
+//! `/metrics`: the figures of every project that the caller may access, and of the service.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
+use midrail::admin::open_approvals;
 use midrail::metrics::{self, Bypasses, MetricsText, ProjectMetrics, Reviews};
 use midrail::store;
 use midrail::store::ApprovalState;
 use midrail::store::AuditStats;
 
-use crate::access::{Caller, Identity, Right};
-use crate::api::openapi::{Content, Lifetime, Operation};
+use crate::access::{Caller, Right};
+use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::observe::process;
 use crate::problem::HandlerResult;
 use crate::project::Project;
+use crate::stream_body::with_type;
 
 pub(crate) fn routes(api: Api) -> Api {
-    let scrape =
-        Operation::new("get", "/metrics", "metrics", "health", "Metrics in the text format of Prometheus")
-            .answers(200, "The metrics", Some(Content::text("text/plain")));
-    api.route(scrape, Right::ReadAll, Lifetime::Short, get(scraped))
+    api.group("health")
+        .get("/metrics", "metrics", "Return metrics in the Prometheus text format")
+        .answers(200, "The metrics", Some(Content::text("text/plain")))
+        .handler(Right::ReadAll, get(scraped))
 }
 
-/// What one project comes to.
+/// The figures of one project.
 struct Counted {
     project: Arc<Project>,
     figures: AuditStats,
@@ -41,16 +42,14 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(project: Arc<Project>) -> HandlerResult<Self> {
+    fn load(project: Arc<Project>) -> HandlerResult<Self> {
         let (engine, now) = (project.engine().clone(), project.engine().now());
-        let waiting = store::ApprovalFilter { state: Some(ApprovalState::Pending), ..Default::default() };
-        let waiting = project.store().approvals(&waiting)?;
         Ok(Counted {
             figures: project.store().audit_stats()?,
             bypasses: metrics::bypasses(&**project.store(), now)?,
             reviews: metrics::reviews(&**project.store(), now)?,
             categories: metrics::categories(&engine.policy()),
-            waiting: waiting.iter().filter(|it| matches!(it.status_at(now), "pending" | "override")).count(),
+            waiting: open_approvals(&**project.store(), None, now)?.len(),
             counters: project.store().counters()?,
             paused: engine.admin().pauses()?.len(),
             project,
@@ -59,21 +58,15 @@ impl Counted {
 }
 
 async fn scraped(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
-    let of = app.clone();
-    let text = blocking(move || {
-        let mine = caller.project().name().to_owned();
-        let may_see = |project: &Arc<Project>| match caller.identity() {
-            Identity::Anyone => true,
-            Identity::Program(key) => key.is_for_project(project.name()),
-            Identity::Person(person) => person.may_enter(project.name()),
+    blocking(move || {
+        let may_see = |project: &Arc<Project>| {
+            project.name() == caller.project().name() || caller.identity().may_enter(project.name())
         };
-        let open = of.projects.all().into_iter();
-        let seen = open.filter(|project| project.name() == mine || may_see(project));
-        let counted: Vec<Counted> = seen.map(Counted::of).collect::<HandlerResult<_>>()?;
-        Ok(text(&of, &counted))
+        let visible = app.projects.all().into_iter().filter(may_see);
+        let counted: Vec<Counted> = visible.map(Counted::load).collect::<HandlerResult<_>>()?;
+        Ok(with_type("text/plain; version=0.0.4; charset=utf-8", text(&app, &counted)))
     })
-    .await?;
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+    .await
 }
 
 fn text(app: &App, counted: &[Counted]) -> String {
@@ -105,13 +98,11 @@ fn text(app: &App, counted: &[Counted]) -> String {
     gauge("midrail_approvals_waiting", "Requests that wait for a person.", &|one| count(one.waiting));
     gauge("midrail_audit_records", "Records of the audit log.", &|one| one.figures.seq);
     gauge("midrail_audit_unreadable", "Records that cannot be read.", &|one| one.figures.unreadable);
-    gauge("midrail_pauses", "Places where guardrails speak without consequence now.", &|one| {
-        count(one.paused)
-    });
-    gauge("midrail_policy_refused", "Changes of packs that could not be used.", &|one| {
+    gauge("midrail_pauses", "Pauses in force.", &|one| count(one.paused));
+    gauge("midrail_policy_refused", "Changes of packs that were rejected.", &|one| {
         one.project.reloads().refused
     });
-    out.head("midrail_counter_total", "counter", "Other things that were counted, by name.");
+    out.head("midrail_counter_total", "counter", "Other counters, by name.");
     for one in counted {
         for (name, value) in &one.counters {
             out.sample(

@@ -1,6 +1,7 @@
 //! Quarantine: agents that may do nothing, and runs that are halted, until a supervisor lifts it.
 
 use midrail_core::{HALTED, HOLDS, STRIKES, approval_key, quarantine_key};
+use midrail_guardrails::label;
 use midrail_store::{Commit, Slice};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -63,11 +64,13 @@ impl Resource for HaltedRun {
     const TITLE: &'static str = "Halted runs";
     const EMPTY: &'static str = "No run is halted.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("halted run", 48, |run| Cell::Text(run.session.clone())),
-        Column::new("by", 40, |run| {
-            Cell::Text(format!("{}{}", run.by, if run.denied { ", denied" } else { "" }))
-        }),
-        Column::new("reason", 200, |run| Cell::Text(run.reason.clone())),
+        Column { head: "halted run", width: 48, cell: |run| Cell::Text(run.session.clone()) },
+        Column {
+            head: "by",
+            width: 40,
+            cell: |run| Cell::Text(format!("{}{}", label(&run.by), if run.denied { ", denied" } else { "" })),
+        },
+        Column { head: "reason", width: 200, cell: |run| Cell::Text(run.reason.clone()) },
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {

@@ -55,6 +55,10 @@ pub enum Cell {
     Dim(String),
     /// A time.
     Time(Timestamp),
+    /// The status of a record, which a view may mark with a colour.
+    Status(String),
+    /// The id of a guardrail, which a view shows with its name.
+    Guardrail(String),
 }
 
 impl Cell {

@@ -102,14 +102,14 @@ impl Engines {
     ) -> Result<Decision, CliError> {
         let engine = self.of(event.cwd.as_deref())?;
         let begins = hook::is_beginning(&event);
-        // Where there are approvers with keys of their own, they decide, and not whoever sits before the editor.
+        // If there are approvers with keys, they decide, not the user of the editor.
         let has_approvers = engine.admin().has_approvers()?;
         if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
             host.asks_user = false;
         }
         let mut decision = decide(&engine, event);
         if has_approvers && decision.effect == Effect::Escalate && decision.approval.is_none() {
-            // Nobody was asked, and the person before the editor is not the one to ask.
+            // No approver was asked, and the user of the editor may not decide.
             decision.effect = Effect::Block;
         }
         let mut decision = messages::for_agent(engine.approvals().with_guidance(decision), &engine.policy());

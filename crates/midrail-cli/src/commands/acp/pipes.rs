@@ -1,4 +1,4 @@
-//! Lines from a pipe, on a thread of their own.
+//! Reads the lines of a pipe on a separate thread.
 
 use std::io::{self, BufReader, Read};
 use std::sync::mpsc::Sender;
@@ -10,33 +10,37 @@ use midrail_adapters::wire::WireError;
 
 use crate::commands::check::Lines;
 
-/// What the one between hears.
-pub(super) enum Heard {
+/// A message to the proxy.
+pub(super) enum Incoming {
     /// A line of one side.
     Line(Side, Vec<u8>),
     /// A line that is too large.
     Unreadable(Side, WireError),
-    /// One side is gone.
+    /// One side has disconnected.
     End(Side),
-    /// What became of what was held.
+    /// The decision of a held call.
     Answer(u64, Box<Decision>),
 }
 
-/// Hears one side until it is gone.
-pub(super) fn listen(side: Side, pipe: impl Read + Send + 'static, tell: Sender<Heard>) -> io::Result<()> {
-    let hear = move || {
+/// Reads the lines of one side until it disconnects.
+pub(super) fn listen(
+    side: Side,
+    pipe: impl Read + Send + 'static,
+    sender: Sender<Incoming>,
+) -> io::Result<()> {
+    let read = move || {
         let mut lines = Lines(BufReader::new(pipe));
         while let Ok(Some(line)) = lines.next() {
-            let heard = match line {
-                Ok(line) => Heard::Line(side, line),
-                Err(error) => Heard::Unreadable(side, error),
+            let incoming = match line {
+                Ok(line) => Incoming::Line(side, line),
+                Err(error) => Incoming::Unreadable(side, error),
             };
-            if tell.send(heard).is_err() {
+            if sender.send(incoming).is_err() {
                 return;
             }
         }
-        // Nobody listens where all is over.
-        let _ = tell.send(Heard::End(side));
+        // If the proxy has ended, the message is not needed.
+        let _ = sender.send(Incoming::End(side));
     };
-    thread::Builder::new().name("midrail-acp".to_owned()).spawn(hear).map(drop)
+    thread::Builder::new().name("midrail-acp".to_owned()).spawn(read).map(drop)
 }

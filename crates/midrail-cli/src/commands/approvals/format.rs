@@ -1,26 +1,23 @@
-//! What the verbs share: the engine that a request is answered in, and how a request is told.
+//! Shared by the subcommands: the engine that a request is answered in, and the head line of a request.
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use midrail::core::ApprovalKind;
-use midrail::store::Approval;
+use midrail::admin::ApprovalView;
 use midrail::store::Urgency;
-use midrail::{Engine, Store};
-use serde_json::{Value, json};
+use midrail::{Approval, Engine, Store};
 
 use crate::admin_args;
 use crate::error::CliError;
-use crate::output::short;
-use crate::paint::Style;
+use crate::output::{Output, short};
+use crate::paint::status_style;
 
-/// The engine in which a request is answered, by its name.
+/// The engine in which a request is answered.
 pub(super) fn engine_for_request(store: Arc<dyn Store>, id: &str) -> Result<Engine, CliError> {
     let approval = find(&*store, id)?;
     admin_args::engine_for_approval(store, &approval)
 }
 
-/// A request, by its name.
+/// A request by its id.
 pub(super) fn find(store: &dyn Store, id: &str) -> Result<Approval, CliError> {
     let found = store.approval(id)?;
     found.ok_or_else(|| {
@@ -29,76 +26,26 @@ pub(super) fn find(store: &dyn Store, id: &str) -> Result<Approval, CliError> {
     })
 }
 
-/// A request as JSON, with its current status.
-pub(super) fn as_json(approval: &Approval, now: Timestamp) -> Result<Value, CliError> {
-    let mut value = serde_json::to_value(approval).map_err(|error| CliError::from_error(&error))?;
-    if let Value::Object(fields) = &mut value {
-        fields.insert("status".to_owned(), json!(approval.status_at(now)));
-        if let Some(authority) = approval.authority_at(now) {
-            fields.insert("authority".to_owned(), json!(authority));
-            let left = approval.deadline().map(|end| end.duration_since(now).as_secs().max(0));
-            fields.extend(left.map(|left| ("seconds_left".to_owned(), json!(left))));
-        }
-        if let Some(review) = &approval.review {
-            fields.insert("review_status".to_owned(), json!(review.status_at(now)));
-        }
-    }
-    Ok(value)
+/// The status with its mark.
+pub(super) fn status(view: &ApprovalView, output: &Output) -> String {
+    let (mark, style) = status_style(&view.status);
+    output.paint().style(style, format!("{mark} {}", view.status))
 }
 
-/// What the request is about: the tool and its arguments.
-pub(super) fn action(approval: &Approval, longest: usize) -> String {
-    let tool = approval.subject();
-    let args: Option<Value> = serde_json::from_str(&approval.summary).ok();
-    let text = match args.as_ref().and_then(Value::as_object) {
-        Some(args) if args.is_empty() => tool.to_owned(),
-        Some(args) => match args.iter().next() {
-            Some((_, Value::String(only))) if args.len() == 1 => format!("{tool} {only}"),
-            _ => format!("{tool} {}", approval.summary),
-        },
-        None => format!("{tool} {}", approval.summary),
-    };
-    short(text.trim_end(), longest).into_owned()
+/// The status, id and action of a request in one line.
+pub(super) fn head(view: &ApprovalView, output: &Output) -> String {
+    format!("{}  {}  {}", status(view, output), short(&view.approval.id, 40), short(&view.action(), 60))
 }
 
-/// Why an emergency does not grant itself. `None`: it does, or it is none.
+/// Why an emergency request is not granted by an override. `None`: it is, or it is no emergency.
 pub(super) fn no_override_reason(approval: &Approval) -> Option<&'static str> {
     match (approval.urgency, approval.override_at, &approval.denied_before) {
         (Urgency::Normal | Urgency::Urgent, _, _) | (Urgency::Emergency, Some(_), None) => None,
         (Urgency::Emergency, _, Some(_)) => Some(
-            "it does not grant itself, as a person has denied this action before: only a person can answer",
+            "no emergency override, because a person denied this action before: only a person can answer",
         ),
         (Urgency::Emergency, None, None) => Some(
-            "it does not grant itself, as the packs turn that on for other actions or for none: only a person can answer",
+            "no emergency override, because the packs do not enable it for this action: only a person can answer",
         ),
-    }
-}
-
-/// The word for the kind.
-pub(super) fn kind(approval: &Approval) -> &'static str {
-    match approval.kind {
-        ApprovalKind::Escalation => "escalation",
-        ApprovalKind::Bypass => "bypass",
-    }
-}
-
-/// The style of a status.
-pub(super) fn style(status: &str) -> Style {
-    match status {
-        "approved" | "used" => Style::Good,
-        "pending" => Style::Caution,
-        "override" | "denied" => Style::Bad,
-        _ => Style::Dim,
-    }
-}
-
-/// The mark of a status.
-pub(super) fn mark(status: &str) -> char {
-    match status {
-        "approved" | "used" => '✓',
-        "pending" => '?',
-        "override" => '!',
-        "denied" => '✗',
-        _ => '–',
     }
 }

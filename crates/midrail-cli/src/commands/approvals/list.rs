@@ -1,19 +1,17 @@
-//! `midrail approvals list`: what waits for people, and what they owe.
+//! `midrail approvals list`: open requests, and reviews that are due.
 
 use jiff::Timestamp;
 use midrail::Policy;
-use midrail::store::Approval;
+use midrail::admin::{ApprovalView, span};
 use midrail::store::ApprovalFilter;
 
-use super::format;
 use crate::clock;
 use crate::error::{CliError, count};
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs};
+use crate::list::list_or;
 use crate::output::{Output, short};
-use crate::paint::Style;
-use crate::table::{self, cell, styled};
-use crate::time;
+use crate::paint::{Paint, Style};
 
 /// List pending requests, the latest last. Reviews that are due come first.
 #[derive(Debug, clap::Args)]
@@ -46,102 +44,72 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     crate::admin_args::settle(&args.store, &*store, now)?;
     let policy = args.mine_role.as_ref().map(|_| args.packs.here().load()).transpose()?;
     let policy = policy.map(|loaded| loaded.policy);
-    let owed = store.approvals(&ApprovalFilter { needs_review: true, ..ApprovalFilter::default() })?;
-    let overdue: Vec<&Approval> = owed.iter().filter(|approval| is_overdue(approval, now)).collect();
-    let mut rows: Vec<Approval> = match args.overdue {
-        true => overdue.iter().map(|approval| (*approval).clone()).collect(),
-        false => store.approvals(&ApprovalFilter::default())?,
+    let views = |filter: &ApprovalFilter| -> Result<Vec<ApprovalView>, CliError> {
+        let found = store.approvals(filter)?.into_iter();
+        Ok(found.map(|approval| ApprovalView::new(approval, now)).collect())
     };
-    rows.retain(|approval| args.overdue || args.wants(approval, policy.as_ref(), now));
+    let mut due = views(&ApprovalFilter { needs_review: true, ..ApprovalFilter::default() })?;
+    due.retain(|view| !args.overdue || is_overdue(view));
+    let mut rows = if args.overdue { due.clone() } else { views(&ApprovalFilter::default())? };
+    rows.retain(|view| args.overdue || args.matches(view, policy.as_ref()));
     rows.reverse();
-    if output.is_json() && !args.overdue {
-        // On top, as people see them.
-        let is_new = |approval: &&Approval| rows.iter().all(|row| row.id != approval.id);
-        let owed: Vec<Approval> = owed.iter().filter(is_new).cloned().collect();
-        rows.splice(0..0, owed);
-    }
-    let paint = output.paint();
-    if !output.is_json() {
-        for approval in owed.iter().filter(|approval| !args.overdue || is_overdue(approval, now)) {
-            output.line(review_line(approval, now, paint))?;
-        }
-        if !overdue.is_empty() && !args.overdue {
+    if output.is_json() {
+        let is_listed = |view: &ApprovalView| rows.iter().any(|row| row.approval.id == view.approval.id);
+        let others: Vec<ApprovalView> = due.iter().filter(|view| !is_listed(view)).cloned().collect();
+        rows.splice(0..0, others);
+    } else {
+        let paint = output.paint();
+        output.lines(due.iter().map(|view| review_line(view, now, paint)))?;
+        if due.iter().any(is_overdue) && !args.overdue {
             output.line("")?;
         }
+        if args.overdue && !due.is_empty() {
+            return Ok(Exit::Good);
+        }
     }
-    let heads = ["id", "status", "urgency", "for", "time left", "what", "asked by", "guardrail"];
-    let nothing = match (args.overdue, args.all) {
-        (true, _) => "no review is overdue",
-        (false, true) => "no requests yet",
-        (false, false) => "no requests are pending",
+    let empty = match &args.state {
+        _ if args.overdue => "no review is overdue".to_owned(),
+        Some(state) => format!("no requests are {}", state.replace('-', " ")),
+        None if args.all => "no requests yet".to_owned(),
+        None => "no requests are pending".to_owned(),
     };
-    if !args.overdue || output.is_json() || overdue.is_empty() {
-        let json = |approval: &Approval, output: &mut Output| output.json(&format::as_json(approval, now)?);
-        table::print(&rows, &heads, nothing, |approval| row(approval, now), json, output)?;
-    }
-    let waiting = rows.iter().filter(|approval| approval.authority_at(now).is_some()).count();
+    list_or(&rows, &empty, output)?;
+    let waiting = rows.iter().filter(|view| view.authority.is_some()).count();
     if waiting > 0 && output.is_terminal() && !output.is_json() {
         let text =
             format!("{} pending; show one with `midrail approvals show ID`", count(waiting, "request"));
-        output.line(paint.style(Style::Dim, text))?;
+        output.line(output.paint().style(Style::Dim, text))?;
     }
     Ok(Exit::Good)
 }
 
 impl Args {
-    fn wants(&self, approval: &Approval, policy: Option<&Policy>, now: Timestamp) -> bool {
-        let status = approval.status_at(now);
-        let is_wanted = match self.state.as_deref() {
-            Some("timed-out") => status == "timed out",
-            Some(state) => status == state,
-            None => self.all || approval.authority_at(now).is_some(),
+    fn matches(&self, view: &ApprovalView, policy: Option<&Policy>) -> bool {
+        let has_state = match &self.state {
+            Some(state) => view.status == state.replace('-', " "),
+            None => self.all || view.authority.is_some(),
         };
-        let is_mine = match (&self.mine_role, policy) {
-            (Some(role), Some(policy)) => {
-                let authority = approval.authority_at(now);
-                authority.is_some_and(|authority| policy.authorities().may_decide(role, authority))
-            }
-            _ => true,
+        let may_answer = |role: &str| {
+            let authority = view.authority.as_deref().zip(policy);
+            authority.is_some_and(|(authority, policy)| policy.authorities().may_decide(role, authority))
         };
-        is_wanted && is_mine
+        has_state && self.mine_role.as_deref().is_none_or(may_answer)
     }
 }
 
-fn is_overdue(approval: &Approval, now: Timestamp) -> bool {
-    approval.review.as_ref().is_some_and(|review| review.status_at(now) == "overdue")
+fn is_overdue(view: &ApprovalView) -> bool {
+    view.review_status.as_deref() == Some("overdue")
 }
 
-fn review_line(approval: &Approval, now: Timestamp, paint: crate::paint::Paint) -> String {
-    let due = approval.review.as_ref().map(|review| time::span_between(review.due, now)).unwrap_or_default();
-    let (style, how) = match is_overdue(approval, now) {
-        true => (Style::Bad, format!("✗ review overdue by {due}")),
-        false => (Style::Caution, format!("! review due within {due}")),
+fn review_line(view: &ApprovalView, now: Timestamp, paint: Paint) -> String {
+    let due =
+        view.approval.review.as_ref().map(|review| span(review.due.duration_since(now))).unwrap_or_default();
+    let (style, text) = if is_overdue(view) {
+        (Style::Bad, format!("✗ review overdue by {due}"))
+    } else {
+        (Style::Caution, format!("! review due within {due}"))
     };
-    let head = format!("{how}: {}  {}", short(&approval.id, 40), format::action(approval, 48));
-    format!(
-        "{}\n  midrail approvals review {} --as NAME --text \"…\"",
-        paint.style(style, head),
-        short(&approval.id, 40)
-    )
-}
-
-fn row(approval: &Approval, now: Timestamp) -> Vec<(String, Option<Style>)> {
-    let status = approval.status_at(now);
-    let authority = approval.authority_at(now);
-    let left = match approval.override_at.filter(|at| authority.is_some() && now < *at) {
-        Some(at) => Some(format!("{} to override", time::span_between(now, at))),
-        None => authority.and_then(|_| approval.deadline()).map(|end| time::span_between(now, end)),
-    };
-    let urgency = approval.urgency.as_str();
-    let is_usual = urgency == "normal";
-    vec![
-        cell(short(&approval.id, 20)),
-        styled(format!("{} {status}", format::mark(status)), format::style(status)),
-        styled(urgency, if is_usual { Style::Dim } else { Style::Bad }),
-        cell(short(authority.unwrap_or("-"), 20)),
-        cell(left.unwrap_or_else(|| "-".to_owned())),
-        cell(format::action(approval, 40)),
-        cell(short(approval.requested_by.as_deref().unwrap_or("-"), 20)),
-        cell(short(&approval.guardrail, 40)),
-    ]
+    let id = short(&view.approval.id, 40);
+    let head = paint.style(style, format!("{text}: {id}  {}", short(&view.action(), 48)));
+    format!("{head}\n  midrail approvals review {id} --as NAME --text \"…\"")
 }

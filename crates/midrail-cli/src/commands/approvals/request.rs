@@ -1,7 +1,7 @@
-//! `midrail approvals request`: an agent asks for what it was denied. It is the one verb that agents may use to change
-//! anything, so it takes nothing that could change the rules.
+//! `midrail approvals request`: an agent requests approval. Agents may use this subcommand, so it has no option that
+//! could change the policy.
 
-use midrail::approvals::{BypassRequest, policy_for_record};
+use midrail::admin::{ApprovalView, span};
 use midrail::store::{UnknownUrgency, Urgency};
 
 use super::format;
@@ -11,7 +11,6 @@ use crate::exit::{self, Exit};
 use crate::input::{StoreArgs, guardrail_name};
 use crate::output::{Output, short};
 use crate::paint::Style;
-use crate::time;
 
 /// Request approval for a blocked action, or make an escalation urgent.
 #[derive(Debug, clap::Args)]
@@ -47,33 +46,34 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         reason: args.reason.clone(),
         urgency,
     };
-    let asked = engine.approvals().request(&ask)?;
     let now = engine.now();
-    if output.is_json() {
-        output.json(&format::as_json(&asked, now)?)?;
-        return Ok(Exit::Good);
-    }
-    let id = short(&asked.id, 40);
-    let status = asked.status_at(now);
-    let head = output.paint().style(format::style(status), format!("{} {status}", format::mark(status)));
-    output.line(format!("{head}  {id}  {}", format::action(&asked, 60)))?;
-    let authority = short(asked.authority_at(now).unwrap_or(&asked.approver), 40).into_owned();
+    let view = ApprovalView::new(engine.approvals().request(&ask)?, now);
+    let (paint, request) = (output.paint(), &view.approval);
+    let id = short(&request.id, 40);
+    let authority = short(view.authority.as_deref().unwrap_or(&request.approver), 40);
     let within =
-        asked.deadline().map(|end| format!(" within {}", time::span_between(now, end))).unwrap_or_default();
-    let paint = output.paint();
-    output.line(paint.style(
-        Style::Dim,
-        format!("  for a person (`{authority}`) to answer{within}: midrail approvals approve {id} --as NAME"),
-    ))?;
-    if let Some(why) = format::no_override_reason(&asked) {
-        output.line(paint.style(Style::Caution, format!("  {why}")))?;
-    } else if let Some(at) = asked.override_at {
-        let within = time::span_between(now, at.max(now));
-        output.line(paint.style(Style::Dim, format!("  with no answer it grants itself in {within}")))?;
+        view.deadline.map(|end| format!(" within {}", span(end.duration_since(now)))).unwrap_or_default();
+    let mut lines = vec![
+        format::head(&view, output),
+        paint.style(
+            Style::Dim,
+            format!(
+                "  for a person (`{authority}`) to answer{within}: midrail approvals approve {id} --as NAME"
+            ),
+        ),
+    ];
+    if let Some(why) = format::no_override_reason(request) {
+        lines.push(paint.style(Style::Caution, format!("  {why}")));
+    } else if let Some(at) = request.override_at {
+        let within = span(at.max(now).duration_since(now));
+        lines.push(
+            paint.style(
+                Style::Dim,
+                format!("  without an answer, an emergency override grants it in {within}"),
+            ),
+        );
     }
-    output.line(paint.style(
-        Style::Dim,
-        format!("  once it is approved, repeat the same call; midrail approvals wait {id}"),
-    ))?;
-    Ok(Exit::Good)
+    let next = format!("  once it is approved, repeat the same call; midrail approvals wait {id}");
+    lines.push(paint.style(Style::Dim, next));
+    output.done(&view, lines.join("\n"))
 }

@@ -1,4 +1,6 @@
-//! `midrail approvals review`: a person files what is owed after an emergency.
+//! `midrail approvals review`: files the review of an emergency override.
+
+use midrail::admin::ApprovalView;
 
 use super::format;
 use crate::approver_key::{self, Signer};
@@ -26,14 +28,6 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let engine = format::engine_for_request(args.store.open_existing()?, &args.id)?;
     let person = approver_key::read(&args.who, &engine)?;
     let reviewed = engine.approvals().review(&args.id, &person, &args.text)?;
-    if output.is_json() {
-        output.json(&format::as_json(&reviewed, engine.now())?)?;
-    } else {
-        output.line(format!(
-            "the review of {} is filed by {}",
-            short(&reviewed.id, 40),
-            short(person.name(), 60)
-        ))?;
-    }
-    Ok(Exit::Good)
+    let text = format!("the review of {} is filed by {}", short(&reviewed.id, 40), short(person.name(), 60));
+    output.done(&ApprovalView::new(reviewed, engine.now()), text)
 }

@@ -1,9 +1,9 @@
-//! `midrail approvals show`: everything that someone has to know to answer.
+//! `midrail approvals show`: everything that an approver needs to answer.
 
 use jiff::Timestamp;
-use midrail::Store;
-use midrail::store::Approval;
-use midrail::store::{AuditEntry, AuditFilter};
+use midrail::admin::{ApprovalView, session_around, span};
+use midrail::store::{AuditEntry, Urgency};
+use midrail::{Approval, ApprovalKind};
 use serde_json::{Value, json};
 
 use super::format;
@@ -17,9 +17,8 @@ use crate::paint::{Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::time;
 
-/// Records of the session that are shown from before and after the request.
-const BEFORE: usize = 6;
-const AFTER: usize = 4;
+/// Records of the session before and after the request that are shown.
+const AROUND: (usize, usize) = (6, 4);
 
 /// Show a request: the action, the reason, the agent, the session around it, and the time left.
 #[derive(Debug, clap::Args)]
@@ -35,10 +34,10 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let store = args.store.read_only()?;
     let now = clock::now();
     crate::admin_args::settle(&args.store, &*store, now)?;
-    let approval = format::find(&*store, &args.id)?;
-    let history = history(&*store, &approval)?;
+    let view = ApprovalView::new(format::find(&*store, &args.id)?, now);
+    let history = session_around(&*store, &view.approval, AROUND)?;
     if output.is_json() {
-        let mut value = format::as_json(&approval, now)?;
+        let mut value = serde_json::to_value(&view).map_err(|error| CliError::from_error(&error))?;
         if let Value::Object(fields) = &mut value {
             fields.insert("history".to_owned(), Value::Array(as_json(&history)?));
         }
@@ -46,40 +45,29 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         return Ok(Exit::Good);
     }
     let (paint, width) = (output.paint(), output.width());
-    let status = approval.status_at(now);
-    let head = format!("{} {status}", format::mark(status));
-    output.line(format!(
-        "{}  {}",
-        paint.style(format::style(status), head),
-        paint.style(Style::Strong, format::action(&approval, 80))
-    ))?;
-    for (name, text) in fields(&approval, now) {
-        for line in field(name, &text, paint, width) {
-            output.line(line)?;
-        }
+    let action = paint.style(Style::Strong, short(&view.action(), 80));
+    output.line(format!("{}  {action}", format::status(&view, output)))?;
+    for (name, text) in fields(&view, now) {
+        output.lines(field(name, &text, paint, width))?;
     }
     let mut table = Table::new(&["record", "time", "effect", "kind", "what", "by"]);
     for entry in &history {
         table.row(row(entry)?);
     }
     if !table.is_empty() {
-        output.line("")?;
-        output.line(format!("  {}", paint.style(Style::Strong, "The session around it")))?;
-        for line in table.lines(paint, 2, width) {
-            output.line(line)?;
-        }
+        output.line(format!("\n  {}", paint.style(Style::Strong, "The session around it")))?;
+        output.table(&table, 2)?;
     }
-    let next = next(&approval, now);
+    let next = next(&view);
     if !next.is_empty() {
         output.line("")?;
-        for line in next {
-            output.line(format!("  {}", paint.style(Style::Note, line)))?;
-        }
+        output.lines(next.iter().map(|line| format!("  {}", paint.style(Style::Note, line))))?;
     }
     Ok(Exit::Good)
 }
 
-fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
+fn fields(view: &ApprovalView, now: Timestamp) -> Vec<(&'static str, String)> {
+    let approval = &view.approval;
     let mut fields = Vec::new();
     let mut add = |name: &'static str, text: String| {
         if !text.is_empty() {
@@ -87,74 +75,68 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
         }
     };
     let or_nothing = |text: &Option<String>| text.clone().unwrap_or_default();
+    let at =
+        |time: Option<Timestamp>| time.map(|time| format!(", {}", time::date_time(time))).unwrap_or_default();
+    let between = |one: Timestamp, other: Timestamp| span(other.duration_since(one));
     add("id", approval.id.clone());
+    let kind = if approval.kind == ApprovalKind::Bypass { "bypass" } else { "escalation" };
     add(
         "guardrail",
-        format!("{} ({}, {})", approval.guardrail, format::kind(approval), approval.urgency.as_str()),
+        format!("{}: {kind}, {}", midrail::label(&approval.guardrail), approval.urgency.as_str()),
     );
-    add("stopped", approval.reason.clone());
-    let unsaid = "the agent has not said".to_owned();
-    add("needed for", approval.justification.clone().unwrap_or(unsaid));
+    add("blocked", approval.reason.clone());
+    add(
+        "needed for",
+        approval.justification.clone().unwrap_or_else(|| "the agent gave no reason".to_owned()),
+    );
     add("agent", or_nothing(&approval.requested_by));
     add("session", approval.session.clone());
     add("task", or_nothing(&approval.task));
     add("tool", or_nothing(&approval.tool));
     add("arguments", approval.summary.clone());
-    if approval.authority_at(now).is_some() || approval.status_at(now) == "approved" {
+    if view.authority.is_some() || view.status == "approved" {
         add(
             "bound to",
-            "the exact action, session and task; any agent of theirs may use the answer".to_owned(),
+            "the exact action, session and task; any agent of them may use the answer".to_owned(),
         );
     }
     add(
-        "asked",
-        format!("{} ({} ago)", time::date_time(approval.created), time::span_between(approval.created, now)),
+        "requested",
+        format!("{} ({} ago)", time::date_time(approval.created), between(approval.created, now)),
     );
-    if let Some(authority) = approval.authority_at(now) {
-        let left = approval.deadline().map(|end| format!(", {} left", time::span_between(now, end)));
+    if let Some(authority) = &view.authority {
+        let left = view.deadline.map(|end| format!(", {} left", between(now, end)));
         add("waits for", format!("{authority}{}", left.unwrap_or_default()));
-        add("", route(approval, authority));
-    } else if approval.decided_by.is_none() && approval.status_at(now) == "timed out" {
-        let at = approval.deadline().map(time::date_time).unwrap_or_default();
-        add("timed out", format!("no answer until {at}; this is not a denial, and can be requested again"));
-    }
-    if let Some(at) = approval.override_at.filter(|_| approval.authority_at(now).is_some()) {
-        let text = if now >= at {
-            "it grants itself now".to_owned()
-        } else {
-            format!("it grants itself in {}", time::span_between(now, at))
-        };
-        add("emergency", text);
-    } else if approval.authority_at(now).is_some() {
-        add("emergency", format::no_override_reason(approval).unwrap_or_default().to_owned());
+        add("", next_authorities(approval, authority));
+        match approval.override_at {
+            Some(end) if now < end => add("emergency", format!("override in {}", between(now, end))),
+            Some(_) => add("emergency", "the override is in effect".to_owned()),
+            None => add("emergency", format::no_override_reason(approval).unwrap_or_default().to_owned()),
+        }
+    } else if approval.decided_by.is_none() && view.status == "timed out" {
+        let end = approval.deadline().map(time::date_time).unwrap_or_default();
+        add("timed out", format!("no answer until {end}; this is not a denial, and can be requested again"));
     }
     if let Some(by) = &approval.decided_by {
         let role = approval.decided_role.as_ref().map(|role| format!(" ({role})")).unwrap_or_default();
-        let at = approval.decided_at.map(|time| format!(", {}", time::date_time(time))).unwrap_or_default();
-        add("decided by", format!("{by}{role}{at}"));
+        add("decided by", format!("{by}{role}{}", at(approval.decided_at)));
     }
     add("note", or_nothing(&approval.note));
     if let Some(was) = &approval.taken_back {
-        let by = was.by.as_deref().unwrap_or("someone");
-        let at = was.at.map(|time| format!(", {}", time::date_time(time))).unwrap_or_default();
-        add("taken back", format!("the approval by {by}{at}"));
+        add("revoked", format!("the approval by {}{}", was.by.as_deref().unwrap_or("someone"), at(was.at)));
     }
-    if approval.status_at(now) == "approved" {
-        let until = approval.deadline().map(|end| format!(", within {}", time::span_between(now, end)));
-        add("allows", format!("once{}", until.unwrap_or_default()));
+    if view.status == "approved" {
+        let within = approval.deadline().map(|end| format!(", within {}", between(now, end)));
+        add("allows", format!("once{}", within.unwrap_or_default()));
     }
     add("used", approval.used_at.map(time::date_time).unwrap_or_default());
     add("severity", approval.severity.map(|severity| severity.as_str().to_owned()).unwrap_or_default());
     if let Some(review) = &approval.review {
+        let by = review.filed_by.as_deref().unwrap_or("someone");
         let text = match review.status_at(now) {
-            "filed" => format!(
-                "filed by {}, {}: {}",
-                review.filed_by.as_deref().unwrap_or("someone"),
-                review.filed_at.map(time::date_time).unwrap_or_default(),
-                review.text.as_deref().unwrap_or_default()
-            ),
-            "overdue" => format!("OVERDUE by {}", time::span_between(review.due, now)),
-            _ => format!("due in {}", time::span_between(now, review.due)),
+            "filed" => format!("filed by {by}{}: {}", at(review.filed_at), or_nothing(&review.text)),
+            "overdue" => format!("OVERDUE by {}", between(review.due, now)),
+            _ => format!("due in {}", between(now, review.due)),
         };
         add("review", text);
     }
@@ -162,45 +144,30 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// Whom an urgent request goes to next.
-fn route(approval: &Approval, authority: &str) -> String {
+/// The authorities that an urgent request goes to next.
+fn next_authorities(approval: &Approval, authority: &str) -> String {
     let at = approval.approvers.iter().position(|role| role == authority);
     let later = at.and_then(|at| approval.approvers.get(at + 1..)).unwrap_or_default();
-    if later.is_empty() || approval.urgency.as_str() != "urgent" {
+    if later.is_empty() || approval.urgency != Urgency::Urgent {
         return String::new();
     }
     format!("then {}", later.join(", then "))
 }
 
-fn next(approval: &Approval, now: Timestamp) -> Vec<String> {
-    let id = short(&approval.id, 40);
-    if approval.authority_at(now).is_some() {
+/// The subcommands that can be used next.
+fn next(view: &ApprovalView) -> Vec<String> {
+    let id = short(&view.approval.id, 40);
+    if view.authority.is_some() {
         return vec![
             format!("midrail approvals approve {id} --as NAME --note \"…\""),
             format!("midrail approvals deny {id} --as NAME --note \"…\""),
         ];
     }
-    if approval.status_at(now) == "approved" {
-        return vec![format!("midrail approvals deny {id} --as NAME --note \"…\"  (takes it back)")];
+    if view.status == "approved" {
+        return vec![format!("midrail approvals deny {id} --as NAME --note \"…\"  (revokes it)")];
     }
-    match approval.needs_review() {
-        true => vec![format!("midrail approvals review {id} --as NAME --text \"…\"")],
-        false => Vec::new(),
-    }
-}
-
-/// What the session did before and after the request.
-fn history(store: &dyn Store, approval: &Approval) -> Result<Vec<AuditEntry>, CliError> {
-    let of = AuditFilter { session: Some(approval.session.clone()), ..AuditFilter::default() };
-    let mut around = store.entries(&AuditFilter {
-        until: Some(approval.created),
-        newest_first: true,
-        limit: Some(BEFORE),
-        ..of.clone()
-    })?;
-    around.reverse();
-    around.extend(store.entries(&AuditFilter { since: Some(approval.created), limit: Some(AFTER), ..of })?);
-    Ok(around)
+    let review = || format!("midrail approvals review {id} --as NAME --text \"…\"");
+    view.approval.needs_review().then(review).into_iter().collect()
 }
 
 fn as_json(history: &[AuditEntry]) -> Result<Vec<Value>, CliError> {
@@ -224,6 +191,8 @@ fn row(entry: &AuditEntry) -> Result<Vec<(String, Option<Style>)>, CliError> {
         styled(decision.effect.as_str(), effect_style(decision.effect)),
         cell(record.event.kind.as_str()),
         cell(short(&subject(&record.event), 48)),
-        cell(short(decision.by.as_deref().unwrap_or_default(), 40)),
+        cell(
+            decision.by.as_deref().map(|by| short(&midrail::label(by), 60).into_owned()).unwrap_or_default(),
+        ),
     ])
 }

@@ -1,6 +1,8 @@
-//! `midrail approvals wait`: until somebody has answered.
+//! `midrail approvals wait`: waits for the answer to a request.
 
 use std::time::Duration;
+
+use midrail::admin::ApprovalView;
 
 use super::format;
 use crate::error::CliError;
@@ -15,7 +17,7 @@ use crate::time;
 pub(crate) struct Args {
     /// The request
     id: String,
-    /// At most so long: 500ms, 45s, 10m
+    /// The longest wait: 500ms, 45s, 10m
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = time::parse_duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -24,18 +26,12 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let engine = format::engine_for_request(crate::admin_args::open_for_reading(&args.store)?, &args.id)?;
-    let approval = engine.approvals().wait(&args.id, args.timeout)?;
-    let now = engine.now();
-    let status = approval.status_at(now);
-    if output.is_json() {
-        output.json(&format::as_json(&approval, now)?)?;
-    } else {
-        let head = output.paint().style(format::style(status), format!("{} {status}", format::mark(status)));
-        let by =
-            approval.decided_by.as_deref().map(|by| format!("  by {}", short(by, 60))).unwrap_or_default();
-        output.line(format!("{head}  {}{by}", short(&approval.id, 40)))?;
-    }
-    Ok(match status {
+    let view = ApprovalView::new(engine.approvals().wait(&args.id, args.timeout)?, engine.now());
+    let by =
+        view.approval.decided_by.as_deref().map(|by| format!("  by {}", short(by, 60))).unwrap_or_default();
+    let text = format!("{}  {}{by}", format::status(&view, output), short(&view.approval.id, 40));
+    output.done(&view, text)?;
+    Ok(match view.status.as_str() {
         "approved" | "used" | "override" => Exit::Good,
         "denied" => Exit::Denied,
         "timed out" | "expired" => Exit::TimedOut,

@@ -41,21 +41,13 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
     let done = store.export(&filter, &mut file)?;
     file.flush().map_err(cannot)?;
-    if output.is_json() {
-        output.json(&json!({
-            "file": path, "shown": done.shown, "withheld": done.withheld, "checkpoints": done.checkpoints,
-        }))?;
-    } else {
-        let withheld = match done.withheld {
-            0 => String::new(),
-            withheld => format!(", {withheld} more by their hashes alone"),
-        };
-        output.line(format!(
-            "{}: {}{withheld}, {}",
-            quoted(path),
-            counted(done.shown, "record"),
-            counted(done.checkpoints, "checkpoint")
-        ))?;
-    }
-    Ok(Exit::Good)
+    let (shown, checkpoints) = (counted(done.shown, "record"), counted(done.checkpoints, "checkpoint"));
+    let withheld = match done.withheld {
+        0 => String::new(),
+        withheld => format!(", {withheld} as hashes only"),
+    };
+    let json = json!({
+        "file": path, "shown": done.shown, "withheld": done.withheld, "checkpoints": done.checkpoints,
+    });
+    output.done(&json, format!("{}: {shown}{withheld}, {checkpoints}", quoted(path)))
 }

@@ -1,18 +1,18 @@
-//! `midrail audit list`: records in short.
+//! `midrail audit list`: recorded decisions in short.
 
-use midrail::core::Record;
 use midrail::pack::diagnostic::visible;
 use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE};
+use midrail::{Record, label};
 use serde_json::json;
 
 use super::records::Records;
 use crate::decision::subject;
-use crate::error::CliError;
+use crate::error::{CliError, without_nulls};
 use crate::exit::Exit;
 use crate::input::StoreArgs;
-use crate::output::{Output, short, without_nulls};
+use crate::output::{Output, short};
 use crate::paint::{Style, effect_style};
-use crate::table::{self, cell, styled};
+use crate::table::{Table, cell, styled};
 use crate::time;
 
 /// List recorded decisions, the latest last.
@@ -20,7 +20,7 @@ use crate::time;
 pub(crate) struct Args {
     #[command(flatten)]
     records: Records,
-    /// At most so many, the latest ones; 0: all
+    /// The most records listed, the latest ones; 0 for all
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
@@ -45,11 +45,15 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         let record = entry.record()?;
         records.push((entry, record));
     }
-    let heads = ["seq", "time", "session", "effect", "kind", "what", "by"];
-    let cells = |(entry, record): &(AuditEntry, Record)| row(entry, record);
-    let json =
-        |(entry, record): &(AuditEntry, Record), output: &mut Output| output.json(&as_json(entry, record));
-    table::print(&records, &heads, "no such records", cells, json, output)?;
+    if output.is_json() {
+        records.iter().try_for_each(|(entry, record)| output.json(&as_json(entry, record)))?;
+    } else if records.is_empty() {
+        output.line("no such records")?;
+    } else {
+        let mut table = Table::new(&["seq", "time", "session", "effect", "kind", "what", "by"]);
+        records.iter().for_each(|(entry, record)| table.row(row(entry, record)));
+        output.table(&table, 0)?;
+    }
     Ok(Exit::Good)
 }
 
@@ -64,7 +68,7 @@ fn as_json(entry: &AuditEntry, record: &Record) -> serde_json::Value {
 
 fn row(entry: &AuditEntry, record: &Record) -> Vec<(String, Option<Style>)> {
     let decision = &record.decision;
-    let mut by = decision.by.as_deref().map(|by| visible(by).into_owned()).unwrap_or_default();
+    let mut by = decision.by.as_deref().map(|by| visible(&label(by)).into_owned()).unwrap_or_default();
     if let Some(would) = decision.would {
         by = format!("{by} (shadow: {would})").trim_start().to_owned();
     }

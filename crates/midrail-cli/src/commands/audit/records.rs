@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::input::{StoreArgs, guardrail_name};
 use crate::time;
 
-/// Which records. Everything that is given must hold. Times are RFC 3339, a day, or how long ago: 2h, 3d.
+/// Filters of records. All given filters must match. Times are RFC 3339, a day, or a duration ago: 2h, 3d.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Records {
     /// Only records of this session
@@ -49,7 +49,7 @@ impl Records {
     }
 }
 
-/// Goes through all records that a filter lets pass, page by page.
+/// Visits all records that match a filter, page by page.
 pub(crate) fn each(
     store: &dyn Store,
     mut filter: AuditFilter,
@@ -67,7 +67,7 @@ pub(crate) fn each(
     }
 }
 
-/// There is no record of this number.
+/// The error of an unknown record.
 pub(crate) fn no_record(file: &StoreArgs, store: &dyn Store, seq: u64) -> CliError {
     let name = file.display_path().map(|name| name.display().to_string()).unwrap_or_default();
     let failure = CliError::new(format!("there is no record {seq} in `{name}`"));

@@ -1,4 +1,4 @@
-//! `midrail audit replay`: makes recorded decisions again, with the policies that made them or with other packs.
+//! `midrail audit replay`: replays recorded decisions, with their own policies or with other packs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::input::{PackArgs, StoreArgs};
 use crate::output::{Output, short};
 use crate::paint::Style;
 
-/// Differences that are shown, unless more is asked for.
+/// The most differences shown without `--verbose`.
 const MAX_SHOWN: usize = 20;
 
 /// Replay recorded decisions and report differences.
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// What came of all of them.
+/// The totals of a replay.
 #[derive(Default, Serialize)]
 struct Totals {
     records: u64,
@@ -41,7 +41,7 @@ struct Totals {
     different: u64,
     #[serde(skip_serializing_if = "is_zero")]
     unknown: u64,
-    /// From one effect to another, with how many times.
+    /// Changes of effects, with their counts.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     effects: BTreeMap<String, u64>,
     differences: Vec<Different>,
@@ -51,14 +51,14 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A decision that came out otherwise.
+/// A decision that differs.
 #[derive(Serialize)]
 struct Different {
     seq: u64,
     what: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changes: Vec<DecisionChange>,
-    /// Why it could not be made again, or is not sure.
+    /// Why it could not be replayed, or is uncertain.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -112,7 +112,7 @@ fn what_if(args: &Args, store: &dyn Store, output: &Output) -> Result<Totals, Cl
     let mut totals = Totals::default();
     let mut other = WhatIfPolicy::new(loaded.policy);
     let filter = args.records.filter();
-    // The state of a session comes from all of its events, also from those that are not asked for.
+    // The state of a session depends on all of its events, also on those that do not match.
     let session = AuditFilter { session: filter.session.clone(), ..AuditFilter::default() };
     each(store, session, |entry| {
         progress.show(entry.seq, end);

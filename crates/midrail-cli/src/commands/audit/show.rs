@@ -1,4 +1,4 @@
-//! `midrail audit show`: one record as it stands in the log.
+//! `midrail audit show`: one record as it is in the log.
 
 use midrail::pack::diagnostic::visible;
 use serde_json::{Value, json};

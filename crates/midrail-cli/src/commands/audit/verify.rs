@@ -8,7 +8,7 @@ use midrail::store::{TrustAnchor, Verification, verify_export};
 use serde_json::{Value, json};
 
 use crate::decision::field;
-use crate::error::CliError;
+use crate::error::{CliError, InvalidValue};
 use crate::exit::{self, Exit};
 use crate::input::{StoreArgs, open, quoted};
 use crate::output::Output;
@@ -31,8 +31,8 @@ pub(crate) struct Args {
     key: Vec<String>,
 }
 
-fn head(text: &str) -> Result<(u64, String), String> {
-    let wrong = || format!("`{text}` is not of the form SEQ:HASH");
+fn head(text: &str) -> Result<(u64, String), InvalidValue> {
+    let wrong = || InvalidValue(format!("`{text}` is not of the form SEQ:HASH"));
     let (seq, hash) = text.split_once(':').ok_or_else(wrong)?;
     let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     match seq.parse() {
@@ -64,9 +64,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     if output.is_json() {
         output.json(&as_json(&verification)?)?;
     } else {
-        for line in lines(&what, &verification, output) {
-            output.line(line)?;
-        }
+        output.lines(lines(&what, &verification, output))?;
     }
     Ok(Exit::good_if(verification.is_intact()))
 }

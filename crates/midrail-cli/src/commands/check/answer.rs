@@ -44,7 +44,7 @@ pub(super) fn refusal(failure: &CliError) -> Decision {
         effect: Effect::Block,
         by: Some("midrail".into()),
         reason: format!(
-            "the decision could not be made and recorded, so this does not happen: {}",
+            "the decision could not be made and recorded, so the action is blocked: {}",
             failure.message()
         ),
         advice: failure.advice().map(str::to_owned),
@@ -59,13 +59,11 @@ pub(super) fn print(
     output: &mut Output,
 ) -> Result<(), CliError> {
     if output.is_json() {
-        // Hosts hand the advice to the agent.
+        // Hosts show the advice to the agent.
         let advice: Vec<String> = decision.advice.clone().into_iter().chain(ask).collect();
         let advice = (!advice.is_empty()).then(|| advice.join(" "));
         return output.json_text(&wire::encode(&Decision { advice, ..decision.clone() }));
     }
-    for line in decision::block(event, decision, ask.as_deref(), output) {
-        output.line(line)?;
-    }
+    output.lines(decision::block(event, decision, ask.as_deref(), output))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `midrail check --stream`: one event a line, one decision a line, by one engine whose packs are watched.
+//! `midrail check --stream`: one event per line, one decision per line, by one engine whose packs are watched.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
 
-/// How long those outside who were asked are waited for when the events have ended.
+/// How long late answers are awaited after the last event.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
                 };
                 (event, decision)
             }
-            // INVARIANT: every line has its answer, and what cannot be read is not let pass.
+            // INVARIANT: every line has an answer, and an invalid line is blocked.
             Err(error) => {
                 let failure = CliError::from(error);
                 output.remark(&failure);
@@ -69,16 +69,16 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         print(&event, &decision, engine.approvals().guidance(&decision), output)?;
         output.flush()?;
     }
-    // What they say is kept for the next event of the run, in whatever process.
+    // Late answers are stored for the next event of the run, in any process.
     if !engine.background().wait_for_late_answers(LAST_ANSWERS) {
-        writeln!(io::stderr(), "warning: somebody outside has not answered yet, and is not heard any more")?;
+        writeln!(io::stderr(), "warning: an external service has not answered, and its answer is lost")?;
     }
     Ok(exit)
 }
 
 /// Reports reloaded packs on standard error.
 pub(crate) fn report_reload(reload: &Reload) {
-    // Nothing is left to tell anyone if the terminal is gone.
+    // If the terminal is gone, the reload cannot be reported.
     let _ = match reload {
         Reload::Applied(revision) => {
             writeln!(io::stderr(), "note: the packs changed; the policy {revision} is in force")
@@ -94,7 +94,7 @@ pub(crate) fn report_reload(reload: &Reload) {
     };
 }
 
-/// Lines that are no longer than an event can be.
+/// Lines up to the maximum size of an event.
 pub(crate) struct Lines<R>(pub(crate) R);
 
 impl<R: BufRead> Lines<R> {

@@ -1,4 +1,4 @@
-//! A guardrail explained: the page of a built-in one, or what a pack says of its own.
+//! A guardrail explained: the page of a built-in one, or its definition in a pack.
 
 use midrail::LoadedPolicy;
 use midrail::guardrails::{Builtin, CATALOGUE, builtin};
@@ -6,10 +6,10 @@ use midrail::pack::diagnostic::{nearest, visible};
 use midrail::pack::{GuardrailPlacement, locate_guardrails};
 use serde_json::json;
 
-use crate::error::CliError;
+use crate::error::{CliError, without_nulls};
 use crate::input::PackArgs;
 use crate::markdown;
-use crate::output::{Output, without_nulls, wrap};
+use crate::output::{Output, wrap};
 use crate::paint::Style;
 use crate::yaml;
 
@@ -43,18 +43,16 @@ fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
             "priority": page.priority, "on": on, "always_on": page.always_on, "page": page.page,
         }));
     }
-    // What is piped stays Markdown.
+    // Piped output stays Markdown.
     if !output.is_terminal() && !output.paint().is_on() {
         return output.text(page.page);
     }
-    for line in markdown::lines(page.page, output.width(), output.paint()) {
-        output.line(line)?;
-    }
+    output.lines(markdown::lines(page.page, output.width(), output.paint()))?;
     let on: Vec<&str> = page.on.iter().map(|kind| kind.as_str()).collect();
     let always = if page.always_on { ", always on" } else { "" };
     let text = format!(
         "{} · {} · priority {} · {}{always}",
-        page.id,
+        midrail::label(page.id),
         page.category.as_str(),
         page.priority,
         on.join(", ")
@@ -68,7 +66,7 @@ fn of_pack(
     output: &mut Output,
 ) -> Result<(), CliError> {
     let Some((layer, document)) = loaded.documents.get(placement.document) else {
-        return Err(CliError::new("the guardrail's pack is not at hand"));
+        return Err(CliError::new("the guardrail's pack is missing"));
     };
     let settings = serde_json::to_value(&placement.guard).map_err(|error| CliError::from_error(&error))?;
     let uses = placement.guard.uses.as_deref().and_then(builtin);
@@ -84,9 +82,7 @@ fn of_pack(
     output.line(paint.style(Style::Strong, visible(&placement.id)))?;
     let description = placement.guard.description.as_ref().or(placement.guard.name.as_ref());
     let width = output.width();
-    for line in description.into_iter().flat_map(|text| wrap(text, width)) {
-        output.line(line)?;
-    }
+    output.lines(description.into_iter().flat_map(|text| wrap(text, width)))?;
     output.line("")?;
     let lines = written(&document.source, placement).unwrap_or_else(|| yaml::lines(&settings));
     for line in lines {
@@ -107,7 +103,7 @@ fn of_pack(
         place.push_str(", locked");
     }
     if !placement.enabled {
-        place.push_str(", switched off");
+        place.push_str(", disabled");
     }
     output.line(format!("\n{}", paint.style(Style::Dim, place)))?;
     if let Some(page) = uses {
@@ -116,7 +112,7 @@ fn of_pack(
     Ok(())
 }
 
-/// The guardrail as its pack says it: an item of a list in block style, with what is indented below it.
+/// The source of the guardrail in its pack: a list item in block style with its indented lines.
 fn written(source: &str, placement: &GuardrailPlacement) -> Option<Vec<String>> {
     let mut lines = source.lines().skip(placement.line.checked_sub(1)?);
     let indent = placement.column.checked_sub(1)?;
@@ -141,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guardrail_is_shown_as_it_is_written() {
+    fn guardrail_is_shown_as_written() {
         let source = "pack: a\nguardrails:\n  - id: x\n    tools: y # why\n\n  - {id: z}\n";
         let at = |line, column| GuardrailPlacement {
             id: String::new(),

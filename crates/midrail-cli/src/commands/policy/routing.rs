@@ -1,4 +1,4 @@
-//! What a policy says of the risks of tools, and what strikes lead to.
+//! The risks of tools and the effects of strikes in a policy.
 
 use midrail::Policy;
 use midrail::core::Risk;
@@ -6,33 +6,33 @@ use serde_json::{Value, json};
 
 const RISKS: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
 
-/// The lines about them. None where the policy says nothing that concerns its guardrails.
+/// The lines about them. None if they do not concern the guardrails of the policy.
 pub(super) fn lines(policy: &Policy) -> Vec<(&'static str, String)> {
     let routing = policy.routing();
-    let asks = policy.entries().iter().any(|entry| entry.guardrail.has_late_answers());
+    let has_external = policy.entries().iter().any(|entry| entry.guardrail.has_late_answers());
     let mut lines = Vec::new();
     for (tool, risk) in routing.tools.iter().flatten() {
         lines.push(("tool", format!("{tool} is of {} risk", risk.as_str())));
     }
-    for risk in RISKS.into_iter().filter(|_| asks) {
+    for risk in RISKS.into_iter().filter(|_| has_external) {
         let tier = routing.tier(risk);
         let mut text = match tier.wait_ms {
-            0 => format!("{}: not waited for", risk.as_str()),
-            wait => format!("{}: {wait} ms for an answer, then {}", risk.as_str(), tier.on_timeout),
+            0 => format!("{}: does not wait for an answer", risk.as_str()),
+            wait => format!("{}: waits {wait} ms for an answer, then {}", risk.as_str(), tier.on_timeout),
         };
         if !tier.require.is_empty() {
-            text.push_str(&format!("; asked in any case: {}", tier.require.join(", ")));
+            text.push_str(&format!("; always required: {}", tier.require.join(", ")));
         }
         lines.push(("waits", text));
     }
     for rule in policy.strike_rules() {
-        let of = rule.guardrail.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+        let of = rule.guardrail.as_ref().map(|id| format!(" of {}", midrail::label(id))).unwrap_or_default();
         lines.push(("strikes", format!("{}{of} lead to {}", rule.count, rule.effect)));
     }
     lines
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub(super) fn as_json(policy: &Policy) -> Value {
     let routing = policy.routing();
     let tools: Vec<Value> =

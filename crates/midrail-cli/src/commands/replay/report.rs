@@ -1,4 +1,4 @@
-//! `midrail replay --report`: what a pack would have stopped, for people who consider it.
+//! `midrail replay --report`: what a pack would have blocked.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::paint::{Paint, Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::time;
 
-/// Lines that could not be decided and are named. All of them are counted.
+/// The most undecided lines that are named. All of them are counted.
 const NAMED: usize = 10;
 
 /// Suggestions that are shown.
@@ -35,7 +35,7 @@ pub(super) fn run(
     let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
     let names: Vec<String> =
         loaded.documents.iter().map(|(_, document)| document.pack.pack.clone()).collect();
-    // Nothing of today is looked at, and nothing is kept.
+    // Current files are not read, and nothing is stored.
     let engine = Engine::builder(loaded.policy, &loaded.source)
         .clock(clock.clone())
         .files(Arc::new(Files::Recorded(RecordedFiles::default())));
@@ -81,9 +81,7 @@ pub(super) fn run(
         output.json(&value)?;
         return Ok(Exit::good_if(undecided == 0));
     }
-    for line in lines(&report, &names, undecided, output) {
-        output.line(line)?;
-    }
+    output.lines(lines(&report, &names, undecided, output))?;
     Ok(Exit::good_if(undecided == 0))
 }
 
@@ -100,7 +98,7 @@ fn lines(report: &ReplayReport, packs: &[String], undecided: usize, output: &Out
     }
     lines.extend(suggestions(report, output));
     lines.push(String::new());
-    lines.push(paint.style(Style::Strong, "taken for granted"));
+    lines.push(paint.style(Style::Strong, "assumptions"));
     for assumed in &report.assumed {
         let wrapped = wrap(assumed, output.width().saturating_sub(4).max(40));
         for (at, line) in wrapped.iter().enumerate() {
@@ -113,7 +111,7 @@ fn lines(report: &ReplayReport, packs: &[String], undecided: usize, output: &Out
 
 fn head(report: &ReplayReport, packs: &[String], undecided: usize, paint: Paint) -> Vec<String> {
     let packs: Vec<String> = packs.iter().map(|name| format!("`{}`", short(name, 40))).collect();
-    let packs = if packs.is_empty() { "the built-ins alone".to_owned() } else { packs.join(", ") };
+    let packs = if packs.is_empty() { "only the built-ins".to_owned() } else { packs.join(", ") };
     let span = match (report.first, report.last) {
         (Some(first), Some(last)) if report.days > 1 => {
             format!(" on {} from {} to {}", count(report.days, "day"), time::day(first), time::day(last))
@@ -123,7 +121,7 @@ fn head(report: &ReplayReport, packs: &[String], undecided: usize, paint: Paint)
     };
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let mut lines = vec![
-        paint.style(Style::Strong, format!("What {packs} would have stopped")),
+        paint.style(Style::Strong, format!("What {packs} would have blocked")),
         format!(
             "{}, {}, {}{span}",
             count(report.sessions, "session"),
@@ -145,11 +143,11 @@ fn head(report: &ReplayReport, packs: &[String], undecided: usize, paint: Paint)
     let style = if report.stopped > 0 { Style::Bad } else { Style::Good };
     lines.push(format!(
         "{}{share}: {}",
-        paint.style(style, format!("{} stopped", report.stopped)),
+        paint.style(style, format!("{} blocked", report.stopped)),
         effects.join(", ")
     ));
     if report.unjudged > 0 {
-        let text = format!("{} not judged: what they depend on was not recorded", report.unjudged);
+        let text = format!("{} not judged, because their inputs were not recorded", report.unjudged);
         lines.push(paint.style(Style::Caution, text));
     }
     if undecided > 0 {
@@ -158,7 +156,7 @@ fn head(report: &ReplayReport, packs: &[String], undecided: usize, paint: Paint)
     lines
 }
 
-/// A share in percent, of which a little is not nothing.
+/// A share in percent.
 fn share(part: u64, of: u64) -> String {
     let tenths = part.saturating_mul(1_000).checked_div(of).unwrap_or(0);
     match (part, tenths) {
@@ -173,14 +171,14 @@ fn table(report: &ReplayReport) -> Table {
     let effects: Vec<Effect> =
         Effect::LADDER.into_iter().filter(|effect| *effect > Effect::Allow && shown(*effect)).collect();
     let is_unjudged = report.guardrails.iter().any(|of| of.unjudged > 0);
-    let mut heads = vec!["guardrail", "stopped", "of calls"];
+    let mut heads = vec!["guardrail", "blocked", "of calls"];
     heads.extend(effects.iter().map(|effect| effect.as_str()));
     heads.extend(is_unjudged.then_some("not judged"));
     heads.push("sessions");
     let mut table = Table::new(&heads);
     for of in &report.guardrails {
         let mut row = vec![
-            cell(short(&of.guardrail, 40)),
+            cell(short(&midrail::label(&of.guardrail), 60)),
             cell(of.stopped.to_string()),
             cell(format!("{:.2}%", of.share)),
         ];
@@ -198,7 +196,7 @@ fn table(report: &ReplayReport) -> Table {
 fn examples(of: &GuardrailReport, output: &Output) -> Vec<String> {
     let paint = output.paint();
     let room = output.width().saturating_sub(9).clamp(30, 200);
-    let mut lines = vec![paint.style(Style::Strong, short(&of.guardrail, 60))];
+    let mut lines = vec![paint.style(Style::Strong, short(&midrail::label(&of.guardrail), 60))];
     for example in &of.examples {
         let times = format!("{:>5}×", example.count);
         let what = paint.style(effect_style(example.effect), short(&example.what, room));
@@ -208,7 +206,7 @@ fn examples(of: &GuardrailReport, output: &Output) -> Vec<String> {
     lines
 }
 
-/// Settings, as they stand in a pack.
+/// Settings that would allow the most frequent blocks, in the format of a pack.
 fn suggestions(report: &ReplayReport, output: &Output) -> Vec<String> {
     let paint = output.paint();
     let shown: Vec<_> = report.suggestions.iter().take(SUGGESTED).collect();
@@ -220,7 +218,7 @@ fn suggestions(report: &ReplayReport, output: &Output) -> Vec<String> {
         paint.style(Style::Strong, "To allow what was blocked most often"),
         paint.style(
             Style::Dim,
-            "  where it was right to do; each line is one more entry of the list, and need not be taken",
+            "  if those calls were right; each line is one entry of the list, and optional",
         ),
         "  guardrails:".to_owned(),
     ];
@@ -239,7 +237,7 @@ fn suggestions(report: &ReplayReport, output: &Output) -> Vec<String> {
         for it in own {
             if setting != it.setting {
                 setting = it.setting;
-                // A list of one's own takes the place of the one that is there by default.
+                // An own list replaces the default one.
                 let note = if setting == "except" { "  # in addition to the defaults" } else { "" };
                 lines.push(format!("        {setting}:{}", paint.style(Style::Dim, note)));
             }

@@ -1,24 +1,26 @@
 //! The figures as a table for people, and as JSON.
 
-use midrail::Effect;
+use midrail::admin::{Stats, micros};
+use midrail::metrics::Bypasses;
 use midrail::store::{Durations, GuardrailStats, VerdictCounts};
+use midrail::{Effect, label};
 use serde_json::{Value, json};
 
-use super::summary::StatsSummary;
 use crate::commands::pause;
-use crate::output::{Output, short, without_nulls};
+use crate::error::without_nulls;
+use crate::output::{Output, short};
 use crate::paint::{Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::time;
 
-/// What a histogram is drawn with, from nothing to the most.
+/// The characters of a histogram, from the lowest to the highest.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 type Column = (&'static str, fn(&VerdictCounts) -> u64, Option<Effect>);
 
-/// The columns of counts. Those in which nothing ever stood are left out, but for the usual ones.
+/// The columns of counts, and whether they are shown when empty.
 const COLUMNS: [(bool, Column); 8] = [
-    (true, ("asked", |counts| counts.invocation_count, None)),
+    (true, ("evaluated", |counts| counts.invocation_count, None)),
     (true, ("pass", |counts| counts.pass_count, None)),
     (true, ("warn", |counts| counts.warn_count, Some(Effect::Warn))),
     (false, ("redact", |counts| counts.redact_count, Some(Effect::Redact))),
@@ -29,49 +31,49 @@ const COLUMNS: [(bool, Column); 8] = [
 ];
 
 /// For people.
-pub(super) fn lines(counted: &StatsSummary, output: &Output) -> Vec<String> {
+pub(super) fn lines(stats: &Stats, output: &Output) -> Vec<String> {
     let paint = output.paint();
-    let mut lines = totals(counted, output);
-    let table = guardrails(counted);
+    let mut lines = totals(stats, output);
+    let table = guardrails(stats);
     if !table.is_empty() {
         lines.push(String::new());
         lines.extend(table.lines(paint, 0, output.width()));
         lines.push(paint.style(Style::Dim, "took: up to 10 50 100 500 µs, 1 5 10 50 100 500 ms, and more"));
     }
-    if !counted.alerts.is_empty() {
+    if !stats.alerts.is_empty() {
         lines.push(String::new());
         lines.push(paint.style(Style::Strong, "alerts"));
-        for alert in &counted.alerts {
+        for alert in &stats.alerts {
             let time = paint.style(Style::Dim, time::date_time(alert.fired_at));
             lines.push(format!("  {time}  {}", paint.style(Style::Caution, short(&alert.message, 200))));
         }
     }
-    if !counted.counters.is_empty() {
+    if !stats.counters.is_empty() {
         lines.push(String::new());
         lines.push(paint.style(Style::Strong, "counters"));
-        for (name, count) in &counted.counters {
+        for (name, count) in &stats.counters {
             lines.push(format!("  {:<24}  {count}", short(&name.replace('_', " "), 60)));
         }
     }
     lines
 }
 
-/// How many decisions there were of each effect, and what waits for somebody.
-fn totals(counted: &StatsSummary, output: &Output) -> Vec<String> {
+/// Decisions by effect, and open requests.
+fn totals(stats: &Stats, output: &Output) -> Vec<String> {
     let paint = output.paint();
-    let figures = &counted.figures;
+    let figures = &stats.figures;
     let effects: Vec<String> = figures
         .effects
         .iter()
         .map(|(effect, count)| paint.style(effect_style(*effect), format!("{count} {effect}")))
         .collect();
-    let since = counted.since.map(|since| format!(" since {}", time::date_time(since))).unwrap_or_default();
+    let since = stats.since.map(|since| format!(" since {}", time::date_time(since))).unwrap_or_default();
     let of = |noun: &str, number: usize| (number > 0).then(|| format!("{noun} {number}"));
     let waiting: Vec<String> = [
-        of("open approvals", counted.open),
-        of("reviews owed", counted.reviews),
-        of("quarantined agents", counted.quarantined),
-        of("notices to deliver", counted.undelivered),
+        of("open approvals", stats.open_approvals),
+        of("reviews due", stats.reviews_owed),
+        of("quarantined agents", stats.quarantined),
+        of("notices to deliver", stats.undelivered),
         of("unreadable records", usize::try_from(figures.unreadable).unwrap_or(usize::MAX)),
     ]
     .into_iter()
@@ -83,12 +85,12 @@ fn totals(counted: &StatsSummary, output: &Output) -> Vec<String> {
     if !waiting.is_empty() {
         lines.push(paint.style(Style::Caution, waiting.join(", ")));
     }
-    lines.extend(counted.paused.iter().map(|paused| pause::line(paused, counted.now, output)));
+    lines.extend(stats.paused.iter().map(|paused| pause::line(paused, stats.now, output)));
     lines
 }
 
-fn guardrails(counted: &StatsSummary) -> Table {
-    let all = || counted.figures.guardrails.iter();
+fn guardrails(stats: &Stats) -> Table {
+    let all = || stats.figures.guardrails.iter();
     let is_used =
         |column: &Column| all().any(|(_, it)| (column.1)(&it.enforced) + (column.1)(&it.shadow) > 0);
     let columns: Vec<Column> = COLUMNS
@@ -106,10 +108,10 @@ fn guardrails(counted: &StatsSummary) -> Table {
         let GuardrailStats { enforced, shadow, durations, last_triggered } = figures;
         if !enforced.is_empty() || shadow.is_empty() {
             let last = last_triggered.map(time::date_time).unwrap_or_default();
-            table.row(row(short(id, 40).into_owned(), enforced, &columns, durations, last));
+            table.row(row(short(&label(id), 60).into_owned(), enforced, &columns, durations, last));
         }
         if !shadow.is_empty() {
-            let name = format!("{} (shadow)", short(id, 40));
+            let name = format!("{} (shadow)", short(&label(id), 60));
             let own = if enforced.is_empty() { *durations } else { Durations::default() };
             table.row(row(name, shadow, &columns, &own, String::new()));
         }
@@ -132,20 +134,20 @@ fn row(
             _ => cell(count.to_string()),
         });
     }
-    row.push(cell(durations.average_us().map(time::micros).unwrap_or_default()));
+    row.push(cell(durations.average_us().map(micros).unwrap_or_default()));
     row.push(cell(bars(durations)));
     row.push(styled(last, Style::Dim));
     row
 }
 
-/// A histogram of durations, one character a bucket.
+/// A histogram of durations, one character per bucket.
 fn bars(durations: &Durations) -> String {
     let most = durations.buckets.iter().copied().max().unwrap_or(0);
     if most == 0 {
         return String::new();
     }
     let bar = |count: &u64| {
-        // What is there at all shows.
+        // A count above zero is always visible.
         let height = count.saturating_mul(7).div_ceil(most);
         let height = usize::try_from(height).unwrap_or(7);
         BARS.get(height).copied().unwrap_or('█')
@@ -154,10 +156,9 @@ fn bars(durations: &Durations) -> String {
 }
 
 /// For programs.
-pub(super) fn json(counted: &StatsSummary) -> Value {
-    let StatsSummary { figures, .. } = counted;
-    let bypasses: Vec<Value> = counted
-        .bypasses
+pub(super) fn json(stats: &Stats, bypasses: &Bypasses) -> Value {
+    let figures = &stats.figures;
+    let bypasses: Vec<Value> = bypasses
         .iter()
         .map(|((guardrail, outcome), count)| {
             json!({"guardrail": guardrail, "outcome": outcome.word(), "count": count})
@@ -179,11 +180,11 @@ pub(super) fn json(counted: &StatsSummary) -> Value {
         })
         .collect();
     without_nulls(json!({
-        "time": counted.now, "since": counted.since, "through_seq": figures.seq, "decisions": figures.decisions,
+        "time": stats.now, "since": stats.since, "through_seq": figures.seq, "decisions": figures.decisions,
         "effects": figures.effects, "would": figures.would, "unreadable": figures.unreadable,
-        "guardrails": guardrails, "bypass_requests": bypasses, "open_approvals": counted.open,
-        "reviews_owed": counted.reviews, "quarantined": counted.quarantined, "undelivered": counted.undelivered,
-        "paused": (!counted.paused.is_empty()).then_some(&counted.paused), "alerts": counted.alerts, "counters": counted.counters,
+        "guardrails": guardrails, "bypass_requests": bypasses, "open_approvals": stats.open_approvals,
+        "reviews_owed": stats.reviews_owed, "quarantined": stats.quarantined, "undelivered": stats.undelivered,
+        "paused": (!stats.paused.is_empty()).then_some(&stats.paused), "alerts": stats.alerts, "counters": stats.counters,
     }))
 }
 
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_show_all_that_is_there() {
+    fn bars_show_every_count() {
         let mut durations = Durations::default();
         assert_eq!(bars(&durations), "");
         durations.buckets = [700, 1, 350, 0, 0, 0, 0, 0, 0, 0, u64::MAX / 8];

@@ -1,4 +1,4 @@
-//! An example of an operation: how to ask for it with curl.
+//! An example of an operation: a call with curl.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::schema::{fields, list, resolve, text};
 /// How deep an example goes.
 const DEEP: usize = 4;
 
-/// How to ask for an operation with curl.
+/// A call of an operation with curl.
 pub(super) fn curl(document: &Value, method: &str, path: &str, operation: &Value) -> String {
     let path = path.replace('{', "$").replace('}', "").to_uppercase_variables();
     let mut lines = vec![format!("curl \"http://127.0.0.1:7420{path}\"")];
@@ -52,7 +52,7 @@ impl Variables for String {
     }
 }
 
-/// Examples that say more than the types do.
+/// Examples that are more helpful than generated ones.
 fn known(id: &str) -> Option<String> {
     let event =
         json!({"kind": "before_tool", "session": "s-1", "tool": {"name": "Bash", "args": {"command": "ls"}}});
@@ -73,7 +73,7 @@ fn known(id: &str) -> Option<String> {
     })
 }
 
-/// A value of a schema: what is needed of it.
+/// An example value of a schema, with its required fields.
 fn of(document: &Value, schema: &Value, deep: usize) -> Value {
     let schema = resolve(document, schema);
     if let Some(value) = schema.get("const").or_else(|| schema.get("default")) {
@@ -101,9 +101,8 @@ fn of(document: &Value, schema: &Value, deep: usize) -> Value {
             let needed: Vec<&str> = list(schema.get("required")).filter_map(Value::as_str).collect();
             let own =
                 fields(schema).into_iter().flatten().filter(|(name, _)| needed.contains(&name.as_str()));
-            let values = own
-                .filter(|_| deep > 0)
-                .map(|(name, of_field)| (name.clone(), of(document, of_field, deep - 1)));
+            let values =
+                own.filter(|_| deep > 0).map(|(name, field)| (name.clone(), of(document, field, deep - 1)));
             Value::Object(values.collect::<Map<String, Value>>())
         }
     }

@@ -10,7 +10,7 @@ pub(super) fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// What a schema points at, if it points anywhere.
+/// The definition that a schema refers to, or the schema itself.
 pub(super) fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     let pointer = value.get("$ref").and_then(Value::as_str).and_then(|place| place.strip_prefix('#'));
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)

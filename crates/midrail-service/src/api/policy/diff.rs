@@ -1,4 +1,4 @@
-//! What differs between two policies, guardrail by guardrail.
+//! Differences between two policies, by guardrail.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use serde_json::{Map, Value};
 
 use super::view::GuardrailView;
 
-/// What differs between two policies.
+/// The differences between two policies.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Difference {
-    /// The one revision.
+    /// The first revision.
     pub(crate) from: String,
-    /// The other.
+    /// The second revision.
     pub(crate) to: String,
-    /// Guardrails that only the other has.
+    /// Guardrails of the second policy only.
     pub(crate) added: Vec<GuardrailView>,
-    /// Guardrails that only the one has.
+    /// Guardrails of the first policy only.
     pub(crate) removed: Vec<GuardrailView>,
-    /// Guardrails that both have and that differ.
+    /// Guardrails that differ.
     pub(crate) changed: Vec<Changed>,
 }
 
@@ -28,20 +28,20 @@ pub(crate) struct Difference {
 pub(crate) struct Changed {
     /// Its id.
     pub(crate) id: String,
-    /// What differs, by the name of it.
+    /// The fields that differ.
     pub(crate) fields: BTreeMap<String, FromTo>,
 }
 
 /// A value before and after.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct FromTo {
-    /// In the one policy.
+    /// In the first policy.
     pub(crate) from: Value,
-    /// In the other.
+    /// In the second policy.
     pub(crate) to: Value,
 }
 
-/// What differs between two policies, each with its revision.
+/// Compares two policies, each with its revision.
 pub(crate) fn difference(
     (from, before): (String, Vec<GuardrailView>),
     (to, after): (String, Vec<GuardrailView>),
@@ -69,7 +69,7 @@ pub(crate) fn difference(
 
 fn fields(old: &GuardrailView, new: &GuardrailView) -> BTreeMap<String, FromTo> {
     let (mut old, mut new) = (flat(old), flat(new));
-    // Where the pack lies is no part of what it says.
+    // The location of the pack is not part of its content.
     old.remove("pack");
     new.remove("pack");
     let names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
@@ -83,7 +83,7 @@ fn fields(old: &GuardrailView, new: &GuardrailView) -> BTreeMap<String, FromTo> 
     fields
 }
 
-/// The fields, with each setting as one of its own.
+/// The fields, with each setting as a separate field.
 fn flat(view: &GuardrailView) -> Map<String, Value> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(view) else { return Map::new() };
     if let Some(Value::Object(settings)) = fields.remove("settings") {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn guardrails_are_held_against_each_other() {
+    fn policies_are_compared_by_guardrail() {
         let one = views(
             "pack: p\nguardrails:\n  - {id: a, tools: x}\n  - {id: b, tools: y, when: \"true\"}\n  - {id: same, tools: z}\n",
         );

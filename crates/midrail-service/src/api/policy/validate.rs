@@ -21,7 +21,7 @@ const MAX_BASES: usize = 32;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Candidate {
     /// The file name that problems show. No file of that name is read.
-    #[serde(default = "usual_name")]
+    #[serde(default = "default_name")]
     #[schemars(length(min = 1, max = 200))]
     name: String,
     /// Its text: YAML or JSON, at most 1 MB.
@@ -32,23 +32,23 @@ pub(crate) struct Candidate {
     env: Option<String>,
 }
 
-fn usual_name() -> String {
+fn default_name() -> String {
     "pack.yaml".to_owned()
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Validation {
-    /// Whether it could be put in force.
+    /// Whether it is valid.
     valid: bool,
-    /// Its revision, if it were in force by itself.
+    /// Its revision, as the only pack of a policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<String>,
-    /// The guardrails that would be in force, those that always are among them.
+    /// The guardrails that would be in force, with the always-on ones.
     guardrails: Vec<String>,
-    /// What is wrong with it.
+    /// Errors.
     problems: Vec<DiagnosticRecord>,
-    /// What is hardly meant so.
+    /// Likely mistakes.
     warnings: Vec<DiagnosticRecord>,
 }
 
@@ -76,8 +76,8 @@ pub(crate) fn validated(candidate: &Candidate) -> HandlerResult<Validation> {
             Err(found) => reports.extend(found),
         }
     }
-    let of_candidate = |path: &str| path == candidate.name;
-    let warnings = lint(&documents).into_iter().filter(|found| made.is_some() && of_candidate(&found.path));
+    let warnings =
+        lint(&documents).into_iter().filter(|found| made.is_some() && found.path == candidate.name);
     Ok(Validation {
         valid: made.is_some(),
         revision: made.as_ref().map(|policy| policy.revision().to_string()),
@@ -127,8 +127,8 @@ impl Reader<'_> {
                     }
                     None => {
                         let message =
-                            format!("`{shown}` is no shipped pack, and no file is read to check a pack");
-                        let help = "check it where its files lie, with `midrail lint`".to_owned();
+                            format!("`{shown}` is not a shipped pack, and no file is read to check a pack");
+                        let help = "check it on its machine with `midrail lint`".to_owned();
                         self.reports.push(document.report_at(&place, message, Some(help)));
                     }
                 }
@@ -141,14 +141,14 @@ impl Reader<'_> {
         above.pop();
     }
 
-    /// A pack that names a script, or asks for those of a neighbour, cannot be checked without reading them.
+    /// Rejects a pack that uses script files, which cannot be checked without reading them.
     fn refuse_files(&mut self, document: &mut PackDocument, is_candidate: bool) {
         if !is_candidate {
             return;
         }
         let mut pack = document.pack.clone();
         let files: Vec<String> = pack.scripts_mut().filter_map(|script| script.file.clone()).collect();
-        let help = || Some("check it where its files lie, with `midrail lint`".to_owned());
+        let help = || Some("check it on its machine with `midrail lint`".to_owned());
         for file in files {
             let message =
                 format!("it names the script `{}`, and no file is read to check a pack", excerpt(&file));
@@ -201,10 +201,10 @@ mod tests {
             "pack: p\nscripts: {deft: true}\n".to_owned(),
         ] {
             let found = check(&text);
-            let told = format!("{found:?}");
-            assert!(!found.valid, "{text}: {told}");
-            assert!(told.contains("no file is read"), "{text}: {told}");
-            assert!(!told.contains("s3cr3t"), "{told}");
+            let text_found = format!("{found:?}");
+            assert!(!found.valid, "{text}: {text_found}");
+            assert!(text_found.contains("no file is read"), "{text}: {text_found}");
+            assert!(!text_found.contains("s3cr3t"), "{text_found}");
         }
     }
 

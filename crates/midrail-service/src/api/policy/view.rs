@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A guardrail in its place in a policy.
+/// A guardrail of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct GuardrailView {
     /// Its id.
@@ -21,13 +21,13 @@ pub(crate) struct GuardrailView {
     pub(crate) priority: u32,
     /// Breaks ties of priority.
     pub(crate) category: Category,
-    /// What its objections lead to at most.
+    /// Its strongest effect.
     pub(crate) effect: Effect,
-    /// `shadow`: what it says has no consequences.
+    /// `shadow`: it is not enforced.
     pub(crate) mode: Mode,
-    /// The kinds of event that it is asked about.
+    /// The kinds of event that it evaluates.
     pub(crate) on: Vec<EventKind>,
-    /// The tools that it is asked about. Absent: all.
+    /// The tools that it evaluates. Absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tools: Option<Vec<String>>,
     /// The role that its escalations are addressed to.
@@ -49,20 +49,23 @@ pub(crate) fn id(guard: &Guard) -> Option<String> {
 
 /// The guardrails of a policy, in the order of the chain.
 pub(crate) fn guardrails(policy: &Policy, source: &PolicySource) -> Vec<GuardrailView> {
-    // Of several packs that name one, the last is that of the lowest layer, which adds to those above.
-    let mut said: BTreeMap<String, (String, &Guard)> = BTreeMap::new();
+    // If several packs declare a guardrail, the lowest layer is the last.
+    let mut declared: BTreeMap<String, (String, &Guard)> = BTreeMap::new();
     for layered in &source.0 {
         for guard in &layered.pack.guardrails {
             if let Some(id) = id(guard) {
-                let id = midrail::guardrails::builtin(&id).map_or(id, |page| page.id.to_owned());
-                said.insert(id, (layered.path.clone(), guard));
+                let id = midrail::builtin(&id).map_or(id, |page| page.id.to_owned());
+                declared.insert(id, (layered.path.clone(), guard));
             }
         }
     }
-    policy.entries().iter().map(|entry| view(entry, said.get(&*entry.spec.id))).collect()
+    policy.entries().iter().map(|entry| view(entry, declared.get(&*entry.spec.id))).collect()
 }
 
-fn view(PolicyEntry { spec, guardrail, .. }: &PolicyEntry, said: Option<&(String, &Guard)>) -> GuardrailView {
+fn view(
+    PolicyEntry { spec, guardrail, .. }: &PolicyEntry,
+    declared: Option<&(String, &Guard)>,
+) -> GuardrailView {
     let tools = match (&spec.tools, guardrail.tools()) {
         (Tools::Only(names), _) => Some(names.clone()),
         (Tools::All, Tools::Only(names)) => Some(names),
@@ -79,15 +82,15 @@ fn view(PolicyEntry { spec, guardrail, .. }: &PolicyEntry, said: Option<&(String
         tools,
         approver: spec.approver.clone(),
         always_on: spec.always_on,
-        pack: said.map(|(path, _)| path.clone()),
-        settings: said.map(|(_, guard)| settings(guard)).unwrap_or_default(),
+        pack: declared.map(|(path, _)| path.clone()),
+        settings: declared.map(|(_, guard)| settings(guard)).unwrap_or_default(),
     }
 }
 
 fn settings(guard: &Guard) -> Map<String, Value> {
     let Ok(Value::Object(mut settings)) = serde_json::to_value(guard) else { return Map::new() };
-    for told in ["id", "description", "priority", "category", "effect", "mode", "on", "tools", "approver"] {
-        settings.remove(told);
+    for name in ["id", "description", "priority", "category", "effect", "mode", "on", "tools", "approver"] {
+        settings.remove(name);
     }
     settings
 }

@@ -1,4 +1,4 @@
-//! Lines of a body that is still coming in. No more than one line is held.
+//! Lines of a body while it arrives. At most one line is held.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,9 +12,9 @@ use crate::problem::{HandlerResult, Problem};
 pub(super) struct Lines {
     body: Body,
     held: Vec<u8>,
-    /// Where the line begins that is coming in.
+    /// The start of the current line.
     start: usize,
-    /// Up to where there is no end of a line.
+    /// The position up to which there is no line break.
     seen: usize,
     most: usize,
     ended: bool,
@@ -25,7 +25,7 @@ impl Lines {
         Lines { body, held: Vec::new(), start: 0, seen: 0, most, ended: false }
     }
 
-    /// The next line that is not empty. `None`: there is none. It may be dropped and asked again: nothing is lost.
+    /// The next line that is not empty. `None`: the body ended. The future can be dropped without losing data.
     pub(super) async fn next(&mut self) -> HandlerResult<Option<Vec<u8>>> {
         loop {
             // INVARIANT: every byte is scanned once, however small the chunks are.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_whole_however_they_are_cut() {
+    fn lines_are_complete_for_any_chunks() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let text = |text: &str| Ok(Some(text.to_owned()));
         let found = runtime.block_on(all(&["a", "b\n\n", "\r\nc\nd", "e"], 10));

@@ -10,35 +10,35 @@ use crate::problem::Problem;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct StreamMessage {
-    /// Whose stream it is. Only the first message has this, and it has to.
+    /// The owner of the stream. Only the first message has this field, and requires it.
     pub(super) open: Option<StreamOpening>,
     /// The next chunk of text.
     pub(super) text: Option<String>,
-    /// Decides what was collected, however little it is. It is always answered.
+    /// Decides the collected text now. It is always answered.
     pub(super) flush: bool,
     /// Decides the rest and ends the stream.
     pub(super) finish: bool,
-    /// Asks again about the text that a person was asked about.
+    /// Retries the text that waits for an approval.
     pub(super) resume: bool,
 }
 
-/// Whose stream it is.
+/// The owner of a stream.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StreamOpening {
     /// The session.
     pub(super) session: String,
-    /// The name of the stream. Absent: one of its own.
+    /// The name of the stream. Absent: a generated one.
     #[serde(default)]
     pub(super) stream: Option<String>,
-    /// Chunks are collected until there are so many bytes, and decided together. Absent: 4096, and at most 65536. 0: each is decided
-    /// by itself.
+    /// Chunks are collected up to this many bytes and decided together. Absent: 4096; at most 65536. 0: each chunk is
+    /// decided on its own.
     #[serde(default)]
     pub(super) max_bytes: Option<usize>,
     /// The agent.
     #[serde(default)]
     pub(super) agent: Option<Agent>,
-    /// What the agent was asked to do.
+    /// The task of the agent.
     #[serde(default)]
     pub(super) task: Option<Task>,
     /// The folder that it works in.
@@ -52,23 +52,23 @@ pub(crate) struct StreamOpening {
     pub(super) parent: Option<String>,
 }
 
-/// What comes out of a stream.
+/// A step of a stream.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct StreamedStep {
     /// The name of the stream, in the first answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream: Option<String>,
-    /// The text that may pass on now.
+    /// The text that is allowed now.
     pub(super) text: String,
     /// Whether the stream has ended. If the decision is `escalate`, `resume` may continue it.
     pub(super) over: bool,
-    /// What was decided.
+    /// The decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) decision: Option<Decision>,
     /// The message for the user, if the run was halted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) user_message: Option<String>,
-    /// Why the stream was broken off. What was not decided is withheld.
+    /// Why the stream was aborted. Undecided text is withheld.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<Problem>,
 }

@@ -7,7 +7,6 @@ use midrail::{Effect, Stream, StreamOptions, StreamStep};
 
 use super::message::{StreamMessage, StreamOpening, StreamedStep};
 use crate::access::{Caller, Right};
-use crate::api::decide::check_agent;
 use crate::api::input::{check_length, parse};
 use crate::app::App;
 use crate::blocking::blocking;
@@ -25,18 +24,18 @@ pub(super) struct StreamSession {
     caller: Caller,
     headers: HeaderMap,
     stream: Option<Stream>,
-    /// A person was asked, and may take their time.
+    /// An approval is requested, so the stream may be silent.
     awaits_approval: bool,
     until: Instant,
 }
 
-/// What a message led to.
+/// The reply to a message.
 pub(super) enum Reply {
-    /// It was taken in.
+    /// No reply.
     Nothing,
-    /// Something came of it.
+    /// A step.
     Step(StreamedStep),
-    /// Something came of it, and nothing more will.
+    /// The last step.
     Last(StreamedStep),
 }
 
@@ -76,12 +75,11 @@ impl StreamSession {
         if let Some(stream) = &stream {
             check_length("stream", stream, MAX_NAME)?;
         }
-        let of_agent = agent.as_ref().and_then(|agent| agent.extra.keys().next());
-        let of_task = task.as_ref().and_then(|task| task.extra.keys().next());
-        if let Some(name) = of_agent.or(of_task) {
+        let unknown = agent.as_ref().and_then(|agent| agent.extra.keys().next());
+        if let Some(name) = unknown.or(task.as_ref().and_then(|task| task.extra.keys().next())) {
             return Err(Problem::invalid(format!("unknown field `{}`", crate::text::short(name))));
         }
-        check_agent(&self.caller, agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
+        self.caller.check_agent(agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
         let mut handle = self.caller.project().engine().session(session);
         if let Some(agent) = agent {
             handle = handle.agent(agent);
@@ -98,12 +96,12 @@ impl StreamSession {
         if let Some(parent) = parent {
             handle = handle.sub_agent(parent);
         }
-        let usual = StreamOptions::default();
-        let max_bytes = max_bytes.unwrap_or(usual.max_bytes).min(MAX_COLLECTED);
+        let defaults = StreamOptions::default();
+        let max_bytes = max_bytes.unwrap_or(defaults.max_bytes).min(MAX_COLLECTED);
         Ok(handle.stream(StreamOptions { id: stream, max_bytes }))
     }
 
-    /// Does what a message says. What fails ends the stream.
+    /// Handles a message. An error ends the stream.
     pub(super) async fn handle(&mut self, text: &[u8]) -> Reply {
         match self.apply(text).await {
             Ok(None) => Reply::Nothing,
@@ -130,7 +128,7 @@ impl StreamSession {
         // The key may have been revoked in the meantime.
         let who = self.app.authenticator.identify(&self.headers, Right::Decide).await?;
         if !who.is_some_and(|who| who.may(Right::Decide)) {
-            return Err(Problem::unauthenticated("the key is not known any more"));
+            return Err(Problem::unauthenticated("the key is not valid any more"));
         }
         let Some(mut stream) = self.stream.take() else {
             return Err(Problem::internal("the stream is not open"));
@@ -153,11 +151,11 @@ impl StreamSession {
         Ok(Some(step).filter(|step| is_answered || step.over || step.decision.is_some()))
     }
 
-    /// A key that may ask only so often is made to wait: every decision counts.
+    /// Waits until the rate limit of the key permits another decision.
     async fn wait_for_rate_limit(&self) -> HandlerResult<()> {
         while let Err(wait) = self.app.authenticator.take(self.caller.identity(), 1) {
             if Instant::now() + wait > self.until {
-                return Err(Problem::too_many("this key may not ask so often"));
+                return Err(Problem::too_many("this key has reached its rate limit"));
             }
             tokio::select! {
                 () = self.app.closed() => return Err(Problem::unavailable("the service is being stopped")),

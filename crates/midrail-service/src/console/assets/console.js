@@ -1,5 +1,5 @@
-// The script of the console: theme, times that run, keyboard, answers, what happens live. No library but htmx, nothing from
-// elsewhere. Texts of agents reach the page through textContent, or as HTML that the service has escaped.
+// The script of the console: theme, running times, keyboard, answers, live events. Its only library is htmx, and nothing
+// is loaded from other hosts. Texts of agents reach the page through textContent, or as HTML that the service has escaped.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -8,7 +8,7 @@
     set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* private mode */ } },
   };
 
-  // Before the page is drawn, so that it does not flash.
+  // Set before the first paint, so that the page does not flash.
   const chosen = store.get("midrail-theme");
   if (chosen === "dark" || chosen === "light") root.dataset.theme = chosen;
 
@@ -32,12 +32,12 @@
     setTimeout(() => made.remove(), 6000);
   };
 
-  // What went wrong, in the words of the service.
+  // The error message of the service.
   const problem = async (response) => {
     const text = await response.text();
     try {
-      const told = JSON.parse(text);
-      return [told.detail, told.help].filter(Boolean).join(" — ") || response.statusText;
+      const message = JSON.parse(text);
+      return [message.detail, message.help].filter(Boolean).join(" — ") || response.statusText;
     } catch { return text.length < 300 && !text.includes("<") ? text : `The service answered ${response.status}.`; }
   };
 
@@ -66,7 +66,7 @@
     }
   };
 
-  // How many wait: in the navigation and in the title.
+  // The number of open requests, in the navigation and in the title.
   const plainTitle = document.title;
   const showWaiting = (number) => {
     const badge = one("#waiting");
@@ -78,7 +78,7 @@
     if (response?.ok) showWaiting((await response.json()).waiting);
   };
 
-  // Notifications, once somebody has asked for them.
+  // Notifications, if the user has enabled them.
   const wantsNotices = () => "Notification" in window && Notification.permission === "granted" && store.get("midrail-notify") === "on";
   const offerNotices = () => {
     const button = one("[data-notify]");
@@ -99,13 +99,13 @@
     });
     show();
   };
-  const notify = (told) => {
+  const notify = (message) => {
     if (!wantsNotices() || document.visibilityState === "visible") return;
-    const notice = new Notification("Midrail: an agent waits for you", { body: told.what, tag: told.id, icon: "/assets/icon.svg" });
-    notice.addEventListener("click", () => { window.focus(); location.href = `/approvals/${encodeURIComponent(told.id)}`; });
+    const notice = new Notification("Midrail: an agent waits for you", { body: message.what, tag: message.id, icon: "/assets/icon.svg" });
+    notice.addEventListener("click", () => { window.focus(); location.href = `/approvals/${encodeURIComponent(message.id)}`; });
   };
 
-  // What happens. Of all tabs one listens, and tells the others.
+  // Live events. One of all tabs listens, and forwards them to the others.
   const refresh = (() => {
     let due = 0;
     return () => {
@@ -117,11 +117,11 @@
       }, 3000);
     };
   })();
-  const happened = (kind, told) => {
+  const happened = (kind, message) => {
     if (kind === "approval") {
       caughtUp();
-      if (told.status === "pending") { notify(told); if (!one("#queue")) toast(`Waits for a person: ${told.what}`, "warn"); }
-    } else if (kind === "alert") { toast(`${told.name.replaceAll("_", " ")}: ${told.message}`, "bad"); refresh(); }
+      if (message.status === "pending") { notify(message); if (!one("#queue")) toast(`Waits for a person: ${message.what}`, "warn"); }
+    } else if (kind === "alert") { toast(`${message.name.replaceAll("_", " ")}: ${message.message}`, "bad"); refresh(); }
     else refresh();
   };
   const caughtUp = () => {
@@ -140,11 +140,11 @@
   const parsed = (text) => { try { return JSON.parse(text); } catch { return null; } };
   const open = (query, onEvent) => {
     const source = new EventSource(`${document.body.dataset.live}?${query}`);
-    // What came between the making of the page and now, or while the connection was gone, is not told again.
+    // Events between the rendering of the page and now, or while disconnected, are not repeated.
     source.addEventListener("open", () => { liveState("on"); caughtUp(); });
     source.addEventListener("error", () => liveState(source.readyState === EventSource.CLOSED ? "off" : "wait"));
     for (const kind of ["decision", "change", "approval", "alert", "passed"]) {
-      source.addEventListener(kind, (event) => { const told = parsed(event.data); if (told) onEvent(kind, told); });
+      source.addEventListener(kind, (event) => { const message = parsed(event.data); if (message) onEvent(kind, message); });
     }
     addEventListener("pagehide", () => source.close());
     return source;
@@ -152,19 +152,19 @@
   const listen = () => {
     if (!document.body.dataset.live) return;
     const channel = "BroadcastChannel" in window ? new BroadcastChannel(`midrail-${document.body.dataset.project}`) : null;
-    channel?.addEventListener("message", (event) => { liveState("on"); happened(event.data.kind, event.data.told); });
-    const lead = () => open("", (kind, told) => { happened(kind, told); channel?.postMessage({ kind, told }); });
+    channel?.addEventListener("message", (event) => { liveState("on"); happened(event.data.kind, event.data.message); });
+    const lead = () => open("", (kind, message) => { happened(kind, message); channel?.postMessage({ kind, message }); });
     if (channel && navigator.locks) {
       navigator.locks.request(`midrail-live-${document.body.dataset.project}`, { ifAvailable: true }, (lock) => {
         if (lock) { lead(); return new Promise(() => {}); }
         liveState("on");
-        // Whoever led may go; then the next one takes over.
+        // If the listening tab is closed, another one takes over.
         return navigator.locks.request(`midrail-live-${document.body.dataset.project}`, () => { lead(); return new Promise(() => {}); });
       }).catch(() => {});
     } else lead();
   };
 
-  // The live page: newest on top, and no more than so many.
+  // The live page: newest on top, with a limit.
   const MOST = 500;
   const live = () => {
     const table = one("#live");
@@ -186,18 +186,18 @@
     for (const [name, value] of Array.from(query)) if (!value) query.delete(name);
     query.set("rows", "true");
     query.set("after", table.dataset.after);
-    open(query, (kind, told) => {
-      if (told.row) {
-        if (!held) { take(told.row); return; }
-        held.push(told.row);
+    open(query, (kind, message) => {
+      if (message.row) {
+        if (!held) { take(message.row); return; }
+        held.push(message.row);
         if (held.length > MOST) held.shift();
         missed.textContent = `${held.length}${held.length === MOST ? "+" : ""} new`;
-      } else if (kind !== "passed") happened(kind, told);
+      } else if (kind !== "passed") happened(kind, message);
     });
     pause.addEventListener("click", () => {
       const rest = held;
       held = held ? null : [];
-      pause.textContent = held ? "Go on" : "Pause";
+      pause.textContent = held ? "Resume" : "Pause";
       pause.setAttribute("aria-pressed", String(Boolean(held)));
       missed.textContent = "";
       rest?.forEach(take);
@@ -207,10 +207,10 @@
 
   // Answers: always confirmed, always with the token of this page.
   const words = {
-    approve: ["Approve this call?", "Approve", "The very same call passes once. What you write is kept with the record.", "approve"],
-    deny: ["Deny this call?", "Deny", "The call stays blocked. The agent is told what you write.", "deny"],
-    "take-back": ["Take the approval back?", "Take back", "The call is stopped again, unless it was made meanwhile. The agent is told what you write.", "deny"],
-    review: ["Review what an emergency let pass", "File the review", "Say what happened, whether it was right, and what follows from it.", ""],
+    approve: ["Approve this call?", "Approve", "The same call is allowed once. Your note is recorded.", "approve"],
+    deny: ["Deny this call?", "Deny", "The call stays blocked. The agent sees your note.", "deny"],
+    "take-back": ["Revoke the approval?", "Revoke", "The call is blocked again, unless it was made meanwhile. The agent sees your note.", "deny"],
+    review: ["Review an emergency override", "File the review", "Describe what happened, whether it was justified, and what to do about it.", ""],
   };
   let answering = null;
   const ask = (item, answer) => {
@@ -220,7 +220,7 @@
     one("#answer-title").textContent = title;
     one("#answer-what").textContent = item.dataset.what;
     one("#answer-follows").textContent = follows;
-    one("#answer-label").textContent = answer === "review" ? "Review" : "Reason, for the record (may be left out)";
+    one("#answer-label").textContent = answer === "review" ? "Review" : "Reason (recorded, optional)";
     one("#answer-note").value = "";
     one("#answer-error").hidden = true;
     const confirm = one("#answer-confirm");
@@ -247,7 +247,7 @@
       }
       const whole = await response.text();
       one("#answer").close();
-      toast({ approve: "Approved: the same call passes once.", deny: "Denied: the call stays blocked.", "take-back": "Taken back: the call is blocked again." }[answer] || "The review is filed.", "good");
+      toast({ approve: "Approved: the same call is allowed once.", deny: "Denied: the call stays blocked.", "take-back": "Revoked: the call is blocked again." }[answer] || "The review is filed.", "good");
       countWaiting();
       if (item.id === "approval") {
         item.outerHTML = whole;
@@ -261,7 +261,7 @@
         if (queue && !one(".request", queue) && window.htmx) window.htmx.trigger(queue, "refresh");
       }
     } catch {
-      one("#answer-error").textContent = "The service cannot be reached. Nothing was answered.";
+      one("#answer-error").textContent = "The service cannot be reached. The answer was not sent.";
       one("#answer-error").hidden = false;
     } finally { confirm.disabled = false; }
   };
@@ -348,7 +348,7 @@
       location.href = "/login";
       return;
     }
-    // A click anywhere in a row opens it, unless it is on something of its own, or selects text.
+    // A click anywhere in a row opens it, unless it is on a link or button, or selects text.
     const item = target.closest("tr[data-item], li[data-item], article[data-item]");
     if (item && !target.closest("a, button, summary, input, textarea, select, pre, label") && !String(getSelection())) {
       select(item);
@@ -363,7 +363,7 @@
   });
   document.addEventListener("keydown", key);
   document.addEventListener("htmx:after:swap", runTimes);
-  // A button that takes a while says so.
+  // A busy button shows its progress.
   document.addEventListener("htmx:before:request", (event) => {
     const button = event.target.closest?.("[data-busy]");
     if (button) { button.dataset.words = button.textContent; button.textContent = button.dataset.busy; button.disabled = true; }

@@ -1,4 +1,4 @@
-//! A decision as a span and a log line, in the words of OpenTelemetry and of its conventions for generative AI.
+//! A decision as a span and a log line, in the format of OpenTelemetry and its conventions for generative AI.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use midrail::{Effect, EventKind};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-/// The span that a caller works in: the header `traceparent`.
+/// The span of the caller: the header `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parent {
     trace: String,
@@ -30,7 +30,7 @@ impl Parent {
     }
 }
 
-/// The span of a decision, and its log line where something was stopped.
+/// The span of a decision, and its log line if the action was stopped.
 pub(super) fn decision(
     project: &str,
     record: &Record,
@@ -38,11 +38,11 @@ pub(super) fn decision(
     parent: Option<&Parent>,
 ) -> (Value, Option<Value>) {
     let (event, decision) = (&record.event, &record.decision);
-    // All decisions of a session are one trace, unless the caller has one of its own.
+    // All decisions of a session are one trace, unless the caller sends its own.
     let trace = parent.map_or_else(|| id(&[project, &record.session], 16), |parent| parent.trace.clone());
     let span = place.hash.get(..16).map_or_else(|| id(&[&place.hash], 8), str::to_owned);
     let end = u128::try_from(record.time.as_nanosecond()).unwrap_or(0);
-    let took: u64 = decision.verdicts.iter().filter_map(|said| said.duration_us.0).sum();
+    let took: u64 = decision.verdicts.iter().filter_map(|verdict| verdict.duration_us.0).sum();
     let start = end.saturating_sub(Duration::from_micros(took).as_nanos());
     let (operation, name) = match event.kind {
         EventKind::BeforeTool | EventKind::AfterTool => {
@@ -72,17 +72,17 @@ pub(super) fn decision(
     maybe("midrail.decision.by", decision.by.as_deref());
     maybe("midrail.decision.would", decision.would.map(Effect::as_str));
     maybe("midrail.approval.id", decision.approval.as_ref().map(|approval| approval.id.as_str()));
-    let has_failed = decision.verdicts.iter().any(|said| said.error.is_some());
-    let mut told = json!({
+    let has_failed = decision.verdicts.iter().any(|verdict| verdict.error.is_some());
+    let mut encoded = json!({
         "traceId": trace, "spanId": span, "name": name, "kind": 1,
         "startTimeUnixNano": start.to_string(), "endTimeUnixNano": end.to_string(),
         "attributes": attributes,
-        "events": decision.verdicts.iter().map(|said| guardrail(said, end)).collect::<Vec<_>>(),
-        // A decision that stops something is a decision that was made; one that a guardrail failed in is an error.
+        "events": decision.verdicts.iter().map(|verdict| guardrail(verdict, end)).collect::<Vec<_>>(),
+        // A block is not an error; a failed guardrail is.
         "status": if has_failed { json!({"code": 2, "message": "a guardrail failed"}) } else { json!({"code": 1}) },
     });
-    if let (Some(parent), Some(told)) = (parent, told.as_object_mut()) {
-        told.insert("parentSpanId".to_owned(), json!(parent.span));
+    if let (Some(parent), Some(fields)) = (parent, encoded.as_object_mut()) {
+        fields.insert("parentSpanId".to_owned(), json!(parent.span));
     }
     let log = (decision.effect > Effect::Warn).then(|| {
         let (severity, word) = match decision.effect {
@@ -92,28 +92,25 @@ pub(super) fn decision(
         json!({
             "timeUnixNano": end.to_string(), "observedTimeUnixNano": end.to_string(),
             "severityNumber": severity, "severityText": word,
-            "body": {"stringValue": format!("{} by {}: {}", decision.effect, decision.by.as_deref().unwrap_or("midrail"), decision.reason)},
+            "body": {"stringValue": format!("{} by {}: {}", decision.effect, decision.by.as_deref().map_or("midrail".to_owned(), midrail::label), decision.reason)},
             "attributes": attributes, "traceId": trace, "spanId": span,
         })
     });
-    (told, log)
+    (encoded, log)
 }
 
-/// What one guardrail said.
-fn guardrail(said: &VerdictRecord, time: u128) -> Value {
-    let effect = match said.skipped {
-        true => "skipped",
-        false => said.effect.map_or("allow", Effect::as_str),
-    };
+/// The verdict of one guardrail as an event.
+fn guardrail(verdict: &VerdictRecord, time: u128) -> Value {
+    let effect = if verdict.skipped { "skipped" } else { verdict.effect.map_or("allow", Effect::as_str) };
     let mut attributes =
-        vec![text("midrail.guardrail.id", &said.guardrail), text("midrail.guardrail.effect", effect)];
-    if !said.reason.is_empty() {
-        attributes.push(text("midrail.guardrail.reason", &said.reason));
+        vec![text("midrail.guardrail.id", &verdict.guardrail), text("midrail.guardrail.effect", effect)];
+    if !verdict.reason.is_empty() {
+        attributes.push(text("midrail.guardrail.reason", &verdict.reason));
     }
-    if let Some(micros) = said.duration_us.0 {
+    if let Some(micros) = verdict.duration_us.0 {
         attributes.push(number("midrail.guardrail.duration_us", micros));
     }
-    if let Some(error) = &said.error {
+    if let Some(error) = &verdict.error {
         attributes.push(text("error.type", error));
     }
     json!({"name": "guardrail", "timeUnixNano": time.to_string(), "attributes": attributes})
@@ -145,7 +142,7 @@ fn number(name: &str, value: u64) -> Value {
     json!({"key": name, "value": {"intValue": value.to_string()}})
 }
 
-/// An id of so many bytes that follows from texts.
+/// An id with a number of bytes, derived from texts.
 fn id(texts: &[&str], bytes: usize) -> String {
     let digest = digest(&SHA256, texts.join("\n").as_bytes());
     digest.as_ref().iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
@@ -160,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_of_the_caller_is_read_strictly() {
+    fn traceparent_is_parsed_strictly() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert_eq!(Parent::parse(good).unwrap().span, "00f067aa0ba902b7");
         for bad in [
@@ -177,19 +174,19 @@ mod tests {
     }
 
     #[test]
-    fn span_tells_the_tool_the_effect_and_every_guardrail_and_no_secret() {
+    fn span_has_tool_effect_and_guardrails_but_no_secret() {
         let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.load().unwrap();
         let engine = Engine::builder(loaded.policy, &loaded.source).build().unwrap();
-        let heard = Arc::new(Mutex::new(Vec::<(Value, Option<Value>)>::new()));
-        let into = heard.clone();
+        let exported = Arc::new(Mutex::new(Vec::<(Value, Option<Value>)>::new()));
+        let into = exported.clone();
         engine.on_record(move |record, place| {
             into.lock().unwrap().push(decision("default", record, place, None));
         });
         let secret = concat!("ghp_", "16C7e42F292c6912E7710c838347Ae178B4a");
         let args = json!({"command": format!("rm -rf ~ # {secret}")});
         let decided = engine.decide(Event::before_tool("Bash", args).in_session("s"));
-        let heard = heard.lock().unwrap();
-        let (span, log) = heard.first().unwrap();
+        let exported = exported.lock().unwrap();
+        let (span, log) = exported.first().unwrap();
         assert_eq!(span["name"], "execute_tool Bash");
         assert_eq!(span["events"].as_array().unwrap().len(), decided.verdicts.len());
         assert_eq!(span["traceId"].as_str().unwrap().len(), 32);
@@ -197,6 +194,6 @@ mod tests {
         let attributes = span["attributes"].to_string();
         assert!(attributes.contains("safety-001") && attributes.contains("\"block\""), "{attributes}");
         assert_eq!(log.as_ref().unwrap()["severityText"], "ERROR");
-        assert!(!format!("{heard:?}").contains(secret));
+        assert!(!format!("{exported:?}").contains(secret));
     }
 }

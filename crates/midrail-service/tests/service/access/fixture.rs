@@ -256,3 +256,8 @@ pub(crate) fn request(host: &str, method: &str, path: &str, headers: &[(&str, &s
     }
     text + "\r\n" + body
 }
+
+/// Repeats a check until it holds. The number of tries is far beyond what any check needs.
+pub(crate) fn eventually(mut check: impl FnMut() -> bool) -> bool {
+    (0..1_000_000).any(|_| check())
+}

@@ -4,12 +4,9 @@ use midrail::admin::KeyRight::{Ask, Decide, Read};
 use midrail::admin::{KeyScope, Person};
 use midrail_service::{At, ServeError, run_until};
 
-use crate::access::fixture::{Fixture, bearer, config, engine, key, logged, person, scope, secret};
-
-/// What the service believed of keys holds for a second at most.
-fn forgotten() {
-    std::thread::sleep(std::time::Duration::from_millis(1_050));
-}
+use crate::access::fixture::{
+    Fixture, bearer, config, engine, eventually, key, logged, person, scope, secret,
+};
 
 #[test]
 fn this_machine_needs_no_key_until_there_is_one() {
@@ -19,7 +16,8 @@ fn this_machine_needs_no_key_until_there_is_one() {
     fixture.get("/v1/keys", &[]).is(401);
     fixture.post("/v1/policy/reload", &[], "").is(401);
     let key = key(&fixture.config, &scope(&[Decide]));
-    forgotten();
+    // The service caches which credentials exist.
+    assert!(eventually(|| fixture.get("/v1/policy", &[]).status == 401));
     let refused = fixture.decide(&[]).is(401);
     assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer"));
     fixture.get("/v1/policy", &[]).is(401);
@@ -37,8 +35,8 @@ fn revoked_key_opens_nothing() {
     let store = engine(&fixture.config, "default");
     let id = store.admin().api_keys().unwrap()[0].id.clone();
     store.admin().revoke_api_key(&id, Some(&Person::authenticated("root", [midrail::admin::ADMIN]))).unwrap();
-    forgotten();
-    fixture.decide(&[("authorization", &own)]).is(401);
+    // The service caches keys.
+    assert!(eventually(|| fixture.decide(&[("authorization", &own)]).status == 401));
     for wrong in ["Bearer", "Bearer ", "Bearer mra_00_11", "Basic abc", "bearer\tx", "Bearer \u{fc}"] {
         fixture.decide(&[("authorization", wrong)]).is(401);
     }

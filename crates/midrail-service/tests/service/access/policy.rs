@@ -1,24 +1,14 @@
 //! The policy in force: shown, checked, read again, and the same with all instances.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::access::fixture::{Fixture, config, person};
+use crate::access::fixture::{Fixture, config, eventually, person};
 
 const STRICTER: &str =
     "pack: p\nguardrails:\n  - {use: secret-redaction}\n  - {id: no-x, tools: x}\n  - {id: no-y, tools: y}\n";
 
 fn revision(fixture: &Fixture) -> Value {
     fixture.get("/v1/policy", &[]).is(200).json()["revision"].clone()
-}
-
-/// Waits until something holds. How long that takes is nothing that a test is about.
-fn until(what: impl Fn() -> bool) -> bool {
-    (0..600).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        what()
-    })
 }
 
 #[test]
@@ -91,19 +81,22 @@ fn last_policy_that_is_announced_is_in_force_everywhere() {
     let second = Fixture::start(tempfile::tempdir().unwrap(), other);
     let announced = revision(&second);
     assert_ne!(own, announced);
-    assert!(until(|| revision(&first) == announced), "the first did not follow");
+    assert!(eventually(|| revision(&first) == announced), "the first did not follow");
     // A change of the first one's files is the last word then.
     let changed = STRICTER.replace("no-y", "no-z");
     std::fs::write(first.file("pack.yaml"), changed).unwrap();
     assert!(
-        until(|| {
+        eventually(|| {
             let now = revision(&second);
             now != announced && now == revision(&first)
         }),
         "the second did not follow"
     );
     let head = crate::access::fixture::engine(&first.config, "default").store().head().unwrap();
-    std::thread::sleep(Duration::from_millis(1_200));
+    // Both instances poll while these requests are answered.
+    for _ in 0..2_000 {
+        revision(&first);
+    }
     assert_eq!(
         crate::access::fixture::engine(&first.config, "default").store().head().unwrap(),
         head,

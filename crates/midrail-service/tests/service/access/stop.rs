@@ -2,9 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
-use crate::access::fixture::{Answer, EVENT, Fixture, request};
+use crate::access::fixture::{Answer, EVENT, Fixture, eventually, request};
 
 #[test]
 fn request_under_way_is_answered() {
@@ -16,15 +15,11 @@ fn request_under_way_is_answered() {
     under_way.write_all(first).unwrap();
     // An idle connection does not keep it.
     let idle = fixture.connect();
-    // Its head was read once another request that came later is answered.
-    fixture.get("/healthz", &[]).is(200);
-    std::thread::sleep(Duration::from_millis(100));
+    // The other request in flight is the one that reads the metrics.
+    let in_flight = |text: &str| text.lines().any(|line| line == "http_requests_in_flight 2");
+    assert!(eventually(|| in_flight(&fixture.get("/metrics", &[]).body)));
     fixture.tell_to_stop();
-    // New connections are refused from some moment on.
-    let refused = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        TcpStream::connect(fixture.address).is_err()
-    });
+    let refused = eventually(|| TcpStream::connect(fixture.address).is_err());
     assert!(refused, "it still takes connections");
     under_way.write_all(rest).unwrap();
     let mut answer = Vec::new();

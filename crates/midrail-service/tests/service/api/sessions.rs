@@ -116,7 +116,7 @@ fn a_run_that_was_ended_says_who_did() {
 }
 
 #[test]
-fn a_timeline_tells_what_every_guardrail_said_in_the_order_of_the_law() {
+fn timeline_shows_all_verdicts_in_chain_order() {
     let fixture = Fixture::new(
         "pack: shop
 guardrails:
@@ -152,7 +152,7 @@ guardrails:
     // The page of the session shows them in the same order: those that spoke, and the rest folded.
     let page = service.send("GET", "/sessions/s", None, &program, None);
     assert_eq!(page.status, 200, "{}", page.text);
-    let list = page.text.split("<ul class=\"heard\">").nth(1).unwrap().split("</ul>").next().unwrap();
+    let list = page.text.split("<ul class=\"verdicts\">").nth(1).unwrap().split("</ul>").next().unwrap();
     let at = |id: &str| list.find(&format!("/guardrails/{id}\"")).unwrap();
     let spoke: Vec<usize> =
         heard.iter().filter(|(_, effect)| effect != "allow").map(|(id, _)| at(id)).collect();

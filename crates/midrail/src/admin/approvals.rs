@@ -1,0 +1,148 @@
+//! Approvals as every view shows them: requests to people, with their current status. Requesting and answering are
+//! operations of [`Engine::approvals`](crate::Engine::approvals).
+
+use jiff::Timestamp;
+use midrail_store::{Approval, ApprovalFilter, ApprovalState, AuditEntry, AuditFilter, Store, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::admin::format::span;
+use crate::admin::handle::Admin;
+use crate::admin::resource::{Cell, Column, Resource};
+use crate::error::EngineError;
+
+/// A request to a person, with its current status.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ApprovalShown")]
+pub struct ApprovalView {
+    /// The request.
+    #[serde(flatten)]
+    pub approval: Approval,
+    /// Its status: `pending`, `override`, `timed out`, `approved`, `expired`, `denied` or `used`.
+    pub status: String,
+    /// The role that may answer it, as long as it is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
+    /// When the request times out without an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// Seconds until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds_left: Option<i64>,
+    /// The status of its review: `due`, `overdue` or `filed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review_status: Option<String>,
+    /// The time left, in words.
+    #[serde(skip)]
+    time_left: String,
+}
+
+impl ApprovalView {
+    /// The view of a request at a time.
+    pub fn new(approval: Approval, now: Timestamp) -> Self {
+        let authority = approval.authority_at(now).map(str::to_owned);
+        let deadline = approval.deadline().filter(|_| authority.is_some());
+        let time_left = match approval.override_at.filter(|at| authority.is_some() && now < *at) {
+            Some(at) => format!("{} to override", span(at.duration_since(now))),
+            None => deadline.map_or("-".to_owned(), |end| span(end.duration_since(now))),
+        };
+        ApprovalView {
+            status: approval.status_at(now).to_owned(),
+            seconds_left: deadline.map(|end| end.duration_since(now).as_secs().max(0)),
+            review_status: approval.review.as_ref().map(|review| review.status_at(now).to_owned()),
+            time_left,
+            authority,
+            deadline,
+            // The seal of an answer is between the engine and the store.
+            approval: Approval { seal: None, ..approval },
+        }
+    }
+
+    /// The requested action in one line: the tool and its arguments.
+    pub fn action(&self) -> String {
+        let (tool, summary) = (self.approval.subject(), &self.approval.summary);
+        let args: Option<Value> = serde_json::from_str(summary).ok();
+        match args.as_ref().and_then(Value::as_object) {
+            Some(args) if args.is_empty() => tool.to_owned(),
+            Some(args) => match args.values().next() {
+                Some(Value::String(only)) if args.len() == 1 => format!("{tool} {only}"),
+                _ => format!("{tool} {summary}"),
+            },
+            None => format!("{tool} {summary}").trim_end().to_owned(),
+        }
+    }
+}
+
+impl Resource for ApprovalView {
+    const TITLE: &'static str = "Requests";
+    const EMPTY: &'static str = "No requests match.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column { head: "id", width: 20, cell: |view| Cell::Text(view.approval.id.clone()) },
+        Column { head: "status", width: 12, cell: |view| Cell::Status(view.status.clone()) },
+        Column {
+            head: "urgency",
+            width: 12,
+            cell: |view| Cell::Status(view.approval.urgency.as_str().to_owned()),
+        },
+        Column {
+            head: "for",
+            width: 20,
+            cell: |view| Cell::text(Some(view.authority.as_deref().unwrap_or("-"))),
+        },
+        Column { head: "time left", width: 30, cell: |view| Cell::Text(view.time_left.clone()) },
+        Column { head: "what", width: 40, cell: |view| Cell::Text(view.action()) },
+        Column {
+            head: "requested by",
+            width: 20,
+            cell: |view| Cell::text(Some(view.approval.requested_by.as_deref().unwrap_or("-"))),
+        },
+        Column {
+            head: "guardrail",
+            width: 60,
+            cell: |view| Cell::Guardrail(view.approval.guardrail.clone()),
+        },
+        Column {
+            head: "answered by",
+            width: 20,
+            cell: |view| Cell::text(view.approval.decided_by.as_deref()),
+        },
+    ];
+
+    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+        let now = admin.engine.now();
+        let all = admin.engine.store().approvals(&ApprovalFilter::default())?;
+        Ok(all.into_iter().map(|approval| ApprovalView::new(approval, now)).collect())
+    }
+
+    fn agent(&self) -> Option<&str> {
+        self.approval.requested_by.as_deref()
+    }
+}
+
+/// The requests that wait for an answer. One page is read.
+pub fn open_approvals(
+    store: &dyn Store,
+    session: Option<&str>,
+    now: Timestamp,
+) -> Result<Vec<Approval>, StoreError> {
+    let (state, session) = (Some(ApprovalState::Pending), session.map(str::to_owned));
+    let mut open = store.approvals(&ApprovalFilter { state, session, ..ApprovalFilter::default() })?;
+    open.retain(|approval| approval.authority_at(now).is_some());
+    Ok(open)
+}
+
+/// The records of a session before and after a request was made, the oldest first.
+pub fn session_around(
+    store: &dyn Store,
+    approval: &Approval,
+    (before, after): (usize, usize),
+) -> Result<Vec<AuditEntry>, StoreError> {
+    let own = AuditFilter { session: Some(approval.session.clone()), ..AuditFilter::default() };
+    let (until, newest_first) = (Some(approval.created), true);
+    let mut around =
+        store.entries(&AuditFilter { until, newest_first, limit: Some(before), ..own.clone() })?;
+    around.reverse();
+    around.extend(store.entries(&AuditFilter { since: until, limit: Some(after), ..own })?);
+    Ok(around)
+}
