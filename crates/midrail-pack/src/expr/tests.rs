@@ -436,7 +436,12 @@ fn problems_say_what_is_wrong_and_what_to_do() {
         ("and", "expected a value, found `and`", "", "and"),
         ("", "the expression is empty", "", ""),
         ("tool.args[x] == 1", "expected a key in quotes or a whole number, found `x`", "", "x"),
-        ("n > 5 over 10 minute window", "only an alert can have a window or a group", "", "over 10 minute window"),
+        (
+            "n > 5 over 10 minute window",
+            "only an alert can have a window or a group",
+            "",
+            "over 10 minute window",
+        ),
     ];
     for (source, message, help, place) in cases {
         let problems = problems(source, Expected::Bool);

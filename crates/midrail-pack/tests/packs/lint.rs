@@ -663,11 +663,7 @@ fn guardrails_that_are_required_in_vain() {
     };
     let near = &pack(", effect: block, tools: other");
     for (code, more, words) in [
-        (
-            "required-but-narrow",
-            ", effect: block, when: \"agent.role == 'x'\"",
-            "restricted by its `when`",
-        ),
+        ("required-but-narrow", ", effect: block, when: \"agent.role == 'x'\"", "restricted by its `when`"),
         ("required-but-narrow", ", effect: block, agents: [x]", "restricted by its `agents`"),
         ("required-but-narrow", ", effect: block, tasks: [x]", "restricted by its `tasks`"),
         ("required-but-shadow", ", effect: block, mode: shadow", "in shadow mode: it stops nothing"),
@@ -699,7 +695,13 @@ fn feedback_and_completion_that_do_nothing() {
             "feedback: {deadline: {}, on_file_created: A.md}",
         ),
         ("silent-feedback", (3, 24), "`budget`", "feedback: {budget: {at: []}}", "feedback: {budget: {}}"),
-        ("empty-completion", (3, 17), "the agent can always stop", "completion: {}", "completion: {files: [a]}"),
+        (
+            "empty-completion",
+            (3, 17),
+            "the agent can always stop",
+            "completion: {}",
+            "completion: {files: [a]}",
+        ),
         (
             "empty-completion",
             (3, 17),

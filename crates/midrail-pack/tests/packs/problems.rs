@@ -100,11 +100,7 @@ fn problems_speak_the_words_of_packs() {
         ("- a\n- b\n", "expected a pack, found a list", "a pack is a map that starts with `pack: NAME`"),
         ("pack", "expected a pack, found a text", "a pack is a map"),
         ("pack: ''\n", "a pack needs a name", "write `pack: NAME`"),
-        (
-            "pack: p\nguardrails:\n  - {check: 'true'}\n",
-            "a custom guardrail needs an `id`",
-            "add `id: NAME`",
-        ),
+        ("pack: p\nguardrails:\n  - {check: 'true'}\n", "a custom guardrail needs an `id`", "add `id: NAME`"),
         (
             "pack: p\nguardrails: [sequential_dependency]\n",
             "`sequential_dependency` needs its rules",
