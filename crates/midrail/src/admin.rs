@@ -16,7 +16,6 @@ pub(crate) mod person;
 mod quarantine;
 mod records;
 mod resource;
-mod secret;
 mod stats;
 pub(crate) mod tasks;
 

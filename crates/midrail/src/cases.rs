@@ -348,12 +348,15 @@ impl<'c> Player<'c> {
                 Some(snapshot) => drop(session.restore(snapshot)?),
                 None => return fail(format!("there is no snapshot `{name}`")),
             },
-            StepAction::Answer { approve, by } => match &self.last_approval {
-                Some(id) => drop(self.engine.approvals().answer(id, *approve, &self.person(by), None)?),
+            StepAction::Approve(by) | StepAction::Deny(by) => match &self.last_approval {
+                Some(id) => {
+                    let approve = matches!(action, StepAction::Approve(_));
+                    drop(self.engine.approvals().answer(id, approve, &self.person(by), None)?);
+                }
                 None => return fail("no approval was asked for".to_owned()),
             },
             StepAction::Request(request) => self.request(request)?,
-            StepAction::Task(tasks) => {
+            StepAction::SetTask(tasks) => {
                 for (task, word) in tasks {
                     let status = TaskStatus::ALL.into_iter().find(|status| status.word() == word);
                     let Some(status) = status else {

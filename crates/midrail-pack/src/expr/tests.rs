@@ -566,7 +566,7 @@ fn problems_point_into_the_file() {
     let node = crate::yaml::parse(source, &crate::yaml::Limits::default()).unwrap().remove(0);
     let found: Vec<&str> = node
         .get("guardrails")
-        .and_then(Node::as_list)
+        .and_then(crate::yaml::Node::as_list)
         .unwrap()
         .iter()
         .map(|guardrail| {
