@@ -58,7 +58,7 @@ impl TryFrom<Value> for Seconds {
             let factor = match unit.trim() {
                 "" => 1.0,
                 "ms" => 0.001,
-                unit => unit_seconds(unit)?.into(),
+                unit => f64::from(unit_seconds(unit)?),
             };
             Some(number.trim().parse::<f64>().ok()? * factor)
         };
