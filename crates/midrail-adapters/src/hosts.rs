@@ -1,24 +1,18 @@
-//! The adapters, one module a host.
+//! The hosts, one module each. `build.rs` lists them.
 
 mod claude_code;
 mod codex;
-mod copilot;
+mod copilot_cli;
 mod cursor;
-mod gemini;
+mod gemini_cli;
 mod opencode;
-mod result;
 
-use crate::host::Adapter;
+use crate::host::HostSpec;
 
 /// Every host that calls `midrail hook`.
-pub const ALL: &[&dyn Adapter] = &[
-    &claude_code::ClaudeCode,
-    &codex::Codex,
-    &gemini::Gemini,
-    &copilot::Copilot,
-    &cursor::Cursor,
-    &opencode::OpenCode,
-];
+pub static ALL: &[&HostSpec] = &include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
 
-/// The plugin through which OpenCode asks Midrail. `@PROGRAM@` in it stands for the program's path.
-pub const OPENCODE_PLUGIN: &str = include_str!("hosts/opencode.js");
+/// The host of a name.
+pub fn find(name: &str) -> Option<&'static HostSpec> {
+    ALL.iter().copied().find(|host| host.name == name)
+}

@@ -111,7 +111,7 @@ impl Proxy {
         let known = self.sessions.get(session);
         let mut host = Host {
             name: NAME.to_owned(),
-            limits: can.lacks(),
+            limits: can.limits(),
             asks_user: can.ask,
             event: Some(moment.to_owned()),
             ..Host::default()
@@ -135,7 +135,7 @@ impl Proxy {
         if std::mem::replace(&mut session.is_begun, true) {
             return;
         }
-        let can = Capabilities { notes: true, ..Capabilities::NOTHING };
+        let can = Capabilities { notes: true, ..Capabilities::NONE };
         let begins = self.event(id, EventKind::SessionStart, "session/new", can);
         let decision = (self.decide)(Event { source: Some(source.to_owned()), ..begins });
         if let Some(notes) = messages::notes(&decision) {
@@ -146,7 +146,7 @@ impl Proxy {
     pub(super) fn session_ended(&mut self, id: &str) {
         let is_begun = self.sessions.get(id).is_some_and(|session| session.is_begun);
         if is_begun {
-            (self.decide)(self.event(id, EventKind::SessionEnd, "end", Capabilities::NOTHING));
+            (self.decide)(self.event(id, EventKind::SessionEnd, "end", Capabilities::NONE));
         }
         self.sessions.remove(id);
     }

@@ -1,54 +1,81 @@
-//! Claude Code: hooks of the type `command`.
+//! Claude Code: command hooks.
+
+mod format;
+mod setup;
+mod transcripts;
 
 use std::time::Duration;
 
-use midrail::{Agent, Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
-use serde_json::{Map, Value, json};
+use midrail::{ActionType, Decision, Effect, ErrorInfo, Event, EventKind, ToolResult};
+use serde_json::Value;
 
-use crate::host::{Adapter, Capabilities, HookEvent, HookOutput, HostInfo, Payload, hook_event};
-use crate::mentions;
+pub(super) use self::format::{Answer, common, tool};
+use crate::host::{
+    Adapter, Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, OnFailure, Payload, hook_event,
+};
 use crate::messages;
 use crate::shape;
 
-/// The adapter.
-pub(super) struct ClaudeCode;
+const GATE: Capabilities = Capabilities { ask: true, ..PROMPT };
+const RESULT: Capabilities = Capabilities { redact: true, ..PROMPT };
+const PROMPT: Capabilities = Capabilities { notes: true, ..STOP };
+const STOP: Capabilities = Capabilities { halt: true, ..Capabilities::BLOCK };
+/// No answer can take back the error of a failed call.
+const FAILURE: Capabilities = Capabilities { halt: true, ..Capabilities::NOTES };
 
-const GATE: Capabilities = Capabilities { block: true, ask: true, redact: false, notes: true, halt: true };
-const RESULT: Capabilities = Capabilities { block: true, ask: false, redact: true, notes: true, halt: true };
-const PROMPT: Capabilities = Capabilities { block: true, ask: false, redact: false, notes: true, halt: true };
-const STOP: Capabilities = Capabilities { block: true, ask: false, redact: false, notes: false, halt: true };
-const NOTES: Capabilities =
-    Capabilities { block: false, ask: false, redact: false, notes: true, halt: false };
-/// A failed call tells its error, which no answer takes back.
-const FAILURE: Capabilities =
-    Capabilities { block: false, ask: false, redact: false, notes: true, halt: true };
-
+// Not registered: PermissionRequest (PreToolUse decides the same call), PostToolBatch (the same results again),
+// MessageDisplay (one process per piece of text), and events that neither act nor carry content.
 const HOOK_EVENTS: &[HookEvent] = &[
-    hook_event("SessionStart", EventKind::SessionStart, NOTES),
-    hook_event("SessionEnd", EventKind::SessionEnd, Capabilities::NOTHING),
-    hook_event("UserPromptSubmit", EventKind::BeforeModel, PROMPT),
-    hook_event("PreToolUse", EventKind::BeforeTool, GATE),
-    hook_event("PostToolUse", EventKind::AfterTool, RESULT),
-    hook_event("PostToolUseFailure", EventKind::AfterTool, FAILURE),
-    hook_event("SubagentStart", EventKind::Observed, NOTES),
-    hook_event("SubagentStop", EventKind::BeforeStop, STOP),
-    hook_event("Stop", EventKind::BeforeStop, STOP),
-    hook_event("StopFailure", EventKind::OnError, Capabilities::NOTHING),
+    hook_event("SessionStart", EventKind::SessionStart, Capabilities::NOTES).register(),
+    hook_event("UserPromptSubmit", EventKind::BeforeModel, PROMPT).register(),
+    hook_event("PreToolUse", EventKind::BeforeTool, GATE).register(),
+    hook_event("PostToolUse", EventKind::AfterTool, RESULT).register(),
+    hook_event("PostToolUseFailure", EventKind::AfterTool, FAILURE).register(),
+    hook_event("SubagentStart", EventKind::Observed, Capabilities::NOTES).register(),
+    hook_event("SubagentStop", EventKind::BeforeStop, STOP).register(),
+    hook_event("Stop", EventKind::BeforeStop, STOP).register(),
+    hook_event("StopFailure", EventKind::OnError, Capabilities::NONE).register(),
+    // All hooks together have 1.5 s when a session ends.
+    hook_event("SessionEnd", EventKind::SessionEnd, Capabilities::NONE).register_with(OnFailure::Allow, 1),
 ];
 
-const INFO: HostInfo = HostInfo {
+pub(super) static HOST: HostSpec = HostSpec {
     name: "claude-code",
     title: "Claude Code",
     hook_events: HOOK_EVENTS,
     timeout: Duration::from_secs(600),
+    quick_events: &[],
+    adapter: &ClaudeCode,
+    settings_files: &[
+        "**/.claude",
+        "**/.claude/settings.json",
+        "**/.claude/settings.local.json",
+        "**/.claude/hooks/**",
+        "$CLAUDE_CONFIG_DIR",
+        "$CLAUDE_CONFIG_DIR/settings.json",
+        "$CLAUDE_CONFIG_DIR/settings.local.json",
+        "/etc/claude-code/**",
+        "**/library/application support/claudecode/**",
+    ],
+    tools: &[
+        (ActionType::FileRead, &["Read", "NotebookRead"]),
+        (ActionType::FileWrite, &["Write", "Edit", "MultiEdit", "NotebookEdit"]),
+        (ActionType::Command, &["Bash"]),
+        (ActionType::Network, &["WebFetch", "WebSearch"]),
+    ],
+    transcripts: Some(transcripts::TRANSCRIPTS),
+    setup: setup::SETUP,
 };
 
-impl Adapter for ClaudeCode {
-    fn info(&self) -> &'static HostInfo {
-        &INFO
-    }
+struct ClaudeCode;
 
-    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event) -> Result<(), String> {
+impl Adapter for ClaudeCode {
+    fn decode(
+        &self,
+        hook_event: &HookEvent,
+        payload: &Payload,
+        event: &mut Event,
+    ) -> Result<(), DecodeError> {
         common(payload, event);
         match event.kind {
             EventKind::BeforeModel => event.text = payload.owned("prompt"),
@@ -56,10 +83,8 @@ impl Adapter for ClaudeCode {
             EventKind::AfterTool => {
                 event.tool = Some(tool(payload)?);
                 event.result = Some(match hook_event.name {
-                    "PostToolUseFailure" => {
-                        ToolResult::failed(payload.get("error").cloned().unwrap_or_default())
-                    }
-                    _ => ToolResult::ok(payload.get("tool_response").cloned().unwrap_or_default()),
+                    "PostToolUseFailure" => ToolResult::failed(payload.value("error")),
+                    _ => ToolResult::ok(payload.value("tool_response")),
                 });
             }
             EventKind::BeforeStop => event.output = payload.get("last_assistant_message").cloned(),
@@ -72,109 +97,70 @@ impl Adapter for ClaudeCode {
         Ok(())
     }
 
-    /// A file that a prompt mentions is put into it without a tool call.
-    fn implied_events(&self, hook_event: &HookEvent, payload: &Payload) -> Vec<Event> {
-        match hook_event.kind {
-            EventKind::BeforeModel => mentions::reads(payload.text("prompt").unwrap_or_default()),
-            _ => Vec::new(),
-        }
-    }
-
     fn encode(&self, hook_event: &HookEvent, payload: &Payload, decision: &Decision) -> HookOutput {
-        let mut answer = Map::new();
-        if decision.effect == Effect::Halt && hook_event.capabilities.halt {
-            answer.insert("continue".to_owned(), json!(false));
-            answer.insert("stopReason".to_owned(), json!(messages::halt_message(decision)));
+        let can = hook_event.capabilities;
+        let mut answer = Answer::default();
+        if decision.effect == Effect::Halt && can.halt {
+            answer.halt(decision);
         }
-        let mut own = Map::from_iter([("hookEventName".to_owned(), json!(hook_event.name))]);
-        let is_stopped = !decision.effect.allows() && hook_event.capabilities.block;
-        match hook_event.kind {
-            EventKind::BeforeTool if is_stopped => {
-                let asks = decision.effect == Effect::Escalate && decision.approval.is_none();
-                own.insert("permissionDecision".to_owned(), json!(if asks { "ask" } else { "deny" }));
-                own.insert("permissionDecisionReason".to_owned(), json!(messages::refusal(decision)));
+        if !decision.effect.allows() && can.block {
+            if hook_event.kind == EventKind::BeforeTool {
+                answer.permission(decision);
+            } else {
+                answer.decide("block", messages::refusal(decision));
             }
-            _ if is_stopped => {
-                answer.insert("decision".to_owned(), json!("block"));
-                answer.insert("reason".to_owned(), json!(messages::refusal(decision)));
-            }
-            _ => {}
         }
-        let Replaced { output, beside } = match hook_event.name {
-            "PostToolUse" => replaced(payload.get("tool_response"), decision),
-            _ => Replaced::default(),
+        let Replacement { output, context } = match hook_event.name {
+            "PostToolUse" => replacement(payload.get("tool_response"), decision),
+            _ => Replacement::default(),
         };
-        own.extend(output.map(|output| ("updatedToolOutput".to_owned(), output)));
-        if hook_event.capabilities.notes
-            && (decision.effect.allows() || !hook_event.capabilities.block)
-            && let Some(notes) = beside.or_else(|| messages::context(decision))
+        if let Some(output) = output {
+            answer.specific("updatedToolOutput", output);
+        }
+        if can.notes
+            && (decision.effect.allows() || !can.block)
+            && let Some(notes) = context.or_else(|| messages::context(decision))
         {
-            // Its user sees this, and what the agent is told only the agent.
+            // The user sees this; only the agent sees the additional context.
             if messages::is_halted(decision) && hook_event.kind == EventKind::SessionStart {
-                answer.insert("systemMessage".to_owned(), json!(notes));
+                answer.set("systemMessage", notes.as_str());
             }
-            own.insert("additionalContext".to_owned(), json!(notes));
+            answer.specific("additionalContext", notes);
         }
-        if own.len() > 1 {
-            answer.insert("hookSpecificOutput".to_owned(), Value::Object(own));
-        }
-        if answer.is_empty() { self.allow() } else { HookOutput::json(&Value::Object(answer)) }
+        answer.output(hook_event)
     }
 }
 
-/// What every payload tells.
-pub(super) fn common(payload: &Payload, event: &mut Event) {
-    event.session = payload.owned("session_id");
-    event.cwd = payload.owned("cwd");
-    event.prompt = payload.owned("prompt_id");
-    let (id, role) = (payload.owned("agent_id"), payload.owned("agent_type"));
-    if id.is_some() || role.is_some() {
-        // A main agent may have a type, and has no id.
-        event.parent = id.as_ref().and(event.session.clone());
-        event.agent = Some(Agent { id, role, ..Agent::default() });
-    }
-    for key in ["permission_mode", "model"] {
-        event.extra.extend(payload.get(key).map(|value| (key.to_owned(), value.clone())));
-    }
-}
-
-/// The tool call.
-pub(super) fn tool(payload: &Payload) -> Result<ToolCall, String> {
-    let name = payload.owned("tool_name").ok_or("it names no tool")?;
-    let call_id = payload.owned("tool_use_id");
-    Ok(ToolCall { call_id, ..ToolCall::new(name, Value::Object(payload.object("tool_input"))) })
-}
-
-/// What the model gets in place of a result.
+/// What the model gets instead of a result.
 #[derive(Default)]
-struct Replaced {
-    /// In the result's own shape: another shape would be passed over, and the result with it.
+struct Replacement {
+    /// A result of the same shape: Claude Code ignores a result of another shape and shows the original.
     output: Option<Value>,
-    /// The new text, where that shape has no place that the model sees.
-    beside: Option<String>,
+    /// The new text, if that shape has no place that the model sees.
+    context: Option<String>,
 }
 
-/// What is in a result whose new text is told beside it.
-const ELSEWHERE: &str = "[result replaced] the new one is told beside this";
+/// What is in a result whose new text is in the additional context.
+const ELSEWHERE: &str = "[result replaced] the new result is in the additional context";
 
-fn replaced(result: Option<&Value>, decision: &Decision) -> Replaced {
+fn replacement(result: Option<&Value>, decision: &Decision) -> Replacement {
     if !decision.effect.allows() {
         let text = messages::withheld_result(decision);
-        let output = result
-            .map(|result| shape::telling(result, &text).unwrap_or_else(|| shape::emptied(result, &text)));
-        return Replaced { output, beside: None };
+        let withheld =
+            |result| shape::with_text(result, &text).unwrap_or_else(|| shape::emptied(result, &text));
+        return Replacement { output: result.map(withheld), context: None };
     }
-    let Some(content) = &decision.content else { return Replaced::default() };
-    // With parts replaced it is what it was; else it is somebody's own text.
-    let whole = |result: &Value| {
+    let Some(content) = &decision.content else { return Replacement::default() };
+    // A redacted result has the shape of the original; otherwise the content is a text of a script.
+    let redacted = |result: &Value| {
         serde_json::from_str(content).ok().filter(|new| !result.is_string() && shape::is_like(new, result))
     };
-    let output = result.and_then(|result| whole(result).or_else(|| shape::telling(result, content)));
+    let output = result.and_then(|result| redacted(result).or_else(|| shape::with_text(result, content)));
     match output {
-        Some(output) => Replaced { output: Some(output), beside: None },
-        None => Replaced {
+        Some(output) => Replacement { output: Some(output), context: None },
+        None => Replacement {
             output: result.map(|result| shape::emptied(result, ELSEWHERE)),
-            beside: Some(messages::replaced_result(decision, content)),
+            context: Some(messages::replaced_result(decision, content)),
         },
     }
 }
@@ -182,10 +168,12 @@ fn replaced(result: Option<&Value>, decision: &Decision) -> Replaced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::{Hook, adapter};
+    use serde_json::json;
+
+    use crate::hook::Hook;
 
     fn hook(payload: Value) -> Hook {
-        Hook::read(adapter("claude-code").unwrap(), None, payload.to_string().as_bytes()).unwrap()
+        Hook::read(&HOST, None, payload.to_string().as_bytes()).unwrap()
     }
 
     fn block(reason: &str) -> Decision {

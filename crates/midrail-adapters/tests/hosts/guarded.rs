@@ -3,7 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use midrail::{Effect, Engine, Files, Load};
-use midrail_adapters::hook::{Hook, adapter};
+use midrail_adapters::hook::Hook;
+use midrail_adapters::hosts;
 use serde_json::{Value, json};
 
 static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
@@ -14,7 +15,8 @@ static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
 
 /// The effect of what a host sends, and the answer.
 fn decided(host: &str, hook_event: &str, payload: &Value) -> (Effect, String) {
-    let hook = Hook::read(adapter(host).unwrap(), Some(hook_event), payload.to_string().as_bytes()).unwrap();
+    let hook =
+        Hook::read(hosts::find(host).unwrap(), Some(hook_event), payload.to_string().as_bytes()).unwrap();
     let decisions: Vec<_> = hook.events().unwrap().into_iter().map(|event| ENGINE.decide(event)).collect();
     let effect = decisions.iter().map(|decision| decision.effect).max().unwrap();
     let answer = hook.answer(decisions);
