@@ -1,5 +1,5 @@
-//! Compiles the rows of `data/programs` into static tables with a perfect hash, and reports every mistake in them with its
-//! file and line.
+//! Compiles the rows and word lists of `data` into static tables with perfect hashes, and reports every mistake in them with
+//! its file and line.
 
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::{env, fs, io};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 type Text = String;
@@ -73,7 +74,41 @@ macro_rules! choices {
     )*};
 }
 
-include!("data/programs.rs.in");
+include!("data/rows.rs.in");
+
+rows! {
+    /// One kind of destructive SQL statement.
+    SqlRule {
+        /// The name in findings.
+        id: Text,
+        /// How bad it is.
+        severity: Severity,
+        /// What is lost, and what to do instead.
+        reason: Text,
+        /// The kinds of objects whose `DROP` it is about.
+        drops: List,
+        /// The functions whose calls it is about.
+        functions: List,
+        /// Statements that it must find.
+        stops: Examples,
+        /// Similar statements in which nothing must be found.
+        passes: Examples,
+    }
+
+    /// Functions of a language, and what they do.
+    Functions {
+        /// Their language.
+        language: Language,
+        /// What calling one does.
+        effect: Effect,
+        /// Functions with their modules.
+        names: List,
+        /// Methods of any value.
+        methods: List,
+        /// Methods of a path, in any language.
+        path_methods: List,
+    }
+}
 
 choices! {
     /// How bad a danger is.
@@ -186,14 +221,17 @@ fn pattern(text: &str) -> String {
     format!("Pattern::{}({text:?})", if text.contains('*') { "Like" } else { "Exactly" })
 }
 
-/// One file of `data/programs`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The content of one data file.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
 struct File {
-    #[serde(default)]
     program: Vec<Spanned<Program>>,
-    #[serde(default)]
     danger: Vec<Spanned<Rule>>,
+    windows: Vec<Spanned<WindowsRule>>,
+    sql: Vec<Spanned<SqlRule>>,
+    language: Vec<Spanned<LanguageRow>>,
+    functions: Vec<Spanned<Functions>>,
+    prompt: Vec<Spanned<Prompt>>,
 }
 
 /// All rows, and the mistakes in them.
@@ -201,25 +239,48 @@ struct File {
 struct Data {
     programs: Vec<Program>,
     rules: Vec<Rule>,
-    /// Where each program and each danger was defined.
+    windows: Vec<WindowsRule>,
+    sql: Vec<SqlRule>,
+    languages: Vec<LanguageRow>,
+    functions: Vec<Functions>,
+    prompts: Vec<Prompt>,
+    /// The word lists: one module for each file.
+    words: String,
+    /// Where each named row was defined.
     places: BTreeMap<String, String>,
     mistakes: Vec<String>,
 }
 
+/// A data file that was parsed.
+struct Source<T> {
+    name: String,
+    text: String,
+    content: T,
+}
+
+impl<T> Source<T> {
+    fn place<U>(&self, row: &Spanned<U>) -> String {
+        format!("{}:{}", self.name, line_at(&self.text, row.span().start))
+    }
+}
+
 impl Data {
-    fn read(&mut self, path: &Path) -> io::Result<()> {
+    fn parse<T: DeserializeOwned + Default>(&mut self, path: &Path) -> io::Result<Source<T>> {
         let text = fs::read_to_string(path)?;
-        let name = path.display();
-        let file: File = match toml::from_str(&text) {
-            Ok(file) => file,
-            Err(error) => {
-                let line = error.span().map_or(1, |span| line_at(&text, span.start));
-                self.mistakes.push(format!("{name}:{line}: {}", error.message()));
-                return Ok(());
-            }
-        };
+        let name = path.display().to_string();
+        let content = toml::from_str(&text).unwrap_or_else(|error| {
+            let line = error.span().map_or(1, |span| line_at(&text, span.start));
+            self.mistakes.push(format!("{name}:{line}: {}", error.message()));
+            T::default()
+        });
+        Ok(Source { name, text, content })
+    }
+
+    fn read_rows(&mut self, path: &Path) -> io::Result<()> {
+        let mut source: Source<File> = self.parse(path)?;
+        let file = std::mem::take(&mut source.content);
         for row in file.program {
-            let place = format!("{name}:{}", line_at(&text, row.span().start));
+            let place = source.place(&row);
             let program = row.into_inner();
             if program.names.is_empty() {
                 self.mistakes.push(format!("{place}: a program without `names`"));
@@ -231,12 +292,70 @@ impl Data {
             self.programs.push(program);
         }
         for row in file.danger {
-            let place = format!("{name}:{}", line_at(&text, row.span().start));
+            let place = source.place(&row);
             let rule = row.into_inner();
             self.define(&format!("danger `{}`", rule.id), &place);
-            self.check_rule(&rule, &place);
+            let texts =
+                [("`id`", &rule.id), ("`reason`", &rule.reason), ("`safer` alternative", &rule.safer)];
+            self.check_rule(&rule.id, &texts, [&rule.stops, &rule.passes], &place);
             self.rules.push(rule);
         }
+        for row in file.windows {
+            let place = source.place(&row);
+            let rule = row.into_inner();
+            let texts =
+                [("`id`", &rule.id), ("`reason`", &rule.reason), ("`safer` alternative", &rule.safer)];
+            self.check_rule(&rule.id, &texts, [&rule.stops, &rule.passes], &place);
+            self.windows.push(rule);
+        }
+        for row in file.sql {
+            let place = source.place(&row);
+            let rule = row.into_inner();
+            self.define(&format!("danger `{}`", rule.id), &place);
+            for word in rule.drops.iter().chain(&rule.functions) {
+                self.define(&format!("word `{word}` of SQL"), &place);
+            }
+            let texts = [("`id`", &rule.id), ("`reason`", &rule.reason)];
+            self.check_rule(&rule.id, &texts, [&rule.stops, &rule.passes], &place);
+            self.sql.push(rule);
+        }
+        for row in file.functions {
+            let place = source.place(&row);
+            let functions = row.into_inner();
+            for (kind, names) in [("function", &functions.names), ("method", &functions.methods)] {
+                for name in names {
+                    self.define(&format!("{kind} `{name}` of {:?}", functions.language), &place);
+                }
+            }
+            self.functions.push(functions);
+        }
+        for row in file.prompt {
+            let place = source.place(&row);
+            let prompt = row.into_inner();
+            for name in &prompt.programs {
+                self.define(&format!("prompt of `{name}`"), &place);
+            }
+            self.prompts.push(prompt);
+        }
+        self.languages.extend(file.language.into_iter().map(Spanned::into_inner));
+        Ok(())
+    }
+
+    /// Reads a file of word lists: each key is a list, and becomes a constant.
+    fn read_words(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+        let source: Source<BTreeMap<String, Vec<Spanned<String>>>> = self.parse(path)?;
+        let module = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        writeln!(self.words, "pub(crate) mod {module} {{")?;
+        for (name, words) in &source.content {
+            for word in words {
+                let subject = format!("word `{}` of `{module}.{name}`", word.as_ref());
+                self.define(&subject, &source.place(word));
+            }
+            let words: Vec<&str> = words.iter().map(|word| word.as_ref().as_str()).collect();
+            let name = name.to_ascii_uppercase().replace('-', "_");
+            writeln!(self.words, "pub(crate) const {name}: &[&str] = &{words:?};")?;
+        }
+        writeln!(self.words, "}}")?;
         Ok(())
     }
 
@@ -259,18 +378,14 @@ impl Data {
         }
     }
 
-    fn check_rule(&mut self, rule: &Rule, place: &str) {
-        let id = &rule.id;
-        let mut lacks = |what: &str, is_lacking: bool| {
-            if is_lacking {
-                self.mistakes.push(format!("{place}: danger `{id}` has no {what}"));
-            }
-        };
-        lacks("`id`", id.is_empty());
-        lacks("`reason`", rule.reason.is_empty());
-        lacks("`safer` alternative", rule.safer.is_empty());
-        lacks("`stops` example", rule.stops.0.is_empty());
-        lacks("`passes` example", rule.passes.0.is_empty());
+    fn check_rule(&mut self, id: &str, texts: &[(&str, &String)], examples: [&Examples; 2], place: &str) {
+        let [stops, passes] = examples;
+        let empty = texts.iter().filter(|(_, text)| text.is_empty()).map(|(name, _)| *name);
+        let missing = [("`stops` example", stops), ("`passes` example", passes)];
+        let missing = missing.into_iter().filter(|(_, examples)| examples.0.is_empty()).map(|(name, _)| name);
+        for what in empty.chain(missing) {
+            self.mistakes.push(format!("{place}: danger `{id}` has no {what}"));
+        }
     }
 
     /// Checks what rows say about each other.
@@ -309,18 +424,61 @@ impl Data {
         for rule in &self.rules {
             writeln!(out, "static {}: Rule = {};", constant(&rule.id), rule.literal())?;
         }
-        let mut map = phf_codegen::Map::new();
+        let mut programs = Vec::new();
         for (index, program) in self.programs.iter().enumerate() {
             writeln!(out, "static PROGRAM_{index}: Program = {};", program.literal())?;
-            for name in &program.names {
-                map.entry(name.as_str(), format!("&PROGRAM_{index}"));
-            }
+            programs.extend(program.names.iter().map(|name| (name.as_str(), format!("&PROGRAM_{index}"))));
         }
-        writeln!(out, "static UNKNOWN: Program = {};", Program::default().literal())?;
-        let map = map.build();
-        writeln!(out, "static PROGRAMS: phf::Map<&'static str, &'static Program> = {map};")?;
+        writeln!(out, "pub(crate) static UNKNOWN: Program = {};", Program::default().literal())?;
+        writeln!(out, "pub(crate) static WINDOWS_RULES: &[WindowsRule] = {};", self.windows.literal())?;
+        writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", self.languages.literal())?;
+        out += &map("PROGRAMS", "&'static Program", programs);
+        out += &map(
+            "PROMPTS",
+            "Prompt",
+            self.prompts.iter().flat_map(|row| keyed(&row.programs, row.literal())),
+        );
+        let meaning = |rule: &SqlRule| format!("({}, {:?})", rule.severity.literal(), rule.reason);
+        let sql = self.sql.iter().map(|rule| (rule.id.as_str(), meaning(rule)));
+        out += &map("SQL_RULES", "(Severity, &'static str)", sql);
+        let dropped = self.sql.iter().flat_map(|rule| keyed(&rule.drops, rule.id.literal()));
+        out += &map("SQL_OBJECTS", "&'static str", dropped);
+        let called = self.sql.iter().flat_map(|rule| keyed(&rule.functions, rule.id.literal()));
+        out += &map("SQL_FUNCTIONS", "&'static str", called);
+        out += &self.effects("FUNCTIONS", |row| &row.names);
+        out += &self.effects("METHODS", |row| &row.methods);
+        let path_methods =
+            self.functions.iter().flat_map(|row| keyed(&row.path_methods, row.effect.literal()));
+        out += &map("PATH_METHODS", "Effect", path_methods);
         Ok(out)
     }
+
+    /// The map of functions: what each does in which language.
+    fn effects(&self, name: &str, names: fn(&Functions) -> &List) -> String {
+        let mut effects: BTreeMap<&str, String> = BTreeMap::new();
+        for row in &self.functions {
+            for function in names(row) {
+                let effect = format!("({}, {}), ", row.language.literal(), row.effect.literal());
+                effects.entry(function).or_default().push_str(&effect);
+            }
+        }
+        let entries = effects.into_iter().map(|(name, effects)| (name, format!("&[{effects}]")));
+        map(name, "&'static [(Language, Effect)]", entries)
+    }
+}
+
+/// The same value for each key.
+fn keyed(keys: &[String], value: String) -> impl Iterator<Item = (&str, String)> {
+    keys.iter().map(move |key| (key.as_str(), value.clone()))
+}
+
+/// A perfect hash map.
+fn map<'k>(name: &str, values: &str, entries: impl IntoIterator<Item = (&'k str, String)>) -> String {
+    let mut map = phf_codegen::Map::new();
+    for (key, value) in entries {
+        map.entry(key, value);
+    }
+    format!("pub(crate) static {name}: phf::Map<&'static str, {values}> = {};\n", map.build())
 }
 
 /// All options that the row of a program documents.
@@ -350,8 +508,7 @@ fn line_at(text: &str, byte: usize) -> usize {
 }
 
 fn main() -> ExitCode {
-    println!("cargo::rerun-if-changed=data/programs");
-    println!("cargo::rerun-if-changed=data/programs.rs.in");
+    println!("cargo::rerun-if-changed=data");
     match build() {
         Ok(mistakes) if mistakes.is_empty() => ExitCode::SUCCESS,
         Ok(mistakes) => {
@@ -365,20 +522,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn build() -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir("data/programs")? {
-        paths.push(entry?.path());
-    }
+/// The data files of a folder, in order.
+fn files(folder: &str) -> io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
     paths.sort();
+    Ok(paths)
+}
+
+fn build() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut data = Data::default();
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
-        data.read(path)?;
+    for path in [files("data/programs")?, files("data")?].concat() {
+        data.read_rows(&path)?;
+    }
+    for path in files("data/words")? {
+        data.read_words(&path)?;
     }
     data.check_references();
     if data.mistakes.is_empty() {
-        let out = env::var("OUT_DIR")?;
-        fs::write(Path::new(&out).join("programs.rs"), data.tables()?)?;
+        let out = PathBuf::from(env::var("OUT_DIR")?);
+        fs::write(out.join("tables.rs"), data.tables()?)?;
+        fs::write(out.join("words.rs"), &data.words)?;
     }
     Ok(data.mistakes)
 }

@@ -24,6 +24,7 @@ mod held;
 pub mod hex;
 mod hit;
 mod host;
+mod key;
 pub mod path;
 mod pause;
 mod policy;
@@ -31,6 +32,9 @@ mod record;
 pub mod redact;
 mod rewrite;
 mod routing;
+#[cfg(test)]
+#[path = "../tests/decide/seed.rs"]
+mod seed;
 mod session;
 mod severity;
 mod streamed;
@@ -65,6 +69,7 @@ pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec
 pub use held::ScriptSource;
 pub use hit::Hit;
 pub use host::{Host, HostLimit, pending_notes_key};
+pub use key::Key;
 pub use pause::{PAUSES, Pause};
 pub use policy::{Policy, PolicyEntry};
 pub use record::{PolicyDenied, Record};

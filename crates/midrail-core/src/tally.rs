@@ -177,17 +177,23 @@ impl<'a> Tally<'a> {
         let started = parent_of(event).and_then(|_| self.world.slice(SUB_AGENT_PARENTS).ok().flatten());
         let above = answers_to(event, session, started).into_iter().map(|who| (who, rests));
         let receiver = receiver(event).map(|to| (to.to_owned(), other));
-        let found = actor.into_iter().chain(above).chain(receiver).find_map(|(who, advice)| {
+        let mut first = None;
+        for (who, advice) in actor.into_iter().chain(above).chain(receiver) {
             match self.world.slice(&quarantine_key(&who)) {
-                Ok(None) => None,
+                Ok(None) => {}
                 Ok(Some(held)) => {
                     let reason = held.get("reason").and_then(Value::as_str).unwrap_or_default();
-                    Some(Verdict::block(format!("`{who}` is quarantined: {reason}")).advise(advice))
+                    let verdict = Verdict::block(format!("`{who}` is quarantined: {reason}")).advise(advice);
+                    first.get_or_insert(verdict);
+                    break;
                 }
-                Err(missing) => Some(Verdict::block(missing.to_string())),
+                // Read the other slices as well: the engine fetches all that are missing in one round.
+                Err(missing) => {
+                    first.get_or_insert(Verdict::block(missing.to_string()));
+                }
             }
-        });
-        let Some(verdict) = found else { return };
+        }
+        let Some(verdict) = first else { return };
         self.raise_law(verdict);
     }
 

@@ -12,13 +12,18 @@ use midrail_core::{Action, ActionType, Danger, Event, EventKind, HostLimit, Tool
 use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
-use self::names::{EDITORS, SEARCHES, has_word, kind_of_words, known};
+use self::names::{has_word, kind_of_words, known};
 use crate::command::Analysis;
 use crate::command::notebook::{self, Cell};
 use crate::{command, patch, sql};
 
-pub use self::args::PATH_ARGS;
 pub use self::names::{bare_name, is_known};
+
+/// Argument names under which tools take one path.
+pub const PATH_ARGS: &[&str] = tools::PATH_ARGS;
+use crate::words::tools::{
+    self, DATABASE_WORDS, EDITORS, FOLDER_ARGS, GIT_PATCHERS, PATCHERS, SEARCH_WORDS, SEARCHES,
+};
 
 /// Derives the action of an event, or says why it cannot be told. Events that are no calls do nothing to files.
 pub fn of(event: &Event) -> Result<Action, String> {
@@ -83,24 +88,6 @@ fn args_of(tool: &ToolCall) -> Args<'_> {
     Args::of(name, may_run.then_some(tool.name.as_str()), &tool.args)
 }
 
-/// Words of the names of tools whose `query` is for people's words, and not for a database.
-const SEARCH_WORDS: &[&str] = &["search", "issue", "ticket", "web", "docs", "memory", "message"];
-
-/// Words of the names of servers whose tools speak with databases, whatever else they are called.
-const DATABASE_WORDS: &[&str] = &[
-    "sql",
-    "db",
-    "database",
-    "postgres",
-    "postgresql",
-    "mysql",
-    "sqlite",
-    "mongo",
-    "bigquery",
-    "snowflake",
-    "warehouse",
-];
-
 /// Whether the name of a tool says that its queries are people's words.
 fn searches(tool: &str) -> bool {
     let name = bare_name(tool);
@@ -149,9 +136,6 @@ fn beyond(mut action: Action, known: &Action) -> Action {
     action
 }
 
-/// Argument names under which tools that run commands take the folder to run them in.
-const FOLDER_ARGS: &[&str] = &["workdir", "cwd", "working_directory", "dir_path", "directory"];
-
 /// What the command lines and the code of a call do.
 fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Analysis> {
     let name = bare_name(&tool.name);
@@ -167,19 +151,14 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<An
         analyses.extend(args.typed.iter().map(|line| look(line)));
     }
     for code in &args.codes {
-        let file = code::file_of(&tool.name).unwrap_or("code.sh");
-        let cell = if file == "code.py" { notebook::cell(code) } else { Cell::default() };
+        let ending = code::file_ending(&tool.name).unwrap_or("sh");
+        let cell = if ending == "py" { notebook::cell(code) } else { Cell::default() };
         analyses.extend(cell.commands.iter().map(|line| look(line)));
-        analyses.push(command::analyse_script(file, cell.code.as_deref().unwrap_or(code), files));
+        let code = cell.code.as_deref().unwrap_or(code);
+        analyses.push(command::analyse_script(&format!("code.{ending}"), code, files));
     }
     analyses
 }
-
-/// Programs that read a patch.
-const PATCHERS: &[&str] = &["apply_patch", "applypatch", "patch"];
-
-/// Those of git, which starts under one name whatever it does.
-const GIT_PATCHERS: &[&str] = &["git apply", "git am"];
 
 /// Adds the files that patches among the arguments name. A command line holds a patch only where it starts a program that
 /// reads one: elsewhere it is text.

@@ -1,17 +1,15 @@
 //! What a command line does: which programs it starts, which files and hosts it touches, and what it might destroy.
 
-pub mod danger;
-pub mod decode;
 pub mod invocation;
 pub mod prompt;
-pub mod snippet;
-pub mod windows;
 
 mod analysis;
 mod arithmetic;
 mod ast;
 mod braces;
 mod compound;
+mod danger;
+pub(crate) mod decode;
 mod expand;
 mod files;
 mod hosts;
@@ -25,7 +23,9 @@ mod redirects;
 mod repository;
 mod scope;
 mod script;
+mod snippet;
 mod walk;
+mod windows;
 
 pub use self::analysis::{Analysis, File};
 

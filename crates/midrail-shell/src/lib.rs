@@ -10,9 +10,11 @@
 //! assert_eq!(analysis.dangers[0].rule, "rm-recursive");
 //! ```
 //!
-//! What it knows about programs is in `data/programs`; `data/README.md` explains how to add one.
+//! What it knows about programs, SQL, Windows and other languages is in `data`; `data/README.md` explains how to add to it.
 
 pub mod action;
 pub mod command;
 pub mod patch;
 pub mod sql;
+mod tables;
+mod words;

@@ -2,35 +2,16 @@
 
 mod findings;
 mod lex;
-mod rules;
 mod start;
 mod statement;
-/// A destructive statement as something that might be destroyed.
-pub fn danger(text: &str, hit: &Hit) -> Danger {
-    Danger {
-        rule: hit.kind.to_owned(),
-        severity: hit.severity,
-        confidence: hit.confidence,
-        reason: hit.explanation.to_string(),
-        command: text.get(hit.start..hit.end).unwrap_or_default().chars().take(200).collect(),
-        start: hit.start,
-        end: hit.end,
-        ..Danger::default()
-    }
-}
-
-#[cfg(test)]
-mod tests;
 mod truth;
-mod words;
 
-use midrail_core::{Confidence, Danger, Severity};
-
-use self::lex::{Kind, Lexer, Reading, Token};
-
-use midrail_core::Hit;
+use midrail_core::{Confidence, Danger, Hit, Severity};
 
 use self::findings::Findings;
+use self::lex::{Kind, Lexer, Reading, Token};
+use crate::tables::SQL_RULES;
+
 pub use self::findings::ShellCommand;
 pub use self::start::looks_like_sql;
 
@@ -52,6 +33,20 @@ pub fn scan(text: &str) -> Vec<Hit> {
 /// The command lines that a text of SQL hands to a shell, in order.
 pub fn shell_commands(text: &str) -> Vec<ShellCommand> {
     examine(text).commands
+}
+
+/// A destructive statement as something that might be destroyed.
+pub fn danger(text: &str, hit: &Hit) -> Danger {
+    Danger {
+        rule: hit.kind.to_owned(),
+        severity: hit.severity,
+        confidence: hit.confidence,
+        reason: hit.explanation.to_string(),
+        command: text.get(hit.start..hit.end).unwrap_or_default().chars().take(200).collect(),
+        start: hit.start,
+        end: hit.end,
+        ..Danger::default()
+    }
 }
 
 fn examine(text: &str) -> Findings {
@@ -150,9 +145,7 @@ impl Findings {
             return;
         }
         let (start, end) = self.span.unwrap_or((start, end));
-        let rule = rules::RULES.iter().find(|rule| rule.kind == kind);
-        let severity = rule.map_or(Severity::Medium, |rule| rule.severity);
-        let explanation = rule.map_or("", |rule| rule.explanation);
+        let (severity, explanation) = SQL_RULES.get(kind).copied().unwrap_or((Severity::Medium, ""));
         let confidence = if self.span.is_some() { Confidence::Medium } else { Confidence::High };
         self.hits.push(Hit { severity, confidence, ..Hit::new(kind, start, end, explanation) });
     }
@@ -293,3 +286,6 @@ impl Body {
         body.depth
     }
 }
+
+#[cfg(test)]
+mod tests;

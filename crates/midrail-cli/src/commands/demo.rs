@@ -259,8 +259,8 @@ impl<'o> Player<'o> {
                 let text = text.replace(old.unwrap_or_default(), new.unwrap_or_default());
                 fs::write(path, text).map(|()| "edited".to_owned())
             }),
-            // The key is the one that Amazon's manuals use as an example.
-            "Bash" => Ok("HOME=/home/agent\nAWS_ACCESS_KEY_ID=AKIAQ4ZTX7RK2MPLWN3J\n".to_owned()),
+            // An invented key in the format of a real one.
+            "Bash" => Ok("AWS_REGION=eu-west-1\nAWS_ACCESS_KEY_ID=AKIAQ4ZTX7RK2MPLWN3J\n".to_owned()),
             "run_tests" if permit.text("that").is_some() => {
                 Err(std::io::Error::other("1 of 12 tests failed"))
             }

@@ -38,7 +38,7 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
     world.write("empty.key", "");
     let lift = |name: &str, rest: &str| -> Ended {
         let line = format!(
-            "{} quarantine lift eve --as {name} --reason 'its task was mended' {rest}",
+            "{} quarantine lift eve --as {name} --reason 'its task was fixed' {rest}",
             env!("CARGO_BIN_EXE_midrail")
         );
         let with_env = world.command(&[]);

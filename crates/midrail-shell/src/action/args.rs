@@ -5,120 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::code;
+use crate::words::tools::{
+    ADDRESS_ARGS, CODE_ARGS, COMMAND_ARGS, LANGUAGE_ARGS, PATCH_ARGS, PATH_ARGS, PATH_LIST_ARGS,
+    PROGRAM_ARGS, PROGRAM_TOOLS, QUERY_ARGS, STATEMENT_ARGS, TYPED_ARGS, WORD_LIST_ARGS,
+};
 
 /// The most files that one call may name.
 pub(super) const MAX_TARGETS: usize = 10_000;
 
 /// How deep arguments are looked into.
 const MAX_DEPTH: usize = 64;
-
-/// Argument names under which tools take one path.
-pub const PATH_ARGS: &[&str] = &[
-    "path",
-    "file_path",
-    "filepath",
-    "notebook_path",
-    "filePath",
-    "file",
-    "filename",
-    "target_file",
-    "absolute_path",
-    "source",
-    "destination",
-    "old_path",
-    "new_path",
-    "directory",
-    "folder",
-    "dir",
-    "from",
-    "to",
-    "src",
-    "dst",
-    "dest",
-    "target",
-    "target_path",
-    "source_path",
-    "destination_path",
-    "input_path",
-    "output_path",
-    "input_file",
-    "output_file",
-    "glob",
-    "include_pattern",
-];
-
-/// Argument names under which tools take several paths.
-const PATH_LIST_ARGS: &[&str] = &["paths", "files", "file_paths", "sources", "destinations", "include"];
-
-/// Argument names under which tools take a diff or patch.
-const PATCH_ARGS: &[&str] =
-    &["unified_diff", "diff", "patch", "input", "command", "patchText", "content_diff"];
-
-/// Argument names under which tools take a command line.
-const COMMAND_ARGS: &[&str] = &[
-    "command",
-    "cmd",
-    "script",
-    "commands",
-    "command_line",
-    "commandLine",
-    "CommandLine",
-    "shell_command",
-    "bash_command",
-    "cli_command",
-    "cliCommand",
-    "terminal_command",
-    "shellCommand",
-    "bashCommand",
-    "terminalCommand",
-    "argv",
-    "cli",
-];
-
-/// Argument names under which tools take a program, to which the list of its arguments belongs.
-const PROGRAM_ARGS: &[&str] = &["command", "cmd", "program", "executable", "binary", "exe"];
-
-/// Argument names under which they take that list.
-const WORD_LIST_ARGS: &[&str] = &["args", "arguments", "argv", "parameters", "params"];
-
-/// Tools that are named after the program that they start, and take its arguments alone.
-const PROGRAM_TOOLS: &[&str] = &[
-    "kubectl",
-    "git",
-    "docker",
-    "podman",
-    "helm",
-    "terraform",
-    "tofu",
-    "aws",
-    "gcloud",
-    "az",
-    "gh",
-    "glab",
-    "npm",
-    "psql",
-    "redis-cli",
-    "rm",
-    "oc",
-];
-
-/// Argument names under which tools that run commands take what is typed into one that runs.
-const TYPED_ARGS: &[&str] = &["chars", "input", "keys", "stdin", "text"];
-
-/// Argument names under which tools take code.
-const CODE_ARGS: &[&str] = &["code", "source_code", "snippet"];
-
-/// Argument names under which tools that run a language by their name take code.
-const LANGUAGE_ARGS: &[&str] = &["source", "script", "input", "cell", "expression", "cell_source"];
-
-/// Argument names under which tools of databases take their statements.
-const STATEMENT_ARGS: &[&str] = &["sql", "query", "statement", "statements", "queries", "sql_query"];
-
-/// Those of them under which tools that search take people's words.
-const QUERY_ARGS: &[&str] = &["query", "queries", "statement", "statements"];
-
-/// Argument names under which tools take an address.
-const ADDRESS_ARGS: &[&str] = &["url", "uri", "endpoint", "urls"];
 
 /// What the arguments of a call hold.
 #[derive(Default)]
@@ -208,7 +104,7 @@ impl<'a> Args<'a> {
     }
 
     fn text(&mut self, name: &str, text: &'a str) {
-        if LANGUAGE_ARGS.contains(&name) && self.runner.and_then(code::file_of).is_some() {
+        if LANGUAGE_ARGS.contains(&name) && self.runner.and_then(code::file_ending).is_some() {
             self.codes.push(text);
             if text.contains(['(', '\n']) || text.starts_with(['!', '%']) {
                 return;

@@ -1,35 +1,14 @@
 //! Code that tools are given: in which language, by their names.
 
 use super::names::{bare_name, has_word, kind_of_words};
+use crate::tables::LANGUAGES;
 
-/// The language of a tool that runs code, by a word of its name, as the name of a file in it.
-const LANGUAGES: &[(&str, &str)] = &[
-    ("python", "code.py"),
-    ("python3", "code.py"),
-    ("ipython", "code.py"),
-    ("jupyter", "code.py"),
-    ("notebook", "code.py"),
-    ("pyodide", "code.py"),
-    ("code_interpreter", "code.py"),
-    ("codeinterpreter", "code.py"),
-    ("javascript", "code.js"),
-    ("typescript", "code.js"),
-    ("node", "code.js"),
-    ("nodejs", "code.js"),
-    ("js", "code.js"),
-    ("deno", "code.js"),
-    ("ruby", "code.rb"),
-    ("perl", "code.pl"),
-    ("php", "code.php"),
-    ("lua", "code.lua"),
-    ("sql", "code.sql"),
-];
-
-/// The name of a file in the language that a tool runs. `None`: its name does not tell.
-pub(super) fn file_of(tool: &str) -> Option<&'static str> {
+/// The ending of files in the language that a tool runs. `None`: its name does not say it.
+pub(super) fn file_ending(tool: &str) -> Option<&'static str> {
     // A node may be one of a tree as well.
     let is_other = |word: &str| word == "node" && kind_of_words(bare_name(tool)).is_some();
-    LANGUAGES.iter().find(|(word, _)| has_word(tool, word) && !is_other(word)).map(|(_, file)| *file)
+    let is_named = |word: &&str| has_word(tool, word) && !is_other(word);
+    LANGUAGES.iter().find(|row| row.tools.iter().any(is_named)).and_then(|row| row.endings.first()).copied()
 }
 
 #[cfg(test)]
@@ -38,19 +17,19 @@ mod tests {
 
     #[test]
     fn a_tools_name_tells_its_language() {
-        for (tool, file) in [
-            ("mcp__python__run", Some("code.py")),
-            ("run_python", Some("code.py")),
-            ("code_interpreter", Some("code.py")),
-            ("mcp__jupyter__execute_cell", Some("code.py")),
-            ("runJavascript", Some("code.js")),
+        for (tool, ending) in [
+            ("mcp__python__run", Some("py")),
+            ("run_python", Some("py")),
+            ("code_interpreter", Some("py")),
+            ("mcp__jupyter__execute_cell", Some("py")),
+            ("runJavascript", Some("js")),
             ("mcp__pythonic-docs__search", None),
             ("mcp__jsonrpc__send", None),
             ("mcp__figma__get_node", None),
-            ("mcp__node__run", Some("code.js")),
+            ("mcp__node__run", Some("js")),
             ("Bash", None),
         ] {
-            assert_eq!(file_of(tool), file, "{tool}");
+            assert_eq!(file_ending(tool), ending, "{tool}");
         }
     }
 

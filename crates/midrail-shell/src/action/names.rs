@@ -2,137 +2,10 @@
 
 use midrail_core::ActionType;
 
-/// Tools by their names in the seeds' systems and in the coding agents, without the prefix of an MCP server.
-pub(super) const KNOWN: &[(ActionType, &[&str])] = &[
-    (
-        ActionType::FileRead,
-        &[
-            "read_file",
-            "vfs_read_file",
-            "Read",
-            "read",
-            "view",
-            "read_many_files",
-            "read_text_file",
-            "read_media_file",
-            "read_multiple_files",
-            "NotebookRead",
-            "view_file",
-            "open_file",
-            "get_file_contents",
-            "get_file_info",
-        ],
-    ),
-    (
-        ActionType::FileWrite,
-        &[
-            "write_file",
-            "edit_file",
-            "vfs_write_file",
-            "vfs_edit_file",
-            "Write",
-            "Edit",
-            "MultiEdit",
-            "NotebookEdit",
-            "write",
-            "edit",
-            "multiedit",
-            "patch",
-            "apply_patch",
-            "replace",
-            "create",
-            "create_file",
-            "str_replace",
-            "insert",
-            "search_replace",
-            "edit_lines",
-            "delete_file",
-            "vfs_delete_file",
-            "move_file",
-            "create_directory",
-            "edit_notebook",
-        ],
-    ),
-    (
-        ActionType::Command,
-        &[
-            "Bash",
-            "bash",
-            "shell",
-            "Shell",
-            "run_shell_command",
-            "exec_command",
-            "exec",
-            "execute_command",
-            "run_command",
-            "run_terminal_cmd",
-            "terminal",
-            "local_shell",
-            "powershell",
-            "write_bash",
-            "write_stdin",
-            "command",
-        ],
-    ),
-    (
-        ActionType::Network,
-        &[
-            "WebFetch",
-            "WebSearch",
-            "web_fetch",
-            "web_search",
-            "google_web_search",
-            "webfetch",
-            "fetch",
-            "http_request",
-            "navigate_page",
-            "browser_navigate",
-            "url_fetch",
-        ],
-    ),
-];
-
-/// Words of a tool's name that tell what it does to the path that it is given.
-const WRITING_WORDS: &[&str] = &[
-    "write",
-    "edit",
-    "update",
-    "patch",
-    "create",
-    "delete",
-    "remove",
-    "move",
-    "rename",
-    "replace",
-    "append",
-    "save",
-    "insert",
-    "overwrite",
-    "put",
-    "upload",
-];
-const READING_WORDS: &[&str] =
-    &["read", "view", "open", "get", "list", "search", "find", "grep", "load", "show", "stat"];
-
-/// Tools that look through a folder, and take the current one where they are given none.
-pub(super) const SEARCHES: &[&str] = &[
-    "Grep",
-    "Glob",
-    "LS",
-    "grep",
-    "glob",
-    "list",
-    "list_directory",
-    "list_dir",
-    "search_file_content",
-    "grep_search",
-    "file_search",
-    "directory_tree",
-];
-
-/// Editors whose name says nothing of what one call of them does: the argument does.
-pub(super) const EDITORS: &[&str] =
-    &["str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_ops"];
+use crate::words::tools::{
+    COMMAND_RUNNERS, EDITORS, FILE_READERS, FILE_WRITERS, NETWORK_TOOLS, READING_WORDS, SEARCHES,
+    WRITING_WORDS,
+};
 
 pub(super) fn kind_of_words(name: &str) -> Option<ActionType> {
     let has = |words: &[&str]| words.iter().any(|word| has_word(name, word));
@@ -165,7 +38,7 @@ pub(super) fn has_word(name: &str, word: &str) -> bool {
 /// mean files elsewhere, in a repository or a bucket.
 pub fn is_known(tool: &str) -> bool {
     let name = bare_name(tool);
-    EDITORS.contains(&name) || KNOWN.iter().any(|(_, names)| names.contains(&name))
+    EDITORS.contains(&name) || known(name).is_some()
 }
 
 /// The tool's name without the prefix of its MCP server: `mcp__fs__read_text_file` is `read_text_file`, and so are the
@@ -187,5 +60,11 @@ fn is_listed(name: &str) -> bool {
 
 /// What a tool that is known by its name does.
 pub(super) fn known(name: &str) -> Option<ActionType> {
-    KNOWN.iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| *kind)
+    let lists = [
+        (ActionType::FileRead, FILE_READERS),
+        (ActionType::FileWrite, FILE_WRITERS),
+        (ActionType::Command, COMMAND_RUNNERS),
+        (ActionType::Network, NETWORK_TOOLS),
+    ];
+    lists.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
 }

@@ -3,16 +3,11 @@
 use midrail_core::{Action, ActionType, ToolCall};
 use serde_json::Value;
 
-use super::names::{SEARCHES, bare_name, has_word};
+use super::names::{bare_name, has_word};
+use crate::words::tools::{CONTENT_ARGS, SEARCHES, SHOWING_WORDS};
 
 /// As many lines of a file are all of it, or enough to know it.
 const MANY_LINES: u64 = 100;
-
-/// Words of the names of tools that show a file, and do not only tell of it.
-const SHOWING_WORDS: &[&str] = &["read", "view", "open", "show", "cat", "contents"];
-
-/// Argument names under which tools take all that is to stand in a file.
-const CONTENT_ARGS: &[&str] = &["content", "contents", "file_text", "fileText"];
 
 /// The files that a call shows or writes as a whole.
 pub(super) fn of(tool: &ToolCall, action: &Action) -> Vec<String> {

@@ -4,7 +4,6 @@
 mod call;
 mod condition;
 mod launch;
-mod names;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -23,7 +22,7 @@ const COMMAND_LENGTH: usize = 200;
 const MOST_TARGETS: usize = 64;
 
 /// What one program might destroy.
-pub fn judge(invocation: &Invocation) -> Vec<Danger> {
+pub(crate) fn judge(invocation: &Invocation) -> Vec<Danger> {
     if let Some(inner) = launch::inner(invocation) {
         return judge_program(&inner);
     }
@@ -32,7 +31,7 @@ pub fn judge(invocation: &Invocation) -> Vec<Danger> {
 
 /// Whether a place, relative to the folder that a command line starts in, may be destroyed: it lies strictly below that
 /// folder, and holds nothing of its version control or of this guard.
-pub fn is_expendable(place: &str) -> bool {
+pub(crate) fn is_expendable(place: &str) -> bool {
     let arg = Arg { is_glob: place.contains(['*', '?', '[']), ..Arg::known(place) };
     place::is_harmless(place::locate(&arg, &Folder::Known(String::new()), false).place)
 }
@@ -86,7 +85,7 @@ fn judge_unknown_option(program: &'static Program, call: &Call) -> Option<Danger
 }
 
 /// A redirection that empties or replaces a file: `> file`.
-pub fn judge_overwrite(
+pub(crate) fn judge_overwrite(
     target: &Arg,
     folder: &Folder,
     is_remote: bool,
@@ -105,7 +104,12 @@ pub fn judge_overwrite(
 }
 
 /// A redirection that adds to a file: `>> file`. Only files that give access or run by themselves matter.
-pub fn judge_append(target: &Arg, folder: &Folder, is_remote: bool, span: (usize, usize)) -> Option<Danger> {
+pub(crate) fn judge_append(
+    target: &Arg,
+    folder: &Folder,
+    is_remote: bool,
+    span: (usize, usize),
+) -> Option<Danger> {
     let located = place::locate(target, folder, is_remote);
     let severity = match located.place {
         Place::Device => Severity::Critical,

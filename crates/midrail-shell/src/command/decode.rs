@@ -1,12 +1,12 @@
 //! Decoders for texts that hide others: base64, hex, escapes, rot13 and the like. What does not decode to text is `None`.
 
 /// Base64, standard or for URLs, with or without padding; whitespace is skipped.
-pub fn base64(text: &str) -> Option<String> {
+pub(crate) fn base64(text: &str) -> Option<String> {
     readable(base64_bytes(text)?)
 }
 
 /// Base64 of UTF-16, little endian: what `powershell -EncodedCommand` takes.
-pub fn base64_utf16(text: &str) -> Option<String> {
+pub(crate) fn base64_utf16(text: &str) -> Option<String> {
     let bytes = base64_bytes(text)?;
     let (pairs, rest) = bytes.as_chunks::<2>();
     if !rest.is_empty() {
@@ -18,7 +18,7 @@ pub fn base64_utf16(text: &str) -> Option<String> {
 }
 
 /// Base32 of RFC 4648, with or without padding; whitespace is skipped.
-pub fn base32(text: &str) -> Option<String> {
+pub(crate) fn base32(text: &str) -> Option<String> {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
         b'a'..=b'z' => Some(byte - b'a'),
@@ -30,7 +30,7 @@ pub fn base32(text: &str) -> Option<String> {
 
 /// Pairs of hexadecimal digits, plain (`726d`), with escapes (`\x72\x6d`) or prefixes (`0x72`), or divided by
 /// spaces, colons or commas.
-pub fn hex(text: &str) -> Option<String> {
+pub(crate) fn hex(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let mut high: Option<u8> = None;
     let mut input = text.bytes().peekable();
@@ -58,7 +58,7 @@ pub fn hex(text: &str) -> Option<String> {
 
 /// The rules by which a backslash means another character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Escapes {
+pub(crate) enum Escapes {
     /// `$'…'` of bash and zsh.
     AnsiC,
     /// `echo -e`, and `printf %b`: octal numbers take a leading zero (`\0NNN`), and `\c` ends the text.
@@ -68,7 +68,7 @@ pub enum Escapes {
 }
 
 /// Resolves backslash escapes: `\n`, `\xHH`, `\NNN`, `\uXXXX`, `\UXXXXXXXX`. Unknown ones stay as they are.
-pub fn escapes(text: &str, rules: Escapes) -> Option<String> {
+pub(crate) fn escapes(text: &str, rules: Escapes) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
@@ -133,7 +133,7 @@ pub fn escapes(text: &str, rules: Escapes) -> Option<String> {
 }
 
 /// Letters moved by thirteen places.
-pub fn rot13(text: &str) -> String {
+pub(crate) fn rot13(text: &str) -> String {
     let moved = |letter: char, first: u8| {
         let place = u8::try_from(letter).map_or(0, |byte| byte - first);
         char::from(first + (place + 13) % 26)
@@ -149,7 +149,7 @@ pub fn rot13(text: &str) -> String {
 
 /// What `tr FROM TO` prints: sets with ranges (`A-Z`), escapes, and the classes `[:upper:]` and `[:lower:]`.
 /// `None` where a set is not understood.
-pub fn translate(text: &str, from: &str, to: &str) -> Option<String> {
+pub(crate) fn translate(text: &str, from: &str, to: &str) -> Option<String> {
     let (from, to) = (set(from)?, set(to)?);
     let last = *to.last()?;
     let mut table = std::collections::BTreeMap::new();
@@ -161,19 +161,19 @@ pub fn translate(text: &str, from: &str, to: &str) -> Option<String> {
 }
 
 /// What `tr -d SET` prints. `None` where the set is not understood.
-pub fn delete(text: &str, set_text: &str) -> Option<String> {
+pub(crate) fn delete(text: &str, set_text: &str) -> Option<String> {
     let gone: std::collections::BTreeSet<char> = set(set_text)?.into_iter().collect();
     Some(text.chars().filter(|letter| !gone.contains(letter)).collect())
 }
 
 /// Each line from its end to its start, as `rev` prints it.
-pub fn reverse(text: &str) -> String {
+pub(crate) fn reverse(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| line.chars().rev().collect()).collect();
     lines.join("\n")
 }
 
 /// Percent-encoding of URLs: `%72%6d`. `+` stays as it is.
-pub fn percent(text: &str) -> Option<String> {
+pub(crate) fn percent(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {

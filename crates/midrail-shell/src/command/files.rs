@@ -16,6 +16,7 @@ use super::scope::join;
 pub(super) use self::found::{Touched, is_on_host};
 pub(super) use self::named::{is_symbolic, led_to};
 pub(super) use self::uploads::uploaded;
+use crate::words::shell::{FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 
 /// The files that a program touches.
 pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
@@ -63,9 +64,6 @@ pub(super) fn patched(invocation: &Invocation) -> Option<String> {
     Some(folder.map_or_else(|| ".".to_owned(), |folder| folder.text.clone()))
 }
 
-/// Programs that make and remove folders.
-const OF_FOLDERS: &[&str] = &["mkdir", "gmkdir", "rmdir", "md", "rd"];
-
 /// Whether a program puts files into a folder that its command line does not name.
 pub(super) fn unpacks(program: &str) -> bool {
     matches!(program, "tar" | "gtar" | "bsdtar" | "unzip" | "unrar" | "unar")
@@ -97,7 +95,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut Found) {
             Operands::Read => found.add(operand, true, false),
             Operands::Named => found.add_named(operand, false),
             Operands::NamedWrite => found.add_named(operand, true),
-            Operands::Write if OF_FOLDERS.contains(&program) => found.add_folder(operand),
+            Operands::Write if FOLDER_PROGRAMS.contains(&program) => found.add_folder(operand),
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
             Operands::PatternThenRead => {
@@ -399,31 +397,13 @@ fn git(invocation: &Invocation, found: &mut Found) {
     }
 }
 
-/// What tells that git shows which files changed, and not how.
-const SUMMARIES: &[&str] =
-    &["--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--quiet", "-s"];
-
-/// What tells that it shows the changes themselves.
-const PATCHES: &[&str] = &[
-    "-p",
-    "-u",
-    "--patch",
-    "--patch-with-stat",
-    "--patch-with-raw",
-    "--binary",
-    "-c",
-    "--cc",
-    "--dd",
-    "--remerge-diff",
-];
-
 /// The files that a verb of git shows: `HEAD:file`, those after `--`, and others that hold keys or passwords by their name,
 /// because a word without dashes may be a branch as well.
 fn shown_by_git(verb: &str, args: &[Arg], folder: &Folder, found: &mut Found) {
     let is_any = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.text.as_str()));
     let takes_lines = args.iter().any(|arg| ["-L", "-U"].iter().any(|option| arg.text.starts_with(option)));
     let is_log = matches!(verb, "log" | "whatchanged");
-    let is_summary = !takes_lines && !is_any(PATCHES) && (is_log || is_any(SUMMARIES));
+    let is_summary = !takes_lines && !is_any(GIT_PATCHES) && (is_log || is_any(GIT_SUMMARIES));
     let after_dashes = args.iter().position(|arg| arg.text == "--");
     for (at, arg) in args.iter().enumerate().filter(|(_, arg)| !arg.text.starts_with('-')) {
         let in_commit = arg.text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());

@@ -1,5 +1,7 @@
 //! Cells of notebooks: Python in which some lines are for a shell.
 
+use crate::words::code::{SHELL_CELLS, SHELL_LINES, SHELL_WORDS};
+
 /// A cell of a notebook, taken apart.
 #[derive(Default)]
 pub(crate) struct Cell {
@@ -8,15 +10,6 @@ pub(crate) struct Cell {
     /// The rest, where it is not all of the text.
     pub(crate) code: Option<String>,
 }
-
-/// How cells begin that are scripts of a shell as a whole.
-const SHELL_CELLS: &[&str] = &["%%bash", "%%sh", "%%shell", "%%script bash", "%%script sh", "%%!", "%sh"];
-
-/// How lines begin that a shell runs.
-const SHELL_LINES: &[&str] = &["!", "%sx ", "%system ", "%bash "];
-
-/// Commands that notebooks know by themselves.
-const SHELL_WORDS: &[&str] = &["%rm ", "%mv ", "%cp ", "%rmdir "];
 
 /// Takes the Python of a cell apart: some of its lines are commands.
 pub(crate) fn cell(code: &str) -> Cell {

@@ -2,6 +2,7 @@
 
 use super::invocation::{Arg, Invocation};
 use super::programs::{self, Program, Run, Style};
+use crate::words::shell::COMMON_OPTIONS;
 
 /// The arguments of a program.
 #[derive(Debug)]
@@ -23,9 +24,6 @@ pub(super) struct Arguments {
 
 /// Tests and actions of `find` that are followed by another command up to `;` or `+`.
 const COMMAND_ACTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
-
-/// Options that no program gives another meaning.
-const COMMON: &[&str] = &["--help", "-h", "--version", "-V", "--verbose", "-v", "--quiet", "-q", "--debug"];
 
 impl Arguments {
     /// Parses all arguments of an invocation.
@@ -167,7 +165,7 @@ impl Parser<'_> {
     fn note_unknown(&mut self, option: &str, text: &str, next: Option<&Arg>) {
         let arguments = &mut self.arguments;
         let is_followed = next.is_some_and(|next| !next.text.starts_with('-') && !next.text.is_empty());
-        let is_known = arguments.program.is_flag(option) || COMMON.contains(&option);
+        let is_known = arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option);
         if arguments.unknown.is_none() && arguments.operands.is_empty() && is_followed && !is_known {
             arguments.unknown = Some(text.to_owned());
         }

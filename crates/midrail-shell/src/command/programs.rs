@@ -1,37 +1,11 @@
-//! The rows of `data/programs`: everything known about command-line programs, compiled by the build script.
+//! Lookup of programs in the rows of `data/programs`.
 
-mod condition;
+use crate::tables::{PROGRAMS, UNKNOWN};
 
-use midrail_core::{Confidence, Severity};
-
-pub(super) use self::condition::{Condition, Kind, OptionPattern, Pattern, Term};
-
-type Text = &'static str;
-type List = &'static [&'static str];
-type Rows<T> = &'static [T];
-type Ids = &'static [&'static Rule];
-type Conditions = &'static [Condition];
-type Examples = ();
-
-macro_rules! rows {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $field:ident: $type:ty,)* })*) => {$(
-        $(#[$doc])*
-        #[derive(Debug)]
-        #[allow(dead_code, reason = "examples exist in the data only")]
-        pub(super) struct $name { $($(#[$note])* pub(super) $field: $type,)* }
-    )*};
-}
-
-macro_rules! choices {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $variant:ident,)* })*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum $name { $($(#[$note])* $variant,)* }
-    )*};
-}
-
-include!("../../data/programs.rs.in");
-include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+pub(super) use crate::tables::{
+    Client, Files, Formatted, Hosts, Inline, Loss, Operands, Program, RecipeForm, Rest, Rule, Run, Sent,
+    Style, Tag, Targets, Transfer, Upload,
+};
 
 /// The row of a program.
 pub(super) fn find(program: &str) -> Option<&'static Program> {
@@ -88,9 +62,6 @@ impl Program {
             || (self.style != Style::Usual && one.trim_start_matches('-') == other.trim_start_matches('-'))
     }
 }
-
-#[cfg(test)]
-pub(super) mod examples;
 
 #[cfg(test)]
 mod tests;

@@ -4,91 +4,11 @@
 use midrail_core::{Confidence, Danger, Severity};
 
 use super::invocation::{Input, Invocation};
+use crate::tables::{PROMPTS, Prompt};
+use crate::words::shell::PROMPT_SHELLS;
 
 /// The rule of the danger that is made of it.
 pub const RULE: &str = "midrail-typing";
-
-const SHELLS: &[&str] = &[
-    "bash", "sh", "zsh", "dash", "ksh", "mksh", "fish", "ash", "busybox", "csh", "tcsh", "pwsh", "nu",
-    "elvish", "xonsh",
-];
-
-/// A program, the options that take its work from the command line, and those that are followed by a value.
-struct Program {
-    names: &'static [&'static str],
-    /// With one of these it does not wait for anything.
-    ends: &'static [&'static str],
-    /// These are followed by a value.
-    values: &'static [&'static str],
-    /// So many words that are no options are needed before there is nothing to wait for.
-    operands: usize,
-}
-
-const INTERPRETERS: &[Program] = &[
-    row(&["python", "pypy", "pypy3", "ipython", "bpython"], &["-c", "-m", "-V"], &["-W", "-X"], 1),
-    row(
-        &["node", "nodejs", "tsx", "ts-node"],
-        &["-e", "-p", "-pe", "--eval", "--print", "--test", "-v", "-c"],
-        &["-r", "--require", "--import"],
-        1,
-    ),
-    row(&["bun"], &["-e", "--eval", "-p", "-v"], &[], 1),
-    row(&["deno"], &["-V"], &[], 1),
-    row(&["ruby"], &["-e", "-v", "-c"], &["-r", "-I"], 1),
-    row(
-        &["irb", "pry", "jshell", "ghci", "iex", "erl", "scala", "clj", "sbcl"],
-        &["-e", "--eval", "-V"],
-        &["-r"],
-        1,
-    ),
-    row(&["perl"], &["-e", "-E", "-ne", "-pe", "-i", "-v", "-V", "-n", "-p"], &["-I"], 1),
-    row(&["php"], &["-r", "-f", "-v", "-i", "-m", "-l", "-S"], &["-d", "-c"], 1),
-    row(
-        &["lua", "luajit", "R", "Rscript", "julia", "tclsh", "expect", "guile", "octave"],
-        &["-e", "-E", "-f", "--eval", "-v"],
-        &["-l"],
-        1,
-    ),
-    row(
-        &["psql"],
-        &["-c", "-f", "-l", "--command", "--file", "--list", "-V"],
-        &["-h", "-p", "-U", "-d", "-v", "-o"],
-        usize::MAX,
-    ),
-    row(&["mysql", "mariadb"], &["-e", "--execute", "-V"], &["-h", "-P", "-u", "-D"], usize::MAX),
-    row(&["mongo", "mongosh"], &["--eval", "-f", "--file"], &["-u", "--port", "--host"], 2),
-    row(&["sqlite3", "duckdb"], &["-c", "-version"], &["-cmd", "-init", "-separator"], 2),
-    row(&["redis-cli", "valkey-cli"], &["--eval", "-v"], &["-h", "-p", "-a", "-n", "-u", "--user"], 1),
-    row(&["gdb", "lldb"], &["--batch", "-batch"], &[], usize::MAX),
-    row(&["sftp", "ftp", "telnet", "tmux", "screen", "script", "ed", "ex"], &["-b", "-c"], &[], usize::MAX),
-    row(
-        &["vim", "vi", "nvim", "nano", "emacs"],
-        &["--version", "--help", "-es", "--batch", "--headless"],
-        &[],
-        usize::MAX,
-    ),
-    row(&["less", "more", "man", "top", "htop"], &["--version", "--help", "-b"], &[], usize::MAX),
-];
-
-/// Another machine: with a command behind its name it is that command, and not what is typed.
-const REMOTE: Program = row(
-    &["ssh", "mosh", "rsh"],
-    &["-N", "-V", "-G", "-Q", "-O", "-f", "-W"],
-    &[
-        "-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-E", "-e", "-I", "-m", "-S", "-w",
-        "-B",
-    ],
-    2,
-);
-
-const fn row(
-    names: &'static [&'static str],
-    ends: &'static [&'static str],
-    values: &'static [&'static str],
-    operands: usize,
-) -> Program {
-    Program { names, ends, values, operands }
-}
 
 /// What a command line opens that waits for what is typed into it.
 pub fn danger(command: &str) -> Option<Danger> {
@@ -133,21 +53,19 @@ fn waits(it: &Invocation) -> bool {
     let name = it.program.strip_suffix(".exe").unwrap_or(&it.program);
     // `python3.12` is a python.
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let has = |names: &[&str]| names.contains(&name) || names.contains(&plain);
-    if SHELLS.contains(&name) {
+    if PROMPT_SHELLS.contains(&name) {
         return shell_waits(it);
     }
-    let mut rows = INTERPRETERS.iter().chain(std::iter::once(&REMOTE));
-    rows.find(|program| has(program.names)).is_some_and(|program| program.waits(it))
+    PROMPTS.get(name).or_else(|| PROMPTS.get(plain)).is_some_and(|prompt| prompt.waits(it))
 }
 
-impl Program {
+impl Prompt {
     fn waits(&self, it: &Invocation) -> bool {
         let mut operands = 0_usize;
         let mut words = it.args.iter().map(|arg| arg.text.as_str());
         while let Some(word) = words.next() {
             match word {
-                "-i" if self.operands == 1 && !self.ends.contains(&"-i") => return true,
+                "-i" if self.operands == Some(1) && !self.ends.contains(&"-i") => return true,
                 // Its work comes from what is typed.
                 "-" | "/dev/stdin" if operands == 0 => return true,
                 "--version" | "--help" => return false,
@@ -161,7 +79,7 @@ impl Program {
                 _ if operands == 0 && word.starts_with("git@") => return false,
                 _ => operands = operands.saturating_add(1),
             }
-            if operands >= self.operands {
+            if self.operands.is_some_and(|most| operands >= most) {
                 return false;
             }
         }
@@ -191,7 +109,7 @@ fn is_bundle(letters: &str) -> bool {
 
 fn shell_waits(it: &Invocation) -> bool {
     let mut words = it.args.iter().map(|arg| arg.text.as_str()).peekable();
-    if it.program == "busybox" && words.next_if(|word| SHELLS.contains(word)).is_none() {
+    if it.program == "busybox" && words.next_if(|word| PROMPT_SHELLS.contains(word)).is_none() {
         return false;
     }
     while let Some(word) = words.next() {

@@ -1,6 +1,7 @@
 //! What kind of script a file is: by its first line, then by its name.
 
 use super::snippet::Language;
+use crate::tables::LANGUAGES;
 
 /// What a file is if it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,22 +14,6 @@ pub(super) enum Kind {
     Sql,
 }
 
-/// The interpreters of files by their endings.
-const ENDINGS: &[(&str, &str)] = &[
-    ("py", "python"),
-    ("pyw", "python"),
-    ("pl", "perl"),
-    ("rb", "ruby"),
-    ("js", "node"),
-    ("mjs", "node"),
-    ("cjs", "node"),
-    ("ts", "node"),
-    ("php", "php"),
-    ("awk", "awk"),
-    ("lua", "lua"),
-    ("scpt", "osascript"),
-];
-
 /// What a file is.
 pub(super) fn kind(name: &str, content: &str) -> Kind {
     if let Some(program) = interpreter(content) {
@@ -39,10 +24,8 @@ pub(super) fn kind(name: &str, content: &str) -> Kind {
     }
     let name = name.rsplit('/').next().unwrap_or(name);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
-    let program = ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, program)| *program);
-    match program.and_then(Language::of_program) {
-        Some(language) => Kind::Code(language),
-        None if ending == "sql" => Kind::Sql,
+    match LANGUAGES.iter().find(|row| row.endings.contains(&ending.as_str())) {
+        Some(row) => row.name.map_or(Kind::Sql, Kind::Code),
         None => Kind::Shell,
     }
 }

@@ -2,7 +2,6 @@
 //! and talks to, as far as its text tells without a full parser.
 
 mod calls;
-mod effect;
 mod effects;
 mod eval;
 mod lex;
@@ -15,29 +14,25 @@ mod tests;
 mod value;
 mod world;
 
-pub use self::model::{Language, Removal, Snippet, Start};
+use crate::tables::LANGUAGES;
+
+pub(crate) use self::model::{Snippet, Start};
+pub(crate) use crate::tables::Language;
 
 impl Language {
     /// The language of an interpreter by its program's name: `python3.11`, `nodejs`, `gawk`, `osascript`.
-    pub fn of_program(program: &str) -> Option<Self> {
+    pub(crate) fn of_program(program: &str) -> Option<Self> {
         let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
         let name = name.strip_suffix(".exe").unwrap_or(name);
         let name =
             name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.' || letter == '-');
-        calls::PROGRAMS
-            .iter()
-            .find(|(known, _)| name.eq_ignore_ascii_case(known))
-            .map(|(_, language)| *language)
+        let name = name.to_ascii_lowercase();
+        LANGUAGES.iter().find(|row| row.programs.contains(&name.as_str())).and_then(|row| row.name)
     }
 }
 
-/// Looks into a snippet of code.
-pub fn look(language: Language, code: &str) -> Snippet {
-    look_started(language, code, &Start::default())
-}
-
-/// Looks into a snippet of code of which it is known how it is started.
-pub fn look_started(language: Language, code: &str, start: &Start) -> Snippet {
+/// Analyses a snippet of code that is started in a certain way.
+pub(crate) fn analyse(language: Language, code: &str, start: &Start) -> Snippet {
     let mut world = state::World::new(code, start);
     world.run(language, code);
     world.finish(code)

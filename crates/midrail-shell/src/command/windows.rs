@@ -3,7 +3,6 @@
 
 mod cmd;
 mod command;
-mod dangers;
 mod dialect;
 mod path;
 mod powershell;
@@ -12,18 +11,18 @@ mod tests;
 mod translation;
 mod verbs;
 
-pub use self::dialect::{Dialect, dialect};
-pub use self::translation::Translation;
+pub(crate) use self::dialect::{Dialect, dialect};
+pub(crate) use self::translation::Translation;
 
 /// What a PowerShell script does.
-pub fn powershell(script: &str) -> Translation {
+pub(crate) fn powershell(script: &str) -> Translation {
     let mut out = Translation::default();
     powershell::read(script, 0, &mut out);
     out
 }
 
 /// What a line of cmd does.
-pub fn cmd(line: &str) -> Translation {
+pub(crate) fn cmd(line: &str) -> Translation {
     let mut out = Translation::default();
     cmd::read(line, 0, &mut out);
     out

@@ -1,7 +1,8 @@
 //! Whether a text begins as SQL does, and not as a command of a shell does.
 
 use super::lex::{Kind, Lexer, Reading, Token};
-use super::words::{DROP_MODIFIERS, DROPPED};
+use crate::tables::SQL_OBJECTS;
+use crate::words::sql::{MODIFIERS, NOT_NAMES, STARTS};
 
 /// Whether a text begins as a statement of SQL does: after comments and brackets, with enough of its grammar that no
 /// command of a shell is taken for it (`truncate -s 0 f`, `set -e`, `select x in a b; do`).
@@ -12,7 +13,7 @@ pub fn looks_like_sql(text: &str) -> bool {
         return false;
     };
     let word = text.get(first.start..first.end).unwrap_or("");
-    if !VERBS.iter().any(|verb| word.eq_ignore_ascii_case(verb)) {
+    if !STARTS.iter().any(|verb| word.eq_ignore_ascii_case(verb)) {
         return false;
     }
     let tokens: Vec<Token> = std::iter::once(first).chain(lexer.take(24)).collect();
@@ -38,65 +39,6 @@ pub(super) fn begins_as_sql(text: &str, tokens: &[Token]) -> bool {
         ) && is_code())
 }
 
-/// Words that are no names of tables: most are reserved everywhere, the others are prose.
-pub(super) const NO_NAMES: &[&str] =
-    &["and", "from", "in", "is", "of", "or", "the", "to", "using", "versus", "vs", "when", "where", "with"];
-
-/// The words that statements start with, as far as [`Start::is_sql`] knows them.
-const VERBS: &[&str] = &[
-    "alter",
-    "analyze",
-    "attach",
-    "backup",
-    "begin",
-    "call",
-    "comment",
-    "commit",
-    "copy",
-    "create",
-    "declare",
-    "delete",
-    "desc",
-    "describe",
-    "detach",
-    "do",
-    "drop",
-    "exec",
-    "execute",
-    "explain",
-    "grant",
-    "if",
-    "insert",
-    "load",
-    "lock",
-    "match",
-    "merge",
-    "optimize",
-    "pragma",
-    "prepare",
-    "purge",
-    "reindex",
-    "rename",
-    "repair",
-    "replace",
-    "reset",
-    "restore",
-    "revoke",
-    "rollback",
-    "savepoint",
-    "select",
-    "set",
-    "show",
-    "start",
-    "truncate",
-    "unlock",
-    "update",
-    "use",
-    "vacuum",
-    "values",
-    "with",
-];
-
 struct Start<'a> {
     text: &'a str,
     tokens: &'a [Token],
@@ -113,6 +55,12 @@ impl Start<'_> {
         };
         let spelling = self.text.get(token.start..token.end).unwrap_or("");
         words.iter().any(|word| spelling.eq_ignore_ascii_case(word))
+    }
+
+    /// The spelling of a token in lower case.
+    fn lower(&self, place: usize) -> String {
+        let token = self.tokens.get(place).and_then(|token| self.text.get(token.start..token.end));
+        token.unwrap_or("").to_ascii_lowercase()
     }
 
     fn is_mark(&self, place: usize, mark: u8) -> bool {
@@ -151,10 +99,11 @@ impl Start<'_> {
 
     /// The place of what is created, dropped or altered, if it is something that databases have.
     fn object(&self, from: usize) -> Option<usize> {
-        let place = (from..from + 8).find(|place| !self.is_any(*place, DROP_MODIFIERS))?;
+        let place = (from..from + 8).find(|place| !self.is_any(*place, MODIFIERS))?;
         let after = self.tokens.get(place).and_then(|token| self.text.as_bytes().get(token.end));
         let is_whole = !matches!(after, Some(b'.' | b'-' | b'/'));
-        (is_whole && DROPPED.iter().any(|(name, _)| self.is_any(place, &[name]))).then_some(place)
+        let is_object = self.kind(place) == Some(Kind::Word) && SQL_OBJECTS.contains_key(&self.lower(place));
+        (is_whole && is_object).then_some(place)
     }
 
     fn is_sql(&self, at: usize) -> bool {
@@ -214,7 +163,7 @@ impl Start<'_> {
                     && (self.is_any(next, &["table"]) || (self.is_name(next) && after(next + 1)))
             }
             "drop" => {
-                let is_named = |place: usize| !self.is_end(place) && !self.is_any(place, NO_NAMES);
+                let is_named = |place: usize| !self.is_end(place) && !self.is_any(place, NOT_NAMES);
                 self.object(next).is_some_and(|place| is_named(place + 1)) && !self.has_option()
             }
             "create" | "alter" => {
@@ -378,7 +327,7 @@ impl Start<'_> {
             after += 2;
         }
         let clauses = ["where", "using", "returning", "order", "limit", "join", "output"];
-        !self.is_any(from + 1, NO_NAMES)
+        !self.is_any(from + 1, NOT_NAMES)
             && (self.kind(after) != Some(Kind::Word)
                 || self.has(after, &clauses)
                 || (self.is_any(after, &["as"]) && self.is_end(after + 2)))

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use super::findings::Findings;
 use super::lex::{Kind, Token};
 use super::start;
+use crate::words::sql::{DELETE_TAILS, DROP_TAILS, NEXT_STARTS, NOT_NAMES};
 
 /// Each verb may read to the end of its statement. A statement of very many verbs is given up: nobody writes it.
 const STEPS_FOR_EACH_TOKEN: usize = 16;
@@ -67,113 +68,6 @@ struct Statement<'a> {
     is_sql: bool,
 }
 
-/// Words that may follow the names of what a statement drops or empties. Any other word makes it prose.
-const TAILS: &[&str] = &[
-    "and",
-    "by",
-    "cascade",
-    "constraints",
-    "continue",
-    "contents",
-    "datafiles",
-    "delay",
-    "drop",
-    "for",
-    "force",
-    "from",
-    "identity",
-    "if",
-    "immediate",
-    "including",
-    "keep",
-    "no",
-    "nowait",
-    "on",
-    "online",
-    "partition",
-    "permanently",
-    "purge",
-    "restart",
-    "restrict",
-    "returning",
-    "reuse",
-    "settings",
-    "storage",
-    "sync",
-    "using",
-    "wait",
-    "with",
-];
-
-/// Words that may follow the name of a table whose rows are deleted.
-const DELETE_TAILS: &[&str] = &[
-    "allow",
-    "cross",
-    "for",
-    "from",
-    "full",
-    "if",
-    "in",
-    "inner",
-    "join",
-    "left",
-    "limit",
-    "natural",
-    "offset",
-    "option",
-    "order",
-    "output",
-    "outer",
-    "partition",
-    "returning",
-    "right",
-    "settings",
-    "tablesample",
-    "using",
-    "where",
-    "with",
-];
-
-/// Words that may start the next statement, or end the block that this one stands in.
-const NEXT: &[&str] = &[
-    "alter",
-    "begin",
-    "call",
-    "catch",
-    "commit",
-    "create",
-    "declare",
-    "delete",
-    "drop",
-    "else",
-    "elseif",
-    "elsif",
-    "end",
-    "exception",
-    "exec",
-    "execute",
-    "explain",
-    "go",
-    "grant",
-    "insert",
-    "merge",
-    "print",
-    "raiserror",
-    "return",
-    "revoke",
-    "rollback",
-    "select",
-    "set",
-    "shutdown",
-    "truncate",
-    "update",
-    "use",
-    "values",
-    "waitfor",
-    "when",
-    "while",
-];
-
 impl<'a> Statement<'a> {
     fn new(text: &'a str, tokens: &'a [Token]) -> Self {
         let first = tokens.iter().position(|token| token.kind != Kind::Mark(b'(')).unwrap_or(0);
@@ -213,7 +107,7 @@ impl<'a> Statement<'a> {
             || self.is_mark(at, b'$')
         {
             // A placeholder stands for the name.
-            while at < self.tokens.len() && !self.is_any(at, TAILS) && !self.is_any(at, NEXT) {
+            while at < self.tokens.len() && !self.is_any(at, DROP_TAILS) && !self.is_any(at, NEXT_STARTS) {
                 at += 1;
             }
             return at;
@@ -242,7 +136,7 @@ impl<'a> Statement<'a> {
 
     /// Whether names, separated by commas, stand from here on, and then an end or a word that may follow them.
     fn fits_to_its_end(&self, from: usize, tails: &[&str]) -> bool {
-        if self.is_any(from, start::NO_NAMES) {
+        if self.is_any(from, NOT_NAMES) {
             return false;
         }
         let mut at = self.after_name(from);
@@ -255,7 +149,7 @@ impl<'a> Statement<'a> {
 
     fn is_finished(&self, at: usize, tails: &[&str]) -> bool {
         match self.kind(at) {
-            Some(Kind::Word) => self.is_any(at, tails) || self.is_any(at, NEXT),
+            Some(Kind::Word) => self.is_any(at, tails) || self.is_any(at, NEXT_STARTS),
             _ => true,
         }
     }

@@ -24,6 +24,7 @@ mod failures;
 mod feedback;
 mod foresight;
 mod guides;
+mod language;
 mod loading;
 mod notices;
 mod outside;

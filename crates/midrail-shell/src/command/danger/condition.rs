@@ -18,7 +18,7 @@
 
 use super::call::Call;
 use crate::command::invocation::Input;
-use crate::command::programs::{Condition, Kind, OptionPattern, Pattern, Rule};
+use crate::tables::{Condition, Kind, OptionPattern, Pattern, Rule};
 
 impl Rule {
     /// Whether the rule applies to a call.

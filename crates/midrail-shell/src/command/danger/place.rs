@@ -2,12 +2,12 @@
 
 use midrail_core::Severity;
 
-use super::names::{
+use crate::command::invocation::{Arg, Folder};
+use crate::command::programs::Loss;
+use crate::words::places::{
     CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, PERSONAL, REBUILT, REGENERATED, SECRET, SECRET_ENDINGS,
     SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY, TEMPORARY_VARIABLES, TRASH,
 };
-use crate::command::invocation::{Arg, Folder};
-use crate::command::programs::Loss;
 
 /// Where a target lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Runs the examples of every row, and properties that hold for any arguments.
 
 use super::*;
-use crate::command::programs::examples::{Example, examples};
+use crate::tables::examples::{Example, examples};
 
 /// A simple command line: words, quotes, variables, and a text to read after `<<<`; no operators.
 fn invocation(line: &str) -> Invocation {
@@ -80,7 +80,7 @@ fn split(line: &str) -> Vec<Arg> {
 #[test]
 fn dangers_are_found_in_their_examples() {
     let mut wrong = Vec::new();
-    for Example { id, stops, passes } in examples() {
+    for Example { id, stops, passes } in examples("danger") {
         for line in stops.iter().filter(|line| !is_stopped(line, &id)) {
             wrong.push(format!("{id}: does not stop `{line}`: {:?}", dangers(line)));
         }
@@ -99,7 +99,7 @@ fn examples_hold_for_whole_command_lines() {
     let is_stopped =
         |line: &str| crate::command::analyse(line).dangers.iter().any(|danger| !danger.is_inside);
     let mut wrong = Vec::new();
-    for Example { id, stops, passes } in examples() {
+    for Example { id, stops, passes } in examples("danger") {
         let stops = stops.iter().filter(|line| !is_stopped(line)).map(|line| ("does not stop", line));
         let passes = passes.iter().filter(|line| is_stopped(line)).map(|line| ("does not pass", line));
         wrong.extend(stops.chain(passes).map(|(what, line)| format!("{id}: {what} `{line}`")));
@@ -375,7 +375,7 @@ proptest::proptest! {
         rule in 0usize..10_000,
         words in proptest::collection::vec("[-a-z./*~$ {}=@é]{0,12}", 0..8),
     ) {
-        let rows = examples();
+        let rows = examples("danger");
         let program = rows[rule % rows.len()].stops[0].split(' ').next().unwrap();
         let line = format!("{program} {}", words.join(" "));
         for danger in dangers(&line) {

@@ -5,17 +5,7 @@ use crate::command::danger::is_credential;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::{Arguments, find_run};
 use crate::command::programs;
-
-/// Functions of databases that read the file that they are given.
-const READING: &[&str] = &[
-    "readfile(",
-    "read_text(",
-    "read_csv(",
-    "read_csv_auto(",
-    "read_json(",
-    "read_blob(",
-    "read_json_auto(",
-];
+use crate::words::sql::READING_FUNCTIONS;
 
 /// The command of a client that reads a file.
 const IMPORT: &str = ".import ";
@@ -24,7 +14,7 @@ const IMPORT: &str = ".import ";
 pub(super) fn read_by_statements(invocation: &Invocation, found: &mut Found) {
     for arg in &invocation.args {
         let text = arg.text.as_str();
-        for name in READING.iter().filter(|name| text.contains(**name)) {
+        for name in READING_FUNCTIONS.iter().filter(|name| text.contains(**name)) {
             for rest in text.split(name).skip(1).take(16) {
                 let file = rest
                     .trim_start()

@@ -6,9 +6,8 @@ use crate::command::danger::is_credential;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::Arguments;
 use crate::command::scope::{is_absolute, join};
-
-/// Commands of `openssl` that show certificates and requests, whatever else the file holds.
-const OF_CERTIFICATES: &[&str] = &["x509", "verify", "req", "crl", "ocsp"];
+use crate::words::places::TEMPLATES;
+use crate::words::shell::{CERTIFICATE_COMMANDS, OWNER_ONLY_MODES};
 
 /// Programs that need more than a row.
 pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut Found) {
@@ -16,7 +15,7 @@ pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut F
         "openssl" => {
             let command = invocation.args.first().map_or("", |arg| arg.text.as_str());
             // `-pubout` and `-noout` keep the key itself to themselves.
-            let is_public = OF_CERTIFICATES.contains(&command)
+            let is_public = CERTIFICATE_COMMANDS.contains(&command)
                 || sorted.has(&["-pubout", "-noout"]) && !sorted.has(&["-text"]);
             for file in sorted.values_of(&["-in"]) {
                 if is_public {
@@ -70,9 +69,6 @@ pub(super) fn linked(target: &Arg, link: Option<&Arg>, invocation: &Invocation, 
     }
 }
 
-/// Endings of files that show what a file with credentials looks like.
-const TEMPLATES: &[&str] = &[".example", ".sample", ".template", ".dist"];
-
 /// `cp .env.example .env`: what is written holds no credentials yet.
 pub(super) fn is_from_template(operands: &[&Arg], invocation: &Invocation) -> bool {
     let [template, file] = operands else { return false };
@@ -81,15 +77,11 @@ pub(super) fn is_from_template(operands: &[&Arg], invocation: &Invocation) -> bo
         && is_credential(file, &invocation.folder)
 }
 
-/// Rights that shut everybody else out.
-const OWN_RIGHTS: &[&str] =
-    &["600", "400", "700", "0600", "0400", "0700", "go-rwx", "og-rwx", "go=", "u=rw,go=", "u=rwx,go="];
-
 /// `chmod 600 ~/.ssh/id_rsa`: the file is as it was, and safer.
 pub(super) fn only_keeps_others_out(operands: &[&Arg], file: &Arg, invocation: &Invocation) -> bool {
     let is_plain = |arg: &Arg| !arg.text.starts_with('-');
     invocation.program == "chmod"
         && invocation.args.iter().all(is_plain)
-        && operands.first().is_some_and(|mode| OWN_RIGHTS.contains(&mode.text.as_str()))
+        && operands.first().is_some_and(|mode| OWNER_ONLY_MODES.contains(&mode.text.as_str()))
         && (is_credential(file, &invocation.folder) || file.text.contains("/.ssh"))
 }

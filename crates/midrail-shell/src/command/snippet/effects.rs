@@ -1,15 +1,15 @@
 //! What calls do, noted as they are followed.
 
 use super::calls;
-use super::effect::{Decoder, Effect};
 use super::eval::{Args, Runner};
-use super::model::{Language, Removal};
+use super::model::Removal;
 use super::pure::{
     SOME, below, braces, characters, decoded, is_environment, is_home, join, member, module_name, parent,
     reverse, split,
 };
 use super::state::MOST;
 use super::value::{Piece, Text, Value};
+use crate::tables::{Effect, Language};
 
 /// Stands for a folder that the code makes for a while.
 const MADE: &str = "/tmp/made-by-this-code";
@@ -82,13 +82,13 @@ impl Runner<'_, '_, '_> {
             }
             (Value::List(_), "map" | "each" | "to_a") => on.clone(),
             (Value::List(values), "pack") => match (args.text(0).all(), values.first()) {
-                (Some("H*" | "h*"), Some(value)) => decoded(Decoder::Hex, &value.text(), None),
-                (Some("m" | "m0"), Some(value)) => decoded(Decoder::Base64, &value.text(), None),
+                (Some("H*" | "h*"), Some(value)) => decoded(Effect::Hex, &value.text(), None),
+                (Some("m" | "m0"), Some(value)) => decoded(Effect::Base64, &value.text(), None),
                 (Some("c*" | "C*" | "U*"), _) => characters(values),
                 _ => Value::Decoded,
             },
             (Value::Text(text), "unpack1" | "unpack") if args.text(0).all() == Some("m") => {
-                decoded(Decoder::Base64, text, None)
+                decoded(Effect::Base64, text, None)
             }
             (Value::Text(_) | Value::List(_), "reverse") => reverse(on.clone()),
             (Value::Text(text), "split") => split(text, args.plain.first()),
@@ -260,13 +260,19 @@ impl Runner<'_, '_, '_> {
                 };
             }
             Effect::Same => return first.cloned().unwrap_or(Value::Unknown),
-            Effect::Decode(decoder) => {
+            Effect::Base64
+            | Effect::Hex
+            | Effect::Percent
+            | Effect::Rot13
+            | Effect::Reverse
+            | Effect::NamedDecoder
+            | Effect::UnknownDecoder => {
                 return match first {
                     Some(Value::Fetched) => Value::Fetched,
-                    _ if self.language == Language::Perl && decoder == Decoder::Named => {
-                        decoded(decoder, &args.text(1), args.text(0).all())
+                    _ if self.language == Language::Perl && effect == Effect::NamedDecoder => {
+                        decoded(effect, &args.text(1), args.text(0).all())
                     }
-                    _ => decoded(decoder, &args.text(0), args.text(1).all()),
+                    _ => decoded(effect, &args.text(0), args.text(1).all()),
                 };
             }
             Effect::JoinPath => {

@@ -1,14 +1,13 @@
 //! Follows the expressions of a snippet, as far as its text tells, and notes what its calls do.
 
 use super::calls;
-use super::effect::Effect;
 use super::lex::{Kind, Part, Token};
-use super::model::Language;
 use super::pure::{
     below, format, is_environment, is_home, is_keyword, member, narrowed, number_of, parent, reverse,
 };
 use super::state::World;
 use super::value::{Text, Value};
+use crate::tables::{Effect, Language};
 
 /// Expressions nested deeper than this are taken piece by piece.
 const DEEPEST: usize = 40;

@@ -1,6 +1,6 @@
 //! A tolerant tokenizer that the languages of snippets share: words, strings with what they interpolate, and brackets.
 
-use super::model::Language;
+use crate::tables::Language;
 
 /// A piece of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Functions of values that have no effect: joining, decoding, formatting.
 
-use super::effect::Decoder;
 use super::value::{Piece, Text, Value};
 use crate::command::decode;
+use crate::tables::Effect;
 
 pub(super) fn member(value: Value, name: &str) -> Value {
     match value {
@@ -158,27 +158,27 @@ pub(super) fn characters(values: &[Value]) -> Value {
 
 pub(super) fn reverse(value: Value) -> Value {
     match value {
-        Value::Text(text) => decoded(Decoder::Reverse, &text, None),
+        Value::Text(text) => decoded(Effect::Reverse, &text, None),
         Value::List(values) => Value::List(values.into_iter().rev().collect()),
         other => other,
     }
 }
 
-pub(super) fn decoded(decoder: Decoder, text: &Text, name: Option<&str>) -> Value {
+pub(super) fn decoded(decoder: Effect, text: &Text, name: Option<&str>) -> Value {
     let Some(text) = text.all() else {
         // Text of unknown origin in plain form: `Buffer.from(x)`.
-        let is_plain =
-            decoder == Decoder::Named && !matches!(name, Some("base64" | "hex" | "rot13" | "rot_13" | "H*"));
-        return if is_plain || decoder == Decoder::Percent { Value::Unknown } else { Value::Decoded };
+        let is_plain = decoder == Effect::NamedDecoder
+            && !matches!(name, Some("base64" | "hex" | "rot13" | "rot_13" | "H*"));
+        return if is_plain || decoder == Effect::Percent { Value::Unknown } else { Value::Decoded };
     };
     let result = match (decoder, name) {
-        (Decoder::Base64, _) | (Decoder::Named, Some("base64" | "m")) => decode::base64(text),
-        (Decoder::Hex, _) | (Decoder::Named, Some("hex" | "hex_codec" | "H*")) => decode::hex(text),
-        (Decoder::Percent, _) => decode::percent(text),
-        (Decoder::Rot13, _) | (Decoder::Named, Some("rot13" | "rot_13")) => Some(decode::rot13(text)),
-        (Decoder::Reverse, _) => Some(text.chars().rev().collect()),
-        (Decoder::Named, _) => Some(text.to_owned()),
-        (Decoder::Unknown, _) => None,
+        (Effect::Base64, _) | (Effect::NamedDecoder, Some("base64" | "m")) => decode::base64(text),
+        (Effect::Hex, _) | (Effect::NamedDecoder, Some("hex" | "hex_codec" | "H*")) => decode::hex(text),
+        (Effect::Percent, _) => decode::percent(text),
+        (Effect::Rot13, _) | (Effect::NamedDecoder, Some("rot13" | "rot_13")) => Some(decode::rot13(text)),
+        (Effect::Reverse, _) => Some(text.chars().rev().collect()),
+        (Effect::NamedDecoder, _) => Some(text.to_owned()),
+        _ => None,
     };
     result.map_or(Value::Decoded, |text| Value::Text(Text::known(text)))
 }

@@ -1,11 +1,10 @@
 //! Statements of snippets: imports, assignments, and the forms that only one language has.
 
-use super::effect::Effect;
 use super::eval::{Args, Runner};
 use super::lex::{Kind, Part};
-use super::model::Language;
 use super::pure::{is_keyword, module_name};
 use super::value::{Text, Value};
+use crate::tables::{Effect, Language};
 
 impl Runner<'_, '_, '_> {
     /// Follows what starts here; returns the place after it.

@@ -3,7 +3,12 @@
 use proptest::prelude::*;
 
 use super::Language::{AppleScript, Awk, Elixir, Groovy, Julia, Lua, Node, Perl, Php, Python, R, Ruby};
+use super::model::Removal;
 use super::*;
+
+fn look(language: Language, code: &str) -> Snippet {
+    analyse(language, code, &Start::default())
+}
 
 #[test]
 fn interpreters_by_name() {

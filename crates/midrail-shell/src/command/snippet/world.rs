@@ -4,28 +4,14 @@ use std::collections::BTreeMap;
 
 use super::eval::Runner;
 use super::lex::{self, Kind, Token};
-use super::model::{Language, Removal, Snippet, Start};
+use super::model::{Removal, Snippet, Start};
 use super::state::{MOST, World};
 use super::value::Value;
+use crate::tables::Language;
+use crate::words::code::FORK_BOMBS;
 
 /// Code inside code (`exec("exec('…')")`) is followed this far.
 const DEEPEST_CODE: usize = 4;
-/// Loops that do nothing but start the program once more, without their blanks.
-const FORK_BOMBS: &[&str] = &[
-    "whiletrue:os.fork()",
-    "while1:os.fork()",
-    "whiletrue:fork()",
-    "while1:fork()",
-    "forkwhile1",
-    "forkwhiletrue",
-    "forkwhilefork",
-    "while(1){fork",
-    "while(true){fork",
-    "while1{fork",
-    "loop{fork",
-    "loopdofork",
-    "for(;;){fork",
-];
 
 fn is_fork_bomb(code: &str) -> bool {
     if !code.contains("fork") {

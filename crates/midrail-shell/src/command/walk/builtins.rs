@@ -7,9 +7,7 @@ use super::super::scope::Scope;
 use super::flow::is_name;
 use super::state::Walk;
 use super::stream::{Source, Stream};
-
-/// Commands whose arguments are assignments.
-const DECLARATIONS: &[&str] = &["export", "declare", "typeset", "local", "readonly", "integer", "float"];
+use crate::words::shell::DECLARATIONS;
 
 impl Walk {
     pub(super) fn is_declaration(&self, argv: &[Arg]) -> bool {

@@ -6,6 +6,7 @@ use super::super::options::{Arguments, find_run};
 use super::super::programs;
 use super::super::scope::join;
 use super::state::Walk;
+use crate::words::shell::CONTAINER_ACCESS;
 
 /// A folder of this machine, or a volume, that a container sees.
 struct Mount {
@@ -19,10 +20,6 @@ pub(super) struct Container {
     folder: String,
 }
 
-/// Options that let a container reach more of the machine than its mounts.
-const REACHING: &[&str] =
-    &["--privileged", "--volumes-from", "--device", "--pid", "--cap-add", "--mount", "--security-opt"];
-
 /// The container of `docker run --rm`, where all that it can reach is told.
 pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
     if !matches!(invocation.program.as_str(), "docker" | "podman" | "nerdctl") {
@@ -32,7 +29,10 @@ pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
     let (args, run) = find_run(invocation, "run")?;
     // What follows the image belongs to the program inside.
     let sorted = Arguments::leading(programs::row(&invocation.program), args, run.values);
-    if !sorted.has(&["--rm"]) || sorted.has(REACHING) || sorted.values_of(REACHING).next().is_some() {
+    if !sorted.has(&["--rm"])
+        || sorted.has(CONTAINER_ACCESS)
+        || sorted.values_of(CONTAINER_ACCESS).next().is_some()
+    {
         return None;
     }
     let mut mounts = Vec::new();

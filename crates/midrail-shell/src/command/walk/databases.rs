@@ -10,25 +10,13 @@ use super::super::scope::Scope;
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Source, Stream};
 use crate::sql;
-
-/// Clients whose statements are no SQL: what stands in their files is judged as what they read.
-pub(super) const OTHER_CLIENTS: &[&str] = &["mongo", "mongosh", "redis-cli", "valkey-cli", "keydb-cli"];
-
-/// Words at the beginning of a line by which clients read statements from a file.
-const INCLUDES: &[&str] = &["source ", "SOURCE ", "\\. ", ".read ", "\\i ", "\\ir ", "\\include "];
+use crate::words::sql::{BEYOND_TABLES, INCLUDES, OTHER_DATABASES};
 
 /// The files that lines name after such a word.
 fn included<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
     let files = text.split(['\n', ';']).filter_map(move |line| line.trim_start().strip_prefix(word));
     files.map(|file| file.trim().trim_matches(['\'', '"'])).filter(|file| !file.is_empty()).take(16)
 }
-
-/// What statements do to more than the tables of their database.
-const BEYOND_TABLES: &[&str] =
-    &["sql-shell", "sql-server-command", "sql-server-file", "sql-copy-program", "sql-overwrite"];
-
-/// Words by which a client goes on to another database.
-const OTHER_DATABASES: &[&str] = &["attach", ".open", ".connection", "postgres_", "mysql_"];
 
 /// Whether a database lies in memory or in a temporary folder, and stays the only one: `sqlite3 :memory: 'drop table t'`.
 fn is_spare(invocation: &Invocation, sorted: &Arguments, input: &Stream) -> bool {

@@ -8,9 +8,7 @@ use super::super::programs;
 use super::super::scope::Scope;
 use super::state::{Listed, Walk};
 use super::stream::Stream;
-
-/// Programs that print the environment that they are started with.
-const SHOWS_ENVIRONMENT: &[&str] = &["printenv", "env", "set", "export", "declare"];
+use crate::words::shell::SHOWS_ENVIRONMENT;
 
 impl Walk {
     /// `aws ssm send-command --parameters commands=[…]`: runs on other machines.

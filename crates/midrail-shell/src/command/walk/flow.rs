@@ -8,27 +8,7 @@ use super::super::parse::parse;
 use super::super::programs::{self, Tag};
 use super::state::Walk;
 use super::stream::{Source, Stream};
-
-/// Names of programs that destroy, for text that cannot be parsed.
-const DESTROYERS: &[&str] = &[
-    "rm",
-    "shred",
-    "dd",
-    "mkfs",
-    "wipefs",
-    "unlink",
-    "truncate",
-    "del",
-    "rd",
-    "format",
-    "fdisk",
-    "parted",
-    "sgdisk",
-    "blkdiscard",
-    "srm",
-    "drop",
-    "mkswap",
-];
+use crate::words::shell::DESTROYERS;
 
 /// Whether a text names a program that destroys at a place where a command may stand.
 pub(super) fn mentions_destruction(text: &str) -> bool {

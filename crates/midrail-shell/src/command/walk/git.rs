@@ -7,39 +7,13 @@ use super::super::scope::Scope;
 use super::invoke::quoted_line;
 use super::state::{Listed, Walk};
 use super::stream::Stream;
+use crate::words::shell::{GIT_CODE_SETTINGS, GIT_HOOK_FOLDERS};
 
 /// How deep names for commands of git may stand for each other.
 const MAX_ALIASES: usize = 8;
 
-/// The ends of the names of settings whose value git runs.
-const CODE_SETTINGS: &[&str] = &[
-    ".askpass",
-    ".clean",
-    ".cmd",
-    ".command",
-    ".difffilter",
-    ".driver",
-    ".editor",
-    ".external",
-    ".fsmonitor",
-    ".gitproxy",
-    ".pager",
-    ".process",
-    ".program",
-    ".receivepack",
-    ".sendmailcmd",
-    ".smudge",
-    ".sshcommand",
-    ".textconv",
-    ".uploadpack",
-    ".packobjectshook",
-];
-
 /// The hooks that a command of git runs.
 const HOOKS: &[(&str, &[&str])] = &[("commit", &["pre-commit", "commit-msg"]), ("push", &["pre-push"])];
-
-/// The folders in which hooks lie that belong to a project.
-const HOOK_FOLDERS: &[&str] = &[".husky", ".git/hooks"];
 
 impl Walk {
     pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -121,7 +95,7 @@ impl Walk {
         let is_code = is_helper
             || value.starts_with('!')
             || key.starts_with("pager.")
-            || CODE_SETTINGS.iter().any(|end| key.ends_with(end));
+            || GIT_CODE_SETTINGS.iter().any(|end| key.ends_with(end));
         if let Some(address) = value.strip_prefix("ext::") {
             self.git_address(address, scope);
         } else if is_code {
@@ -162,8 +136,9 @@ impl Walk {
         if scope.is_remote || rest.iter().any(is_without) {
             return;
         }
-        let places =
-            HOOK_FOLDERS.iter().flat_map(|folder| hooks.iter().map(move |hook| format!("{folder}/{hook}")));
+        let places = GIT_HOOK_FOLDERS
+            .iter()
+            .flat_map(|folder| hooks.iter().map(move |hook| format!("{folder}/{hook}")));
         for path in places {
             let place = scope.place(&path);
             match self.files.contains_key(&place) {

@@ -8,33 +8,12 @@ use super::super::scope::Scope;
 use super::invoke::quoted_line;
 use super::state::Walk;
 use super::stream::Stream;
+use crate::words::code::BETWEEN;
 
 /// Between a function and the texts that it is given.
 fn is_between(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '(' | '[' | '{' | ',' | ':' | '*' | '#' | '\'' | ')' | ']')
 }
-
-/// Words that may stand there as well.
-const BETWEEN: &[&str] = &[
-    "new",
-    "String",
-    "List",
-    "Seq",
-    "Array",
-    "of",
-    "atPath",
-    "at",
-    "URL",
-    "fileURLWithPath",
-    "path",
-    "list",
-    "args",
-    "arg",
-    "nil",
-    "t",
-    "Path",
-    "File",
-];
 
 /// No more texts of one call than this.
 const MOST_TEXTS: usize = 32;

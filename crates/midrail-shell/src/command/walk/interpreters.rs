@@ -9,56 +9,7 @@ use super::flow::{base_name, has_fetched};
 use super::shells::Code;
 use super::state::Walk;
 use super::stream::{Source, Stream};
-
-/// Options of interpreters whose value is code.
-const CODE_OPTIONS: &[&str] =
-    &["-c", "-e", "-E", "-r", "-p", "-pe", "-ne", "--eval", "--print", "--run", "-B", "-R"];
-
-/// Modules of Python that are not the agent's own.
-const MODULES: &[&str] = &[
-    "ast",
-    "black",
-    "build",
-    "cProfile",
-    "calendar",
-    "compileall",
-    "coverage",
-    "doctest",
-    "ensurepip",
-    "flake8",
-    "gzip",
-    "http",
-    "ipykernel",
-    "isort",
-    "json",
-    "jupyter",
-    "mypy",
-    "nox",
-    "pdb",
-    "pip",
-    "pipx",
-    "platform",
-    "poetry",
-    "py_compile",
-    "pylint",
-    "pyright",
-    "pytest",
-    "ruff",
-    "site",
-    "sqlite3",
-    "sysconfig",
-    "tabnanny",
-    "timeit",
-    "tox",
-    "trace",
-    "twine",
-    "unittest",
-    "uv",
-    "uvicorn",
-    "venv",
-    "virtualenv",
-    "zipfile",
-];
+use crate::words::code::{CODE_OPTIONS, MODULES};
 
 impl Walk {
     pub(super) fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {

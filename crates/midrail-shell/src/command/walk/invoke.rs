@@ -12,25 +12,8 @@ use super::super::scope::{START, Scope};
 use super::flow::base_name;
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Content, Stream};
-
-/// Folders whose programs are those of the system, not scripts.
-const PROGRAM_FOLDERS: &[&str] = &[
-    "/bin/",
-    "/sbin/",
-    "/usr/",
-    "/opt/",
-    "/nix/",
-    "/snap/",
-    "/Library/",
-    "/System/",
-    "/Applications/",
-    "/run/",
-    "/home/linuxbrew/",
-];
-
-/// Programs that a wildcard in a program's name may stand for.
-const HIDDEN_PROGRAMS: &[&str] =
-    &["rm", "dd", "shred", "mkfs", "bash", "sh", "cat", "chmod", "chown", "mv", "cp", "wget", "curl", "nc"];
+use crate::words::places::PROGRAM_FOLDERS;
+use crate::words::shell::{EMPTYING_SCRIPTS, WILDCARD_PROGRAMS};
 
 /// Whether a program replaces the whole content of the file that it writes.
 fn replaces(invocation: &Invocation) -> bool {
@@ -44,14 +27,10 @@ fn replaces(invocation: &Invocation) -> bool {
         }
 }
 
-/// Scripts of `sed` that leave nothing of a file.
-const EMPTYING: &[&str] =
-    &["d", "1,$d", "1,$ d", "0,$d", "/^/d", "/$/d", "/.*/d", "Q", "1Q", "1q;d", "s/.*//"];
-
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
     matches!(invocation.program.as_str(), "sed" | "gsed")
-        && invocation.args.iter().any(|arg| EMPTYING.contains(&arg.text.trim()))
+        && invocation.args.iter().any(|arg| EMPTYING_SCRIPTS.contains(&arg.text.trim()))
 }
 
 impl Walk {
@@ -323,7 +302,7 @@ fn program_name(name: &Arg) -> String {
         return String::new();
     }
     if name.is_glob && base.contains(['*', '?', '[']) && base != "[" && base != "[[" {
-        let hidden = HIDDEN_PROGRAMS.iter().find(|program| pattern::matches(base, program));
+        let hidden = WILDCARD_PROGRAMS.iter().find(|program| pattern::matches(base, program));
         return hidden.map(|program| (*program).to_owned()).unwrap_or_default();
     }
     // `=rm` of zsh.

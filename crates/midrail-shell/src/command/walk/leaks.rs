@@ -12,33 +12,7 @@ use super::super::scope::Scope;
 use super::flow::line_of;
 use super::state::Walk;
 use super::stream::{Secret, Source, Stream};
-
-/// Options of `curl` and `wget` whose value logs in, or stays here.
-const LOGINS: &[&str] = &[
-    "-H",
-    "--header",
-    "-u",
-    "--user",
-    "-b",
-    "--cookie",
-    "-A",
-    "--user-agent",
-    "--oauth2-bearer",
-    "-U",
-    "--proxy-user",
-    "-x",
-    "--proxy",
-    "-o",
-    "--output",
-    "-K",
-    "--config",
-    "--cert",
-    "-E",
-    "--key",
-    "--cacert",
-    "--password",
-    "--pass",
-];
+use crate::words::shell::LOGINS;
 
 impl Walk {
     /// The credential that a program prints by itself or passes on.

@@ -5,45 +5,13 @@ use super::super::invocation::{Arg, Invocation};
 use super::super::options::Arguments;
 use super::super::programs;
 use super::super::scope::is_absolute;
+use crate::words::shell::FIND_TESTS;
 
 /// Stands for some of the things in a folder, where a list was narrowed down.
 const SOME: &str = "…";
 
 /// How many roots of a list are kept.
 pub(super) const MAX_ROOTS: usize = 8;
-
-/// Tests of `find` that narrow its list down.
-const TESTS: &[&str] = &[
-    "-name",
-    "-iname",
-    "-path",
-    "-ipath",
-    "-wholename",
-    "-regex",
-    "-iregex",
-    "-empty",
-    "-mtime",
-    "-ctime",
-    "-atime",
-    "-mmin",
-    "-cmin",
-    "-amin",
-    "-newer",
-    "-newermt",
-    "-size",
-    "-user",
-    "-group",
-    "-inum",
-    "-samefile",
-    "-xtype",
-    "-links",
-    "-perm",
-    "-uid",
-    "-gid",
-    "-nouser",
-    "-nogroup",
-    "-used",
-];
 
 /// The paths that a program prints, as words of the shell: `~/*` for all below the home. Empty where it prints none.
 pub(super) fn listed(invocation: &Invocation) -> Vec<Arg> {
@@ -144,7 +112,7 @@ pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
             test if test.starts_with('-') && test.len() > 1 => {
                 is_expression = true;
                 let takes_value = !matches!(test, "-empty" | "-nouser" | "-nogroup");
-                if TESTS.contains(&test) || test == "-type" {
+                if FIND_TESTS.contains(&test) || test == "-type" {
                     let value = if takes_value { iter.next() } else { None };
                     let is_all = value.is_some_and(|value| matches!(value.text.as_str(), "*" | "**" | "*.*"));
                     let is_kind = test == "-type" && value.is_none_or(|value| value.text != "l");

@@ -14,6 +14,7 @@ use super::flow::{base_name, has_fetched};
 use super::output::is_cluster_with;
 use super::state::{Listed, MAX_COPIES, Walk};
 use super::stream::{Content, Source, Stream};
+use crate::words::places::{ARCHIVES, SHARED_FOLDERS};
 
 /// The most links of one line that are followed.
 const MAX_LINKS: usize = 32;
@@ -32,16 +33,6 @@ impl Transfer {
         }
     }
 }
-
-/// The endings of archives.
-const ARCHIVES: &[&str] = &[
-    ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tbz", ".tar.zst", ".tzst", ".tar", ".zip",
-    ".7z", ".rar", ".cpio",
-];
-
-/// Folders in which many things lie: what is unpacked there is not all that is in them.
-const SHARED_FOLDERS: &[&str] =
-    &["", ".", "..", "/", "~", "/tmp", "/var/tmp", "/home", "/root", "/opt", "/usr/local"];
 
 impl Walk {
     /// A copy holds what the original does.

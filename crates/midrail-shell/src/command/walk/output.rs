@@ -9,6 +9,7 @@ use super::flow::base_name;
 use super::listing;
 use super::state::Walk;
 use super::stream::{Content, Source, Stream, concat};
+use crate::words::shell::HINTS;
 
 impl Walk {
     /// What a program prints.
@@ -265,9 +266,6 @@ fn is_silent(program: &str) -> bool {
             | "stty"
     )
 }
-
-/// Programs that destroy, where they are put into text that a shell runs.
-const HINTS: &[&str] = &["rm", "rmdir", "shred", "dd", "mkfs", "wipefs", "unlink", "truncate"];
 
 /// Whether what a program prints may name something that destroys.
 fn has_hints(invocation: &Invocation) -> bool {

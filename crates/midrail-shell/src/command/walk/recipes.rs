@@ -14,12 +14,10 @@ use super::flow::line_of;
 use super::invoke::quoted_line;
 use super::state::{Listed, Walk};
 use super::stream::{Source, Stream};
+use crate::words::shell::INSTALL_SCRIPTS;
 
 /// How many files one makefile may include.
 const MAX_INCLUDED: usize = 16;
-
-/// Scripts of a package that run with others: `npm install` and `npm ci` run these.
-const AT_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
 
 /// One recipe of a file.
 struct Recipe<'t> {
@@ -191,7 +189,9 @@ impl Walk {
         let words: Vec<&Arg> = sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
         let first = words.first().map_or("install", |word| word.text.as_str());
         let (names, rest) = match first {
-            "install" | "i" | "ci" | "add" => (AT_INSTALL.iter().map(|name| (*name).to_owned()).collect(), 1),
+            "install" | "i" | "ci" | "add" => {
+                (INSTALL_SCRIPTS.iter().map(|name| (*name).to_owned()).collect(), 1)
+            }
             "run" | "run-script" | "rum" => match words.get(1) {
                 Some(name) => (with_hooks(&name.text), 2),
                 None => return,

@@ -6,33 +6,7 @@ use super::super::scope::Scope;
 use super::flow::line_of;
 use super::state::Walk;
 use super::stream::{Source, Stream};
-
-/// Variables whose value some program runs as a command line.
-const CODE_VARIABLES: &[&str] = &[
-    "BROWSER",
-    "EDITOR",
-    "GIT_ASKPASS",
-    "GIT_EDITOR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "GIT_PROXY_COMMAND",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "LESSCLOSE",
-    "LESSOPEN",
-    "MANPAGER",
-    "PAGER",
-    "PROMPT_COMMAND",
-    "RSYNC_RSH",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "SUDO_EDITOR",
-    "VISUAL",
-];
-
-/// Variables that a shell expands before it shows them.
-const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT"];
+use crate::words::shell::{CODE_VARIABLES, PROMPTS};
 
 impl Walk {
     /// A variable is set that some program will run: `GIT_SSH_COMMAND=…`.

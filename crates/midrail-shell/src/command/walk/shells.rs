@@ -8,10 +8,11 @@ use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::snippet::{self, Language, Snippet, Start};
 use super::super::windows;
-use super::databases;
 use super::flow::{has_fetched, line_of};
 use super::state::{Listed, Walk};
 use super::stream::{Content, Source, Stream};
+use crate::words::code::FETCHING;
+use crate::words::sql::OTHER_CLIENTS;
 
 /// What kind of code something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Walk {
             "powershell" | "pwsh" => return Some(self.powershell(invocation, scope, input)),
             _ => {}
         }
-        if databases::OTHER_CLIENTS.contains(&program) {
+        if OTHER_CLIENTS.contains(&program) {
             self.other_client(invocation, scope, input);
             return None;
         }
@@ -285,7 +286,7 @@ impl Walk {
             is_fork_bomb,
             runs_downloaded_code,
             is_opaque,
-        } = snippet::look_started(language, code, &std::mem::take(&mut self.start));
+        } = snippet::analyse(language, code, &std::mem::take(&mut self.start));
         if language == Language::Python {
             self.magics(code, scope);
         }
@@ -410,20 +411,6 @@ pub(super) fn invocation_of(
         end: span.1,
     }
 }
-
-/// How code fetches what it may write into files.
-const FETCHING: &[&str] = &[
-    "urlopen(",
-    "requests.get(",
-    "httpx.get(",
-    "fetch(",
-    "http.get(",
-    "https.get(",
-    "Net::HTTP",
-    "URI.open(",
-    "file_get_contents('http",
-    "file_get_contents(\"http",
-];
 
 /// The file of `urlretrieve(address, file)`.
 fn retrieved(code: &str) -> Option<&str> {

@@ -5,20 +5,8 @@ use super::super::invocation::{Arg, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::state::{Listed, Sourced, Walk};
-
-/// What code calls the environment.
-const ENVIRONMENT: &[&str] =
-    &["environ", "ENVIRON", "process.env", "getenv", "ENV[", "$ENV", "%ENV", "ENV.to"];
-
-/// Programs that run code of the line.
-const INTERPRETERS: &[&str] = &["python", "pypy", "node", "bun", "deno", "ruby", "php"];
-
-/// What code prints with.
-const PRINTS: &[&str] = &["print", "console.", "puts", "echo", "write", "dump"];
-
-/// Options with what a program sends.
-const DATA: &[&str] =
-    &["-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "-F", "--form"];
+use crate::words::code::{ENVIRONMENT, INTERPRETERS, PRINTS};
+use crate::words::shell::SENT_DATA;
 
 impl Walk {
     /// Notes a file whose content is neither shown nor changed. What else the line does to it counts for more.
@@ -116,7 +104,7 @@ fn tells(invocation: &Invocation) -> bool {
         program if programs::is(program, Tag::PrintsWords) => args.iter().any(is_unknown),
         _ => {
             let names = |arg: &Arg| ENVIRONMENT.iter().any(|name| arg.text.contains(name));
-            let is_data = |pair: &[Arg]| matches!(pair, [option, data] if DATA.contains(&option.text.as_str()) && is_unknown(data));
+            let is_data = |pair: &[Arg]| matches!(pair, [option, data] if SENT_DATA.contains(&option.text.as_str()) && is_unknown(data));
             args.iter().any(names) || args.windows(2).any(is_data)
         }
     }

@@ -2,6 +2,7 @@
 
 use super::path::posix;
 use crate::command::invocation::Arg;
+use crate::words::windows::VALUED;
 
 /// One command of PowerShell or cmd.
 #[derive(Debug, Clone, Default)]
@@ -15,36 +16,6 @@ pub(super) struct Command {
     pub(super) start: usize,
     pub(super) end: usize,
 }
-
-/// Parameters of cmdlets that take a value which is no path.
-const VALUED: &[&str] = &[
-    "include",
-    "exclude",
-    "filter",
-    "erroraction",
-    "ea",
-    "warningaction",
-    "encoding",
-    "depth",
-    "value",
-    "method",
-    "headers",
-    "body",
-    "usebasicparsing",
-    "credential",
-    "stream",
-    "name",
-    "id",
-    "itemtype",
-    "scope",
-    "executionpolicy",
-    "contenttype",
-    "useragent",
-    "argumentlist",
-    "workingdirectory",
-    "verb",
-    "windowstyle",
-];
 
 impl Command {
     /// The program's name, without folder and `.exe`, in small letters.

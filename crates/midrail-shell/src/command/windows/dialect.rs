@@ -1,125 +1,19 @@
 //! Which shell of Windows a text is written for.
 
+use crate::words::windows::{CMDLETS, SWITCHED, VERBS, WINDOWS_ONLY};
+
 /// The shells of Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// PowerShell, `pwsh`.
     PowerShell,
     /// `cmd.exe`.
     Cmd,
 }
 
-/// Verbs of cmdlets.
-const VERBS: &[&str] = &[
-    "Add",
-    "Clear",
-    "Compress",
-    "ConvertFrom",
-    "ConvertTo",
-    "Copy",
-    "Disable",
-    "Dismount",
-    "Enable",
-    "Expand",
-    "Export",
-    "ForEach",
-    "Format",
-    "Get",
-    "Import",
-    "Initialize",
-    "Install",
-    "Invoke",
-    "Join",
-    "Limit",
-    "Measure",
-    "Mount",
-    "Move",
-    "New",
-    "Out",
-    "Pop",
-    "Push",
-    "Read",
-    "Register",
-    "Remove",
-    "Rename",
-    "Reset",
-    "Resolve",
-    "Restart",
-    "Restore",
-    "Resume",
-    "Select",
-    "Send",
-    "Set",
-    "Sort",
-    "Split",
-    "Start",
-    "Stop",
-    "Suspend",
-    "Tee",
-    "Test",
-    "Uninstall",
-    "Unregister",
-    "Update",
-    "Wait",
-    "Where",
-    "Write",
-];
-
-/// Cmdlets that are known in any spelling; others must be written as `Verb-Noun`.
-const CMDLETS: &[&str] = &[
-    "clear-content",
-    "clear-disk",
-    "clear-eventlog",
-    "clear-recyclebin",
-    "copy-item",
-    "format-volume",
-    "get-childitem",
-    "get-content",
-    "get-item",
-    "invoke-expression",
-    "invoke-restmethod",
-    "invoke-webrequest",
-    "move-item",
-    "new-item",
-    "new-object",
-    "out-file",
-    "remove-item",
-    "remove-itemproperty",
-    "restart-computer",
-    "set-content",
-    "set-executionpolicy",
-    "set-mppreference",
-    "start-process",
-    "stop-computer",
-    "stop-process",
-    "stop-service",
-    "write-host",
-    "write-output",
-];
-
-/// Programs of cmd that POSIX systems do not have, or not with switches that start with a slash.
-const SWITCHED: &[&str] = &[
-    "attrib", "cipher", "copy", "del", "erase", "format", "icacls", "move", "net", "rd", "rmdir", "robocopy",
-    "schtasks", "shutdown", "takeown", "taskkill", "xcopy",
-];
-
-/// Programs of Windows alone.
-const WINDOWS_ONLY: &[&str] = &[
-    "bcdedit",
-    "bitsadmin",
-    "diskpart",
-    "forfiles",
-    "mshta",
-    "regsvr32",
-    "vssadmin",
-    "wbadmin",
-    "wevtutil",
-    "wmic",
-];
-
 /// The shell of Windows that a text is written for, where it clearly is: a cmdlet (`Verb-Noun`) in the place of a
 /// command, `del /s`, `rd /s /q`, `format C:`. `None` for what a POSIX shell would run.
-pub fn dialect(text: &str) -> Option<Dialect> {
+pub(crate) fn dialect(text: &str) -> Option<Dialect> {
     let mut found = None;
     for (word, rest) in (Commands { text, at: 0 }) {
         if is_cmdlet(word) || is_fetch_and_run(word, rest) || is_type(word) || is_alias(word, rest) {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tables::examples::{Example, examples};
 
 fn spelt(translated: &Translation) -> Vec<String> {
     let mut all: Vec<String> = translated
@@ -112,13 +113,16 @@ fn what_is_fetched_and_run() {
 
 #[test]
 fn every_row_finds_its_example_and_not_its_near_miss() {
-    for row in dangers::ROWS {
-        let [example, near_miss] = row.examples;
-        for translated in [powershell(example), cmd(example)] {
-            assert_eq!(spelt(&translated), [format!("! {}", row.rule)], "{example}");
+    for Example { id, stops, passes } in examples("windows") {
+        for example in stops {
+            for translated in [powershell(&example), cmd(&example)] {
+                assert_eq!(spelt(&translated), [format!("! {id}")], "{example}");
+            }
         }
-        for translated in [powershell(near_miss), cmd(near_miss)] {
-            assert_eq!(translated.dangers, [], "{near_miss}");
+        for near_miss in passes {
+            for translated in [powershell(&near_miss), cmd(&near_miss)] {
+                assert_eq!(translated.dangers, [], "{near_miss}");
+            }
         }
     }
 }

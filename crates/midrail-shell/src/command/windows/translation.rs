@@ -13,24 +13,24 @@ pub(super) const MOST: usize = 512;
 
 /// What a line of PowerShell or cmd does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Translation {
+pub(crate) struct Translation {
     /// What it starts, in terms of POSIX programs where there is a counterpart (`Remove-Item -Recurse x`: `rm -r x`),
     /// and as it stands where there is none (`git push --force`).
-    pub invocations: Vec<Invocation>,
+    pub(crate) invocations: Vec<Invocation>,
     /// What it destroys in ways that have no counterpart elsewhere: `vssadmin delete shadows`.
-    pub dangers: Vec<Danger>,
+    pub(crate) dangers: Vec<Danger>,
     /// Files that it reads.
-    pub reads: Vec<String>,
+    pub(crate) reads: Vec<String>,
     /// Files that it creates or changes.
-    pub writes: Vec<String>,
+    pub(crate) writes: Vec<String>,
     /// Hosts that it talks to.
-    pub hosts: Vec<String>,
+    pub(crate) hosts: Vec<String>,
     /// The names of files that it fetches from elsewhere, in small letters and without folder.
-    pub fetched: Vec<String>,
+    pub(crate) fetched: Vec<String>,
     /// It runs code that it fetches from elsewhere.
-    pub runs_downloaded_code: bool,
+    pub(crate) runs_downloaded_code: bool,
     /// It runs code that its text does not tell.
-    pub is_opaque: bool,
+    pub(crate) is_opaque: bool,
     /// How many shells its commands started: one that starts others without end is given up.
     started: usize,
 }

@@ -3,9 +3,9 @@
 use midrail_core::{Confidence, Danger};
 
 use super::command::{Command, is_switch, translated};
-use super::dangers::{HISTORY, REGISTRY, ROWS, Row};
 use super::translation::{DEEPEST, MOST, Translation};
 use crate::command::invocation::{Arg, Folder, Input, Invocation};
+use crate::tables::{WINDOWS_RULES, WindowsRule};
 
 /// Tells what a command does. `is_cmd`: its switches start with a slash.
 pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
@@ -16,14 +16,16 @@ pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
     if is_fetched_file(&program, out) {
         out.runs_downloaded_code = true;
     }
-    let row = ROWS.iter().find(|row| {
-        row.programs.contains(&program.as_str()) && row.words.iter().all(|word| command.has_word(word))
+    let has_words = |words: &&str| words.split(' ').all(|word| command.has_word(word));
+    let rule = WINDOWS_RULES.iter().find(|rule| {
+        rule.programs.contains(&program.as_str())
+            && (rule.words.is_empty() || rule.words.iter().any(has_words))
     });
-    if let Some(row) = row {
+    if let Some(rule) = rule {
         let is_for_process = program == "set-executionpolicy" && command.has_word("process");
         let is_tried = !is_cmd && command.has("whatif");
         if !is_for_process && !is_tried {
-            return danger(command, row, out);
+            return danger(command, rule, out);
         }
     }
     let slashes = |name: u8| is_cmd && command.has_slash(name);
@@ -43,10 +45,10 @@ pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
                 || command.has_word("-rf");
             let targets = if is_cmd { command.slash_targets() } else { command.targets() };
             if targets.iter().any(|target| target.text.to_ascii_lowercase().ends_with(".historysavepath")) {
-                return danger(command, &HISTORY, out);
+                return named_danger(command, "windows-traces", out);
             }
             if targets.iter().any(|target| is_registry(&target.text)) {
-                return danger(command, &REGISTRY, out);
+                return named_danger(command, "windows-registry", out);
             }
             let is_folder = matches!(program.as_str(), "rd" | "rmdir") && is_cmd && !is_recursive;
             let mut args: Vec<Arg> =
@@ -55,7 +57,7 @@ pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
             // `del folder\*` and `del folder` both empty it.
             invoke(command, if is_folder { "rmdir" } else { "rm" }, args, out);
         }
-        "remove-itemproperty" | "clear-itemproperty" => danger(command, &REGISTRY, out),
+        "remove-itemproperty" | "clear-itemproperty" => named_danger(command, "windows-registry", out),
         "clear-content" | "clc" => {
             let mut args = vec![Arg::known("-s"), Arg::known("0")];
             args.extend(command.targets());
@@ -290,14 +292,19 @@ fn invoke(command: &Command, program: &str, args: Vec<Arg>, out: &mut Translatio
     });
 }
 
-fn danger(command: &Command, row: &Row, out: &mut Translation) {
+/// The danger of a rule that the targets of a command decide.
+fn named_danger(command: &Command, id: &str, out: &mut Translation) {
+    WINDOWS_RULES.iter().find(|rule| rule.id == id).into_iter().for_each(|rule| danger(command, rule, out));
+}
+
+fn danger(command: &Command, rule: &WindowsRule, out: &mut Translation) {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     out.dangers.push(Danger {
-        rule: row.rule.to_owned(),
-        severity: row.severity,
+        rule: rule.id.to_owned(),
+        severity: rule.severity,
         confidence: Confidence::High,
-        reason: row.reason.to_owned(),
-        safer: row.safer.to_owned(),
+        reason: rule.reason.to_owned(),
+        safer: rule.safer.to_owned(),
         command: words.join(" "),
         start: command.start,
         end: command.end,

@@ -1,11 +1,12 @@
 //! What a verb does, wherever it stands in a statement.
 
+use super::Statement;
 use super::strings::unquote;
-use super::{DELETE_TAILS, Statement, TAILS};
 use crate::sql::findings::Findings;
 use crate::sql::lex::{Kind, Lexer};
 use crate::sql::truth;
-use crate::sql::words::{DROP_MODIFIERS, DROPPED, FUNCTIONS, MIGHTY_ROLES, RUNNERS};
+use crate::tables::{SQL_FUNCTIONS, SQL_OBJECTS};
+use crate::words::sql::{DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
 
 impl Statement<'_> {
     /// What a word starts, wherever it stands in the statement.
@@ -56,8 +57,8 @@ impl Statement<'_> {
         // One object that is named is no more than one row.
         let is_one = word.eq_ignore_ascii_case("lo_unlink")
             && matches!(self.kind(place + 2), Some(Kind::Number | Kind::Text));
-        let row = FUNCTIONS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).filter(|_| !is_one);
-        if let Some((_, kind)) = row {
+        let rule = SQL_FUNCTIONS.get(&word.to_ascii_lowercase()).filter(|_| !is_one);
+        if let Some(kind) = rule {
             self.hit(found, kind, place, self.scope_end(place + 2));
             if let (true, Some(token)) =
                 (word.len() > 4 && word.as_bytes().starts_with(b"sys_"), self.tokens.get(place + 2))
@@ -81,13 +82,14 @@ impl Statement<'_> {
         }
         let mut at = place + 1;
         let mut is_temporary = false;
-        while self.is_any(at, DROP_MODIFIERS) && at < place + 8 {
+        while self.is_any(at, MODIFIERS) && at < place + 8 {
             is_temporary |= self.is_any(at, &["temp", "temporary"]);
             at += 1;
         }
-        let row = DROPPED.iter().find(|(name, _)| self.is(at, name));
-        let kind = match row {
-            Some((_, kind)) => *kind,
+        let is_word = self.kind(at) == Some(Kind::Word);
+        let object = SQL_OBJECTS.get(&self.spelling(at).to_ascii_lowercase()).filter(|_| is_word);
+        let kind = match object {
+            Some(kind) => *kind,
             None if is_first && self.is_name(at) && self.is_name(at + 1) => "sql-drop-object",
             None => return,
         };
@@ -104,7 +106,7 @@ impl Statement<'_> {
             name += 1;
         }
         // A string that is run is SQL, with parts that are not known.
-        let fits = found.span.is_some() || self.is(at, "operator") || self.fits_to_its_end(name, TAILS);
+        let fits = found.span.is_some() || self.is(at, "operator") || self.fits_to_its_end(name, DROP_TAILS);
         if !is_first && !self.is_name(name) || !fits {
             return;
         }
@@ -156,7 +158,7 @@ impl Statement<'_> {
         if self.are_own(name, found) {
             return;
         }
-        if (is_table || is_named) && (found.span.is_some() || self.fits_to_its_end(name, TAILS)) {
+        if (is_table || is_named) && (found.span.is_some() || self.fits_to_its_end(name, DROP_TAILS)) {
             self.hit(found, "sql-truncate", place, self.scope_end(place));
         }
     }
@@ -338,7 +340,8 @@ impl Statement<'_> {
             let kind =
                 if is_everywhere || is_public || hands_on { "sql-grant-everything" } else { "sql-grant-all" };
             self.hit(found, kind, place, end);
-        } else if is_public || (on.is_none() && (place + 1..to).any(|role| self.is_any(role, MIGHTY_ROLES))) {
+        } else if is_public || (on.is_none() && (place + 1..to).any(|role| self.is_any(role, POWERFUL_ROLES)))
+        {
             self.hit(found, "sql-grant-wide", place, end);
         }
     }

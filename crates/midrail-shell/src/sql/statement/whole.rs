@@ -4,11 +4,8 @@ use super::Statement;
 use crate::sql::findings::Findings;
 use crate::sql::lex::{Kind, Lexer};
 use crate::sql::truth;
-use crate::sql::words::DROP_MODIFIERS;
-
-/// Folders that hold what the machine runs by.
-const SYSTEM_FOLDERS: &[&str] =
-    &["/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/dev/", "/proc/", "/sys/", "/root/"];
+use crate::words::places::SERVER_FOLDERS;
+use crate::words::sql::MODIFIERS;
 
 impl Statement<'_> {
     /// What depends on the first word of the statement.
@@ -74,7 +71,7 @@ impl Statement<'_> {
     /// `CREATE TEMP TABLE x` is the text's own to drop. `CREATE OR REPLACE TABLE x` is how warehouses are built.
     fn create_table(&self, first: usize, table: usize, found: &mut Findings) {
         let has = |word: &str| (first..table).any(|place| self.is(place, word));
-        if !(first + 1..table).all(|place| self.is_any(place, DROP_MODIFIERS)) {
+        if !(first + 1..table).all(|place| self.is_any(place, MODIFIERS)) {
             return;
         }
         let name = table + 1 + if self.is(table + 1, "if") { 3 } else { 0 };
@@ -91,7 +88,7 @@ impl Statement<'_> {
         let into = self.find(first, self.tokens.len(), &["into"]);
         let file = into.and_then(|into| self.tokens.get(into + 1));
         let file = file.map_or("", |token| Lexer::content(self.text, *token));
-        if SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder)) {
+        if SERVER_FOLDERS.iter().any(|folder| file.starts_with(folder)) {
             self.hit(found, "sql-server-file", first, self.tokens.len());
         }
     }

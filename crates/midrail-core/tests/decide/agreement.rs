@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::generate::{cases, events};
 use crate::plan::policy;
 use crate::reference::{self, Outcome, VerdictRecord};
+use crate::seed::config_with_cases;
 use crate::world::key_part;
 
 fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
@@ -70,12 +71,6 @@ fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// More cases than usual, and as many as `PROPTEST_CASES` asks for.
-fn at_least(cases: u32) -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases.max(cases), ..usual }
-}
-
 /// A step of a session.
 #[derive(Debug, Clone)]
 enum Step {
@@ -104,7 +99,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(at_least(1_500))]
+    #![proptest_config(config_with_cases(1_500))]
 
     #[test]
     fn one_event_is_decided_as_the_model_does(case in cases(12), event in events()) {
@@ -115,7 +110,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(at_least(300))]
+    #![proptest_config(config_with_cases(300))]
 
     #[test]
     fn a_session_goes_as_the_model_does(case in cases(8), steps in steps()) {

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, Meter, Mode, NoMeter, PolicyDenied, Record,
-    Session, Suppressed, decide, evaluate, late_answer_digest,
+    Agent, AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, Handoff, Meter, Mode, NoMeter,
+    PolicyDenied, Record, Session, Suppressed, Task, decide, evaluate, late_answer_digest,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::generate::{Case, cases, events, findings, plans};
 use crate::plan::{Does, Learns, Plan, When, policy};
+use crate::seed::config;
 use crate::world::{Backing, Settled, key_part, minute};
 
 /// A meter that never says the same twice.
@@ -100,7 +101,21 @@ fn text_on_the_wire(decision: &Decision) -> String {
     serde_json::to_string(&decision).unwrap()
 }
 
+#[test]
+fn handoff_of_a_sub_agent_fetches_all_quarantines_in_one_round() {
+    let event = Event {
+        agent: Some(Agent { id: Some("impl-1".to_owned()), ..Agent::default() }),
+        task: Some(Task::default()),
+        parent: Some("main".to_owned()),
+        handoff: Some(Handoff { to: Some("rev-1".to_owned()), ..Handoff::default() }),
+        ..Event::new(EventKind::BeforeHandoff)
+    };
+    assert_eq!(settled(&[], &Backing::new(), &event).rounds, 2);
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn order_of_declaration_never_changes_the_effect(
         (case, shuffled) in cases(12).prop_flat_map(|case| {
@@ -245,11 +260,9 @@ proptest! {
         prop_assert_eq!(&again.decision, &heard.decision);
     }
 
-    // What is read by guardrails, then the counts that their verdicts touch, then the answers that counts lead to, and
-    // the decision: four rounds, however many guardrails there are and whatever cannot be had.
     #[test]
-    fn what_is_lacking_is_fetched_in_five_rounds(case in cases(12), event in events()) {
-        // A condition, what the guardrail reads, the budgets that may lock it down, what people answered, the end.
+    fn missing_values_are_fetched_in_five_rounds(case in cases(12), event in events()) {
+        // Conditions, reads of guardrails, budgets, answers of approvers, and the decision, however many guardrails there are.
         let rounds = settled(&case.plans, &case.backing(&event), &event).rounds;
         prop_assert!(rounds <= 5, "{rounds} rounds");
     }

@@ -1,4 +1,4 @@
-//! The law held against a naive model of itself, against its properties, and against examples that read as the law does.
+//! Tests of `decide`: a naive reference model, properties, and examples.
 //!
 //! One binary, so that the tests link once. `reference` is the model; `plan` and `world` are what the tests are
 //! written in; `generate` makes random ones of both.
@@ -26,6 +26,7 @@ mod properties;
 mod records;
 mod reference;
 mod rewriting;
+mod seed;
 mod state;
 mod streams;
 mod strikes;
