@@ -24,6 +24,7 @@ use crate::setup::command::{self, HookShell};
 use crate::setup::environment::{Environment, InstallScope};
 use crate::setup::files::SettingsError;
 use crate::setup::format::{HookSet, SettingsFormat};
+use crate::setup::json;
 use crate::transcripts::reader::Transcripts;
 
 /// A program that runs agents and calls `midrail hook`.
@@ -38,10 +39,24 @@ pub struct HostSpec {
     pub timeout: Duration,
     /// Events for which it waits one second only.
     pub quick_events: &'static [&'static str],
+    /// All its events, if it ignores a file that names another one.
+    pub(crate) known_events: &'static [&'static str],
     /// Its protocol.
     pub adapter: &'static dyn Adapter,
+    /// Its programs; the first one on the search path is used.
+    pub(crate) programs: &'static [&'static str],
+    /// The shell that runs its hooks.
+    pub(crate) shell: HookShell,
+    /// Whether it reads a settings file through a symbolic link.
+    pub(crate) follows_links: bool,
+    /// The first version that blocks a call if its hook exceeds the timeout.
+    pub(crate) blocks_on_timeout_since: Option<[u64; 3]>,
     /// The settings that connect it to Midrail or could disconnect it, as globs.
     pub settings_files: &'static [&'static str],
+    /// The files in which hooks are registered.
+    pub files: HostFiles,
+    /// What the user has to know after hooks were registered.
+    pub(crate) remarks: &'static [(InstallScope, &'static str)],
     /// Its tools, by what they do.
     pub tools: &'static [(ActionType, &'static [&'static str])],
     /// How its recorded sessions are read.
@@ -81,45 +96,70 @@ pub trait Adapter: Sync {
 
 /// How hooks are installed into a host and checked.
 pub(crate) struct Setup {
-    /// Its programs; the first one on the search path is used.
-    pub(crate) programs: &'static [&'static str],
-    /// Files and folders that show that the host is used.
-    pub(crate) traces: fn(&Environment) -> Vec<PathBuf>,
-    /// The file in which hooks are registered. `None`: the host has no such scope.
-    pub(crate) file: fn(&Environment, InstallScope) -> Option<PathBuf>,
     pub(crate) format: fn(InstallScope) -> &'static dyn SettingsFormat,
     /// The fields of one registration.
     pub(crate) handler: fn(&HookEvent, Registration, command: String) -> Vec<(&'static str, Value)>,
-    /// Whether it reads a settings file through a symbolic link.
-    pub(crate) follows_links: bool,
-    /// The shell that runs a hook.
-    pub(crate) shell: HookShell,
-    /// What the user has to know after hooks were registered.
-    pub(crate) remarks: fn(&Environment, InstallScope) -> Vec<String>,
     /// How hooks become trusted, if registering them is not enough.
     pub(crate) trust: Option<Trust>,
     /// Checks that the host runs the registered hooks.
     pub(crate) check: fn(&Installation<'_>) -> Vec<CheckResult>,
     /// Files that disable hooks, each with the setting.
     pub(crate) disabled_in: fn(&Installation<'_>) -> Vec<(PathBuf, &'static str)>,
-    /// The first version that blocks a call if its hook exceeds the timeout.
-    pub(crate) blocks_on_timeout_since: Option<[u64; 3]>,
-    /// The payload of a shell command in a folder.
-    pub(crate) probe: fn(command: &str, folder: &str) -> Value,
+    /// The payload of a shell command, as JSON with `@COMMAND@` and `@FOLDER@`.
+    pub(crate) probe: &'static str,
     /// Whether the host blocks a call for an answer.
     pub(crate) is_denial: fn(&Value) -> bool,
 }
 
+/// The files of a host.
+#[derive(Debug)]
+pub struct HostFiles {
+    /// The folder of a user: a variable that moves it, its default below the home, and a folder below that.
+    pub folder: (&'static str, &'static str, &'static str),
+    /// Files in a project that show that the host is used.
+    pub traces: &'static [&'static str],
+    /// Where hooks are registered in a project.
+    pub project: &'static str,
+    /// Where hooks are registered below the folder of a user.
+    pub user: &'static str,
+    /// Where hooks are registered below `/etc`; empty if the host has no settings for a whole machine.
+    pub managed: &'static str,
+    /// The same below `/Library/Application Support` on macOS; empty if it is `/etc`.
+    pub managed_macos: &'static str,
+}
+
+impl HostFiles {
+    /// The folder of the user.
+    pub(crate) fn folder(&self, env: &Environment) -> PathBuf {
+        let (variable, default, below) = self.folder;
+        env.variable(variable).unwrap_or_else(|| env.home.join(default)).join(below)
+    }
+
+    /// The file in which hooks are registered. `None`: the host has no such scope.
+    pub(crate) fn at(&self, env: &Environment, scope: InstallScope) -> Option<PathBuf> {
+        match scope {
+            InstallScope::Project => Some(env.project.join(self.project)),
+            InstallScope::User => Some(self.folder(env).join(self.user)),
+            InstallScope::Managed if cfg!(target_os = "macos") && !self.managed_macos.is_empty() => {
+                Some(env.root.join("Library/Application Support").join(self.managed_macos))
+            }
+            InstallScope::Managed => {
+                (!self.managed.is_empty()).then(|| env.root.join("etc").join(self.managed))
+            }
+        }
+    }
+}
+
 /// How a host is made to trust hooks.
 pub(crate) struct Trust {
-    /// What the user has to do without `--trust`.
-    pub(crate) remark: fn(InstallScope) -> String,
+    /// What the user has to do, with or without `--trust`.
+    pub(crate) remarks: fn(&HostSpec, &Environment, InstallScope, is_granted: bool) -> Vec<String>,
     /// What `--trust` will write, before hooks are registered.
     pub(crate) preview: &'static str,
     /// Trusts the registered hooks.
-    pub(crate) grant: fn(&Environment) -> Result<Option<FileChange>, SettingsError>,
+    pub(crate) grant: fn(&HostSpec, &Environment) -> Result<Option<FileChange>, SettingsError>,
     /// Removes the trust in the hooks of a file.
-    pub(crate) revoke: fn(hooks: &Path, &Environment) -> Result<Option<FileChange>, SettingsError>,
+    pub(crate) revoke: fn(&HostSpec, hooks: &Path, &Environment) -> Result<Option<FileChange>, SettingsError>,
 }
 
 /// The hooks that are registered with a host on this machine.
@@ -127,6 +167,7 @@ pub(crate) struct Installation<'i> {
     pub(crate) files: &'i [HookFile],
     pub(crate) program: Option<&'i Path>,
     pub(crate) env: &'i Environment,
+    pub(crate) host: &'i HostSpec,
 }
 
 impl Installation<'_> {
@@ -152,7 +193,7 @@ impl HostSpec {
 
     /// Whether the host is installed, or set up for this project or user.
     pub fn is_present(&self, env: &Environment) -> bool {
-        self.program(env).is_some() || (self.setup.traces)(env).iter().any(|trace| trace.exists())
+        self.program(env).is_some() || self.traces(env).iter().any(|trace| trace.exists())
     }
 
     /// What `midrail init --trust` will write once hooks are registered. `None`: hooks need no trust.
@@ -162,16 +203,27 @@ impl HostSpec {
 
     /// Whether a name, or the name of a program, is that of this host.
     pub fn has_name(&self, name: &str) -> bool {
-        self.name == name || self.setup.programs.contains(&name)
+        self.name == name || self.programs.contains(&name)
+    }
+
+    /// The folder of recorded sessions.
+    pub fn recordings(&self, env: &Environment) -> Option<PathBuf> {
+        self.transcripts.map(|transcripts| self.files.folder(env).join(transcripts.folder))
     }
 
     pub(crate) fn program(&self, env: &Environment) -> Option<PathBuf> {
-        self.setup.programs.iter().find_map(|name| env.on_path(name))
+        self.programs.iter().find_map(|name| env.on_path(name))
+    }
+
+    /// Files and folders that show that the host is used.
+    pub(crate) fn traces(&self, env: &Environment) -> Vec<PathBuf> {
+        let project = self.files.traces.iter().map(|trace| env.project.join(trace));
+        project.chain([self.files.folder(env)]).collect()
     }
 
     /// The files in which hooks can be registered.
-    pub(crate) fn files(&self, env: &Environment) -> Vec<(InstallScope, PathBuf)> {
-        let file = |scope| Some((scope, (self.setup.file)(env, scope)?));
+    pub(crate) fn settings(&self, env: &Environment) -> Vec<(InstallScope, PathBuf)> {
+        let file = |scope| Some((scope, self.files.at(env, scope)?));
         InstallScope::ALL.into_iter().filter_map(file).collect()
     }
 
@@ -186,7 +238,7 @@ impl HostSpec {
         (hook_event, registration): (&HookEvent, Registration),
         program: &str,
     ) -> Vec<(&'static str, Value)> {
-        let line = command::line(program, self.name, hook_event.name, registration, self.setup.shell);
+        let line = command::line(program, self.name, hook_event.name, registration, self.shell);
         (self.setup.handler)(hook_event, registration, line)
     }
 
@@ -228,7 +280,14 @@ impl HostSpec {
         scope: InstallScope,
         text: &str,
     ) -> Result<Vec<(String, Value)>, SettingsError> {
-        (self.setup.format)(scope).registered(text, self.name)
+        let format = (self.setup.format)(scope);
+        if let Some(program) = format.plugin_program(text) {
+            let hook = |it: (&HookEvent, Registration)| {
+                (it.0.name.to_owned(), json::as_value(&self.handler(it, &program)))
+            };
+            return Ok(self.registrations().map(hook).collect());
+        }
+        format.registered(text, self.name)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The hosts, one module each. `build.rs` lists them.
+//! The hosts, one module and folder each. `build.rs` compiles their `host.toml`.
 
 mod claude_code;
 mod codex;
@@ -7,12 +7,18 @@ mod cursor;
 mod gemini_cli;
 mod opencode;
 
-use crate::host::HostSpec;
+use std::time::Duration;
+
+use midrail::{ActionType, EventKind};
+
+use crate::host::{Capabilities, HostFiles, HostSpec, OnFailure, hook_event};
+use crate::setup::command::HookShell;
+use crate::setup::environment::InstallScope;
 
 /// Every host that calls `midrail hook`.
-pub static ALL: &[&HostSpec] = &include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
+pub static ALL: &[HostSpec] = &include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
 
 /// The host of a name.
 pub fn find(name: &str) -> Option<&'static HostSpec> {
-    ALL.iter().copied().find(|host| host.name == name)
+    ALL.iter().find(|host| host.name == name)
 }

@@ -42,7 +42,7 @@ pub enum WireError {
         message: String,
     },
     /// The JSON is not an event.
-    #[error("not an event: {message} (line {line}, column {column})")]
+    #[error("not a valid event: {message} (line {line}, column {column})")]
     NotAnEvent {
         /// The line, from 1.
         line: usize,
@@ -276,8 +276,8 @@ mod tests {
         );
         assert!(message(br#"{"kind":"explode"}"#).contains("unknown kind of event `explode`"));
         assert!(message(br#"{"tool":{"name":"x"}}"#).contains("missing field `kind`"));
-        assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("not an event"));
-        assert!(message(b"[]").contains("not an event"));
+        assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("not a valid event"));
+        assert!(message(b"[]").contains("not a valid event"));
         assert_eq!(
             message(br#"{"kind":"before_tool","tool":{"name":"Bash"},"args":{"command":"ls"}}"#),
             "unknown field `args`: did you mean `tool.args`?"

@@ -163,9 +163,10 @@ impl From<EngineError> for CliError {
 
 impl From<WireError> for CliError {
     fn from(error: WireError) -> Self {
-        if let WireError::NotAnEvent { line, column, what } = &error {
-            let (what, help) = describe_serde_error(what);
-            let failure = CliError::new(format!("not a valid event: {what} (line {line}, column {column})"));
+        if let WireError::NotAnEvent { line, column, message } = &error {
+            let (message, help) = describe_serde_error(message);
+            let failure =
+                CliError::new(format!("not a valid event: {message} (line {line}, column {column})"));
             return match help.or_else(|| error.help()) {
                 Some(help) => failure.help(help),
                 None => failure,

@@ -55,62 +55,15 @@ const OWN_FILES: &[&str] = &[
     "midrail.db.key",
 ];
 
-/// Settings that connect hosts to Midrail or could disconnect them.
-const HOST_SETTINGS: &[&str] = &[
-    "**/.claude",
-    "**/.codex",
-    "**/.gemini",
-    "**/.cursor",
-    "**/.copilot",
-    "**/.opencode",
-    "**/.claude/settings.json",
-    "**/.claude/settings.local.json",
-    "**/.claude/hooks/**",
-    "$CLAUDE_CONFIG_DIR",
-    "$CLAUDE_CONFIG_DIR/settings.json",
-    "$CLAUDE_CONFIG_DIR/settings.local.json",
-    "/etc/claude-code/**",
-    "**/library/application support/claudecode/**",
-    "**/.codex/config.toml",
-    "**/.codex/hooks.json",
-    "**/.codex/requirements.toml",
-    "$CODEX_HOME",
-    "$CODEX_HOME/config.toml",
-    "$CODEX_HOME/hooks.json",
-    "/etc/codex/**",
-    "**/.gemini/settings.json",
-    "**/.gemini/extensions/**",
-    "**/.gemini/trusted*.json",
-    "/etc/gemini-cli/**",
-    "**/library/application support/geminicli/**",
-    "**/.cursor/hooks.json",
-    "**/.cursor/cli.json",
-    "/etc/cursor/**",
-    "/library/application support/cursor/**",
-    "**/.copilot/hooks/**",
-    "**/.copilot/config.json",
-    "**/.copilot/settings.json",
-    "$COPILOT_HOME",
-    "$COPILOT_HOME/hooks/**",
-    "$COPILOT_HOME/config.json",
-    "$COPILOT_HOME/settings.json",
-    "**/.github/hooks/**",
-    "/etc/github-copilot/**",
-    "**/.opencode/plugin/**",
-    "**/.opencode/plugins/**",
-    "**/.opencode/opencode.json*",
-    "**/.config/opencode/**",
-    "$XDG_CONFIG_HOME/opencode/**",
-    "opencode.json",
-    "opencode.jsonc",
-];
+/// Settings that connect hosts to Midrail or could disconnect them. Generated from the hosts in `midrail-adapters`.
+const HOST_SETTINGS: &str = include_str!("host_settings.txt");
 
 impl SelfProtection {
     fn objection(name: &str) -> Option<&'static str> {
-        let found = |list: &[&str]| list.iter().any(|pattern| may_hit(pattern, name));
-        if found(OWN_FILES) {
+        let mut settings = HOST_SETTINGS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        if OWN_FILES.iter().any(|pattern| may_hit(pattern, name)) {
             Some("belongs to Midrail, which protects this machine")
-        } else if found(HOST_SETTINGS) {
+        } else if settings.any(|pattern| may_hit(pattern, name)) {
             Some("connects the agent's host to Midrail")
         } else {
             None

@@ -44,18 +44,29 @@ pub(crate) const fn hook_event(name: &'static str, kind: EventKind, capabilities
 impl HookEvent {
     /// Registered with the timeout and the failure answer of its kind: a person may have to approve a call, a script may
     /// examine a result for ten minutes, and tests may run before a stop.
-    pub(crate) const fn register(self) -> Self {
-        match self.kind {
-            EventKind::BeforeModel => self.register_with(OnFailure::Block, 60),
-            EventKind::BeforeTool => self.register_with(OnFailure::Block, 330),
-            EventKind::AfterTool => self.register_with(OnFailure::Withhold, 660),
-            EventKind::BeforeStop => self.register_with(OnFailure::Allow, 600),
-            _ => self.register_with(OnFailure::Allow, 60),
-        }
+    pub(crate) const fn register(mut self) -> Self {
+        let (on_failure, seconds) = match self.kind {
+            EventKind::BeforeModel => (OnFailure::Block, 60),
+            EventKind::BeforeTool => (OnFailure::Block, 330),
+            EventKind::AfterTool => (OnFailure::Withhold, 660),
+            EventKind::BeforeStop => (OnFailure::Allow, 600),
+            _ => (OnFailure::Allow, 60),
+        };
+        self.registration = Some(Registration { on_failure, seconds });
+        self
     }
 
-    pub(crate) const fn register_with(mut self, on_failure: OnFailure, seconds: u32) -> Self {
-        self.registration = Some(Registration { on_failure, seconds });
+    pub(crate) const fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        if let Some(registration) = &mut self.registration {
+            registration.on_failure = on_failure;
+        }
+        self
+    }
+
+    pub(crate) const fn within(mut self, seconds: u32) -> Self {
+        if let Some(registration) = &mut self.registration {
+            registration.seconds = seconds;
+        }
         self
     }
 }

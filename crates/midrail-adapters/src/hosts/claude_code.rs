@@ -4,70 +4,18 @@ mod format;
 mod setup;
 mod transcripts;
 
-use std::time::Duration;
-
-use midrail::{ActionType, Decision, Effect, ErrorInfo, Event, EventKind, ToolResult};
+use midrail::{Decision, Effect, ErrorInfo, Event, EventKind, ToolResult};
 use serde_json::Value;
 
 pub(super) use self::format::{Answer, common, tool};
-use crate::host::{
-    Adapter, Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, OnFailure, Payload, hook_event,
-};
+use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload};
 use crate::messages;
 use crate::shape;
 
-const GATE: Capabilities = Capabilities { ask: true, ..PROMPT };
-const RESULT: Capabilities = Capabilities { redact: true, ..PROMPT };
-const PROMPT: Capabilities = Capabilities { notes: true, ..STOP };
-const STOP: Capabilities = Capabilities { halt: true, ..Capabilities::BLOCK };
-/// No answer can take back the error of a failed call.
-const FAILURE: Capabilities = Capabilities { halt: true, ..Capabilities::NOTES };
+pub(super) use self::setup::SETUP;
+pub(super) use self::transcripts::TRANSCRIPTS;
 
-// Not registered: PermissionRequest (PreToolUse decides the same call), PostToolBatch (the same results again),
-// MessageDisplay (one process per piece of text), and events that neither act nor carry content.
-const HOOK_EVENTS: &[HookEvent] = &[
-    hook_event("SessionStart", EventKind::SessionStart, Capabilities::NOTES).register(),
-    hook_event("UserPromptSubmit", EventKind::BeforeModel, PROMPT).register(),
-    hook_event("PreToolUse", EventKind::BeforeTool, GATE).register(),
-    hook_event("PostToolUse", EventKind::AfterTool, RESULT).register(),
-    hook_event("PostToolUseFailure", EventKind::AfterTool, FAILURE).register(),
-    hook_event("SubagentStart", EventKind::Observed, Capabilities::NOTES).register(),
-    hook_event("SubagentStop", EventKind::BeforeStop, STOP).register(),
-    hook_event("Stop", EventKind::BeforeStop, STOP).register(),
-    hook_event("StopFailure", EventKind::OnError, Capabilities::NONE).register(),
-    // All hooks together have 1.5 s when a session ends.
-    hook_event("SessionEnd", EventKind::SessionEnd, Capabilities::NONE).register_with(OnFailure::Allow, 1),
-];
-
-pub(super) static HOST: HostSpec = HostSpec {
-    name: "claude-code",
-    title: "Claude Code",
-    hook_events: HOOK_EVENTS,
-    timeout: Duration::from_secs(600),
-    quick_events: &[],
-    adapter: &ClaudeCode,
-    settings_files: &[
-        "**/.claude",
-        "**/.claude/settings.json",
-        "**/.claude/settings.local.json",
-        "**/.claude/hooks/**",
-        "$CLAUDE_CONFIG_DIR",
-        "$CLAUDE_CONFIG_DIR/settings.json",
-        "$CLAUDE_CONFIG_DIR/settings.local.json",
-        "/etc/claude-code/**",
-        "**/library/application support/claudecode/**",
-    ],
-    tools: &[
-        (ActionType::FileRead, &["Read", "NotebookRead"]),
-        (ActionType::FileWrite, &["Write", "Edit", "MultiEdit", "NotebookEdit"]),
-        (ActionType::Command, &["Bash"]),
-        (ActionType::Network, &["WebFetch", "WebSearch"]),
-    ],
-    transcripts: Some(transcripts::TRANSCRIPTS),
-    setup: setup::SETUP,
-};
-
-struct ClaudeCode;
+pub(super) struct ClaudeCode;
 
 impl Adapter for ClaudeCode {
     fn decode(
@@ -173,7 +121,7 @@ mod tests {
     use crate::hook::Hook;
 
     fn hook(payload: Value) -> Hook {
-        Hook::read(&HOST, None, payload.to_string().as_bytes()).unwrap()
+        Hook::read(crate::hosts::find("claude-code").unwrap(), None, payload.to_string().as_bytes()).unwrap()
     }
 
     fn block(reason: &str) -> Decision {
@@ -186,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_agents_call_is_one() {
+    fn sub_agent_has_a_parent() {
         let events = hook(json!({
             "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/repo", "agent_id": "a1", "agent_type": "general-purpose",
             "tool_name": "Read", "tool_input": {"file_path": "/repo/a"}, "tool_use_id": "t"
@@ -200,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deny_says_why_and_a_halt_ends_the_run() {
+    fn denial_has_a_reason_and_halt_ends_the_run() {
         let hook = hook(json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}));
         let answer: Value = serde_json::from_str(&hook.answer(vec![block("no")]).stdout).unwrap();
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
@@ -212,21 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_over_says_so_when_it_is_resumed() {
+    fn resumed_run_reports_that_it_is_halted() {
         let hook = hook(json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "resume"}));
         let over = Decision {
             requested: Some(Effect::Halt),
-            advice: Some("A supervisor lets it go on.".to_owned()),
+            advice: Some("A supervisor can resume it.".to_owned()),
             ..block("this run was halted")
         };
         let answer: Value = serde_json::from_str(&hook.answer(vec![over]).stdout).unwrap();
-        let told = "Midrail ended this run (`g`): this run was halted\nA supervisor lets it go on.";
-        assert_eq!(answer["systemMessage"], told);
-        assert_eq!(answer["hookSpecificOutput"]["additionalContext"], told);
+        let message = "Midrail ended this run (`g`): this run was halted\nA supervisor can resume it.";
+        assert_eq!(answer["systemMessage"], message);
+        assert_eq!(answer["hookSpecificOutput"]["additionalContext"], message);
     }
 
     #[test]
-    fn a_withheld_result_keeps_its_shape() {
+    fn withheld_result_keeps_its_shape() {
         let response = json!({"stdout": "k", "stderr": "", "interrupted": false, "isImage": false});
         let hook = hook(json!({
             "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}, "tool_response": response
@@ -243,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_place_of_a_result_reaches_the_agent() {
+    fn replaced_result_reaches_the_agent() {
         let own = |response: Value, content: &str| {
             let hook = hook(json!({
                 "hook_event_name": "PostToolUse", "tool_name": "x", "tool_input": {}, "tool_response": response
@@ -258,7 +206,7 @@ mod tests {
             answer["hookSpecificOutput"].clone()
         };
         let bash = json!({"stdout": "old", "stderr": "e", "interrupted": false});
-        // Also one that happens to be JSON, and of no shape that the host would take.
+        // Also a text that is JSON of another shape.
         for text in ["NEW", "7", "null", r#"{"stdout":"NEW"}"#] {
             let own = own(bash.clone(), text);
             assert_eq!(own["updatedToolOutput"], json!({"stdout": text, "stderr": "", "interrupted": false}));
@@ -270,7 +218,7 @@ mod tests {
             own(json!([{"type": "text", "text": "old"}]), "NEW")["updatedToolOutput"][0]["text"],
             "NEW"
         );
-        // Of an edit the model is told that there was one.
+        // The model sees only that a file was edited.
         let edit = json!({"filePath": "/a", "oldString": "old", "newString": "b", "structuredPatch": []});
         let own = own(edit, "NEW");
         assert!(own["additionalContext"].as_str().unwrap().ends_with("\nNEW"), "{own}");
@@ -279,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn mentioned_files_have_to_pass_as_reads() {
+    fn mentioned_files_are_decided_as_reads() {
         let hook =
             hook(json!({"hook_event_name": "UserPromptSubmit", "prompt": "look at @.env and mail a@b.c"}));
         let events = hook.events().unwrap();
@@ -289,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_passes_and_is_kept() {
+    fn unknown_event_is_allowed_and_recorded() {
         let hook = hook(json!({"hook_event_name": "SomethingNew", "session_id": "s", "x": 1}));
         let event = hook.events().unwrap().remove(0);
         assert_eq!((event.kind, event.session.as_deref()), (EventKind::Observed, Some("s")));

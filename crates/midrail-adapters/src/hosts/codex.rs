@@ -9,67 +9,17 @@ mod toml;
 mod transcripts;
 mod trust;
 
-use std::time::Duration;
-
-use midrail::{ActionType, Decision, Effect, Event, EventKind, HostLimit, ToolResult};
+use midrail::{Decision, Effect, Event, EventKind, HostLimit, ToolResult};
 
 use super::claude_code::{Answer, common, tool};
 use crate::host::result::{number_after, with_exit_code};
-use crate::host::{
-    Adapter, Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, OnFailure, Payload, Setup,
-    hook_event,
-};
+use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload};
 use crate::messages;
 
-const GATE: Capabilities = Capabilities { notes: true, ..Capabilities::BLOCK };
-/// A result is withheld with a reason that replaces it: a changed result can be that reason.
-const RESULT: Capabilities = Capabilities { redact: true, ..GATE };
-const PROMPT: Capabilities = Capabilities { halt: true, ..GATE };
-const STOP: Capabilities = Capabilities { halt: true, ..Capabilities::BLOCK };
+pub(super) use self::setup::SETUP;
+pub(super) use self::transcripts::TRANSCRIPTS;
 
-// Not registered: PermissionRequest (see below), PreModelRequest and PostModelRequest (they only observe, with a process
-// per request), compaction, Interrupt.
-const HOOK_EVENTS: &[HookEvent] = &[
-    hook_event("SessionStart", EventKind::SessionStart, Capabilities::NOTES).register(),
-    hook_event("UserPromptSubmit", EventKind::BeforeModel, PROMPT).register(),
-    hook_event("PreToolUse", EventKind::BeforeTool, GATE).register(),
-    // PreToolUse has decided the same call; a second decision would use an approval twice.
-    hook_event("PermissionRequest", EventKind::Observed, Capabilities::NONE),
-    hook_event("PostToolUse", EventKind::AfterTool, RESULT).register(),
-    hook_event("SubagentStart", EventKind::Observed, Capabilities::NONE).register(),
-    hook_event("SubagentStop", EventKind::BeforeStop, STOP).register(),
-    hook_event("Stop", EventKind::BeforeStop, STOP).register(),
-    // Codex waits no longer than this.
-    hook_event("SessionEnd", EventKind::SessionEnd, Capabilities::NONE).register_with(OnFailure::Allow, 3),
-];
-
-pub(super) static HOST: HostSpec = HostSpec {
-    name: "codex",
-    title: "Codex",
-    hook_events: HOOK_EVENTS,
-    timeout: Duration::from_secs(600),
-    quick_events: &["SessionEnd", "Interrupt"],
-    adapter: &Codex,
-    settings_files: &[
-        "**/.codex",
-        "**/.codex/config.toml",
-        "**/.codex/hooks.json",
-        "**/.codex/requirements.toml",
-        "$CODEX_HOME",
-        "$CODEX_HOME/config.toml",
-        "$CODEX_HOME/hooks.json",
-        "/etc/codex/**",
-    ],
-    tools: &[
-        (ActionType::FileWrite, &["apply_patch"]),
-        (ActionType::Command, &["Bash", "shell", "exec_command", "local_shell", "write_stdin"]),
-        (ActionType::Network, &["web_search"]),
-    ],
-    transcripts: Some(transcripts::TRANSCRIPTS),
-    setup: Setup { trust: Some(trust::TRUST), check: trust::check, ..setup::SETUP },
-};
-
-struct Codex;
+pub(super) struct Codex;
 
 impl Adapter for Codex {
     fn decode(&self, _: &HookEvent, payload: &Payload, event: &mut Event) -> Result<(), DecodeError> {

@@ -3,84 +3,19 @@
 
 mod setup;
 
-use std::time::Duration;
-
-use midrail::{ActionType, Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
+use midrail::{Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use super::claude_code::Answer;
 use crate::host::result::{number_after, with_exit_code};
-use crate::host::{
-    Adapter, Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, OnFailure, Payload, hook_event,
-    set_agent,
-};
+use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload, set_agent};
 use crate::messages;
+use crate::transcripts::reader::Transcripts;
 
-/// Without a user, Copilot CLI takes a question for a denial.
-const GATE: Capabilities = Capabilities { ask: true, ..Capabilities::BLOCK };
-const RESULT: Capabilities = Capabilities { redact: true, notes: true, ..Capabilities::BLOCK };
-/// The only event that can end a run. It follows preToolUse if that allowed the call, so Midrail decides nothing here but
-/// whether the run was halted in between.
-const INTERRUPT: Capabilities = Capabilities { halt: true, ..Capabilities::NONE };
+pub(super) use self::setup::SETUP;
+pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
-// Not registered: permissionRequest (preToolUse decides the same call), userPromptTransformed (userPromptSubmitted does),
-// preCompact and notification (they neither act nor carry content). Payloads do not name their event, so the command does.
-const HOOK_EVENTS: &[HookEvent] = &[
-    hook_event("sessionStart", EventKind::SessionStart, Capabilities::NOTES).register(),
-    // Exit code 2 does not block a prompt; an answer in JSON does.
-    hook_event("userPromptSubmitted", EventKind::BeforeModel, Capabilities::BLOCK)
-        .register_with(OnFailure::BlockByJson, 60),
-    hook_event("preToolUse", EventKind::BeforeTool, GATE).register(),
-    hook_event("permissionRequest", EventKind::Observed, INTERRUPT),
-    hook_event("postToolUse", EventKind::AfterTool, RESULT).register(),
-    hook_event("postToolUseFailure", EventKind::AfterTool, Capabilities::NONE).register(),
-    hook_event("subagentStart", EventKind::Observed, Capabilities::NONE).register(),
-    hook_event("subagentStop", EventKind::BeforeStop, Capabilities::BLOCK).register(),
-    hook_event("agentStop", EventKind::BeforeStop, Capabilities::BLOCK).register(),
-    hook_event("errorOccurred", EventKind::OnError, Capabilities::NONE).register(),
-    hook_event("sessionEnd", EventKind::SessionEnd, Capabilities::NONE).register(),
-    hook_event("SessionStart", EventKind::SessionStart, Capabilities::NOTES),
-    hook_event("SessionEnd", EventKind::SessionEnd, Capabilities::NONE),
-    hook_event("UserPromptSubmit", EventKind::BeforeModel, Capabilities::BLOCK),
-    hook_event("PreToolUse", EventKind::BeforeTool, GATE),
-    hook_event("PermissionRequest", EventKind::Observed, Capabilities::NONE),
-    hook_event("PostToolUse", EventKind::AfterTool, RESULT),
-    hook_event("PostToolUseFailure", EventKind::AfterTool, Capabilities::NONE),
-    hook_event("SubagentStop", EventKind::BeforeStop, Capabilities::BLOCK),
-    hook_event("Stop", EventKind::BeforeStop, Capabilities::BLOCK),
-    hook_event("ErrorOccurred", EventKind::OnError, Capabilities::NONE),
-];
-
-pub(super) static HOST: HostSpec = HostSpec {
-    name: "copilot-cli",
-    title: "Copilot CLI",
-    hook_events: HOOK_EVENTS,
-    timeout: Duration::from_secs(30),
-    quick_events: &[],
-    adapter: &CopilotCli,
-    settings_files: &[
-        "**/.copilot",
-        "**/.copilot/hooks/**",
-        "**/.copilot/config.json",
-        "**/.copilot/settings.json",
-        "$COPILOT_HOME",
-        "$COPILOT_HOME/hooks/**",
-        "$COPILOT_HOME/config.json",
-        "$COPILOT_HOME/settings.json",
-        "**/.github/hooks/**",
-        "/etc/github-copilot/**",
-    ],
-    tools: &[
-        (ActionType::FileRead, &["view"]),
-        (ActionType::FileWrite, &["create", "edit", "str_replace", "insert"]),
-        (ActionType::Command, &["bash", "powershell", "write_bash"]),
-        (ActionType::Network, &["web_fetch", "fetch"]),
-    ],
-    transcripts: None,
-    setup: setup::SETUP,
-};
-
-struct CopilotCli;
+pub(super) struct CopilotCli;
 
 impl Adapter for CopilotCli {
     fn decode(

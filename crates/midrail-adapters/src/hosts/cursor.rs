@@ -8,68 +8,18 @@
 
 mod setup;
 
-use std::time::Duration;
-
-use midrail::{ActionType, Decision, Event, EventKind, ToolCall, ToolResult};
+use midrail::{Decision, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use crate::host::result::{flat, with_exit_code};
-use crate::host::{
-    Adapter, Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, OnFailure, Payload, hook_event,
-    set_agent,
-};
+use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload, set_agent};
 use crate::messages;
+use crate::transcripts::reader::Transcripts;
 
-/// Cursor can ask its user, but ignores the question in one of its modes: so Midrail asks, and blocks the call meanwhile.
-const GATE: Capabilities = Capabilities::BLOCK;
-/// The model has a result before the hook is called.
-const RESULT: Capabilities = Capabilities::NOTES;
+pub(super) use self::setup::SETUP;
+pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
-const HOOK_EVENTS: &[HookEvent] = &[
-    hook_event("sessionStart", EventKind::SessionStart, Capabilities::NOTES).register(),
-    hook_event("beforeSubmitPrompt", EventKind::BeforeModel, GATE).register(),
-    hook_event("preToolUse", EventKind::BeforeTool, GATE).register(),
-    hook_event("beforeShellExecution", EventKind::BeforeTool, GATE),
-    hook_event("beforeMCPExecution", EventKind::BeforeTool, GATE),
-    hook_event("beforeReadFile", EventKind::AfterTool, GATE),
-    hook_event("beforeTabFileRead", EventKind::AfterTool, GATE),
-    hook_event("postToolUse", EventKind::AfterTool, RESULT).register(),
-    hook_event("postToolUseFailure", EventKind::AfterTool, Capabilities::NONE).register(),
-    hook_event("afterShellExecution", EventKind::AfterTool, Capabilities::NONE),
-    hook_event("afterMCPExecution", EventKind::AfterTool, Capabilities::NONE),
-    hook_event("afterFileEdit", EventKind::AfterTool, Capabilities::NONE),
-    hook_event("afterAgentResponse", EventKind::AfterModel, Capabilities::NONE),
-    hook_event("subagentStart", EventKind::Observed, Capabilities::NONE).register_with(OnFailure::Block, 330),
-    hook_event("subagentStop", EventKind::BeforeStop, GATE).register(),
-    hook_event("stop", EventKind::BeforeStop, GATE).register(),
-    hook_event("sessionEnd", EventKind::SessionEnd, Capabilities::NONE).register(),
-];
-
-pub(super) static HOST: HostSpec = HostSpec {
-    name: "cursor",
-    title: "Cursor",
-    hook_events: HOOK_EVENTS,
-    timeout: Duration::from_secs(60),
-    quick_events: &[],
-    adapter: &Cursor,
-    settings_files: &[
-        "**/.cursor",
-        "**/.cursor/hooks.json",
-        "**/.cursor/cli.json",
-        "/etc/cursor/**",
-        "/library/application support/cursor/**",
-    ],
-    tools: &[
-        (ActionType::FileRead, &["Read", "read_file"]),
-        (ActionType::FileWrite, &["Write", "edit_file", "delete_file", "search_replace", "edit_notebook"]),
-        (ActionType::Command, &["Shell", "run_terminal_cmd"]),
-        (ActionType::Network, &["web_search"]),
-    ],
-    transcripts: None,
-    setup: setup::SETUP,
-};
-
-struct Cursor;
+pub(super) struct Cursor;
 
 impl Adapter for Cursor {
     fn decode(

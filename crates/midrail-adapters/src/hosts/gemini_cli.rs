@@ -2,67 +2,19 @@
 
 mod setup;
 
-use std::time::Duration;
-
-use midrail::{ActionType, Decision, Effect, Event, EventKind, ToolResult};
+use midrail::{Decision, Effect, Event, EventKind, ToolResult};
 use serde_json::{Value, json};
 
 use super::claude_code::{Answer, common, tool};
 use crate::host::result::{flat, number_after, with_exit_code};
-use crate::host::{Adapter, Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, Payload, hook_event};
+use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload};
 use crate::messages;
+use crate::transcripts::reader::Transcripts;
 
-/// Gemini CLI can ask its user, but waits for ever if there is none.
-const GATE: Capabilities = Capabilities { halt: true, ..Capabilities::BLOCK };
-/// A result is withheld with a reason that replaces it: a changed result can be that reason.
-const RESULT: Capabilities = Capabilities { redact: true, ..PROMPT };
-const PROMPT: Capabilities = Capabilities { notes: true, ..GATE };
-const MODEL: Capabilities = Capabilities { redact: true, ..GATE };
+pub(super) use self::setup::SETUP;
+pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
-// Not registered: AfterModel and BeforeToolSelection (a process for every request and every piece of an answer),
-// PreCompress and Notification (they neither act nor carry content).
-const HOOK_EVENTS: &[HookEvent] = &[
-    // Gemini CLI adds notes of SessionStart to the first prompt, which is then decided with them: Midrail's text would be
-    // taken for the user's, and for an injection. Notes wait for BeforeAgent.
-    hook_event("SessionStart", EventKind::SessionStart, Capabilities::NONE).register(),
-    hook_event("BeforeAgent", EventKind::BeforeModel, PROMPT).register(),
-    // Each request to the model contains the prompt, which BeforeAgent has decided, and the results, which AfterTool has
-    // decided. As a before_model event it would count as a prompt and begin a new turn: warnings, retries and
-    // continuations would never add up.
-    hook_event("BeforeModel", EventKind::Observed, Capabilities::NONE),
-    hook_event("AfterModel", EventKind::AfterModel, MODEL),
-    hook_event("BeforeTool", EventKind::BeforeTool, GATE).register(),
-    hook_event("AfterTool", EventKind::AfterTool, RESULT).register(),
-    hook_event("AfterAgent", EventKind::BeforeStop, GATE).register(),
-    hook_event("SessionEnd", EventKind::SessionEnd, Capabilities::NONE).register(),
-];
-
-pub(super) static HOST: HostSpec = HostSpec {
-    name: "gemini-cli",
-    title: "Gemini CLI",
-    hook_events: HOOK_EVENTS,
-    timeout: Duration::from_secs(60),
-    quick_events: &[],
-    adapter: &GeminiCli,
-    settings_files: &[
-        "**/.gemini",
-        "**/.gemini/settings.json",
-        "**/.gemini/extensions/**",
-        "**/.gemini/trusted*.json",
-        "/etc/gemini-cli/**",
-        "**/library/application support/geminicli/**",
-    ],
-    tools: &[
-        (ActionType::FileRead, &["read_file", "read_many_files"]),
-        (ActionType::FileWrite, &["write_file", "replace"]),
-        (ActionType::Command, &["run_shell_command"]),
-        (ActionType::Network, &["web_fetch", "google_web_search"]),
-    ],
-    transcripts: None,
-    setup: setup::SETUP,
-};
-
-struct GeminiCli;
+pub(super) struct GeminiCli;
 
 impl Adapter for GeminiCli {
     fn decode(&self, _: &HookEvent, payload: &Payload, event: &mut Event) -> Result<(), DecodeError> {

@@ -8,61 +8,20 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
-use midrail::{ActionType, Agent, Decision, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
+use midrail::{Agent, Decision, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use crate::host::result::{flat, with_exit_code};
-use crate::host::{
-    Adapter, Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, Payload, Setup, hook_event,
-};
+use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload};
 use crate::messages;
+use crate::transcripts::reader::Transcripts;
 
-const GATE: Capabilities = Capabilities { notes: true, ..Capabilities::BLOCK };
-const RESULT: Capabilities = Capabilities { redact: true, ..GATE };
+pub(super) use self::setup::SETUP;
+pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
-// Registered are the events in which something can be blocked. The plugin also reports how sessions begin and end.
-const HOOK_EVENTS: &[HookEvent] = &[
-    hook_event("session.created", EventKind::SessionStart, Capabilities::NOTES),
-    hook_event("session.deleted", EventKind::SessionEnd, Capabilities::NONE),
-    hook_event("session.error", EventKind::OnError, Capabilities::NONE),
-    hook_event("chat.message", EventKind::BeforeModel, GATE).register(),
-    hook_event("tool.execute.before", EventKind::BeforeTool, GATE).register(),
-    hook_event("tool.execute.after", EventKind::AfterTool, RESULT).register(),
-    hook_event("session.idle", EventKind::BeforeStop, Capabilities::BLOCK),
-];
+pub(super) struct Opencode;
 
-pub(super) static HOST: HostSpec = HostSpec {
-    name: "opencode",
-    title: "OpenCode",
-    hook_events: HOOK_EVENTS,
-    timeout: Duration::from_secs(60),
-    quick_events: &[],
-    adapter: &OpenCode,
-    settings_files: &[
-        "**/.opencode",
-        "**/.opencode/plugin/**",
-        "**/.opencode/plugins/**",
-        "**/.opencode/opencode.json*",
-        "**/.config/opencode/**",
-        "$XDG_CONFIG_HOME/opencode/**",
-        "opencode.json",
-        "opencode.jsonc",
-    ],
-    tools: &[
-        (ActionType::FileRead, &["read"]),
-        (ActionType::FileWrite, &["write", "edit", "multiedit", "patch", "apply_patch"]),
-        (ActionType::Command, &["bash"]),
-        (ActionType::Network, &["webfetch"]),
-    ],
-    transcripts: None,
-    setup: Setup { format: |_| &setup::Plugin { hook_events: HOOK_EVENTS }, ..setup::SETUP },
-};
-
-struct OpenCode;
-
-impl Adapter for OpenCode {
+impl Adapter for Opencode {
     fn decode(&self, _: &HookEvent, payload: &Payload, event: &mut Event) -> Result<(), DecodeError> {
         let (input, output) = (payload.value("input"), payload.value("output"));
         event.session = payload.pointer("input", "/sessionID").or_else(|| payload.owned("session"));

@@ -195,7 +195,7 @@ mod tests {
     fn run(shell: &[&str], program: &str, host: &str, event: &str) -> (i32, String, String) {
         let host = hosts::find(host).unwrap();
         let registration = host.hook_event(event).unwrap().registration.unwrap();
-        let line = line(program, host.name, event, registration, host.setup.shell);
+        let line = line(program, host.name, event, registration, host.shell);
         assert!(is_ours(&line, host.name), "{line}");
         assert_eq!(program_of(&line).as_deref(), Some(program), "{line}");
         let output = Command::new(shell[0]).args(&shell[1..]).arg(&line).output().unwrap();

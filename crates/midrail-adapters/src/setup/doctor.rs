@@ -57,7 +57,7 @@ pub fn diagnose(named: &[&'static HostSpec], env: &Environment) -> Diagnosis {
     let is_checked = |host: &&'static HostSpec| {
         if named.is_empty() { host.is_present(env) } else { named.contains(host) }
     };
-    let hosts = hosts::ALL.iter().copied().filter(is_checked);
+    let hosts = hosts::ALL.iter().filter(is_checked);
     let hosts = hosts.map(|host| diagnose_host(host, named.contains(&host), env)).collect();
     Diagnosis { hosts, general: general(env) }
 }
@@ -67,11 +67,9 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> 
     let version = program.as_deref().and_then(registration::version_of);
     let mut results = Vec::new();
     let mut files = Vec::new();
-    for (scope, path) in host.files(env) {
+    for (scope, path) in host.settings(env) {
         // In the home itself, a project's file is the user's.
-        if scope == InstallScope::Project
-            && (host.setup.file)(env, InstallScope::User).as_ref() == Some(&path)
-        {
+        if scope == InstallScope::Project && host.files.at(env, InstallScope::User).as_ref() == Some(&path) {
             continue;
         }
         match hook_file(host, scope, &path) {
@@ -98,7 +96,7 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> 
         });
         return HostDiagnosis { host, version, results };
     }
-    let installation = Installation { files: &files, program: program.as_deref(), env };
+    let installation = Installation { files: &files, program: program.as_deref(), env, host };
     results.extend(registration::coverage(host, &files, &init));
     results.extend(registration::programs(&files, env, &init));
     results.extend((host.setup.check)(&installation));
@@ -123,15 +121,15 @@ fn is_set_up(host: &HostSpec, env: &Environment) -> bool {
     let is_used_here = |path: &PathBuf| {
         path.starts_with(&env.project) && path.extension().is_none_or(|it| it != "md") && path.exists()
     };
-    let was_protected = host.files(env).iter().any(|(scope, path)| {
+    let was_protected = host.settings(env).iter().any(|(scope, path)| {
         let after = Backup::last(path, env).and_then(|backup| backup.after);
         after.is_some_and(|text| host.registered(*scope, &text).is_ok_and(|hooks| !hooks.is_empty()))
     });
-    was_protected || !env.is_home() && (host.setup.traces)(env).iter().any(is_used_here)
+    was_protected || !env.is_home() && host.traces(env).iter().any(is_used_here)
 }
 
 fn links(host: &HostSpec, files: &[HookFile]) -> Vec<CheckResult> {
-    let links = files.iter().filter(|file| !host.setup.follows_links && file.path.is_symlink());
+    let links = files.iter().filter(|file| !host.follows_links && file.path.is_symlink());
     let result = |file: &HookFile| {
         CheckResult::bad(
             format!("{} is a link, and {} does not follow links", file.path.display(), host.title),

@@ -96,25 +96,6 @@ impl Environment {
         path.filter(|path| path.is_absolute())
     }
 
-    /// A folder of the user that a variable can move.
-    pub(crate) fn folder(&self, variable: &str, default: &str) -> PathBuf {
-        self.variable(variable).unwrap_or_else(|| self.home.join(default))
-    }
-
-    /// A folder of `/etc`.
-    pub(crate) fn etc(&self, name: &str) -> PathBuf {
-        self.root.join("etc").join(name)
-    }
-
-    /// A folder of `/etc`; on macOS one of `/Library/Application Support`.
-    pub(crate) fn system(&self, name: &str, on_macos: &str) -> PathBuf {
-        if cfg!(target_os = "macos") {
-            self.root.join("Library/Application Support").join(on_macos)
-        } else {
-            self.etc(name)
-        }
-    }
-
     /// A program on the search path.
     pub(crate) fn on_path(&self, name: &str) -> Option<PathBuf> {
         let folders = env::split_paths(self.path.as_ref()?).filter(|folder| folder.is_absolute());

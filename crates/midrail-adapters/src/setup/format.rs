@@ -26,6 +26,11 @@ pub(crate) trait SettingsFormat: Sync {
     /// Midrail's hooks: event and registration.
     fn registered(&self, text: &str, host: &str) -> Result<Vec<(String, Value)>, SettingsError>;
 
+    /// The program of a plugin, which calls it for every event.
+    fn plugin_program(&self, _: &str) -> Option<String> {
+        None
+    }
+
     /// Rejects a file that the host would ignore.
     fn check(&self, _: &str) -> Result<(), SettingsError> {
         Ok(())

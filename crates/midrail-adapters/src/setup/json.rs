@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
-use jsonc_parser::errors::ParseErrorKind;
+use jsonc_parser::errors::{ParseError, ParseErrorKind};
+use jsonc_parser::{ParseOptions, parse_to_value};
 use serde_json::{Map, Value};
 
 use super::command;
@@ -37,7 +37,7 @@ impl SettingsFormat for JsonFormat {
     /// A hook of an older version is replaced in place.
     fn install(&self, text: &str, set: &HookSet<'_>) -> Result<String, SettingsError> {
         let (mark, text) = split_mark(text);
-        let root = parse(text, true, true)?;
+        let root = parse(text)?;
         let Some(top) = root.object_value_or_create() else {
             return Err(not_an("object", "the file", root.value().as_ref(), text));
         };
@@ -100,7 +100,7 @@ impl SettingsFormat for JsonFormat {
 
     fn remove(&self, text: &str, host: &str, before: Option<&str>) -> Result<Option<String>, SettingsError> {
         let (mark, text) = split_mark(text);
-        let root = parse(text, true, true)?;
+        let root = parse(text)?;
         let Some(hooks) = root.object_value().and_then(|top| top.object_value("hooks")) else {
             return Ok(None);
         };
@@ -160,7 +160,7 @@ impl SettingsFormat for JsonFormat {
             return Err(rejected("starts with a byte order mark".to_owned(), "save it as UTF-8 without one")
                 .at((1, 1)));
         }
-        parse(text, self.comments, false)?;
+        parse_to_value(text, &options(self.comments, false)).map_err(invalid)?;
         let settings = value(text)?;
         let find = |name: &str| {
             let offset = text.find(&Value::from(name).to_string());
@@ -292,7 +292,7 @@ pub(crate) fn settings(path: &Path) -> Value {
 
 /// A JSON text as a value. A text without a value is an empty object.
 pub(crate) fn value(text: &str) -> Result<Value, SettingsError> {
-    let root = parse(split_mark(text).1, true, true)?;
+    let root = parse(split_mark(text).1)?;
     Ok(root.to_serde_value().unwrap_or_else(|| Value::Object(Map::new())))
 }
 
@@ -347,8 +347,12 @@ fn split_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
-fn parse(text: &str, comments: bool, trailing_commas: bool) -> Result<CstRootNode, SettingsError> {
-    let options = ParseOptions {
+fn parse(text: &str) -> Result<CstRootNode, SettingsError> {
+    CstRootNode::parse(text, &options(true, true)).map_err(invalid)
+}
+
+fn options(comments: bool, trailing_commas: bool) -> ParseOptions {
+    ParseOptions {
         allow_comments: comments,
         allow_trailing_commas: trailing_commas,
         allow_loose_object_property_names: false,
@@ -359,19 +363,20 @@ fn parse(text: &str, comments: bool, trailing_commas: bool) -> Result<CstRootNod
         allow_bare_decimal_point_numbers: false,
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
+    }
+}
+
+fn invalid(error: ParseError) -> SettingsError {
+    let (message, fix) = match error.kind() {
+        ParseErrorKind::CommentsNotAllowed => ("contains a comment".to_owned(), "remove the comments"),
+        ParseErrorKind::TrailingCommasNotAllowed => {
+            ("contains a trailing comma".to_owned(), "remove the comma")
+        }
+        kind => (format!("is not valid JSON: {}", kind.to_string().to_lowercase()), "fix the file"),
     };
-    CstRootNode::parse(text, &options).map_err(|error| {
-        let (message, fix) = match error.kind() {
-            ParseErrorKind::CommentsNotAllowed => ("contains a comment".to_owned(), "remove the comments"),
-            ParseErrorKind::TrailingCommasNotAllowed => {
-                ("contains a trailing comma".to_owned(), "remove the comma")
-            }
-            kind => (format!("is not valid JSON: {}", kind.to_string().to_lowercase()), "fix the file"),
-        };
-        SettingsError::new(message)
-            .at((error.line_display(), error.column_display()))
-            .help(format!("{fix}, then run this command again; {LEFT_UNCHANGED}"))
-    })
+    SettingsError::new(message)
+        .at((error.line_display(), error.column_display()))
+        .help(format!("{fix}, then run this command again; {LEFT_UNCHANGED}"))
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
     let mut plan = Plan::default();
     let scope = request.scope;
     for host in request.hosts.iter().copied() {
-        let Some(path) = (host.setup.file)(env, scope) else {
+        let Some(path) = host.files.at(env, scope) else {
             let remark = format!(
                 "{} has no settings for a whole machine: protect every user with `midrail init --user --agent {}`",
                 host.title, host.name
@@ -77,7 +77,12 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
                 continue;
             }
         }
-        let mut remarks = (host.setup.remarks)(env, scope);
+        let mut remarks: Vec<String> = host
+            .remarks
+            .iter()
+            .filter(|(only, _)| *only == scope)
+            .map(|(_, text)| (*text).to_owned())
+            .collect();
         if at_login.is_some() {
             remarks.push(format!(
                 "{} starts hooks with your login shell, which does not find `midrail`: the file contains its path, so it \
@@ -85,8 +90,9 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
                 host.title
             ));
         }
-        let needs_trust = scope != InstallScope::Managed && !request.trust;
-        remarks.extend(host.setup.trust.as_ref().filter(|_| needs_trust).map(|trust| (trust.remark)(scope)));
+        if let Some(trust) = host.setup.trust.as_ref().filter(|_| scope != InstallScope::Managed) {
+            remarks.extend((trust.remarks)(host, env, scope, request.trust));
+        }
         plan.remarks.extend(remarks.into_iter().map(|remark| (host, remark)));
     }
     match scope {
@@ -110,7 +116,7 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
 
 /// The path of a program that the host's login shell does not find by name.
 fn path_for_login_shell(host: &HostSpec, name: &str, env: &Environment) -> Option<String> {
-    if host.setup.shell != HookShell::Login || name.contains('/') || is_found_at_login(name, env)? {
+    if host.shell != HookShell::Login || name.contains('/') || is_found_at_login(name, env)? {
         return None;
     }
     env.on_path(name)?.to_str().map(str::to_owned)
@@ -123,7 +129,7 @@ fn install_hooks(
     path: &Path,
     env: &Environment,
 ) -> Result<Option<FileChange>, SettingsError> {
-    if !host.setup.follows_links && path.is_symlink() {
+    if !host.follows_links && path.is_symlink() {
         return Err(SettingsError::new(format!("is a link, and {} does not follow links", host.title))
             .help("replace the link with a file, then run this command again")
             .in_file(path));
@@ -172,10 +178,10 @@ pub fn uninstall(hosts: &[&'static HostSpec], scope: InstallScope, purge: bool, 
     let purge = purge && scope == InstallScope::Project;
     let mut plan = Plan { purge, ..Plan::default() };
     for host in hosts {
-        let Some(path) = (host.setup.file)(env, scope) else { continue };
+        let Some(path) = host.files.at(env, scope) else { continue };
         plan.add(remove_hooks(host, scope, &path, env));
         if let Some(trust) = host.setup.trust.as_ref().filter(|_| scope != InstallScope::Managed) {
-            plan.add((trust.revoke)(&path, env));
+            plan.add((trust.revoke)(host, &path, env));
         }
     }
     let folder = env.project.join(midrail::paths::PROJECT_FOLDER);
@@ -196,7 +202,7 @@ pub fn registered(
 ) -> Vec<(&'static HostSpec, InstallScope, PathBuf)> {
     let mut found: Vec<(&'static HostSpec, InstallScope, PathBuf)> = Vec::new();
     for host in hosts {
-        for (scope, path) in host.files(env) {
+        for (scope, path) in host.settings(env) {
             let Ok(Some(text)) = files::read(&path) else { continue };
             let has_hooks = host.registered(scope, &text).is_ok_and(|hooks| !hooks.is_empty());
             if has_hooks && !found.iter().any(|(_, _, known)| *known == path) {
@@ -248,8 +254,8 @@ pub fn trust(hosts: &[&'static HostSpec], env: &Environment) -> Plan {
     let mut plan = Plan::default();
     for host in hosts {
         let Some(trust) = &host.setup.trust else { continue };
-        match (trust.grant)(env) {
-            Ok(None) => plan.current.extend((host.setup.file)(env, InstallScope::User).map(|it| (*host, it))),
+        match (trust.grant)(host, env) {
+            Ok(None) => plan.current.extend(host.files.at(env, InstallScope::User).map(|it| (*host, it))),
             change => plan.add(change),
         }
     }

@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use midrail::Load;
-use serde_json::Value;
 
 use super::*;
 use crate::host::HostSpec;
@@ -33,7 +32,7 @@ impl Machine {
     }
 
     pub(crate) fn file(&self, host: &'static HostSpec, scope: InstallScope) -> PathBuf {
-        (host.setup.file)(&self.env, scope).unwrap()
+        host.files.at(&self.env, scope).unwrap()
     }
 
     pub(crate) fn write(&self, path: &Path, text: &str) {
@@ -109,7 +108,7 @@ fn others(host: &HostSpec) -> String {
 }
 
 fn json_hosts() -> impl Iterator<Item = &'static HostSpec> {
-    hosts::ALL.iter().copied().filter(|host| host.name != "opencode")
+    hosts::ALL.iter().filter(|host| host.name != "opencode")
 }
 
 #[test]
@@ -179,10 +178,10 @@ fn file_that_the_host_ignores_is_not_changed() {
 
 #[test]
 fn removal_deletes_created_files_and_folders() {
-    for host in hosts::ALL.iter().copied() {
+    for host in hosts::ALL.iter() {
         for scope in [InstallScope::Project, InstallScope::User, InstallScope::Managed] {
             let machine = Machine::new();
-            let Some(path) = (host.setup.file)(&machine.env, scope) else { continue };
+            let Some(path) = host.files.at(&machine.env, scope) else { continue };
             machine.init(host, scope);
             assert!(path.exists());
             let parent = path.parent().unwrap().to_owned();
@@ -199,7 +198,12 @@ fn pack_is_removed_only_with_purge() {
     machine.remove(host("claude-code"), InstallScope::Project);
     let pack = machine.env.project.join(".midrail/pack.yaml");
     assert!(pack.exists());
-    machine.apply(&uninstall(hosts::ALL, InstallScope::Project, true, &machine.env));
+    machine.apply(&uninstall(
+        &hosts::ALL.iter().collect::<Vec<_>>(),
+        InstallScope::Project,
+        true,
+        &machine.env,
+    ));
     assert!(!pack.exists());
     assert_eq!(fs::read_dir(&machine.env.project).unwrap().count(), 0);
 }
@@ -229,7 +233,7 @@ fn changes_of_other_programs_stay() {
 
 #[test]
 fn new_program_replaces_the_old_one() {
-    for host in hosts::ALL.iter().copied() {
+    for host in hosts::ALL.iter() {
         let machine = Machine::new();
         let path = machine.file(host, InstallScope::Project);
         let before = others(host);
@@ -390,4 +394,11 @@ fn hosts_are_detected_by_traces_and_programs() {
     assert_eq!(present.collect::<Vec<_>>(), ["claude-code", "codex", "gemini-cli"]);
     assert!(host("claude-code").has_name("claude"));
     assert!(hosts::ALL.iter().all(|host| !host.has_name("gpt")));
+}
+
+#[test]
+fn registered_events_are_known_to_the_host() {
+    for host in hosts::ALL.iter().filter(|host| !host.known_events.is_empty()) {
+        assert!(host.registrations().all(|(event, _)| host.known_events.contains(&event.name)), "{host:?}");
+    }
 }

@@ -1,31 +1,26 @@
 //! Reads one recording: what hosts have in common, and the state of a session.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use midrail::{Agent, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use crate::host::result::number_after;
-use crate::setup::environment::Environment;
 
 /// How the recordings of a host are found and read.
 #[derive(Debug, Clone, Copy)]
 pub struct Transcripts {
     pub(crate) host: &'static str,
-    pub(crate) folder: fn(&Environment) -> PathBuf,
+    /// The folder of recordings below the folder of a user.
+    pub(crate) folder: &'static str,
     /// The prefix of its recordings' file names. They end in `.jsonl`.
     pub(crate) prefix: &'static str,
     pub(crate) reader: fn(&Path) -> Box<dyn LineReader>,
 }
 
 impl Transcripts {
-    /// The folder in which the host keeps recordings.
-    pub fn folder(&self, env: &Environment) -> PathBuf {
-        (self.folder)(env)
-    }
-
     /// Whether a file is a recording of the host.
     pub(super) fn is_recording(&self, path: &Path) -> bool {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();

@@ -223,7 +223,7 @@ fn codex_sub_agent_belongs_to_its_parents_session() {
 }
 
 #[test]
-fn a_broken_line_is_named_and_the_rest_goes_on() {
+fn invalid_line_does_not_stop_the_import() {
     let folder = Folder::new("broken");
     let mut lines = of_claude();
     lines.insert(4, json!("no object"));
@@ -240,7 +240,7 @@ fn a_broken_line_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
-fn sub_agents_stand_among_their_session_and_sessions_in_the_order_of_time() {
+fn events_of_sub_agents_and_sessions_are_ordered_by_time() {
     let folder = Folder::new("order");
     folder.write("a/c-1.jsonl", &of_claude());
     folder.write("a/c-1/subagents/agent-a-1.jsonl", &of_sub_agent());
@@ -268,11 +268,11 @@ fn sub_agents_stand_among_their_session_and_sessions_in_the_order_of_time() {
     let kept: Vec<Event> = SessionEvents::new(&sessions[1], Some(since)).map(Result::unwrap).collect();
     assert_eq!(kept[0].kind, EventKind::SessionStart);
     assert_eq!(kept.len(), 5);
-    assert!(read_sessions(&sessions, None, 2, |_| Err(())).is_err(), "it ends where nobody listens");
+    assert!(read_sessions(&sessions, None, 2, |_| Err(())).is_err(), "it ends if the receiver fails");
 }
 
 #[test]
-fn files_tell_their_session_where_lines_do_not() {
+fn file_name_contains_the_session() {
     let name = |path: &str| source("codex").session_of(Path::new(path)).unwrap();
     assert_eq!(name("/p/c-1.jsonl"), "c-1");
     assert_eq!(name("/p/c-1/subagents/agent-a.jsonl"), "c-1");

@@ -16,7 +16,7 @@ fn captured_payloads_are_read() {
         eprintln!("MIDRAIL_PAYLOADS names no folder of captured payloads: nothing is checked");
         return;
     };
-    for host in hosts::ALL.iter().copied() {
+    for host in hosts::ALL.iter() {
         let mut known = 0;
         for entry in std::fs::read_dir(folder.join(host.name)).into_iter().flatten().flatten() {
             let file = entry.file_name().to_string_lossy().into_owned();

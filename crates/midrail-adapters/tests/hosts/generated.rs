@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use midrail::EventKind;
+use midrail::{ActionType, EventKind};
 use midrail_adapters::hosts;
 
 use crate::host_file;
@@ -47,7 +47,7 @@ fn check(path: &str, text: &str) {
 #[test]
 fn reference_page_is_current() {
     let mut text = HEAD.to_owned();
-    for host in hosts::ALL.iter().copied() {
+    for host in hosts::ALL.iter() {
         write!(text, "\n## {}\n\n`midrail hook {}`\n\n", host.title, host.name).unwrap();
         text += "| event | kind | block | ask | redact | notes | halt |\n|---|---|---|---|---|---|---|\n";
         for hook_event in host.hook_events {
@@ -74,13 +74,25 @@ fn protected_settings_are_current() {
 fn tool_names_are_current() {
     let mut tools: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (kind, names) in hosts::ALL.iter().flat_map(|host| host.tools) {
-        tools.entry(kind.as_str()).or_default().extend(names.iter());
+        let key = match kind {
+            ActionType::FileRead => "file-readers",
+            ActionType::FileWrite => "file-writers",
+            ActionType::Command => "command-runners",
+            ActionType::Network => "network-tools",
+            other => panic!("there is no list for {other:?}"),
+        };
+        tools.entry(key).or_default().extend(names.iter());
     }
-    let mut text = "# Generated from the hosts in midrail-adapters.\n".to_owned();
-    for (kind, names) in tools {
-        writeln!(text, "\n[{kind}]\n{}", names.into_iter().collect::<Vec<_>>().join("\n")).unwrap();
+    let mut text =
+        "# Generated from the hosts in midrail-adapters: their tools, by what they do.\n".to_owned();
+    for (key, names) in tools {
+        writeln!(text, "\n{key} = [").unwrap();
+        for name in names {
+            writeln!(text, "    \"{name}\",").unwrap();
+        }
+        writeln!(text, "]").unwrap();
     }
-    check("crates/midrail-shell/src/action/host_tools.txt", &text);
+    check("crates/midrail-shell/data/words/host_tools.toml", &text);
 }
 
 #[test]
@@ -95,8 +107,20 @@ fn event_that_can_be_blocked_is_decided() {
     }
 }
 
+#[test]
+fn guide_lists_every_settings_file() {
+    let guide = fs::read_to_string(repository().join("docs/guide/coding-agents.md")).unwrap();
+    for host in hosts::ALL {
+        let row = guide.lines().find(|line| line.starts_with(&format!("| {} |", host.title))).unwrap();
+        for file in [host.files.project, host.files.user, host.files.managed] {
+            assert!(row.contains(file), "{row} does not contain {file}");
+        }
+    }
+}
+
 /// Source files outside the folder of a host that name it, with the reason.
-const NAMED_ELSEWHERE: &[(&str, &str)] = &[];
+const NAMED_ELSEWHERE: &[(&str, &str)] =
+    &[("midrail-shell/src/sql/start.rs", "`cursor` is a keyword of SQL")];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

@@ -22,7 +22,7 @@ fn shown(answer: &HookOutput) -> String {
 
 #[test]
 fn snapshots_are_current() {
-    for host in hosts::ALL.iter().copied() {
+    for host in hosts::ALL.iter() {
         let mut text = String::new();
         for (name, payload) in fixtures(host) {
             let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
@@ -51,7 +51,7 @@ fn snapshots_are_current() {
 
 #[test]
 fn every_event_has_a_payload() {
-    for host in hosts::ALL.iter().copied() {
+    for host in hosts::ALL.iter() {
         let fixtures = fixtures(host);
         for hook_event in host.hook_events {
             assert!(

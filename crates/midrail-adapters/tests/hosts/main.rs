@@ -90,6 +90,5 @@ fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
 fn all() -> impl Iterator<Item = (&'static HostSpec, String, Value)> {
     hosts::ALL
         .iter()
-        .copied()
         .flat_map(|host| fixtures(host).into_iter().map(move |(name, payload)| (host, name, payload)))
 }

@@ -3,21 +3,20 @@
 use midrail::{Agent, ToolResult};
 use serde_json::Value;
 
-use super::setup;
 use crate::transcripts::reader::{
     LineError, LineReader, Recording, Transcripts, TurnEnd, exit_code, number_at, text_at, text_of,
 };
 
-pub(super) const TRANSCRIPTS: Transcripts = Transcripts {
+pub(in crate::hosts) const TRANSCRIPTS: Option<Transcripts> = Some(Transcripts {
     host: "claude-code",
-    folder: |env| setup::folder(env).join("projects"),
+    folder: "projects",
     prefix: "",
     reader: |path| {
         // A sub-agent has a file of its own.
         let name = path.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
         Box::new(Reader { counted: None, agent: name.strip_prefix("agent-").map(str::to_owned) })
     },
-};
+});
 
 struct Reader {
     /// The message whose tokens were counted last. A message has several lines.

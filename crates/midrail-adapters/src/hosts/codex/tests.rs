@@ -2,9 +2,15 @@
 
 use std::fs;
 
-use super::{HOST, toml};
+use super::toml;
+use crate::host::HostSpec;
+use crate::hosts;
 use crate::setup::InstallScope;
 use crate::setup::tests::Machine;
+
+fn codex() -> &'static HostSpec {
+    hosts::find("codex").unwrap()
+}
 
 #[test]
 fn requirements_of_a_machine_keep_other_settings() {
@@ -15,32 +21,32 @@ fn requirements_of_a_machine_keep_other_settings() {
         "[hooks]\nmanaged_dir = \"/opt\"\n\n[rules]\nx = 1",
     ] {
         let machine = Machine::new();
-        let path = machine.file(&HOST, InstallScope::Managed);
+        let path = machine.file(codex(), InstallScope::Managed);
         machine.write(&path, text);
-        machine.init(&HOST, InstallScope::Managed);
+        machine.init(codex(), InstallScope::Managed);
         let written = fs::read_to_string(&path).unwrap();
         assert_eq!(toml::flag_at(&written, &["features", "hooks"]).unwrap(), Some(true), "{written}");
-        let registered = (&HOST).registered(InstallScope::Managed, &written).unwrap();
-        assert_eq!(registered.len(), (&HOST).events.len(), "{written}");
+        let registered = (codex()).registered(InstallScope::Managed, &written).unwrap();
+        assert_eq!(registered.len(), codex().registrations().count(), "{written}");
         for line in text.lines().filter(|line| !line.starts_with("hooks = false")) {
             assert!(written.contains(line), "`{line}` is not in:\n{written}");
         }
-        assert!(machine.plan(&HOST, InstallScope::Managed, "/opt/it's here/midrail").changes.is_empty());
-        machine.remove(&HOST, InstallScope::Managed);
+        assert!(machine.plan(codex(), InstallScope::Managed, "/opt/it's here/midrail").changes.is_empty());
+        machine.remove(codex(), InstallScope::Managed);
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         // Another program adds a line: the feature is reset to what it was.
-        machine.init(&HOST, InstallScope::Managed);
+        machine.init(codex(), InstallScope::Managed);
         let more = format!("{}\n[more]\nx = 1\n", fs::read_to_string(&path).unwrap());
         fs::write(&path, more).unwrap();
-        machine.remove(&HOST, InstallScope::Managed);
+        machine.remove(codex(), InstallScope::Managed);
         let left = fs::read_to_string(&path).unwrap();
         let off = |text: &str| toml::flag_at(text, &["features", "hooks"]).unwrap();
         assert_eq!(off(&left), off(text), "{left}");
         fs::write(&path, text).unwrap();
         // The same without a backup: only Midrail's lines are removed.
-        machine.init(&HOST, InstallScope::Managed);
+        machine.init(codex(), InstallScope::Managed);
         fs::remove_dir_all(&machine.env.state).unwrap();
-        machine.remove(&HOST, InstallScope::Managed);
+        machine.remove(codex(), InstallScope::Managed);
         let left = fs::read_to_string(&path).unwrap();
         assert!(!left.contains("midrail"), "{left}");
         for line in text.lines().filter(|line| !line.contains("hooks") && !line.contains("[features]")) {
@@ -48,9 +54,9 @@ fn requirements_of_a_machine_keep_other_settings() {
         }
     }
     let machine = Machine::new();
-    let path = machine.file(&HOST, InstallScope::Managed);
+    let path = machine.file(codex(), InstallScope::Managed);
     machine.write(&path, "a = 1\nb = = 2\n");
-    let plan = machine.plan(&HOST, InstallScope::Managed, "midrail");
+    let plan = machine.plan(codex(), InstallScope::Managed, "midrail");
     assert_eq!(plan.errors[0].place.map(|(line, _)| line), Some(2), "{:?}", plan.errors);
 }
 

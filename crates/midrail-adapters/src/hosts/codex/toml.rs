@@ -240,17 +240,22 @@ fn parse(text: &str) -> Result<DocumentMut, SettingsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HOST;
     use super::*;
+    use crate::hosts;
     use crate::setup::environment::InstallScope;
 
     #[test]
     fn line_ends_are_kept() {
         let text = "a = 1\r\n\r\n[features]\r\nother = true\r\n";
-        let installed = HOST.install(InstallScope::Managed, text, "midrail").unwrap();
+        let installed =
+            hosts::find("codex").unwrap().install(InstallScope::Managed, text, "midrail").unwrap();
         assert!(!installed.replace("\r\n", "").contains('\n'), "{installed:?}");
         assert_eq!(
-            HOST.remove(InstallScope::Managed, &installed, Some(text)).unwrap().as_deref(),
+            hosts::find("codex")
+                .unwrap()
+                .remove(InstallScope::Managed, &installed, Some(text))
+                .unwrap()
+                .as_deref(),
             Some(text)
         );
         let trusted = trust(text, &[("/p:x:0:0".to_owned(), "sha256:1".to_owned())]).unwrap();

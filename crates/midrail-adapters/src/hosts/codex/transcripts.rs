@@ -3,17 +3,12 @@
 use midrail::{Agent, ToolResult};
 use serde_json::{Value, json};
 
-use super::setup;
 use crate::transcripts::reader::{
     LineError, LineReader, Recording, Transcripts, TurnEnd, exit_code, number_at, text_at, text_of,
 };
 
-pub(super) const TRANSCRIPTS: Transcripts = Transcripts {
-    host: "codex",
-    folder: |env| setup::folder(env).join("sessions"),
-    prefix: "rollout-",
-    reader: |_| Box::new(Reader),
-};
+pub(in crate::hosts) const TRANSCRIPTS: Option<Transcripts> =
+    Some(Transcripts { host: "codex", folder: "sessions", prefix: "rollout-", reader: |_| Box::new(Reader) });
 
 /// How messages start that Codex sends to the model as the user.
 const OWN_MESSAGES: &[&str] = &[

@@ -6,26 +6,12 @@ use serde_json::{Value, json};
 
 use crate::host::{Installation, Setup};
 use crate::setup::check::CheckResult;
-use crate::setup::command::HookShell;
-use crate::setup::environment::{Environment, InstallScope};
 use crate::setup::json::{self, JsonFormat, Layout};
 
 const JSON: JsonFormat =
     JsonFormat { layout: Layout::Flat, strict: false, comments: false, mark: false, only_hooks: false };
 
-pub(super) const SETUP: Setup = Setup {
-    programs: &["copilot"],
-    traces: |env| {
-        let project = &env.project;
-        vec![project.join(".github/hooks"), project.join(".github/copilot-instructions.md"), folder(env)]
-    },
-    file: |env, scope| {
-        Some(match scope {
-            InstallScope::Project => env.project.join(".github/hooks/midrail.json"),
-            InstallScope::User => folder(env).join("hooks/midrail.json"),
-            InstallScope::Managed => env.etc("github-copilot").join("policy.d/midrail.json"),
-        })
-    },
+pub(in crate::hosts) const SETUP: Setup = Setup {
     format: |_| &JSON,
     handler: |_, registration, command| {
         vec![
@@ -34,40 +20,14 @@ pub(super) const SETUP: Setup = Setup {
             ("timeoutSec", json!(registration.seconds)),
         ]
     },
-    follows_links: true,
-    shell: HookShell::Sh,
-    remarks: |_, scope| {
-        match scope {
-        InstallScope::Project => vec![
-            "Copilot CLI reads a project's hooks only in a folder that it trusts: trust the folder when Copilot CLI asks, or \
-             start it with `--trust-folder` if no user can answer."
-                .to_owned(),
-        ],
-        InstallScope::User => Vec::new(),
-        InstallScope::Managed => vec!["Copilot CLI reads this file only if root owns it.".to_owned()],
-    }
-    },
     trust: None,
-    check: |installation| {
-        installation.is_project_only().then(|| trust(installation.env)).into_iter().collect()
-    },
+    check: |installation| installation.is_project_only().then(|| trust(installation)).into_iter().collect(),
     disabled_in,
-    blocks_on_timeout_since: None,
-    probe: |command, folder| {
-        json!({
-            "sessionId": "midrail-doctor", "timestamp": 1_767_225_600_000_u64, "cwd": folder, "toolName": "bash",
-            "toolArgs": {"command": command},
-        })
-    },
+    probe: include_str!("probe.json"),
     is_denial: |answer| {
         answer.get("permissionDecision").is_some_and(|decision| decision == "deny" || decision == "ask")
     },
 };
-
-/// The user's folder of Copilot CLI.
-fn folder(env: &Environment) -> PathBuf {
-    env.folder("COPILOT_HOME", ".copilot")
-}
 
 /// Copilot CLI reads the setting in any settings file, also in those of Claude Code, and in a file of hooks.
 fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> {
@@ -78,7 +38,7 @@ fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> 
             ["settings.json", "settings.local.json"].map(|name| env.project.join(folder).join(name))
         })
         .collect();
-    let entries = std::fs::read_dir(folder(env)).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir(installation.host.files.folder(env)).into_iter().flatten().flatten();
     let mut own: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     own.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     own.sort();
@@ -91,10 +51,12 @@ fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> 
 }
 
 /// Copilot CLI keeps a list of trusted folders.
-fn trust(env: &Environment) -> CheckResult {
+fn trust(installation: &Installation<'_>) -> CheckResult {
+    let env = installation.env;
+    let folder = installation.host.files.folder(env);
     let project = env.project.canonicalize().unwrap_or_else(|_| env.project.clone());
     let is_trusted = ["config.json", "settings.json"].iter().any(|name| {
-        let settings = json::settings(&folder(env).join(name));
+        let settings = json::settings(&folder.join(name));
         let lists =
             ["trusted_folders", "trustedFolders"].iter().filter_map(|key| settings.get(key)?.as_array());
         let mut folders = lists.flatten().filter_map(Value::as_str);

@@ -1,47 +1,15 @@
 //! Cursor: hooks in `hooks.json`.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
 use crate::host::{Installation, OnFailure, Setup};
 use crate::setup::check::CheckResult;
-use crate::setup::command::HookShell;
-use crate::setup::environment::{Environment, InstallScope};
 use crate::setup::json::{self, JsonFormat, Layout};
-
-/// Every event of Cursor's hook engine. Cursor ignores a whole file that names another one.
-pub(super) const EVENTS: &[&str] = &[
-    "preToolUse",
-    "postToolUse",
-    "postToolUseFailure",
-    "beforeShellExecution",
-    "afterShellExecution",
-    "beforeMCPExecution",
-    "afterMCPExecution",
-    "beforeReadFile",
-    "afterFileEdit",
-    "beforeTabFileRead",
-    "afterTabFileEdit",
-    "beforeSubmitPrompt",
-    "afterAgentResponse",
-    "afterAgentThought",
-    "sessionStart",
-    "sessionEnd",
-    "preCompact",
-    "subagentStart",
-    "subagentStop",
-    "stop",
-    "workspaceOpen",
-];
 
 const JSON: JsonFormat =
     JsonFormat { layout: Layout::Flat, strict: true, comments: true, mark: false, only_hooks: false };
 
-pub(super) const SETUP: Setup = Setup {
-    programs: &["cursor-agent", "cursor"],
-    traces: |env| vec![env.project.join(".cursor"), env.home.join(".cursor")],
-    file: |env, scope| Some(file(env, scope)),
+pub(in crate::hosts) const SETUP: Setup = Setup {
     format: |_| &JSON,
     handler: |_, registration, command| {
         let mut fields = vec![("command", json!(command)), ("timeout", json!(registration.seconds))];
@@ -50,43 +18,25 @@ pub(super) const SETUP: Setup = Setup {
         }
         fields
     },
-    follows_links: false,
-    shell: HookShell::Login,
-    remarks: |_, _| Vec::new(),
     trust: None,
     check,
     disabled_in: |_| Vec::new(),
-    blocks_on_timeout_since: None,
-    probe: |command, folder| {
-        json!({
-            "conversation_id": "midrail-doctor", "generation_id": "turn-1", "model": "",
-            "session_id": "midrail-doctor", "hook_event_name": "preToolUse", "cursor_version": "",
-            "workspace_roots": [folder], "user_email": null, "transcript_path": null, "tool_name": "Shell",
-            "tool_input": {"command": command, "cwd": ""}, "tool_use_id": "call-1",
-        })
-    },
+    probe: include_str!("probe.json"),
     is_denial: |answer| {
         answer.get("permission").is_some_and(|permission| permission == "deny" || permission == "ask")
     },
 };
 
-fn file(env: &Environment, scope: InstallScope) -> PathBuf {
-    match scope {
-        InstallScope::Project => env.project.join(".cursor/hooks.json"),
-        InstallScope::User => env.home.join(".cursor/hooks.json"),
-        InstallScope::Managed => env.system("cursor", "Cursor").join("hooks.json"),
-    }
-}
-
 /// Checks that Cursor does not ignore the files.
 fn check(installation: &Installation<'_>) -> Vec<CheckResult> {
+    let known = installation.host.known_events;
     let mut results = Vec::new();
     for file in installation.files {
         let path = file.path.display();
         let settings = json::value(&file.text).unwrap_or_default();
         let events = settings.get("hooks").and_then(Value::as_object).into_iter().flatten();
         let unknown: Vec<&str> =
-            events.map(|(event, _)| event.as_str()).filter(|event| !EVENTS.contains(event)).collect();
+            events.map(|(event, _)| event.as_str()).filter(|event| !known.contains(event)).collect();
         if !unknown.is_empty() {
             let events = unknown.join(", ");
             results.push(CheckResult::bad(
@@ -102,15 +52,4 @@ fn check(installation: &Installation<'_>) -> Vec<CheckResult> {
         }
     }
     results
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::HOST;
-    use super::EVENTS;
-
-    #[test]
-    fn registered_events_are_known_to_cursor() {
-        assert!(HOST.registrations().all(|(event, _)| EVENTS.contains(&event.name)));
-    }
 }

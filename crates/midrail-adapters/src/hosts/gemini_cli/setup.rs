@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Installation, Setup};
 use crate::setup::check::CheckResult;
-use crate::setup::command::{self, HookShell};
-use crate::setup::environment::{Environment, InstallScope};
+use crate::setup::command;
 use crate::setup::json::{self, JsonFormat, Layout};
 
 /// The name of Midrail's hooks, by which settings can disable them.
@@ -16,10 +15,7 @@ const HOOK_NAME: &str = "midrail";
 const JSON: JsonFormat =
     JsonFormat { layout: Layout::Groups, strict: false, comments: true, mark: false, only_hooks: false };
 
-pub(super) const SETUP: Setup = Setup {
-    programs: &["gemini"],
-    traces: |env| vec![env.project.join(".gemini"), folder(env)],
-    file: |env, scope| Some(file(env, scope)),
+pub(in crate::hosts) const SETUP: Setup = Setup {
     format: |_| &JSON,
     handler: |_, registration, command| {
         vec![
@@ -29,53 +25,19 @@ pub(super) const SETUP: Setup = Setup {
             ("timeout", json!(registration.seconds.saturating_mul(1000))),
         ]
     },
-    follows_links: true,
-    shell: HookShell::Sh,
-    remarks: |_, scope| {
-        match scope {
-        InstallScope::Project => vec![
-            "Gemini CLI reads a project's settings only in a folder that it trusts: trust the folder when Gemini CLI asks."
-                .to_owned(),
-        ],
-        InstallScope::User | InstallScope::Managed => Vec::new(),
-    }
-    },
     trust: None,
-    check: |installation| {
-        installation.is_project_only().then(|| trust(installation.env)).into_iter().collect()
-    },
+    check: |installation| installation.is_project_only().then(|| trust(installation)).into_iter().collect(),
     disabled_in,
-    blocks_on_timeout_since: None,
-    probe: |command, folder| {
-        json!({
-            "session_id": "midrail-doctor", "transcript_path": "", "cwd": folder,
-            "hook_event_name": "BeforeTool", "timestamp": "2026-01-01T00:00:00.000Z",
-            "tool_name": "run_shell_command", "tool_input": {"command": command},
-        })
-    },
+    probe: include_str!("probe.json"),
     is_denial: |answer| {
         answer.get("decision").is_some_and(|decision| decision == "deny" || decision == "block")
             || answer.get("continue") == Some(&Value::Bool(false))
     },
 };
 
-/// The user's folder of Gemini CLI.
-fn folder(env: &Environment) -> PathBuf {
-    env.folder("GEMINI_CLI_HOME", "").join(".gemini")
-}
-
-fn file(env: &Environment, scope: InstallScope) -> PathBuf {
-    match scope {
-        InstallScope::Project => env.project.join(".gemini/settings.json"),
-        InstallScope::User => folder(env).join("settings.json"),
-        InstallScope::Managed => env.system("gemini-cli", "GeminiCli").join("settings.json"),
-    }
-}
-
 fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> {
     let mut disabled = Vec::new();
-    for scope in InstallScope::ALL {
-        let path = file(installation.env, scope);
+    for (_, path) in installation.host.settings(installation.env) {
         let settings = json::settings(&path);
         if settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false)) {
             disabled.push((path.clone(), "`hooksConfig.enabled: false`"));
@@ -91,12 +53,13 @@ fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> 
 }
 
 /// Gemini CLI keeps one level of trust per folder; the nearest folder counts.
-fn trust(env: &Environment) -> CheckResult {
+fn trust(installation: &Installation<'_>) -> CheckResult {
+    let (host, env) = (installation.host, installation.env);
     let fix = "start `gemini` here and trust the folder, or run `midrail init --user --agent gemini-cli`";
-    let is_enabled = InstallScope::ALL.into_iter().rev().find_map(|scope| {
-        json::settings(&file(env, scope)).pointer("/security/folderTrust/enabled").and_then(Value::as_bool)
+    let is_enabled = host.settings(env).iter().rev().find_map(|(_, path)| {
+        json::settings(path).pointer("/security/folderTrust/enabled").and_then(Value::as_bool)
     });
-    let levels = json::settings(&folder(env).join("trustedFolders.json"));
+    let levels = json::settings(&host.files.folder(env).join("trustedFolders.json"));
     let project = env.project.canonicalize().unwrap_or_else(|_| env.project.clone());
     let levels = levels.as_object().into_iter().flatten().filter_map(|(folder, level)| {
         let (folder, level) = (Path::new(folder), level.as_str()?);

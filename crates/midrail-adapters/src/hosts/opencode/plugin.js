@@ -1,14 +1,13 @@
-// Midrail for OpenCode: puts every prompt, tool call, result and end of a turn before `midrail hook opencode`.
-// Where no answer comes, or none that can be read, nothing happens. Written by `midrail init`; `midrail uninstall` takes it
-// away again.
+// Midrail for OpenCode: calls `midrail hook opencode` for every prompt, tool call, result and end of a turn. Without a valid
+// answer, the action is blocked. `midrail init` writes this file, and `midrail uninstall` removes it.
 import { spawnSync } from "node:child_process";
 
 const PROGRAM = "@PROGRAM@";
-const NO_ANSWER = "Midrail did not answer, so this does not happen. Run: midrail doctor";
+const NO_ANSWER = "Midrail did not answer, so this is blocked. Run: midrail doctor";
 const SECONDS = { "tool.execute.before": 330, "tool.execute.after": 660 };
 
-// One object, or a thrown refusal.
-function ask(event, payload) {
+// Returns the answer, or throws a refusal.
+function decide(event, payload) {
   const seconds = SECONDS[event] ?? 60;
   const run = spawnSync(PROGRAM, ["hook", "opencode", event, "--timeout", String(seconds)], {
     input: JSON.stringify({ hook_event_name: event, ...payload }),
@@ -31,7 +30,7 @@ function ask(event, payload) {
   return answer;
 }
 
-// Puts a text in place of all that a result told. A tool of an MCP server has parts where others have one text.
+// Replaces the whole content of a result. Tools of MCP servers return parts, other tools return one text.
 function replace(output, text) {
   if (output.content !== undefined && typeof output.output !== "string") {
     let parts;
@@ -56,32 +55,32 @@ function append(output, notes) {
 }
 
 export const Midrail = async ({ client, directory }) => {
-  const parents = new Map(); // session of a sub-agent -> session that started it
-  const owed = new Map(); // session -> notes that no answer could carry yet
-  const sentBack = new Set(); // sessions that were sent back to work since their last prompt
-  const own = new Set(); // sessions whose next prompt is our own
+  const parents = new Map(); // session of a sub-agent -> session of its parent
+  const pending = new Map(); // session -> notes for the next answer
+  const continued = new Set(); // sessions that had to continue since their last prompt
+  const own = new Set(); // sessions whose next prompt is Midrail's
 
-  const about = (session) => ({ cwd: directory, session, parent: parents.get(session) });
-  const owe = (session, notes) => {
-    if (Array.isArray(notes) && notes.length) owed.set(session, [...(owed.get(session) ?? []), ...notes]);
+  const context = (session) => ({ cwd: directory, session, parent: parents.get(session) });
+  const addNotes = (session, notes) => {
+    if (Array.isArray(notes) && notes.length) pending.set(session, [...(pending.get(session) ?? []), ...notes]);
   };
-  const told = (session) => {
-    const notes = owed.get(session) ?? [];
-    owed.delete(session);
+  const takeNotes = (session) => {
+    const notes = pending.get(session) ?? [];
+    pending.delete(session);
     return notes;
   };
 
   async function idle(session) {
-    // What a sub-agent returned is with the agent that started it.
+    // The parent already has the result of a sub-agent.
     if (parents.has(session)) return;
     let text;
     try {
-      text = ask("session.idle", { ...about(session), stop_hook_active: sentBack.has(session) }).continue;
+      text = decide("session.idle", { ...context(session), stop_hook_active: continued.has(session) }).continue;
     } catch (refusal) {
-      text = sentBack.has(session) ? undefined : refusal.message;
+      text = continued.has(session) ? undefined : refusal.message;
     }
     if (typeof text !== "string" || text === "") return;
-    sentBack.add(session);
+    continued.add(session);
     own.add(session);
     await client.session.prompt({ path: { id: session }, body: { parts: [{ type: "text", text }] } });
   }
@@ -93,46 +92,46 @@ export const Midrail = async ({ client, directory }) => {
       try {
         if (event.type === "session.created") {
           if (info.parentID) parents.set(session, info.parentID);
-          owe(session, ask(event.type, about(session)).notes);
+          addNotes(session, decide(event.type, context(session)).notes);
         } else if (event.type === "session.deleted") {
-          ask(event.type, about(session));
+          decide(event.type, context(session));
         } else if (event.type === "session.error") {
-          ask(event.type, { ...about(session), error: event.properties.error });
+          decide(event.type, { ...context(session), error: event.properties.error });
         } else if (event.type === "session.idle") {
           await idle(session);
         }
       } catch {
-        // These only tell. What comes after them is asked about.
+        // These events only report something. Later actions are decided.
       }
     },
     "chat.message": async (input, output) => {
       if (own.delete(input.sessionID)) return;
-      sentBack.delete(input.sessionID);
-      owe(input.sessionID, ask("chat.message", { ...about(input.sessionID), input, output }).notes);
+      continued.delete(input.sessionID);
+      addNotes(input.sessionID, decide("chat.message", { ...context(input.sessionID), input, output }).notes);
       const text = output.parts?.findLast((part) => part.type === "text");
-      if (text) text.text = [text.text, ...told(input.sessionID)].join("\n\n");
+      if (text) text.text = [text.text, ...takeNotes(input.sessionID)].join("\n\n");
     },
     "tool.execute.before": async (input, output) => {
-      const payload = { ...about(input.sessionID), tool_name: input.tool, input, output };
-      const answer = ask("tool.execute.before", payload);
+      const payload = { ...context(input.sessionID), tool_name: input.tool, input, output };
+      const answer = decide("tool.execute.before", payload);
       if (answer.args) {
-        // The object itself is what OpenCode goes on with.
+        // OpenCode continues with the same object.
         for (const name of Object.keys(output.args)) delete output.args[name];
         Object.assign(output.args, answer.args);
       }
-      owe(input.sessionID, answer.notes);
+      addNotes(input.sessionID, answer.notes);
     },
     "tool.execute.after": async (input, output) => {
       try {
-        const answer = ask("tool.execute.after", { ...about(input.sessionID), tool_name: input.tool, input, output });
+        const answer = decide("tool.execute.after", { ...context(input.sessionID), tool_name: input.tool, input, output });
         if (answer.replace !== undefined) replace(output, String(answer.replace));
-        owe(input.sessionID, answer.notes);
+        addNotes(input.sessionID, answer.notes);
       } catch (refusal) {
-        // The tool has run: what is left is to keep its result from the model.
+        // The tool has run: only its result can be withheld.
         replace(output, refusal.message);
       }
-      const notes = told(input.sessionID);
-      if (notes.length && !append(output, notes)) owe(input.sessionID, notes);
+      const notes = takeNotes(input.sessionID);
+      if (notes.length && !append(output, notes)) addNotes(input.sessionID, notes);
     },
   };
 };

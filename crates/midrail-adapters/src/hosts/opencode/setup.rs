@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::host::{HookEvent, Setup};
-use crate::setup::command::{self, HookShell};
-use crate::setup::environment::InstallScope;
+use crate::host::Setup;
 use crate::setup::files::SettingsError;
 use crate::setup::format::{HookSet, SettingsFormat};
 
@@ -17,40 +15,18 @@ const PROGRAM: &str = "\"@PROGRAM@\"";
 /// The first words of the plugin of any version.
 const HEAD: &str = "// Midrail for OpenCode";
 
-pub(super) const SETUP: Setup = Setup {
-    programs: &["opencode"],
-    traces: |env| {
-        let project = [".opencode", "opencode.json", "opencode.jsonc"].map(|name| env.project.join(name));
-        project.into_iter().chain([env.config.join("opencode")]).collect()
-    },
-    file: |env, scope| match scope {
-        InstallScope::Project => Some(env.project.join(".opencode/plugin/midrail.js")),
-        InstallScope::User => Some(env.config.join("opencode/plugin/midrail.js")),
-        InstallScope::Managed => None,
-    },
-    format: |_| &Plugin { hook_events: &[] },
+pub(in crate::hosts) const SETUP: Setup = Setup {
+    format: |_| &Plugin,
     handler: |_, _, command| vec![("command", json!(command))],
-    follows_links: true,
-    shell: HookShell::Sh,
-    remarks: |_, _| Vec::new(),
     trust: None,
     check: |_| Vec::new(),
     disabled_in: |_| Vec::new(),
-    blocks_on_timeout_since: None,
-    probe: |command, folder| {
-        json!({
-            "hook_event_name": "tool.execute.before", "cwd": folder, "tool_name": "bash",
-            "input": {"tool": "bash", "sessionID": "midrail-doctor", "callID": "call-1"},
-            "output": {"args": {"command": command}},
-        })
-    },
+    probe: include_str!("probe.json"),
     is_denial: |_| false,
 };
 
 /// The plugin as a settings file.
-pub(super) struct Plugin {
-    pub(super) hook_events: &'static [HookEvent],
-}
+struct Plugin;
 
 impl SettingsFormat for Plugin {
     fn install(&self, text: &str, set: &HookSet<'_>) -> Result<String, SettingsError> {
@@ -66,14 +42,12 @@ impl SettingsFormat for Plugin {
         Ok(is_ours(text).then(String::new))
     }
 
-    /// All events, or none.
-    fn registered(&self, text: &str, host: &str) -> Result<Vec<(String, Value)>, SettingsError> {
-        let events = self.hook_events.iter().filter(|_| is_ours(text));
-        let hook = |event: &HookEvent| {
-            let line = command::line(&program_of(text), host, event.name, event.registration?, HookShell::Sh);
-            Some((event.name.to_owned(), json!({"command": line})))
-        };
-        Ok(events.filter_map(hook).collect())
+    fn registered(&self, _: &str, _: &str) -> Result<Vec<(String, Value)>, SettingsError> {
+        Ok(Vec::new())
+    }
+
+    fn plugin_program(&self, text: &str) -> Option<String> {
+        is_ours(text).then(|| program_of(text))
     }
 
     fn is_current(&self, text: &str) -> bool {

@@ -101,7 +101,7 @@ fn probe(host: &HostSpec, command: &str, line: &str, env: &Environment) -> Resul
     variables.push(("XDG_CONFIG_HOME", env.config.clone()));
     let mut shell = match &env.shell {
         // The user's profile can change the search path.
-        Some(shell) if host.setup.shell == HookShell::Login => {
+        Some(shell) if host.shell == HookShell::Login => {
             let variables: Vec<String> =
                 variables.iter().map(|(name, path)| quote(&format!("{name}={}", path.display()))).collect();
             let line = format!("exec env {} sh -c {}", variables.join(" "), quote(command));
@@ -119,8 +119,9 @@ fn probe(host: &HostSpec, command: &str, line: &str, env: &Environment) -> Resul
     if let Some(path) = &env.path {
         shell.env("PATH", path);
     }
-    let payload = (host.setup.probe)(line, &env.project.display().to_string());
-    read_answer(host, &process::run(&mut shell, &payload.to_string(), LIMIT)?)
+    let folder = Value::from(env.project.display().to_string()).to_string();
+    let payload = host.setup.probe.replace("\"@COMMAND@\"", &Value::from(line).to_string());
+    read_answer(host, &process::run(&mut shell, &payload.replace("\"@FOLDER@\"", &folder), LIMIT)?)
 }
 
 /// Reads an answer as the host does.

@@ -97,7 +97,7 @@ pub(super) fn failure_answers(
 ) -> Vec<CheckResult> {
     let mut results: Vec<CheckResult> =
         files.iter().filter_map(|file| failure_answer(host, file, init)).collect();
-    if let (Some(since), Some(version)) = (host.setup.blocks_on_timeout_since, version)
+    if let (Some(since), Some(version)) = (host.blocks_on_timeout_since, version)
         && !is_at_least(version, &since)
     {
         let since = since.map(|part| part.to_string()).join(".");
