@@ -163,7 +163,6 @@ const WITH_CIRCLES: &[&str] = &[
     "midrail-guardrails",
     "midrail-pack",
     "midrail-store",
-    "midrail-adapters",
     "midrail-service",
     "midrail-cli",
 ];
