@@ -1,4 +1,4 @@
-//! What a decision costs: the law alone, the engine in memory and on disk, a large policy and a long session. Everything
+//! What a decision costs: the decision core alone, the engine in memory and on disk, a large policy and a long session. Everything
 //! is measured in one run. A whole process is measured in `hook.rs`.
 //!
 //! Run it: `cargo bench -p midrail-cli --bench decide`. No figure is asserted: machines are noisy, ratios tell.
@@ -69,7 +69,7 @@ fn one_decision(folder: &Path) {
     let (session, facts) = what_it_needs(&policy);
     let event = typical_event();
     report(
-        "  the law alone",
+        "  decision core",
         measure(20_000, || {
             assert_eq!(decide(&policy, &session, &facts, &event).effect, Effect::Allow);
         }),

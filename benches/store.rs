@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]
 
-#[path = "../crates/midrail-store/tests/common/mod.rs"]
+#[path = "../crates/midrail-store/tests/store/common.rs"]
 mod common;
 #[cfg(feature = "postgres")]
 mod store_postgres;

@@ -1,6 +1,6 @@
 //! What the PostgreSQL store costs: commits a second by many threads, alone and written together, one project and many.
 
-#[path = "../crates/midrail-store/tests/common/postgres.rs"]
+#[path = "../crates/midrail-store/tests/postgres/server.rs"]
 mod server;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -24,10 +24,11 @@ fn from_rust() -> Result<Arc<Engine>, Box<dyn Error>> {
     let is_strict = |context: &Context<'_>| -> Result<bool, Missing> {
         Ok(context.variable("strict_mode")?.is_some_and(|value| value == &json!(true)))
     };
-    let spec = Spec { when: Some(Arc::new(is_strict)), ..Spec::new("strict") };
     let guardrail =
         Arc::new(ReadBeforeWrite { new_files: NewFiles::RequireRead, ..ReadBeforeWrite::default() });
-    let policy = Policy::new(vec![PolicyEntry { spec, guardrail }], Vec::new(), b"");
+    let entry =
+        PolicyEntry { when: Some(Arc::new(is_strict)), ..PolicyEntry::new(Spec::new("strict"), guardrail) };
+    let policy = Policy::new(vec![entry], Vec::new(), b"");
     Ok(Arc::new(Engine::builder(policy, &PolicySource::default()).root(std::env::temp_dir()).build()?))
 }
 

@@ -70,7 +70,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let engine = Arc::new(Engine::builder(policy, &PolicySource::default()).build()?);
     engine.on_denied(|denied| println!("denied: {}: {}", denied.policy_name, denied.reason));
     let guardrail = Arc::new(ReviewBeforeMerge { review_tool: "approve_pr", merge_tool: "merge_pr" });
-    engine.register(PolicyEntry { spec: Spec::new("review_before_merge"), guardrail });
+    engine.register(PolicyEntry::new(Spec::new("review_before_merge"), guardrail));
 
     let session = engine.session("run-1");
     assert_eq!(session.check("merge_pr", json!({"pr_id": "7"})).effect, Effect::Block);

@@ -32,10 +32,10 @@ mod letter_pairs;
 mod word_filter;
 
 fn main() -> std::io::Result<()> {
-    let mut problems = source::Problems::default();
-    secrets::compile(&mut problems)?;
-    personal::compile(&mut problems)?;
-    injection::compile(&mut problems)?;
-    problems.report();
+    secrets::compile()?;
+    personal::compile()?;
+    injection::compile()?;
+    source::write("words.rs", word_lists::compile(&source::Source::read("data/words.toml")?))?;
+    source::fail_on_problems();
     Ok(())
 }

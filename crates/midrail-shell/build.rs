@@ -95,6 +95,14 @@ rows! {
         passes: Examples,
     }
 
+    /// The first words of SQL statements.
+    SqlStart {
+        /// The words.
+        words: List,
+        /// One of these must follow.
+        next: List,
+    }
+
     /// Functions of a language, and what they do.
     Functions {
         /// Their language.
@@ -221,7 +229,89 @@ fn pattern(text: &str) -> String {
     format!("Pattern::{}({text:?})", if text.contains('*') { "Like" } else { "Exactly" })
 }
 
-/// The content of one data file.
+/// A row that has a name, and rules of its own.
+trait Row {
+    /// What it defines. Nothing may be defined twice.
+    fn subjects(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Row for Program {
+    fn subjects(&self) -> Vec<String> {
+        self.names.iter().map(|name| format!("program `{name}`")).collect()
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let Some(name) = self.names.first() else { return vec!["a program without `names`".to_owned()] };
+        let bare = options(self).filter(|option| !option.starts_with(['-', '+']));
+        let bare = bare.map(|option| format!("`{option}` of `{name}` is no option: it has no dash"));
+        let is_both = |flag: &&String| self.values.contains(flag) || self.folders.contains(flag);
+        let both = self.flags.iter().filter(is_both);
+        let both = both.map(|flag| format!("`{flag}` of `{name}` is both a flag and an option with a value"));
+        bare.chain(both).collect()
+    }
+}
+
+impl Row for Rule {
+    fn subjects(&self) -> Vec<String> {
+        vec![format!("danger `{}`", self.id)]
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        missing(&self.id, [&self.reason, &self.safer], [&self.stops, &self.passes])
+    }
+}
+
+impl Row for WindowsRule {
+    fn mistakes(&self) -> Vec<String> {
+        missing(&self.id, [&self.reason, &self.safer], [&self.stops, &self.passes])
+    }
+}
+
+impl Row for SqlRule {
+    fn subjects(&self) -> Vec<String> {
+        let words = self.drops.iter().chain(&self.functions);
+        let words = words.map(|word| format!("word `{word}` of SQL"));
+        words.chain([format!("danger `{}`", self.id)]).collect()
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        missing(&self.id, [&self.reason, &self.id], [&self.stops, &self.passes])
+    }
+}
+
+impl Row for Functions {
+    fn subjects(&self) -> Vec<String> {
+        let functions = self.names.iter().map(|name| format!("function `{name}` of {:?}", self.language));
+        let methods = self.methods.iter().map(|name| format!("method `{name}` of {:?}", self.language));
+        functions.chain(methods).collect()
+    }
+}
+
+impl Row for Prompt {
+    fn subjects(&self) -> Vec<String> {
+        self.programs.iter().map(|name| format!("prompt of `{name}`")).collect()
+    }
+}
+
+impl Row for SqlStart {}
+impl Row for LanguageRow {}
+impl Row for LossRow {}
+
+/// What a danger lacks.
+fn missing(id: &str, [reason, safer]: [&String; 2], [stops, passes]: [&Examples; 2]) -> Vec<String> {
+    let texts = [("`id`", id.is_empty()), ("`reason`", reason.is_empty()), ("`safer`", safer.is_empty())];
+    let examples = [("`stops` example", stops.0.is_empty()), ("`passes` example", passes.0.is_empty())];
+    let missing = texts.into_iter().chain(examples).filter(|(_, is_missing)| *is_missing);
+    missing.map(|(name, _)| format!("danger `{id}` has no {name}")).collect()
+}
+
+/// The content of a data file.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct File {
@@ -229,6 +319,8 @@ struct File {
     danger: Vec<Spanned<Rule>>,
     windows: Vec<Spanned<WindowsRule>>,
     sql: Vec<Spanned<SqlRule>>,
+    sql_start: Vec<Spanned<SqlStart>>,
+    loss: Vec<Spanned<LossRow>>,
     language: Vec<Spanned<LanguageRow>>,
     functions: Vec<Spanned<Functions>>,
     prompt: Vec<Spanned<Prompt>>,
@@ -241,182 +333,134 @@ struct Data {
     rules: Vec<Rule>,
     windows: Vec<WindowsRule>,
     sql: Vec<SqlRule>,
+    sql_starts: Vec<SqlStart>,
+    losses: Vec<LossRow>,
     languages: Vec<LanguageRow>,
     functions: Vec<Functions>,
     prompts: Vec<Prompt>,
     /// The word lists: one module for each file.
     words: String,
-    /// Where each named row was defined.
+    checks: Checks,
+}
+
+/// What was found while rows were checked.
+#[derive(Default)]
+struct Checks {
+    /// Where each subject was defined.
     places: BTreeMap<String, String>,
     mistakes: Vec<String>,
 }
 
-/// A data file that was parsed.
-struct Source<T> {
+/// The name and the text of a data file, for the places of mistakes.
+struct Source {
     name: String,
     text: String,
-    content: T,
 }
 
-impl<T> Source<T> {
-    fn place<U>(&self, row: &Spanned<U>) -> String {
-        format!("{}:{}", self.name, line_at(&self.text, row.span().start))
+impl Checks {
+    fn parse<T: DeserializeOwned + Default>(&mut self, path: &Path) -> io::Result<(Source, T)> {
+        let source = Source { name: path.display().to_string(), text: fs::read_to_string(path)? };
+        let content = toml::from_str(&source.text).unwrap_or_else(|error| {
+            let place = source.place(error.span().map_or(0, |span| span.start));
+            self.mistakes.push(format!("{place}: {}", error.message()));
+            T::default()
+        });
+        Ok((source, content))
+    }
+
+    fn define(&mut self, subject: String, place: &str) {
+        if let Some(first) = self.places.get(&subject) {
+            self.mistakes.push(format!("{place}: {subject} is defined twice, first at {first}"));
+        }
+        self.places.insert(subject, place.to_owned());
+    }
+
+    /// Checks rows, and returns them.
+    fn check<T: Row>(&mut self, source: &Source, rows: Vec<Spanned<T>>) -> Vec<T> {
+        for row in &rows {
+            let place = source.place(row.span().start);
+            row.as_ref().subjects().into_iter().for_each(|subject| self.define(subject, &place));
+            self.mistakes.extend(row.as_ref().mistakes().iter().map(|mistake| format!("{place}: {mistake}")));
+        }
+        rows.into_iter().map(Spanned::into_inner).collect()
+    }
+
+    fn place_of(&self, subject: &str) -> &str {
+        self.places.get(subject).map_or("", String::as_str)
+    }
+}
+
+impl Source {
+    fn place(&self, byte: usize) -> String {
+        let line = self.text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1;
+        format!("{}:{line}", self.name)
     }
 }
 
 impl Data {
-    fn parse<T: DeserializeOwned + Default>(&mut self, path: &Path) -> io::Result<Source<T>> {
-        let text = fs::read_to_string(path)?;
-        let name = path.display().to_string();
-        let content = toml::from_str(&text).unwrap_or_else(|error| {
-            let line = error.span().map_or(1, |span| line_at(&text, span.start));
-            self.mistakes.push(format!("{name}:{line}: {}", error.message()));
-            T::default()
-        });
-        Ok(Source { name, text, content })
-    }
-
     fn read_rows(&mut self, path: &Path) -> io::Result<()> {
-        let mut source: Source<File> = self.parse(path)?;
-        let file = std::mem::take(&mut source.content);
-        for row in file.program {
-            let place = source.place(&row);
-            let program = row.into_inner();
-            if program.names.is_empty() {
-                self.mistakes.push(format!("{place}: a program without `names`"));
-            }
-            for name in &program.names {
-                self.define(&format!("program `{name}`"), &place);
-            }
-            self.check_options(&program, &place);
-            self.programs.push(program);
-        }
-        for row in file.danger {
-            let place = source.place(&row);
-            let rule = row.into_inner();
-            self.define(&format!("danger `{}`", rule.id), &place);
-            let texts =
-                [("`id`", &rule.id), ("`reason`", &rule.reason), ("`safer` alternative", &rule.safer)];
-            self.check_rule(&rule.id, &texts, [&rule.stops, &rule.passes], &place);
-            self.rules.push(rule);
-        }
-        for row in file.windows {
-            let place = source.place(&row);
-            let rule = row.into_inner();
-            let texts =
-                [("`id`", &rule.id), ("`reason`", &rule.reason), ("`safer` alternative", &rule.safer)];
-            self.check_rule(&rule.id, &texts, [&rule.stops, &rule.passes], &place);
-            self.windows.push(rule);
-        }
-        for row in file.sql {
-            let place = source.place(&row);
-            let rule = row.into_inner();
-            self.define(&format!("danger `{}`", rule.id), &place);
-            for word in rule.drops.iter().chain(&rule.functions) {
-                self.define(&format!("word `{word}` of SQL"), &place);
-            }
-            let texts = [("`id`", &rule.id), ("`reason`", &rule.reason)];
-            self.check_rule(&rule.id, &texts, [&rule.stops, &rule.passes], &place);
-            self.sql.push(rule);
-        }
-        for row in file.functions {
-            let place = source.place(&row);
-            let functions = row.into_inner();
-            for (kind, names) in [("function", &functions.names), ("method", &functions.methods)] {
-                for name in names {
-                    self.define(&format!("{kind} `{name}` of {:?}", functions.language), &place);
-                }
-            }
-            self.functions.push(functions);
-        }
-        for row in file.prompt {
-            let place = source.place(&row);
-            let prompt = row.into_inner();
-            for name in &prompt.programs {
-                self.define(&format!("prompt of `{name}`"), &place);
-            }
-            self.prompts.push(prompt);
-        }
-        self.languages.extend(file.language.into_iter().map(Spanned::into_inner));
+        let checks = &mut self.checks;
+        let (source, file): (Source, File) = checks.parse(path)?;
+        self.programs.extend(checks.check(&source, file.program));
+        self.rules.extend(checks.check(&source, file.danger));
+        self.windows.extend(checks.check(&source, file.windows));
+        self.sql.extend(checks.check(&source, file.sql));
+        self.sql_starts.extend(checks.check(&source, file.sql_start));
+        self.losses.extend(checks.check(&source, file.loss));
+        self.languages.extend(checks.check(&source, file.language));
+        self.functions.extend(checks.check(&source, file.functions));
+        self.prompts.extend(checks.check(&source, file.prompt));
         Ok(())
     }
 
     /// Reads a file of word lists: each key is a list, and becomes a constant.
     fn read_words(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
-        let source: Source<BTreeMap<String, Vec<Spanned<String>>>> = self.parse(path)?;
+        let (source, lists): (Source, BTreeMap<String, Vec<Spanned<String>>>) = self.checks.parse(path)?;
         let module = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         writeln!(self.words, "pub(crate) mod {module} {{")?;
-        for (name, words) in &source.content {
-            for word in words {
+        for (name, words) in lists {
+            for word in &words {
                 let subject = format!("word `{}` of `{module}.{name}`", word.as_ref());
-                self.define(&subject, &source.place(word));
+                self.checks.define(subject, &source.place(word.span().start));
             }
-            let words: Vec<&str> = words.iter().map(|word| word.as_ref().as_str()).collect();
+            let words: Vec<String> = words.into_iter().map(Spanned::into_inner).collect();
             let name = name.to_ascii_uppercase().replace('-', "_");
-            writeln!(self.words, "pub(crate) const {name}: &[&str] = &{words:?};")?;
+            writeln!(self.words, "pub(crate) const {name}: &[&str] = {};", words.literal())?;
         }
         writeln!(self.words, "}}")?;
         Ok(())
     }
 
-    fn define(&mut self, subject: &str, place: &str) {
-        if let Some(first) = self.places.insert(subject.to_owned(), place.to_owned()) {
-            self.mistakes.push(format!("{place}: {subject} is defined twice, first at {first}"));
-        }
-    }
-
-    fn check_options(&mut self, program: &Program, place: &str) {
-        let name = program.names.first().map_or("", String::as_str);
-        for option in options(program).filter(|option| !option.starts_with(['-', '+'])) {
-            self.mistakes.push(format!("{place}: `{option}` of `{name}` is no option: it has no dash"));
-        }
-        for flag in &program.flags {
-            if program.values.contains(flag) || program.folders.contains(flag) {
-                let both = format!("{place}: `{flag}` of `{name}` is both a flag and an option with a value");
-                self.mistakes.push(both);
-            }
-        }
-    }
-
-    fn check_rule(&mut self, id: &str, texts: &[(&str, &String)], examples: [&Examples; 2], place: &str) {
-        let [stops, passes] = examples;
-        let empty = texts.iter().filter(|(_, text)| text.is_empty()).map(|(name, _)| *name);
-        let missing = [("`stops` example", stops), ("`passes` example", passes)];
-        let missing = missing.into_iter().filter(|(_, examples)| examples.0.is_empty()).map(|(name, _)| name);
-        for what in empty.chain(missing) {
-            self.mistakes.push(format!("{place}: danger `{id}` has no {what}"));
-        }
-    }
-
     /// Checks what rows say about each other.
     fn check_references(&mut self) {
+        let checks = &mut self.checks;
         let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut mistakes = Vec::new();
         for program in &self.programs {
             for id in &program.dangers.0 {
-                if !self.places.contains_key(&format!("danger `{id}`")) {
+                if !checks.places.contains_key(&format!("danger `{id}`")) {
                     let name = program.names.first().map_or("", String::as_str);
-                    let place = self.places.get(&format!("program `{name}`")).map_or("", String::as_str);
-                    self.mistakes.push(format!("{place}: `{name}` has an unknown danger `{id}`"));
+                    let place = checks.place_of(&format!("program `{name}`"));
+                    mistakes.push(format!("{place}: `{name}` has an unknown danger `{id}`"));
                 }
                 known.entry(id).or_default().extend(options(program));
             }
         }
         for rule in &self.rules {
-            let place = self.places.get(&format!("danger `{}`", rule.id)).map_or("", String::as_str);
-            let Some(options) = known.get(rule.id.as_str()) else {
-                self.mistakes.push(format!("{place}: no program has the danger `{}`", rule.id));
+            let id = &rule.id;
+            let place = checks.place_of(&format!("danger `{id}`"));
+            let Some(options) = known.get(id.as_str()) else {
+                mistakes.push(format!("{place}: no program has the danger `{id}`"));
                 continue;
             };
-            for option in rule.when.0.iter().chain(&rule.unless.0).flat_map(|text| options_in(text)) {
-                if !options.contains(option) {
-                    let mistake = format!(
-                        "{place}: danger `{}` depends on `{option}`, which no program with this danger has",
-                        rule.id
-                    );
-                    self.mistakes.push(mistake);
-                }
+            let conditions = rule.when.0.iter().chain(&rule.unless.0);
+            for option in conditions.flat_map(|text| options_in(text)).filter(|it| !options.contains(it)) {
+                let mistake =
+                    format!("danger `{id}` depends on `{option}`, which no program with this danger has");
+                mistakes.push(format!("{place}: {mistake}"));
             }
         }
+        checks.mistakes.extend(mistakes);
     }
 
     fn tables(&self) -> Result<String, std::fmt::Error> {
@@ -431,6 +475,8 @@ impl Data {
         }
         writeln!(out, "pub(crate) static UNKNOWN: Program = {};", Program::default().literal())?;
         writeln!(out, "pub(crate) static WINDOWS_RULES: &[WindowsRule] = {};", self.windows.literal())?;
+        writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", self.losses.literal())?;
+        writeln!(out, "pub(crate) static NO_LANGUAGE: LanguageRow = {};", LanguageRow::default().literal())?;
         writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", self.languages.literal())?;
         out += &map("PROGRAMS", "&'static Program", programs);
         out += &map(
@@ -445,6 +491,8 @@ impl Data {
         out += &map("SQL_OBJECTS", "&'static str", dropped);
         let called = self.sql.iter().flat_map(|rule| keyed(&rule.functions, rule.id.literal()));
         out += &map("SQL_FUNCTIONS", "&'static str", called);
+        let starts = self.sql_starts.iter().flat_map(|row| keyed(&row.words, row.next.literal()));
+        out += &map("SQL_STARTS", "&'static [&'static str]", starts);
         out += &self.effects("FUNCTIONS", |row| &row.names);
         out += &self.effects("METHODS", |row| &row.methods);
         let path_methods =
@@ -503,10 +551,6 @@ fn options_in(condition: &str) -> impl Iterator<Item = &str> {
         .filter(|option| !option.contains('*'))
 }
 
-fn line_at(text: &str, byte: usize) -> usize {
-    text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1
-}
-
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=data");
     match build() {
@@ -539,10 +583,10 @@ fn build() -> Result<Vec<String>, Box<dyn std::error::Error>> {
         data.read_words(&path)?;
     }
     data.check_references();
-    if data.mistakes.is_empty() {
+    if data.checks.mistakes.is_empty() {
         let out = PathBuf::from(env::var("OUT_DIR")?);
         fs::write(out.join("tables.rs"), data.tables()?)?;
         fs::write(out.join("words.rs"), &data.words)?;
     }
-    Ok(data.mistakes)
+    Ok(data.checks.mistakes)
 }

@@ -1,9 +1,9 @@
-//! Any lines from both sides of the proxy: nothing breaks, and what is blocked never reaches the other side.
+//! Any lines from both sides of the proxy: it does not panic, and a blocked write never reaches the other side.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use midrail::{Decision, Effect, Event, EventKind};
-use midrail_doors::acp::{Options, Proxy, Side};
+use midrail_adapters::acp::{Proxy, ProxyOptions, Side};
 
 fn decide(event: Event) -> Decision {
     let text = serde_json::to_string(&event).unwrap_or_default();
@@ -16,23 +16,23 @@ fn decide(event: Event) -> Decision {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut proxy = Proxy::new(Options::default(), Box::new(decide));
+    let mut proxy = Proxy::new(ProxyOptions::default(), Box::new(decide));
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let (side, line) = match line.split_first() {
             Some((b'>', line)) => (Side::Editor, line),
             _ => (Side::Agent, line),
         };
         let now = u64::try_from(number).unwrap_or_default() * 300;
-        let told = proxy.line(side, line, now);
-        for line in told.to_editor.iter().chain(&told.to_agent) {
+        let output = proxy.handle_line(side, line, now);
+        for line in output.to_editor.iter().chain(&output.to_agent) {
             assert!(!line.contains('\n'));
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
             let is_write = value["method"] == "fs/write_text_file" && side == Side::Agent;
             let content = value["params"]["content"].as_str().unwrap_or_default();
             assert!(!is_write || !content.contains("FORBIDDEN"), "{line}");
         }
-        for hold in told.holds {
-            proxy.answered(hold.number, Decision::default(), now);
+        for hold in output.holds {
+            proxy.apply_answer(hold.number, Decision::default(), now);
         }
         proxy.tick(now);
     }

@@ -8,12 +8,12 @@ use midrail::{Engine, Files, Load};
 
 static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
     let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.load().unwrap();
-    let files = Arc::new(Files::world(Default::default()));
+    let files = Arc::new(Files::simulated(Default::default()));
     Arc::new(Engine::builder(loaded.policy, &loaded.source).files(files).build().unwrap())
 });
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(event) = midrail_doors::wire::decode(bytes) {
-        drop(midrail_doors::wire::encode(&ENGINE.decide(event)));
+    if let Ok(event) = midrail_adapters::wire::decode(bytes) {
+        drop(midrail_adapters::wire::encode(&ENGINE.decide(event)));
     }
 });

@@ -1,4 +1,4 @@
-//! Any text as an expression: what parses prints and parses again to the same.
+//! Any text as an expression: a parsed expression prints as text that parses to the same expression.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,10 @@
-//! Any bytes as what any host sends at any moment: an error, or events, and an answer to each decision.
+//! Any bytes as the payload of any hook event of any host: an error, or events, and an output for each effect.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use midrail::{Decision, Effect};
-use midrail_doors::hook::Hook;
-use midrail_doors::hosts;
+use midrail_adapters::hook::Hook;
+use midrail_adapters::hosts;
 
 const EFFECTS: [Effect; 7] = [
     Effect::Allow,
@@ -17,11 +17,11 @@ const EFFECTS: [Effect; 7] = [
 ];
 
 fuzz_target!(|bytes: &[u8]| {
-    let [host, moment, effect, payload @ ..] = bytes else { return };
-    let door = hosts::ALL[usize::from(*host) % hosts::ALL.len()];
-    let moments = door.moments();
-    let named = moments.get(usize::from(*moment) % (moments.len() + 1)).map(|moment| moment.name);
-    let Ok(hook) = Hook::read(door, named, payload) else { return };
+    let [host, hook_event, effect, payload @ ..] = bytes else { return };
+    let adapter = hosts::ALL[usize::from(*host) % hosts::ALL.len()];
+    let events = adapter.hook_events();
+    let named = events.get(usize::from(*hook_event) % (events.len() + 1)).map(|event| event.name);
+    let Ok(hook) = Hook::read(adapter, named, payload) else { return };
     drop(hook.events());
     let effect = EFFECTS[usize::from(*effect) % EFFECTS.len()];
     let content = (effect == Effect::Redact).then(|| "x".to_owned());

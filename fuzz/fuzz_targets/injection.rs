@@ -1,4 +1,4 @@
-//! Any text as one that a model reads: findings lie in it.
+//! Any text that a model reads: findings are within the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,6 +7,6 @@ use midrail_scan::injection;
 fuzz_target!(|text: &str| {
     for hit in injection::scan(text) {
         assert!(text.get(hit.start..hit.end).is_some(), "{hit:?}");
-        injection::intent_for_kind(hit.kind);
+        injection::intent_code(hit.kind);
     }
 });

@@ -1,4 +1,4 @@
-//! Any text as one with personal data: findings lie in it, in order, and none overlaps another.
+//! Any text that may contain personal data: findings are within the text, in order, and do not overlap.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any text as one with secrets: findings lie in it, and masking hides them.
+//! Any text that may contain secrets: findings are within the text, and masking replaces them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,16 +1,16 @@
-//! Any text as a command line: every finding lies in it, and a wrapper hides none.
+//! Any text as a command line and as a script: findings are within the command line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use midrail_detect::shell;
+use midrail_shell::command;
 
 fuzz_target!(|text: &str| {
-    let analysis = shell::analyse(text);
+    let analysis = command::analyse(text);
     for danger in &analysis.dangers {
         assert!(text.get(danger.start..danger.end).is_some(), "{danger:?}");
         assert!(!danger.rule.is_empty() && !danger.reason.is_empty());
     }
-    shell::analyse_script("x.py", text, &[]);
-    shell::analyse_script("x.ps1", text, &[]);
-    shell::analyse_script("x.js", text, &[]);
+    for name in ["x.sh", "x.py", "x.ps1", "x.js"] {
+        command::analyse_script(name, text, &[]);
+    }
 });

@@ -1,4 +1,4 @@
-//! Any text in any parts: what is released is the text, and what is found is what the whole has.
+//! Any text in chunks of any size: the released text is the whole text, and its hits are those of the whole text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

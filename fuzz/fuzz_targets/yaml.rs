@@ -1,4 +1,4 @@
-//! Any text as YAML: a tree whose places lie in the text, or problems that do.
+//! Any text as YAML: the spans of nodes and problems are within the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,11 +1,11 @@
-//! What an event means in terms of files, commands and tools: the value only. `midrail-detect` derives it.
+//! What an event does in terms of files, commands and tools. `midrail-shell` derives it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::severity::{Confidence, Severity};
 
-/// The kind of thing that an action does.
+/// The kind of an action.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
@@ -17,7 +17,7 @@ pub enum ActionType {
     FileWrite,
     /// Runs a command.
     Command,
-    /// Talks to the outside.
+    /// Contacts another machine.
     Network,
     /// Anything else.
     #[default]
@@ -25,7 +25,7 @@ pub enum ActionType {
 }
 
 impl ActionType {
-    /// The word in expressions.
+    /// The name in expressions.
     pub fn as_str(self) -> &'static str {
         match self {
             ActionType::FileRead => "file_read",
@@ -37,15 +37,15 @@ impl ActionType {
     }
 }
 
-/// What an event does, in terms that hold for every host.
+/// What an event does, in the same terms for every host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
-    /// The kind of thing it does.
+    /// The kind of action.
     #[serde(rename = "type")]
     pub kind: ActionType,
-    /// The files it touches, as the caller spells them. `None`: it touches files, but which is not known.
+    /// The files it touches, as the caller spells them. `None`: it touches unknown files.
     pub target_files: Option<Vec<String>>,
-    /// The command line, where it runs one.
+    /// The command line, if it runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The files among them that are read.
@@ -54,91 +54,91 @@ pub struct Action {
     /// The files among them that are created, changed or removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// The files among those whose whole content its command line replaces.
+    /// The files among them whose whole content its command line replaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overwrites: Vec<String>,
-    /// The places among those that it writes that are folders, or become some.
+    /// The written places that are or become folders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
-    /// The files among those that it reads or writes of which its command line only uses the name, or which it hands to a
-    /// program as a key: their content is neither shown nor changed.
+    /// The files of which its command line only uses the name, or which it passes to a program as a key: their content is neither
+    /// shown nor changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
-    /// Folders and patterns of files that it changes or removes without naming them: by what `find` finds there, by what
-    /// `xargs` is handed, by what is unpacked into them.
+    /// Folders and patterns of files that it changes or removes without naming them: files that `find` finds, that `xargs` receives,
+    /// or that are unpacked into a folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<String>,
-    /// The hosts that it talks to.
+    /// The hosts that it contacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// The programs that its command line starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// Files that it runs as programs, and whose content the command line does not tell.
+    /// Files that it runs as programs, and whose content is not in the command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<String>,
-    /// Files that it runs on the way, where they are there: the hooks of git.
+    /// Files that it also runs if they exist: git hooks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
-    /// Files that it reads on the way to something that runs what it reads, or takes its targets from there.
+    /// Files whose content a program runs or takes its targets from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feeds: Vec<String>,
-    /// Files that it writes with what comes from the network. One that ends with `/` is a folder, with all that is in it.
+    /// Files that it writes with content from the network. A path that ends with `/` is a folder with its content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fetched: Vec<String>,
-    /// Files that the agent knows from then on: it is shown all of them, or says what stands in them.
+    /// Files that the agent knows from then on: it sees their whole content, or supplies it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<String>,
-    /// Files that get what stands in others.
+    /// Files that receive the content of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<FileCopy>,
-    /// What it might destroy.
+    /// Its potential damage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangers: Vec<Danger>,
-    /// What it asks of git and of the programs of forges, in order.
+    /// Its calls of git and of the programs of forges, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repository: Vec<RepositoryCall>,
-    /// Its command line is longer, deeper or more work than is looked into: what it does is not all here.
+    /// Its command line is too long, deep or expensive to analyse completely.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
 }
 
-/// A file that gets what stands in another one, under another name or in another form.
+/// A file that receives the content of another one, under another name or in another form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileCopy {
-    /// What is copied, moved or unpacked.
+    /// The file that is copied, moved or unpacked.
     pub from: String,
-    /// The file that it becomes. One that ends with `/` is a folder, with all that is in it.
+    /// The file that it becomes. A path that ends with `/` is a folder with its content.
     pub to: String,
 }
 
-/// A call of git, or of the program of a forge (`gh`, `glab`), with its words resolved as far as the line tells.
+/// A call of git, or of the program of a forge (`gh`, `glab`), with its arguments resolved as far as the line allows.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RepositoryCall {
     /// `git`, `gh` or `glab`.
     pub program: String,
-    /// Its arguments. What is not known stands as it was written.
+    /// Its arguments. An unknown one is as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Which of them are not wholly known, by their place.
+    /// The indexes of arguments that are not completely known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<usize>,
-    /// Others follow that the line does not tell.
+    /// More arguments follow that the line does not contain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_more_args: bool,
-    /// The folder that it runs in, seen from where the action starts. `None`: not known, or on another machine.
+    /// The folder that it runs in, relative to where the action starts. `None`: unknown, or on another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
 }
 
-/// Something in a command line, a script or a statement that might destroy.
+/// A destructive part of a command line, a script or a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Danger {
-    /// The rule that it falls under: `rm-recursive`.
+    /// The rule that found it: `rm-recursive`.
     pub rule: String,
-    /// How bad it would be.
+    /// The severity.
     pub severity: Severity,
-    /// How sure the detector is.
+    /// The confidence of the detector.
     pub confidence: Confidence,
     /// What it does, in words: `rm deletes ~ and everything below it`.
     pub reason: String,
@@ -147,13 +147,13 @@ pub struct Danger {
     pub safer: String,
     /// The command as it would run, with quotes and variables resolved: `rm -rf ~`.
     pub command: String,
-    /// The files that it would hit, relative to the folder that the whole command line starts in.
+    /// The files that it would affect, relative to the folder that the whole command line starts in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// Harmless where every target lies in the sandbox or in a temporary folder.
+    /// It is harmless if every target is in the sandbox or in a temporary folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub harmless_inside: bool,
-    /// By the spelling of its targets, all of them lie there.
+    /// By their spelling, all of its targets are there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_inside: bool,
     /// First byte in the command line.

@@ -1,6 +1,6 @@
-//! Base 64, of either alphabet.
+//! Base64, in either alphabet.
 
-/// What a digit is worth.
+/// The value of a digit.
 pub fn digit_value(byte: u8) -> Option<u8> {
     match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
@@ -12,7 +12,7 @@ pub fn digit_value(byte: u8) -> Option<u8> {
     }
 }
 
-/// The bytes that a text stands for, up to the first byte that is no digit.
+/// The bytes that a text encodes, up to the first byte that is no digit.
 pub fn decode_prefix(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
     let (mut bits, mut count) = (0_u32, 0_u32);

@@ -1,39 +1,39 @@
-//! The law: `decide(policy, session, facts, event) -> decision`. Pure and total.
+//! The decision function: `decide(policy, session, facts, event) -> decision`. Pure and total.
 //!
-//! The chain is asked in order, what each guardrail says is tallied, and the highest step of the ladder wins.
-//! How one guardrail is asked is in `ask`; what its verdict leads to is in `tally`.
+//! It runs the chain of guardrails in order and collects their verdicts; the highest effect wins. `run` runs one guardrail, and
+//! `tally` determines what its verdict leads to.
 
-use crate::ask::{ask, observe};
-use crate::context::World;
-use crate::decision::{Decision, Mode};
+use std::collections::BTreeSet;
+
+use crate::decision::Decision;
 use crate::event::Event;
 use crate::facts::{Facts, Needs};
-use crate::pause::{PAUSES, Paused};
+use crate::pause::{PAUSES, Pause};
 use crate::policy::Policy;
-use crate::rewrite::{Rewritten, can_be_rewritten, rewritten};
+use crate::rewrite::rewrite_result;
+use crate::run::{check, observe};
 use crate::session::Session;
 use crate::tally::Tally;
 
-/// Decides one event. What is not known takes each guardrail's `on_missing`.
+/// Decides one event. If a value is missing, the guardrail's `on_missing` applies.
 pub fn decide(policy: &Policy, session: &Session, facts: &Facts, event: &Event) -> Decision {
     evaluate(policy, session, facts, event, &NoMeter).decision
 }
 
-/// A decision, and what it still lacks. It is final once nothing is lacking.
+/// A decision, and the values that it lacks. It is final if nothing is missing.
 pub struct Evaluation {
-    /// The decision with what is known.
+    /// The decision with the known values.
     pub decision: Decision,
-    /// Slices and facts that guardrails asked for and did not get.
+    /// Slices and facts that guardrails requested and that are not known.
     pub needs: Needs,
-    /// Those that it read of the session's `prefetched`. They belong to what is known from here on.
-    pub prefetched: std::collections::BTreeSet<String>,
-    /// The event as guardrails saw it, where its result was replaced before they looked at it.
+    /// The slices of the session's `prefetched` that were read. They count as loaded from now on.
+    pub prefetched: BTreeSet<String>,
+    /// The event as guardrails saw it, if its result was rewritten before.
     pub rewritten: Option<Event>,
 }
 
-/// Decides with what is known and tells what is lacking, so that it can be fetched and the event decided again.
-/// Because the law is pure, asking twice is harmless; because needs come from the reads themselves, they cannot
-/// be forgotten.
+/// Decides with the known values and returns what is missing, so that the caller can fetch it and evaluate the event again.
+/// Because `decide` is pure, evaluating twice is harmless; because needs come from the reads themselves, none is forgotten.
 pub fn evaluate(
     policy: &Policy,
     session: &Session,
@@ -41,61 +41,62 @@ pub fn evaluate(
     event: &Event,
     meter: &dyn Meter,
 ) -> Evaluation {
-    let paused = Paused::of(session, facts, event);
-    let meanwhile = paused.policy(policy);
-    let mut evaluation = heard(meanwhile.as_ref().unwrap_or(policy), session, facts, event, meter);
-    if paused.is_lacking {
+    let pauses = session.get(PAUSES);
+    let pause = pauses.and_then(|slice| Pause::find(slice, facts.root.as_deref(), event.time));
+    let paused = pause.as_ref().map(|_| policy.paused());
+    let mut evaluation = run_chain(paused.as_ref().unwrap_or(policy), session, facts, event, meter);
+    if pauses.is_none() {
         evaluation.needs.slices.insert(PAUSES.to_owned());
     }
-    evaluation.decision.paused = paused.by;
+    evaluation.decision.paused = pause;
     evaluation
 }
 
-/// Hears the chain, and concludes.
-fn heard(policy: &Policy, session: &Session, facts: &Facts, event: &Event, meter: &dyn Meter) -> Evaluation {
+fn run_chain(
+    policy: &Policy,
+    session: &Session,
+    facts: &Facts,
+    event: &Event,
+    meter: &dyn Meter,
+) -> Evaluation {
     let chain = policy.chain(event);
-    let links = || chain.iter().filter_map(|(at, part)| Some((policy.entries().get(*at)?, part)));
-    let asked = || links().filter(|(_, part)| part.asked).map(|(entry, _)| entry);
+    let links = || chain.iter().filter_map(|(at, role)| Some((policy.entries().get(*at)?, role)));
+    let checks = || links().filter(|(_, role)| role.checks).map(|(entry, _)| entry);
 
-    let Rewritten { event: rewritten, by, needs, mut prefetched } = if can_be_rewritten(event) {
-        rewritten(asked(), World::new(policy, session, facts, event))
-    } else {
-        Rewritten::default()
-    };
-    let mut world = World::new(policy, session, facts, rewritten.as_ref().unwrap_or(event));
-    world.rewritten_by = by.into();
+    let rewritten = rewrite_result(checks(), policy.inputs(session, facts, event));
+    let mut inputs = policy.inputs(session, facts, rewritten.event.as_ref().unwrap_or(event));
+    inputs.rewrites = rewritten.by.into();
 
-    let mut tally = Tally::new(&world);
-    tally.hear_late();
-    for entry in asked() {
+    let mut tally = Tally::start(policy, &inputs);
+    for entry in checks() {
         if tally.is_settled_for(entry) {
             tally.skip(entry);
             continue;
         }
-        world.in_shadow.set(entry.spec.mode == Mode::Shadow);
         let started = meter.micros();
-        let answer = ask(entry, &world);
-        let took = meter.micros().zip(started).map(|(now, started)| now.saturating_sub(started));
+        let answer = check(entry, &inputs);
+        let duration = meter.micros().zip(started).map(|(now, started)| now.saturating_sub(started));
         if let Some(answer) = answer {
-            tally.count(entry, answer, took);
+            tally.apply(entry, answer, duration);
         }
     }
     let mut decision = tally.conclude();
-    // What was used up is used up, whatever is decided. What is not known is asked for, and the event decided again.
-    let _ = world.spend(&mut decision.changes);
-    let _ = world.begin(&mut decision.changes);
-    for (entry, _) in links().filter(|(_, part)| part.watches) {
-        observe(entry, &world, &mut decision);
+    // Usage is recorded whatever is decided. A missing slice is fetched, and the event is evaluated again.
+    let _ = inputs.record_usage(&mut decision.changes);
+    let _ = inputs.record_run_start(&mut decision.changes);
+    for (entry, _) in links().filter(|(_, role)| role.observes) {
+        observe(entry, &inputs, &mut decision);
     }
-    prefetched.append(world.prefetched.get_mut());
-    // What is looked up for a text that is about to be replaced is looked up in vain.
-    let needs = if needs.is_empty() { world.needs.into_inner() } else { needs };
-    Evaluation { decision, needs, prefetched, rewritten }
+    let mut prefetched = rewritten.prefetched;
+    prefetched.append(inputs.prefetched.get_mut());
+    // A fact about a text that is about to be replaced would be fetched in vain.
+    let needs = if rewritten.needs.is_empty() { inputs.needs.into_inner() } else { rewritten.needs };
+    Evaluation { decision, needs, prefetched, rewritten: rewritten.event }
 }
 
-/// Measures durations for the record. No verdict reads it.
+/// Measures durations for the record. No verdict depends on it.
 pub trait Meter {
-    /// Microseconds since some fixed moment, or nothing.
+    /// Microseconds since a fixed moment, if they are measured.
     fn micros(&self) -> Option<u64>;
 }
 

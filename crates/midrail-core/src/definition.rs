@@ -1,38 +1,38 @@
-//! The definition that an agent is run with: who it is, what it works on, and within which limits.
+//! The definition that an agent runs with: its identity, its task and its limits.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::event::{Agent, Event, Task};
 use crate::glob;
 
-/// A definition of a pack. Its limits hold on top of those that come with an event.
+/// A definition of a pack. Its limits apply in addition to those of an event.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Definition {
-    /// The agent's name in the pack. It concerns events of the agent of this id (a glob pattern) or role.
+    /// The agent's name in the pack.
     pub name: String,
     /// Ids of agents, as glob patterns.
     pub agents: Vec<String>,
     /// Ids of tasks, as glob patterns.
     pub tasks: Vec<String>,
-    /// What is known of the agent.
+    /// The agent.
     pub agent: Agent,
-    /// The limits of what it works on.
+    /// The limits of its task.
     pub task: Task,
-    /// When its runs have to be finished.
+    /// When its runs must be finished.
     pub deadline: Option<Deadline>,
 }
 
-/// When a run has to be finished.
+/// When a run must be finished.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Deadline {
     /// At a time.
     At(Timestamp),
-    /// So many seconds after the first event of the session.
+    /// These seconds after the first event of the session.
     After(f64),
 }
 
 impl Deadline {
-    /// The time of it, for a run that began then.
+    /// The time of the deadline, for a run that began at this time.
     pub fn resolve(self, began: Timestamp) -> Timestamp {
         match self {
             Deadline::At(time) => time,
@@ -46,7 +46,7 @@ impl Deadline {
 }
 
 impl Definition {
-    /// Whether an event falls under it. An agent or task that the host does not name might be any, so it does.
+    /// Whether it applies to an event. An agent or task that the host does not name could be any, so it does.
     pub fn applies_to(&self, event: &Event) -> bool {
         let agent = event.agent.as_ref();
         let role_fits = match (&self.agent.role, agent.and_then(|agent| agent.role.as_ref())) {
@@ -59,7 +59,7 @@ impl Definition {
     }
 }
 
-/// Whether a name fits a list of patterns. An empty list fits all; an unknown name might be any.
+/// Whether a name matches a list of patterns. An empty list matches all; an unknown name could be any.
 pub(crate) fn fits(patterns: &[String], name: Option<&str>) -> bool {
     match name {
         Some(name) if !patterns.is_empty() => {

@@ -1,4 +1,4 @@
-//! The ladder of effects. What a guardrail may ask for, weakest first.
+//! The effects that a guardrail can request, weakest first.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,31 +6,31 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One step of the ladder. A decision is the highest step that any guardrail asked for.
+/// An effect. A decision has the highest effect that any guardrail requested.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// Go on. May carry a note for the log or feedback for the agent.
+    /// Allow the action. May carry a note for the log or feedback for the agent.
     #[default]
     Allow,
-    /// Go on, and tell the agent. Counted per guardrail and task.
+    /// Allow the action with a warning to the agent. Counted per guardrail and task.
     Warn,
-    /// Go on with parts of the text replaced.
+    /// Allow the action with parts of the text replaced.
     Redact,
-    /// Do not take this as it is: the agent gets guidance and tries again.
+    /// Reject the action: the agent gets guidance and retries.
     Retry,
-    /// Hold until a person or supervisor decides.
+    /// Hold the action until an approver decides.
     Escalate,
-    /// This action does not happen.
+    /// Block the action.
     Block,
-    /// The run ends with a message for the user.
+    /// End the run with a message for the user.
     Halt,
 }
 
 impl Effect {
-    /// All steps, weakest first.
+    /// All effects, weakest first.
     pub const LADDER: [Effect; 7] = [
         Effect::Allow,
         Effect::Warn,
@@ -41,7 +41,7 @@ impl Effect {
         Effect::Halt,
     ];
 
-    /// The word for this step, as it stands in packs and on the wire.
+    /// The name in packs and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Effect::Allow => "allow",
@@ -54,7 +54,7 @@ impl Effect {
         }
     }
 
-    /// Whether the action goes on, possibly with its text changed.
+    /// Whether the action is allowed, possibly with its text changed.
     pub fn allows(self) -> bool {
         self <= Effect::Redact
     }
@@ -66,7 +66,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// A word that names no effect.
+/// The name of an unknown effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown effect `{0}`")]
 pub struct UnknownEffect(pub String);
@@ -74,7 +74,7 @@ pub struct UnknownEffect(pub String);
 impl FromStr for Effect {
     type Err = UnknownEffect;
 
-    /// Takes the ladder's words and those of every dialect (`deny`, `STOP`, `PAUSES`, `pass`, `log`).
+    /// Accepts the names of effects and those of every dialect (`deny`, `STOP`, `PAUSE`, `pass`, `log`).
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         match word.to_ascii_lowercase().as_str() {
             "allow" | "pass" | "log" => Ok(Effect::Allow),

@@ -1,4 +1,4 @@
-//! What an agent is about to do, or did: the event as it stands on the wire. No meaning is derived here.
+//! The event: what an agent is about to do, or did, in the wire format. Nothing is derived from it here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,34 +11,34 @@ use serde_json::{Map, Value};
 
 use crate::host::Host;
 
-/// One event. Everything but `kind` is optional; what is absent is unknown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// One event. All fields except `kind` are optional; an absent field is unknown.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// What kind of moment this is.
+    /// The kind of event.
     pub kind: EventKind,
-    /// The session, or run, that this belongs to.
+    /// The session that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// When it happened. The engine fills it in where a host does not tell.
+    /// When it happened. The engine sets it if the host does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub time: Option<Timestamp>,
     /// The folder that the agent works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Who acts.
+    /// The acting agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
-    /// What the agent was asked to do, and within which limits.
+    /// The agent's task, and its limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Task>,
-    /// What has been used up so far, and what this action is expected to use.
+    /// The usage so far, and what this action is expected to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolCall>,
-    /// What the tool answered (`after_tool`).
+    /// The result of the tool call (`after_tool`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
     /// Text for or from the model (`before_model`, `model_chunk`, `after_model`).
@@ -62,14 +62,14 @@ pub struct Event {
     /// Why the agent wants to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// The prompt that the agent runs under, where a session serves several.
+    /// The prompt that the agent runs under, if a session serves several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// When the run has to be finished.
+    /// When the run must be finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Timestamp>,
-    /// The agent or session that started this one, where it is a sub-agent.
+    /// The agent or session that started this one, if it is a sub-agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// The conversation so far.
@@ -81,14 +81,14 @@ pub struct Event {
     /// The tools that the model can choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_tools: Option<Vec<String>>,
-    /// What a session begins from (`session_start`): `startup`, `clear` or `new` where it is a new run; `resume`, `compact` and
-    /// whatever else where an earlier one goes on.
+    /// The source of a session (`session_start`): `startup`, `clear` or `new` for a new run; `resume`, `compact` or any other word if
+    /// an earlier run continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The program that the agent runs in, and what it can do with the answer.
+    /// The program that the agent runs in, and what it can do with the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// What a host sent beyond this format: kept in the record, passed over by the law.
+    /// Fields beyond this format. They are recorded, and have no effect on the decision.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
@@ -96,33 +96,7 @@ pub struct Event {
 impl Event {
     /// An event of a kind, with everything else unknown.
     pub fn new(kind: EventKind) -> Self {
-        Event {
-            kind,
-            session: None,
-            time: None,
-            cwd: None,
-            agent: None,
-            task: None,
-            usage: None,
-            tool: None,
-            result: None,
-            text: None,
-            stream: None,
-            last: None,
-            handoff: None,
-            error: None,
-            output: None,
-            stop_reason: None,
-            prompt: None,
-            deadline: None,
-            parent: None,
-            history: None,
-            last_assistant: None,
-            available_tools: None,
-            source: None,
-            host: None,
-            extra: BTreeMap::new(),
-        }
+        Event { kind, ..Event::default() }
     }
 
     /// A tool call that is about to happen.
@@ -150,8 +124,8 @@ impl Event {
         self.tool.as_ref().map(|tool| tool.name.as_str())
     }
 
-    /// Whether this is the result of a call that went well. An unknown outcome is not a success, and neither is a
-    /// program that ended with an error.
+    /// Whether this is the result of a successful call. An unknown outcome is no success, and neither is a program that exited with
+    /// an error.
     pub fn is_success(&self) -> bool {
         let went_well = |result: &ToolResult| match (result.ok, result.exit_code) {
             (Some(ok), code) => ok && code.unwrap_or(0) == 0,
@@ -160,28 +134,41 @@ impl Event {
         self.kind == EventKind::AfterTool && self.result.as_ref().is_some_and(went_well)
     }
 
-    /// Whether it comes from a sub-agent. A parent without a name is none.
-    pub fn is_sub_agent(&self) -> bool {
-        self.parent.as_deref().is_some_and(|parent| !parent.trim().is_empty())
+    /// The acting agent: its id, or that of the session if it has none.
+    pub(crate) fn actor(&self, session: &str) -> String {
+        match self.agent.as_ref().and_then(|agent| agent.id.as_deref()) {
+            Some(agent) => agent.to_owned(),
+            None => format!("session:{session}"),
+        }
     }
 
-    /// Whether a new run begins with it. A session that is resumed goes on, and so may one of which the host does not tell;
-    /// a sub-agent begins within a run.
+    /// The agent or session that started the acting agent, if it is a sub-agent.
+    pub(crate) fn parent(&self) -> Option<&str> {
+        self.parent.as_deref().map(str::trim).filter(|parent| !parent.is_empty())
+    }
+
+    /// Whether it comes from a sub-agent. An empty parent is none.
+    pub fn is_sub_agent(&self) -> bool {
+        self.parent().is_some()
+    }
+
+    /// Whether it starts a new run. A resumed session continues a run, as does one whose source the host does not report; a
+    /// sub-agent starts within a run.
     pub fn is_new_run(&self) -> bool {
         self.kind == EventKind::SessionStart
             && !self.is_sub_agent()
             && matches!(self.source.as_deref(), Some("startup" | "clear" | "new"))
     }
 
-    /// The host's name for this call, if it has one.
+    /// The id of the tool call, if the host sends one.
     pub fn call_id(&self) -> Option<&str> {
         self.tool.as_ref()?.call_id.as_deref().filter(|id| !id.is_empty())
     }
 
-    /// How deep an event may be nested. A record holds the event two levels deeper, and has to be read back.
+    /// How deep an event may be nested. A record contains the event two levels deeper, and must be readable.
     pub const MAX_DEPTH: usize = 100;
 
-    /// The task's id, or an empty text where the host names no task.
+    /// The task's id, or an empty text if the host names no task.
     pub fn task_id(&self) -> &str {
         self.task.as_ref().and_then(|task| task.id.as_deref()).unwrap_or("")
     }
@@ -190,20 +177,15 @@ impl Event {
 macro_rules! event_kinds {
     ($($(#[$doc:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)*) => {
         /// The kinds of event.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum EventKind { $($(#[$doc])* $variant,)* }
 
         impl EventKind {
-            /// Whether events of this kind are made by the engine itself.
-            pub fn is_internal(self) -> bool {
-                matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
-            }
-
             /// All kinds, in the order of the documentation.
             pub const ALL: &'static [EventKind] = &[$(EventKind::$variant,)*];
 
-            /// The word on the wire.
+            /// The name on the wire.
             pub fn as_str(self) -> &'static str {
                 match self { $(EventKind::$variant => $word,)* }
             }
@@ -224,37 +206,56 @@ macro_rules! event_kinds {
 event_kinds! {
     /// A session begins.
     SessionStart = "session_start" | "SessionStart",
-    /// A session is over.
+    /// A session ends.
     SessionEnd = "session_end" | "SessionEnd",
-    /// A prompt is about to go to the model.
+    /// A prompt is about to be sent to the model.
     BeforeModel = "before_model" | "llm_before" | "UserPromptSubmit",
     /// A piece of streamed output.
     ModelChunk = "model_chunk" | "llm_stream_chunk",
-    /// The model has answered.
+    /// The model answered.
     AfterModel = "after_model",
     /// A tool is about to be called.
     BeforeTool = "before_tool" | "pre_execution" | "tool_call_start" | "input" | "PreToolUse",
-    /// A tool has answered.
+    /// A tool call returned.
     AfterTool = "after_tool" | "post_execution" | "tool_call_result" | "output" | "PostToolUse",
     /// Control is about to go to another agent.
     BeforeHandoff = "before_handoff" | "pre_handoff",
-    /// Another agent has taken over.
+    /// Another agent took over.
     AfterHandoff = "after_handoff" | "post_handoff",
     /// The agent ran into an error.
     OnError = "on_error",
     /// The agent wants to stop.
     BeforeStop = "before_stop" | "Stop" | "SubagentStop",
-    /// A host tells of something that none of the others is. It is recorded.
+    /// The host reports something else. It is recorded.
+    #[default]
     Observed = "observed",
-    /// A person has decided an approval. Made by the engine.
+    /// An approver decided an approval. Created by the engine.
     ApprovalDecided = "approval_decided",
-    /// The session was set back to a snapshot. Made by the engine.
+    /// The session was restored from a snapshot. Created by the engine.
     Restored = "restored",
-    /// Somebody changed what decisions are made from: a request to people, an approver, a lock. Made by the engine.
+    /// An administrator changed state that decisions depend on: an approval, an approver, a lock. Created by the engine.
     Administered = "administered",
 }
 
-/// A word that names no kind of event.
+impl EventKind {
+    /// Whether the engine itself creates events of this kind.
+    pub fn is_internal(self) -> bool {
+        matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
+    }
+
+    /// Whether it requests an action.
+    pub(crate) fn is_action(self) -> bool {
+        matches!(self, EventKind::BeforeTool | EventKind::BeforeHandoff)
+    }
+
+    /// Whether it can wait for an approval. An agent can always stop and report errors.
+    pub(crate) fn can_wait(self) -> bool {
+        use EventKind::{AfterModel, AfterTool, BeforeModel, ModelChunk};
+        self.is_action() || matches!(self, BeforeModel | ModelChunk | AfterModel | AfterTool)
+    }
+}
+
+/// The name of an unknown kind of event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown kind of event `{0}`")]
 pub struct UnknownKind(pub String);
@@ -272,51 +273,51 @@ impl<'de> Deserialize<'de> for EventKind {
     }
 }
 
-/// Who acts.
+/// The acting agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
-    /// The agent's name in its system.
+    /// The agent's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The part it plays: implementer, reviewer, architect.
+    /// Its role: implementer, reviewer, architect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What it says it can do.
+    /// The capabilities that it declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
     /// The tools it may call. Absent: no limit. Empty: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
-    /// How much it may decide by itself, in the words of the pack.
+    /// Its level of autonomy, as the pack defines it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autonomy_level: Option<Value>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
 
-/// What the agent was asked to do, and within which limits. An absent limit is no limit.
+/// The agent's task, and its limits. An absent limit is no limit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// The task's name in its system.
+    /// The task's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What is to be reached, in words.
+    /// The goal, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// How much can go wrong.
+    /// The risk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
     /// Which files may be touched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
-    /// Tokens that may be spent.
+    /// Tokens that may be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<u64>,
-    /// Seconds that may be spent.
+    /// Seconds that the task may take.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "time_budget")]
     pub time_budget_s: Option<f64>,
-    /// Calls to the outside that may be made.
+    /// Calls to other machines that may be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_call_budget: Option<u64>,
     /// Money that may be spent.
@@ -325,27 +326,27 @@ pub struct Task {
     /// Tools that this task adds to those of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_tools: Option<Vec<String>>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
 
-/// How much can go wrong with a task.
+/// The risk of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Hardly anything.
+    /// Almost no damage is possible.
     Low,
-    /// Something that can be mended.
+    /// Damage can be repaired.
     Medium,
-    /// Something that is hard to mend.
+    /// Damage is hard to repair.
     High,
-    /// Something that cannot be mended.
+    /// Damage cannot be repaired.
     Critical,
 }
 
 impl Risk {
-    /// The word on the wire.
+    /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Risk::Low => "low",
@@ -356,7 +357,7 @@ impl Risk {
     }
 }
 
-/// The bounds of a task.
+/// The scope of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
     /// The files.
@@ -378,7 +379,7 @@ pub struct FileScope {
     pub deny: Option<Vec<String>>,
 }
 
-/// What has been used up so far, and what this action is expected to use.
+/// The usage so far, and what this action is expected to use.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Tokens used so far.
@@ -393,7 +394,7 @@ pub struct Usage {
     /// Seconds that this action is expected to take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_s: Option<f64>,
-    /// Calls to the outside so far.
+    /// Calls to other machines so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_calls: Option<u64>,
     /// Money spent so far.
@@ -402,27 +403,27 @@ pub struct Usage {
     /// Money that this action is expected to cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_cost: Option<f64>,
-    /// What the call alone used that this event tells the outcome of. Midrail sums it up where a host does not.
+    /// The usage of the call that this event ends. Midrail adds it up if the host reports no totals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallUsage>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
 
-/// What one call used.
+/// The usage of one call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CallUsage {
     /// Tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Calls to the outside.
+    /// Calls to other machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_calls: Option<u64>,
     /// Money.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
@@ -432,19 +433,19 @@ pub struct CallUsage {
 pub struct ToolCall {
     /// The tool's name, as its host spells it.
     pub name: String,
-    /// The host's name for this one call.
+    /// The id of this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The arguments.
     #[serde(default)]
     pub args: Map<String, Value>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
 
 impl ToolCall {
-    /// A call of a tool. Arguments that are no object are kept under `value`.
+    /// A call of a tool. Arguments that are not an object are stored under `value`.
     pub fn new(name: impl Into<String>, args: Value) -> Self {
         let args = match args {
             Value::Object(map) => map,
@@ -455,30 +456,30 @@ impl ToolCall {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResult {
-    /// Whether it went well. Absent: unknown, which never counts as a success.
+    /// Whether it succeeded. Absent: unknown, which never counts as a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// The answer: text, or the tool's own structure.
+    /// The content: text, or the tool's own structure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
-    /// The exit code, where the tool ran a program.
+    /// The exit code, if the tool ran a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
 
 impl ToolResult {
-    /// A call that went well.
+    /// A successful call.
     pub fn ok(content: impl Into<Value>) -> Self {
         ToolResult { ok: Some(true), content: Some(content.into()), ..ToolResult::default() }
     }
 
-    /// A call that failed.
+    /// A failed call.
     pub fn failed(content: impl Into<Value>) -> Self {
         ToolResult { ok: Some(false), content: Some(content.into()), ..ToolResult::default() }
     }
@@ -490,19 +491,19 @@ pub struct Handoff {
     /// The agent that takes over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// What it needs to know.
+    /// The context for the receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// What it gets.
+    /// The artifacts for the receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Value>>,
-    /// Why it takes over.
+    /// The reason for the hand-off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
-    /// What is known of the receiver: its capabilities and budgets.
+    /// Information about the receiver: its capabilities and budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<Value>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
@@ -510,16 +511,16 @@ pub struct Handoff {
 /// An error that the agent ran into.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorInfo {
-    /// What it says.
+    /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Its class, in the words of the host.
+    /// Its class, as the host names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// How many times the action has been tried.
+    /// The number of attempts so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// What a host sent beyond this format.
+    /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! What is known of the world outside: facts that probes fetched, and what a decision still needs to know.
+//! Facts that probes fetched from outside the decision core, and the facts that a decision still needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,27 +22,27 @@ pub enum FactKey {
     PersonalData,
     /// Attempts in the event's texts to take over a model.
     Injections,
-    /// What the event does beyond its own text by what stands in files that it runs or obeys ([`crate::ScriptSource`]).
+    /// What the event does through the content of files that it runs or obeys ([`crate::ScriptSource`]).
     Script(String),
-    /// Where a path leads once symbolic links are followed, by the path as the caller spelt it.
+    /// The place of a path with symbolic links followed, by the path as the caller spelt it.
     Place(String),
     /// The state of a file, by its place relative to the root (see [`crate::path`]).
     File(String),
-    /// How a command ends that a pack names.
+    /// The outcome of a command of a pack.
     Command(PackCommand),
-    /// The state of the files below the root that fit any of these glob patterns, as one digest.
+    /// The state of the files below the root that match any of these glob patterns, as one digest.
     Tree(Vec<String>),
-    /// How many files below the root fit any of these glob patterns.
+    /// The number of files below the root that match any of these glob patterns.
     Count(Vec<String>),
-    /// What would be lost with all that is at and below a place.
+    /// The unsaved files at and below a place.
     Unsaved(String),
-    /// What the repository around the root is at.
+    /// The state of the repository around the root.
     Git,
-    /// What the hook of a script answers to the event.
+    /// The outcome of a script's hook on the event.
     Hook(HookCall),
-    /// What somebody outside says about the event, on behalf of a guardrail.
+    /// The answer of an external service about the event, for a guardrail.
     Deep(DeepCall),
-    /// Anything else that a probe of the engine answers, by the probe's own name for it.
+    /// Any other answer of a probe, by the probe's own name for it.
     Answer(String),
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for FactKey {
     }
 }
 
-/// A text that names no fact.
+/// The name of an unknown fact.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown fact `{0}`")]
 pub struct UnknownFact(pub String);
@@ -78,46 +78,43 @@ impl FromStr for FactKey {
     type Err = UnknownFact;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once(':') {
-            None if text == "action" => Ok(FactKey::Action),
-            None if text == "secrets" => Ok(FactKey::Secrets),
-            None if text == "personal_data" => Ok(FactKey::PersonalData),
-            None if text == "injections" => Ok(FactKey::Injections),
-            None if text == "git" => Ok(FactKey::Git),
-            Some(("command", run)) => run
-                .split_once(':')
-                .and_then(|(timeout, command)| {
-                    Some(PackCommand { command: command.to_owned(), timeout_ms: timeout.parse().ok()? })
-                })
-                .map(FactKey::Command)
-                .ok_or_else(|| UnknownFact(text.to_owned())),
-            Some(("tree", patterns)) => {
-                serde_json::from_str(patterns).map(FactKey::Tree).map_err(|_| UnknownFact(text.to_owned()))
+        let unknown = || UnknownFact(text.to_owned());
+        let Some((name, argument)) = text.split_once(':') else {
+            return match text {
+                "action" => Ok(FactKey::Action),
+                "secrets" => Ok(FactKey::Secrets),
+                "personal_data" => Ok(FactKey::PersonalData),
+                "injections" => Ok(FactKey::Injections),
+                "git" => Ok(FactKey::Git),
+                _ => Err(unknown()),
+            };
+        };
+        let timed = || {
+            let (milliseconds, rest) = argument.split_once(':').ok_or_else(unknown)?;
+            Ok((milliseconds.parse().map_err(|_| unknown())?, rest))
+        };
+        let patterns = || serde_json::from_str(argument).map_err(|_| unknown());
+        Ok(match name {
+            "script" => FactKey::Script(argument.to_owned()),
+            "place" => FactKey::Place(argument.to_owned()),
+            "file" => FactKey::File(argument.to_owned()),
+            "unsaved" => FactKey::Unsaved(argument.to_owned()),
+            "answer" => FactKey::Answer(argument.to_owned()),
+            "tree" => FactKey::Tree(patterns()?),
+            "count" => FactKey::Count(patterns()?),
+            "command" => timed().map(|(timeout_ms, command)| {
+                FactKey::Command(PackCommand { command: command.to_owned(), timeout_ms })
+            })?,
+            "deep" => timed().map(|(wait_ms, guardrail)| {
+                FactKey::Deep(DeepCall { guardrail: guardrail.into(), wait_ms })
+            })?,
+            "hook" => {
+                let mut parts = argument.split('<').map(Arc::from);
+                let script = parts.next().unwrap_or_default();
+                FactKey::Hook(HookCall { script, after: parts.collect() })
             }
-            Some(("count", patterns)) => {
-                serde_json::from_str(patterns).map(FactKey::Count).map_err(|_| UnknownFact(text.to_owned()))
-            }
-            Some(("deep", call)) => call
-                .split_once(':')
-                .and_then(|(wait, guardrail)| {
-                    Some(DeepCall { guardrail: guardrail.into(), wait_ms: wait.parse().ok()? })
-                })
-                .map(FactKey::Deep)
-                .ok_or_else(|| UnknownFact(text.to_owned())),
-            Some(("hook", call)) => {
-                let mut parts = call.split('<').map(Arc::from);
-                Ok(FactKey::Hook(HookCall {
-                    script: parts.next().unwrap_or_default(),
-                    after: parts.collect(),
-                }))
-            }
-            Some(("script", path)) => Ok(FactKey::Script(path.to_owned())),
-            Some(("unsaved", place)) => Ok(FactKey::Unsaved(place.to_owned())),
-            Some(("place", path)) => Ok(FactKey::Place(path.to_owned())),
-            Some(("file", path)) => Ok(FactKey::File(path.to_owned())),
-            Some(("answer", name)) => Ok(FactKey::Answer(name.to_owned())),
-            _ => Err(UnknownFact(text.to_owned())),
-        }
+            _ => return Err(unknown()),
+        })
     }
 }
 
@@ -138,20 +135,20 @@ impl<'de> Deserialize<'de> for FactKey {
 pub struct PackCommand {
     /// The command line.
     pub command: String,
-    /// Milliseconds after which it is stopped, with all that it started.
+    /// Milliseconds after which it is stopped with all processes that it started.
     pub timeout_ms: u64,
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CommandOutcome {
     /// Its exit code. `None`: a signal ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The end of what it printed on both streams, with secrets replaced.
+    /// The end of its output on both streams, with secrets replaced.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// A digest of all that it printed, without what differs from run to run. Empty where `output` is all of it.
+    /// A digest of its whole output, without parts that differ from run to run. Empty if `output` is complete.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// How long it took.
@@ -162,68 +159,68 @@ pub struct CommandOutcome {
 /// A call of a script's hook: `input` before a tool call, `output` with its result.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HookCall {
-    /// The guardrail that the script is.
+    /// The guardrail of the script.
     pub script: Arc<str>,
-    /// The scripts before it that replaced the result, in their order. It sees what the last of them made of it.
+    /// The scripts before it that replaced the result, in order. It sees the result of the last one.
     pub after: Vec<Arc<str>>,
 }
 
-/// How a hook ended.
+/// The outcome of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookOutcome {
-    /// What it answered.
+    /// Its answer.
     pub answer: HookAnswer,
-    /// The script's own variables afterwards, where they changed.
+    /// The script's own variables afterwards, if they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
-    /// Files that the script counts as read from now on, with the checksum of what was read, or as not read. By place.
+    /// Files that the script marks as read, with the checksum of what was read, or as not read. By place.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub snapshot: BTreeMap<String, Option<String>>,
-    /// What went wrong after it had answered, which takes back no objection of its.
+    /// A failure after its answer. It does not revoke an objection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
 impl HookOutcome {
-    /// The end of one that has nothing to object to, and leaves nothing behind.
+    /// The outcome without objection and without changes.
     pub fn pass() -> Self {
         HookOutcome { answer: HookAnswer::Pass, state: None, snapshot: BTreeMap::new(), failure: None }
     }
 
-    /// Whether it is such an end.
+    /// Whether it is an outcome without objection and without changes.
     pub fn is_pass(&self) -> bool {
         *self == HookOutcome::pass()
     }
 }
 
-/// What a hook answers.
+/// The answer of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookAnswer {
-    /// Nothing to object to. Also where the script has no such hook.
+    /// No objection. Also if the script has no such hook.
     Pass,
-    /// The call may not happen.
+    /// Block the call.
     Refuse {
         /// Why.
         message: String,
         /// What to do instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         suggestion: Option<String>,
-        /// What a person is asked, where one is.
+        /// The request to an approver, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<HookRequest>,
     },
-    /// The agent is shown another result.
+    /// Replace the result.
     Replace {
-        /// The text of it.
+        /// The new text.
         result: String,
-        /// Whether the call counts as failed, so that the agent mends what it did.
+        /// Whether the call counts as failed, so that the agent fixes it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
 }
 
-/// What a script that refuses a call asks of a person.
+/// The request of a script that blocks a call to an approver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookRequest {
     /// Why the call is needed.
@@ -232,7 +229,7 @@ pub struct HookRequest {
     pub urgency: String,
 }
 
-/// A question to somebody outside, on behalf of a guardrail.
+/// A call of an external service for a guardrail.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeepCall {
     /// The guardrail.
@@ -241,17 +238,17 @@ pub struct DeepCall {
     pub wait_ms: u64,
 }
 
-/// What became of a question to somebody outside.
+/// The outcome of a call of an external service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeepOutcome {
-    /// It was answered in time.
+    /// It answered in time.
     Answered(Value),
-    /// Nobody answered in time. The answer counts for a later event.
+    /// It did not answer in time. The answer counts for a later event.
     Late,
 }
 
-/// What a git repository is at.
+/// The state of a git repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GitState {
     /// The branch that is checked out. `None`: no branch is (a detached head).
@@ -266,19 +263,19 @@ pub struct GitState {
     /// The folder that all work trees of the repository share, absolute.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub common: String,
-    /// The branch that the current one pushes to, as `remote/branch`, where one is set.
+    /// The branch that the current one pushes to, as `remote/branch`, if one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
-    /// Names for commands that the repository's own configuration gives. Of those that start other programs only the
-    /// words of git that they hold are told, behind a `!`.
+    /// Aliases of the repository's own configuration. Of those that start other programs, only their git words are included, after a
+    /// `!`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aliases: BTreeMap<String, String>,
-    /// What a push without a branch pushes, where the repository's own configuration says: `matching`, `current`.
+    /// What a push without a branch pushes, if the repository's own configuration sets it: `matching`, `current`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_default: Option<String>,
 }
 
-/// Something known of the outside world.
+/// A fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
@@ -286,48 +283,48 @@ pub enum Fact {
     Action(Box<Action>),
     /// Places of secrets in the event's texts.
     Secrets(Vec<Finding>),
-    /// What a detector found in the event's texts.
+    /// The findings of a detector in the event's texts.
     Findings(Vec<Finding>),
-    /// What scripts and other files do that a command runs.
+    /// What the scripts and other files do that a command runs.
     Script(Box<Action>),
-    /// The place that a path leads to: relative to the root where it lies inside, absolute where it does not.
+    /// The place of a path: relative to the root if it is inside, absolute if it is not.
     Place(String),
     /// The state of a file.
     File(FileState),
-    /// How a command ended. One that did not end in time is unavailable.
+    /// The outcome of a command. One that did not end in time is unavailable.
     Command(CommandOutcome),
     /// The digest of a set of files.
     Tree(String),
-    /// How many files there are.
+    /// The number of files.
     Count(u64),
-    /// What would be lost.
+    /// The unsaved files.
     Unsaved(UnsavedFiles),
-    /// What the repository is at. `None`: the root is in no repository.
+    /// The state of the repository. `None`: the root is in no repository.
     Git(Option<GitState>),
-    /// How the hook of a script ended.
+    /// The outcome of a script's hook.
     Hook(HookOutcome),
-    /// What somebody outside said.
+    /// The outcome of a call of an external service.
     Deep(DeepOutcome),
     /// A probe's answer.
     Answer(Value),
-    /// It was asked for and could not be had, for this reason.
+    /// It could not be fetched, for this reason.
     Unavailable(String),
 }
 
 impl Fact {
-    /// What an event does, or why that is not known.
+    /// What an event does, or why it is not known.
     pub fn from_action(action: Result<Action, String>) -> Self {
         action.map_or_else(Fact::Unavailable, |action| Fact::Action(Box::new(action)))
     }
 }
 
-/// Files that are nowhere else: the repository does not hold them as they are.
+/// Files whose content the repository does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UnsavedFiles {
     /// Their places, relative to the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// There are more than are told, or than were looked at.
+    /// There are more files than listed or checked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
 }
@@ -338,16 +335,16 @@ pub struct UnsavedFiles {
 pub enum FileState {
     /// There is nothing at this place.
     Absent,
-    /// A folder, or something else that is no ordinary file.
+    /// A folder, or anything else that is not a regular file.
     Special,
-    /// An ordinary file.
+    /// A regular file.
     File {
         /// A digest of the content.
         checksum: String,
     },
 }
 
-/// Something that a detector found in a text.
+/// A finding of a detector in a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What was found: `aws-access-key`.
@@ -358,10 +355,10 @@ pub struct Finding {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// How bad it is.
+    /// The severity.
     #[serde(default)]
     pub severity: Severity,
-    /// How sure the detector is.
+    /// The confidence of the detector.
     #[serde(default)]
     pub confidence: Confidence,
     /// What it is, in words.
@@ -372,7 +369,7 @@ pub struct Finding {
     pub fingerprint: String,
 }
 
-/// All that is known of the outside when a decision is made.
+/// The facts that a decision is made from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// The folder that file facts are read from, and that paths are resolved against. Absolute.
@@ -381,33 +378,30 @@ pub struct Facts {
     /// Other spellings of the root, through symbolic links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub root_aliases: Vec<String>,
-    /// A digest of the exact action, where the record does not show the event as it was. Approvals are bound to it.
+    /// The digest of the exact action, if the record does not contain the event unchanged. Approvals are bound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_digest: Option<String>,
-    /// Where the engine keeps its own files, beyond the usual places: absolute, or relative to the root.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[serde(rename = "own_places")]
+    /// The engine's own files, in addition to the usual places: absolute, or relative to the root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "own_places")]
     pub engine_paths: Vec<String>,
-    /// What tells a request to people from an earlier one for the same action at the same time.
+    /// Distinguishes an approval request from an earlier one for the same action at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_salt: Option<String>,
-    /// How many bytes of a chunk's text have passed on already. They are there to be read with what follows.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    #[serde(rename = "passed")]
+    /// The number of bytes of a chunk's text that were already passed on. They are context for the rest.
+    #[serde(default, skip_serializing_if = "is_zero", rename = "passed")]
     pub sent_bytes: usize,
     /// More of a stream would have to be held back than can be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlong: bool,
-    /// The process ends with this event: nobody is there to hear answers that come later.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[serde(rename = "is_last")]
+    /// The process ends with this event, so a late answer cannot be applied.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not", rename = "is_last")]
     pub is_one_shot: bool,
     /// The facts themselves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<FactKey, Fact>,
-    /// Facts as they will probably be once they are fetched. Whoever reads one goes on as if it were known, and it is told as
-    /// lacking all the same ([`crate::Needs`]): the decision holds where it turns out to be so. Only for events without a
-    /// result that could be replaced.
+    /// The expected values of facts that are still being fetched. A guardrail reads one as if it were known, and it is still a need
+    /// ([`crate::Needs`]): the decision is valid if the value turns out as expected. Only for events whose result cannot be
+    /// rewritten.
     #[serde(skip)]
     pub expected: Vec<(FactKey, Fact)>,
 }
@@ -422,54 +416,48 @@ impl Facts {
         self.known.insert(key, fact);
     }
 
-    /// The fact of a name, if it was asked for.
+    /// A fact, if it was fetched.
     pub fn get(&self, key: &FactKey) -> Option<&Fact> {
         self.known.get(key)
     }
 
-    /// A fact as it was expected to be, if it was.
+    /// The expected value of a fact, if there is one.
     pub(crate) fn expected(&self, key: &FactKey) -> Option<&Fact> {
         self.expected.iter().find(|(expected, _)| expected == key).map(|(_, fact)| fact)
     }
 
-    /// Whether a fact is known, and is what it was expected to be.
+    /// Whether a fact is known and has its expected value.
     pub fn is_as_expected(&self, key: &FactKey) -> bool {
         self.expected(key).is_some_and(|expected| self.known.get(key) == Some(expected))
     }
 }
 
-/// What a decision lacks: slices of the session to load and facts to fetch.
+/// The values that a decision lacks: slices of the session to load and facts to fetch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Needs {
     /// Slices of the session, by key.
     pub slices: BTreeSet<String>,
-    /// Facts of the outside.
+    /// The facts.
     pub facts: BTreeSet<FactKey>,
-    /// Milliseconds that there are for a fact, where everyone who asked for it can wait only so long.
+    /// The milliseconds to fetch a fact in, if all guardrails that need it have a limit.
     pub within_ms: BTreeMap<FactKey, u64>,
 }
 
 impl Needs {
-    /// Notes that somebody asked for a fact, who can wait for it so many milliseconds, or as long as it takes.
-    pub(crate) fn ask(&mut self, key: FactKey, within_ms: Option<u64>) {
-        let is_first = !self.facts.contains(&key);
-        match within_ms {
-            Some(limit) if is_first => {
-                self.within_ms.insert(key.clone(), limit);
-            }
-            Some(limit) => {
-                if let Some(longest) = self.within_ms.get_mut(&key) {
-                    *longest = limit.max(*longest);
-                }
-            }
-            None => {
-                self.within_ms.remove(&key);
-            }
-        }
-        self.facts.insert(key);
+    /// Adds a fact that a guardrail needs within so many milliseconds. The longest limit counts, and none if any guardrail sets none.
+    pub(crate) fn add_fact(&mut self, key: FactKey, within_ms: Option<u64>) {
+        let limit = if self.facts.insert(key.clone()) {
+            within_ms
+        } else {
+            self.within_ms.get(&key).zip(within_ms).map(|(known, new)| new.max(*known))
+        };
+        match limit {
+            Some(limit) => self.within_ms.insert(key, limit),
+            None => self.within_ms.remove(&key),
+        };
     }
 
-    /// Whether nothing is lacking.
+    /// Whether nothing is missing.
     pub fn is_empty(&self) -> bool {
         self.slices.is_empty() && self.facts.is_empty()
     }

@@ -19,7 +19,7 @@ pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// Checks a pattern when a pack is loaded, so that a slip is found there and not when it fails to match.
+/// Checks a pattern when a pack is loaded, so that an error is reported there and not when it fails to match.
 pub fn check(pattern: &str) -> Result<(), &'static str> {
     let mut depth = 0_u32;
     let mut groups = 0_u32;
@@ -73,7 +73,7 @@ fn expand(pattern: &str, groups_left: u32, test: &mut dyn FnMut(&str) -> bool) -
     })
 }
 
-/// The first `{…}` of a pattern: what stands before it, its alternatives, what stands after it.
+/// The first `{…}` of a pattern: the text before it, its alternatives, the text after it.
 fn split_group(pattern: &str) -> Option<(&str, Vec<&str>, &str)> {
     let open = pattern.find('{')?;
     let mut depth = 0_usize;
@@ -99,10 +99,10 @@ fn split_group(pattern: &str) -> Option<(&str, Vec<&str>, &str)> {
     None
 }
 
-/// What is left of a path: `None` where there is no segment left, which is not the same as an empty one.
+/// The rest of a path. `None`: there is no segment left, which is not the same as an empty one.
 type Rest<'a> = Option<&'a str>;
 
-/// The first segment, and what is left after it.
+/// The first segment, and the rest.
 fn first_segment<'a>(rest: Rest<'a>) -> Option<(&'a str, Rest<'a>)> {
     let text = rest?;
     match text.bytes().position(|byte| byte == b'/') {
@@ -111,13 +111,13 @@ fn first_segment<'a>(rest: Rest<'a>) -> Option<(&'a str, Rest<'a>)> {
     }
 }
 
-/// Greedy matching with one point of return at the last `**`: linear in pattern times path, and nothing is allocated.
+/// Greedy matching that backtracks to the last `**` only: linear in pattern times path, without allocation.
 fn segments_match(mut pattern: Rest<'_>, mut path: Rest<'_>) -> bool {
     let mut back: Option<(Rest<'_>, Rest<'_>)> = None;
     loop {
         match (first_segment(pattern), first_segment(path)) {
             (Some(("**", rest)), _) => {
-                // A `**` at the end wants at least one segment: `src/**` is what lies in `src`, not `src` itself.
+                // A `**` at the end matches at least one segment: `src/**` matches the content of `src`, not `src` itself.
                 if rest.is_none() {
                     return path.is_some();
                 }
@@ -140,7 +140,7 @@ fn segments_match(mut pattern: Rest<'_>, mut path: Rest<'_>) -> bool {
     }
 }
 
-/// The same idea within one segment, with its point of return at the last `*`.
+/// The same within one segment, backtracking to the last `*`.
 fn segment_matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut pattern, mut text) = (pattern, text);
     let mut back: Option<(&[u8], &[u8])> = None;

@@ -1,11 +1,11 @@
-//! What every detector of texts answers: a place in the text, what is there, how bad, and how sure.
+//! A finding of a text detector before it becomes a fact: a place in the text, its kind, severity and confidence.
 
 use std::borrow::Cow;
 
 use crate::severity::{Confidence, Severity};
 use serde::Serialize;
 
-/// Something found in a text: bytes `start..end`, which always lie on character boundaries.
+/// A finding in a text: bytes `start..end`, always on character boundaries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hit {
     /// The rule that found it: `aws-access-key`.
@@ -14,16 +14,16 @@ pub struct Hit {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// How sure the detector is.
+    /// The confidence of the detector.
     pub confidence: Confidence,
-    /// What it is, in words for people. Never holds the thing itself.
+    /// What it is, in words for people. Never contains the found text.
     pub explanation: Cow<'static, str>,
 }
 
 impl Hit {
-    /// A hit of medium severity that leaves no doubt.
+    /// A hit of medium severity and high confidence.
     pub fn new(
         kind: &'static str,
         start: usize,

@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::context::{Context, Missing};
+use crate::context::Context;
+use crate::inputs::Missing;
 use crate::session::Changes;
 
 /// A slice of a session: its name and the type of its content, which serde turns into the stored JSON.

@@ -1,16 +1,16 @@
-//! One file, one name: paths as callers spell them become places relative to the root. Lexical only; symbolic
-//! links are resolved by the file probe, which knows the disk.
+//! One name for one file: resolves paths as callers spell them to places relative to the root. Lexical only; the file probe
+//! resolves symbolic links.
 
-/// Where a path leads.
+/// The place of a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Relative to the root where it lies inside, absolute (or starting with `..`) where it does not.
+    /// Relative to the root if it is inside, otherwise absolute or starting with `..`.
     pub key: String,
-    /// Whether it lies inside the root.
+    /// Whether it is inside the root.
     pub inside: bool,
 }
 
-/// The folder that paths are resolved against, in every spelling that is known of it (through symbolic links).
+/// The folder that paths are resolved against, in every known spelling (through symbolic links).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Roots<'a> {
     /// The folder itself.
@@ -19,11 +19,11 @@ pub struct Roots<'a> {
     pub aliases: &'a [String],
 }
 
-/// Resolves a path as a caller spelt it. Lexical: where symbolic links lead is told by the place probe.
+/// Resolves a path as a caller spelt it. Lexical: the place probe follows symbolic links.
 ///
 /// - `mount` is a prefix under which the agent sees the root (`/workspace`).
-/// - An absolute path under the root is the same as its relative spelling; any other absolute path lies outside.
-/// - Without a root, the `cwd` is the root; without both, the world has no outside, and `/a` and `a` are one file.
+/// - An absolute path under the root is the same as its relative spelling; any other absolute path is outside.
+/// - Without a root, the `cwd` is the root; without both, no path is outside, and `/a` and `a` are one file.
 pub fn resolve(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&str>) -> Place {
     let path = path.strip_prefix("file://").unwrap_or(path);
     if path == "~" || path.starts_with("~/") {
@@ -51,7 +51,7 @@ pub fn resolve(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&s
     }
 }
 
-/// What is left of an absolute path below the root, whichever spelling of it the path begins with.
+/// The part of an absolute path below the root, for any spelling of the root.
 fn below_root<'p>(whole: &[&'p str], cwd: Option<&str>, roots: Roots<'_>) -> Option<Vec<&'p str>> {
     let spellings = roots.root.or(cwd).into_iter().chain(roots.aliases.iter().map(String::as_str));
     for root in spellings.map(absolute_segments) {
@@ -68,27 +68,17 @@ fn inside(segments: &[&str]) -> Place {
 }
 
 fn relative_to_root(given: &[&str]) -> Place {
-    match normalise(&[], given) {
-        Some(whole) => inside(&whole),
-        None => Place { key: format!("../{}", clamped(given).join("/")), inside: false },
-    }
+    let mut depth = 0_usize;
+    let climbs_out = given.iter().any(|segment| {
+        let below = if *segment == ".." { depth.checked_sub(1) } else { Some(depth + 1) };
+        depth = below.unwrap_or(0);
+        below.is_none()
+    });
+    let whole = clamped(given);
+    if climbs_out { Place { key: format!("../{}", whole.join("/")), inside: false } } else { inside(&whole) }
 }
 
-/// The segments of `given` on top of `base`, with `..` resolved. `None`: they climb above it.
-fn normalise<'a>(base: &[&'a str], given: &[&'a str]) -> Option<Vec<&'a str>> {
-    let mut whole = base.to_vec();
-    for segment in given {
-        match *segment {
-            ".." => {
-                whole.pop()?;
-            }
-            name => whole.push(name),
-        }
-    }
-    Some(whole)
-}
-
-/// The segments with `..` resolved, where climbing above the top stays at the top, as in `/../etc`.
+/// The segments with `..` resolved; `..` at the top stays at the top, as in `/../etc`.
 fn clamped<'a>(given: &[&'a str]) -> Vec<&'a str> {
     let mut whole = Vec::new();
     for segment in given {

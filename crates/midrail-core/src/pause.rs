@@ -1,30 +1,25 @@
-//! A pause: for a while guardrails speak without consequence in a project, because a person said so. What is always on
-//! stays on.
+//! A pause: for a limited time, the guardrails of a project run in shadow mode because a person paused them. Always-on guardrails
+//! stay enforced.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::Event;
-use crate::facts::Facts;
-use crate::policy::Policy;
-use crate::session::Session;
-
-/// The slice that holds the pauses of all projects, as a list. It belongs to all sessions.
+/// The slice with the pauses of all projects, as a list. All sessions share it.
 pub const PAUSES: &str = "shared/pause";
 
-/// Who paused what, why, and until when.
+/// A pause of a project's guardrails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pause {
-    /// The person.
+    /// The person who paused them.
     pub by: String,
     /// Why.
     pub reason: String,
-    /// Since when.
+    /// When it began.
     #[schemars(with = "String")]
     pub since: Timestamp,
-    /// Until when. It ends by itself.
+    /// When it ends.
     #[schemars(with = "String")]
     pub until: Timestamp,
     /// The folder of the project, absolute. Absent: every project of the store.
@@ -33,49 +28,32 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// The longest that a pause lasts. The law takes a longer one for none.
+    /// The longest pause. A longer one has no effect.
     pub const MAX_DURATION: SignedDuration = SignedDuration::from_hours(1);
 
-    /// The pauses in a slice. What cannot be read is none.
+    /// The pauses in a slice. A malformed one is ignored.
     pub fn all(slice: Option<&Value>) -> Vec<Pause> {
         let rows = slice.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         rows.iter().filter_map(|row| Pause::deserialize(row).ok()).collect()
     }
 
-    /// Whether it holds at a time.
+    /// The pause of a slice that applies to a folder at a time.
+    pub(crate) fn find(slice: Option<&Value>, root: Option<&str>, time: Option<Timestamp>) -> Option<Pause> {
+        let now = time?;
+        Pause::all(slice).into_iter().find(|pause| pause.is_active_at(now) && pause.covers(root))
+    }
+
+    /// Whether it is active at a time.
     pub fn is_active_at(&self, now: Timestamp) -> bool {
         self.since <= now && now < self.until && self.until.duration_since(self.since) <= Pause::MAX_DURATION
     }
 
-    /// Whether it is for a folder: that of its project, or one below it.
+    /// Whether it covers a folder: that of its project, or one below it.
     pub fn covers(&self, root: Option<&str>) -> bool {
         let Some(project) = self.project.as_deref().map(|project| project.trim_end_matches('/')) else {
             return true;
         };
         let below = root.and_then(|root| root.strip_prefix(project));
         below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-    }
-}
-
-/// What an event meets of pauses.
-pub(crate) struct Paused {
-    /// The one that it falls under.
-    pub(crate) by: Option<Pause>,
-    /// Nobody has looked yet. Until then nothing is paused.
-    pub(crate) is_lacking: bool,
-}
-
-impl Paused {
-    pub(crate) fn of(session: &Session, facts: &Facts, event: &Event) -> Self {
-        let Some(slice) = session.get(PAUSES) else { return Paused { by: None, is_lacking: true } };
-        let falls = |pause: &Pause| {
-            event.time.is_some_and(|now| pause.is_active_at(now)) && pause.covers(facts.root.as_deref())
-        };
-        Paused { by: Pause::all(slice).into_iter().find(falls), is_lacking: false }
-    }
-
-    /// The policy as it speaks meanwhile, where that is otherwise.
-    pub(crate) fn policy(&self, policy: &Policy) -> Option<Policy> {
-        self.by.is_some().then(|| policy.paused())
     }
 }

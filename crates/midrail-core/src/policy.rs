@@ -1,31 +1,42 @@
-//! The packs compiled: immutable, indexed by kind of event and tool, with a revision hash.
+//! A compiled policy: immutable, indexed by kind of event and tool, with a revision hash.
 
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
 use sha2::{Digest, Sha256};
 
-use crate::approval::Authorities;
-use crate::consequences::StrikeRule;
 use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::guardrail::{Guardrail, Spec};
+use crate::facts::Facts;
+use crate::guardrail::{Condition, Guardrail};
 use crate::hex;
+use crate::inputs::Inputs;
 use crate::routing::Routing;
+use crate::rules::{Authorities, StrikeRule};
+use crate::session::Session;
+use crate::spec::Spec;
 
-/// A guardrail in its place in a policy.
+/// A guardrail with its settings in a policy.
 #[derive(Clone)]
 pub struct PolicyEntry {
-    /// Everything around the check.
+    /// The settings.
     pub spec: Spec,
+    /// The condition under which it applies. `None`: always.
+    pub when: Option<Arc<dyn Condition>>,
     /// The check.
     pub guardrail: Arc<dyn Guardrail>,
 }
 
 impl PolicyEntry {
-    /// Whether it can still raise a decision that stands at `effect`. `then` follows where nobody answers it in time.
+    /// A guardrail that always applies.
+    pub fn new(spec: Spec, guardrail: Arc<dyn Guardrail>) -> Self {
+        PolicyEntry { spec, when: None, guardrail }
+    }
+
+    /// Whether it can raise a decision above `effect`. `on_timeout` is the effect if an external service does not answer in time.
     pub(crate) fn could_raise(&self, effect: Effect, on_timeout: Effect) -> bool {
         let spec = &self.spec;
         let own = spec.effect.unwrap_or_else(|| self.guardrail.max_effect());
@@ -35,30 +46,33 @@ impl PolicyEntry {
             || !spec.effects.is_empty()
     }
 
-    fn is_asked(&self, kind: EventKind) -> bool {
-        self.spec.on.contains(&kind)
+    /// Whether its objections, or what a pack makes of them, can request a retry.
+    pub(crate) fn can_retry(&self, kind: EventKind) -> bool {
+        match self.spec.effect {
+            Some(effect) => effect == Effect::Retry,
+            None => self.guardrail.can_retry(kind),
+        }
     }
 
-    fn concerns(&self, kind: EventKind, tool: Option<&str>, routing: &Routing) -> Option<Part> {
+    fn role(&self, kind: EventKind, tool: Option<&str>, routing: &Routing) -> Option<Role> {
+        let Spec { id, on, tools, .. } = &self.spec;
         let governs = tool.is_none_or(|tool| self.guardrail.tools().contains(tool));
-        let asked = governs && self.is_asked(kind) && tool.is_none_or(|tool| self.spec.tools.contains(tool));
-        let asked = asked || routing.requires(&self.spec.id, kind, tool);
-        let watches = governs && self.guardrail.observes().contains(&kind);
-        (asked || watches).then_some(Part { asked, watches })
+        let checks = governs && on.contains(&kind) && tool.is_none_or(|tool| tools.contains(tool));
+        let checks = checks || routing.requires(id, kind, tool);
+        let observes = governs && self.guardrail.observes().contains(&kind);
+        (checks || observes).then_some(Role { checks, observes })
     }
 }
 
-/// What a guardrail has to do with an event.
+/// What a guardrail does with an event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
-    /// It is asked for a verdict.
-    pub(crate) asked: bool,
-    /// It learns from the outcome.
-    pub(crate) watches: bool,
+pub(crate) struct Role {
+    pub(crate) checks: bool,
+    pub(crate) observes: bool,
 }
 
-/// A link of a chain: the place of an entry, and its part.
-pub(crate) type Link = (usize, Part);
+/// The index of an entry, and its role.
+pub(crate) type Link = (usize, Role);
 
 /// The guardrails in force, in the order of the chain.
 pub struct Policy {
@@ -67,140 +81,100 @@ pub struct Policy {
     authorities: Authorities,
     routing: Routing,
     strikes: Vec<StrikeRule>,
-    /// Whether answers can come after the event that they are about.
-    asks_outside: bool,
+    has_late_answers: bool,
     mode: Mode,
     revision: Arc<str>,
-    /// Chains by kind and tool, filled as they are asked for. A memo of a pure function: it never changes an answer.
+    /// Chains by kind and tool, filled on demand. A cache of a pure function: it never changes a decision.
     chains: RwLock<Chains>,
 }
 
 type Chains = BTreeMap<(EventKind, Option<String>), Arc<[Link]>>;
 
-/// Agents make up tool names; a memo of all of them must not grow without end.
+/// Agents invent tool names, so the cache of chains is limited.
 const MAX_CHAINS: usize = 4_096;
 const MAX_NAME: usize = 256;
 
 impl Policy {
-    /// A policy of these guardrails. `source` is whatever they were made of: it becomes part of the revision.
+    /// A policy of these guardrails. `source` is what they were compiled from, and becomes part of the revision.
     ///
     /// Of two guardrails with one id the first is kept.
     pub fn new(entries: Vec<PolicyEntry>, definitions: Vec<Definition>, source: &[u8]) -> Self {
-        Policy::made(entries, definitions, |entries| revision(entries, source))
+        let entries = in_order(entries);
+        let revision = revision(&entries, source);
+        Policy::with_revision(entries, definitions, revision)
     }
 
-    /// The same policy made again, where its revision is known from the first time. Whoever says so vouches for it.
+    /// The same policy compiled again with a revision that is known from the first time. The caller guarantees that it is the same.
     pub fn with_revision(
         entries: Vec<PolicyEntry>,
         definitions: Vec<Definition>,
         revision: Arc<str>,
     ) -> Self {
-        Policy::made(entries, definitions, |_| revision)
-    }
-
-    fn made(
-        entries: Vec<PolicyEntry>,
-        definitions: Vec<Definition>,
-        revision: impl FnOnce(&[PolicyEntry]) -> Arc<str>,
-    ) -> Self {
-        let mut kept: Vec<PolicyEntry> = Vec::with_capacity(entries.len());
-        let mut seen = std::collections::BTreeSet::new();
-        for entry in entries {
-            if seen.insert(entry.spec.id.clone()) {
-                kept.push(entry);
-            }
-        }
-        // A stable sort: what is left to break ties is the order of declaration.
-        kept.sort_by_key(|entry| (entry.spec.priority, entry.spec.category));
-        let mode = if !kept.is_empty() && kept.iter().all(|entry| entry.spec.mode == Mode::Shadow) {
-            Mode::Shadow
-        } else {
-            Mode::Enforce
-        };
-        let revision = revision(&kept);
+        let entries = in_order(entries);
+        let is_shadow = !entries.is_empty() && entries.iter().all(|entry| entry.spec.mode == Mode::Shadow);
         Policy {
-            asks_outside: kept.iter().any(|entry| entry.guardrail.has_late_answers()),
-            routing: Routing::default(),
-            strikes: Vec::new(),
-            entries: kept,
+            has_late_answers: entries.iter().any(|entry| entry.guardrail.has_late_answers()),
+            entries,
             definitions,
             authorities: Authorities::default(),
-            mode,
+            routing: Routing::default(),
+            strikes: Vec::new(),
+            mode: if is_shadow { Mode::Shadow } else { Mode::Enforce },
             revision,
             chains: RwLock::default(),
         }
     }
 
-    /// The same policy, with others to decide.
-    pub fn with_authorities(mut self, authorities: Authorities) -> Policy {
-        self.authorities = authorities;
-        self
+    /// The same policy with these authorities.
+    pub fn with_authorities(self, authorities: Authorities) -> Policy {
+        Policy { authorities, ..self }
     }
 
-    /// The same policy, with what is said of the risks of tools.
-    pub fn with_routing(mut self, routing: Routing) -> Policy {
-        self.routing = routing;
-        self.chains = RwLock::default();
-        self
+    /// The same policy with these risks of tools.
+    pub fn with_routing(self, routing: Routing) -> Policy {
+        Policy { routing, chains: RwLock::default(), ..self }
     }
 
-    /// The risks of tools, and what follows from them.
-    pub fn routing(&self) -> &Routing {
-        &self.routing
+    /// The same policy with these strike rules.
+    pub fn with_strike_rules(self, strikes: Vec<StrikeRule>) -> Policy {
+        Policy { strikes, ..self }
     }
 
-    /// The same policy, with what strikes lead to.
-    pub fn with_strike_rules(mut self, strikes: Vec<StrikeRule>) -> Policy {
-        self.strikes = strikes;
-        self
+    /// The same policy in the mode of its packs as a whole. Always-on built-ins are enforced all the same.
+    pub fn with_mode(self, mode: Mode) -> Policy {
+        Policy { mode, ..self }
     }
 
-    /// What strikes lead to.
-    pub fn strike_rules(&self) -> &[StrikeRule] {
-        &self.strikes
+    /// The same policy with one more guardrail, or with the one of the same id replaced.
+    pub fn with_entry(&self, entry: PolicyEntry) -> Policy {
+        let mut entries: Vec<PolicyEntry> =
+            self.entries.iter().filter(|other| other.spec.id != entry.spec.id).cloned().collect();
+        entries.push(entry);
+        self.with_same_rules(Policy::new(entries, self.definitions.clone(), self.revision.as_bytes()))
     }
 
-    /// Whether answers can come after the event that they are about.
-    pub(crate) fn asks_outside(&self) -> bool {
-        self.asks_outside
+    /// The same policy without a guardrail. `None`: there is none with that id.
+    pub fn without(&self, id: &str) -> Option<Policy> {
+        self.get(id)?;
+        let entries = self.entries.iter().filter(|entry| &*entry.spec.id != id).cloned().collect();
+        Some(self.with_same_rules(Policy::new(entries, self.definitions.clone(), self.revision.as_bytes())))
     }
 
-    /// The same rules around other guardrails.
-    fn around(&self, entries: Vec<PolicyEntry>) -> Policy {
-        Policy::new(entries, self.definitions.clone(), self.revision.as_bytes())
+    fn with_same_rules(&self, policy: Policy) -> Policy {
+        policy
             .with_authorities(self.authorities.clone())
             .with_routing(self.routing.clone())
             .with_strike_rules(self.strikes.clone())
     }
 
-    /// Who decides what guardrails put to people.
-    pub fn authorities(&self) -> &Authorities {
-        &self.authorities
-    }
-
-    /// The same policy, in a mode that its packs are in as a whole. Always-on built-ins are enforced all the same.
-    pub fn with_mode(mut self, mode: Mode) -> Policy {
-        self.mode = mode;
-        self
-    }
-
-    /// The same policy while it is paused: everyone speaks in shadow mode, but for those that stay on.
+    /// The same policy during a pause: every guardrail that is not always on runs in shadow mode.
     pub(crate) fn paused(&self) -> Policy {
         let mut entries = self.entries.clone();
         for entry in entries.iter_mut().filter(|entry| !entry.spec.always_on) {
             entry.spec.mode = Mode::Shadow;
         }
-        Policy {
-            entries,
-            definitions: self.definitions.clone(),
-            authorities: self.authorities.clone(),
-            routing: self.routing.clone(),
-            strikes: self.strikes.clone(),
-            asks_outside: self.asks_outside,
-            mode: Mode::Shadow,
-            revision: self.revision.clone(),
-            chains: RwLock::default(),
-        }
+        let policy = Policy::with_revision(entries, self.definitions.clone(), self.revision.clone());
+        self.with_same_rules(policy).with_mode(Mode::Shadow)
     }
 
     /// The guardrails, in the order of the chain.
@@ -218,62 +192,86 @@ impl Policy {
         &self.definitions
     }
 
+    /// Who decides approvals.
+    pub fn authorities(&self) -> &Authorities {
+        &self.authorities
+    }
+
+    /// The risks of tools, and what follows from them.
+    pub fn routing(&self) -> &Routing {
+        &self.routing
+    }
+
+    /// What strikes lead to.
+    pub fn strike_rules(&self) -> &[StrikeRule] {
+        &self.strikes
+    }
+
+    /// Whether answers can arrive after the event that they are about.
+    pub(crate) fn has_late_answers(&self) -> bool {
+        self.has_late_answers
+    }
+
     /// A hash of what the policy is made of.
     pub fn revision(&self) -> &Arc<str> {
         &self.revision
     }
 
-    /// Shadow where every guardrail is in shadow mode.
+    /// Shadow if every guardrail is in shadow mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The guardrails that have to do with calls of a tool.
+    /// The guardrails that check or observe calls of a tool.
     pub fn entries_for_tool(&self, tool: &str) -> Vec<&PolicyEntry> {
-        self.entries
-            .iter()
-            .filter(|entry| {
-                entry.concerns(EventKind::BeforeTool, Some(tool), &self.routing).is_some()
-                    || entry.concerns(EventKind::AfterTool, Some(tool), &self.routing).is_some()
-            })
-            .collect()
+        let concerns = |entry: &&PolicyEntry| {
+            [EventKind::BeforeTool, EventKind::AfterTool]
+                .into_iter()
+                .any(|kind| entry.role(kind, Some(tool), &self.routing).is_some())
+        };
+        self.entries.iter().filter(concerns).collect()
     }
 
-    /// The same policy with one more guardrail, or with the one of the same id replaced.
-    pub fn with_entry(&self, entry: PolicyEntry) -> Policy {
-        let mut entries: Vec<PolicyEntry> =
-            self.entries.iter().filter(|other| other.spec.id != entry.spec.id).cloned().collect();
-        entries.push(entry);
-        self.around(entries)
-    }
-
-    /// The same policy without a guardrail. `None`: there is none of that id.
-    pub fn without(&self, id: &str) -> Option<Policy> {
-        self.get(id)?;
-        let entries = self.entries.iter().filter(|entry| &*entry.spec.id != id).cloned().collect();
-        Some(self.around(entries))
+    /// The inputs of a decision by this policy.
+    pub(crate) fn inputs<'a>(
+        &'a self,
+        session: &'a Session,
+        facts: &'a Facts,
+        event: &'a Event,
+    ) -> Inputs<'a> {
+        Inputs {
+            definitions: &self.definitions,
+            routing: &self.routing,
+            session,
+            facts,
+            event,
+            needs: RefCell::default(),
+            prefetched: RefCell::default(),
+            is_incomplete: Cell::default(),
+            in_shadow: Cell::default(),
+            has_pending_needs: Cell::default(),
+            within_ms: Cell::default(),
+            rewrites: RefCell::default(),
+        }
     }
 
     /// The chain for an event.
     pub(crate) fn chain(&self, event: &Event) -> Arc<[Link]> {
-        // A call whose tool has no name might be of any tool, like one that tells none.
+        // A call without a tool name could be of any tool.
         let tool = event.tool_name().filter(|name| !name.is_empty());
-        // A name that no real tool has is not worth remembering.
         let key = (event.kind, tool.map(|name| name.get(..MAX_NAME).unwrap_or(name).to_owned()));
-        let is_kept = tool.is_none_or(|name| name.len() <= MAX_NAME);
-        if is_kept
+        let is_cached = tool.is_none_or(|name| name.len() <= MAX_NAME);
+        if is_cached
             && let Ok(chains) = self.chains.read()
             && let Some(chain) = chains.get(&key)
         {
             return chain.clone();
         }
-        let chain: Arc<[Link]> = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter_map(|(at, entry)| Some((at, entry.concerns(event.kind, tool, &self.routing)?)))
+        let links = self.entries.iter().enumerate();
+        let chain: Arc<[Link]> = links
+            .filter_map(|(at, entry)| Some((at, entry.role(event.kind, tool, &self.routing)?)))
             .collect();
-        if is_kept && let Ok(mut chains) = self.chains.write() {
+        if is_cached && let Ok(mut chains) = self.chains.write() {
             if chains.len() >= MAX_CHAINS {
                 chains.clear();
             }
@@ -283,35 +281,21 @@ impl Policy {
     }
 }
 
+/// The entries in the order of the chain, the first of each id.
+fn in_order(mut entries: Vec<PolicyEntry>) -> Vec<PolicyEntry> {
+    let mut ids = BTreeSet::new();
+    entries.retain(|entry| ids.insert(entry.spec.id.clone()));
+    // A stable sort: the order of declaration breaks the remaining ties.
+    entries.sort_by_key(|entry| (entry.spec.priority, entry.spec.category));
+    entries
+}
+
 fn revision(entries: &[PolicyEntry], source: &[u8]) -> Arc<str> {
     let mut hash = Sha256::new();
     hash.update(source);
     for PolicyEntry { spec, .. } in entries {
         // Debug texts quote and delimit, so that no two settings look alike.
-        hash.update(format!(
-            "\n{:?}",
-            (&*spec.id, spec.priority, spec.category, &spec.on, &spec.tools, &spec.agents, &spec.tasks)
-        ));
-        hash.update(format!(
-            "{:?}",
-            (spec.effect, &spec.reason, &spec.advice, spec.mode, spec.on_error, spec.on_missing)
-        ));
-        hash.update(format!(
-            "{:?}",
-            (
-                spec.warn_limit,
-                spec.max_attempts,
-                spec.on_exhausted,
-                &spec.approver,
-                spec.approval_timeout_s,
-                spec.per_prompt,
-                &spec.bypass,
-                &spec.effects,
-                spec.within_ms,
-                spec.from_risk,
-                spec.effect_by_risk
-            )
-        ));
+        hash.update(format!("\n{spec:?}"));
     }
     format!("sha256:{}", hex::encode(&hash.finalize())).into()
 }

@@ -1,4 +1,4 @@
-//! The audit record of one decision: everything that it was made from, so that it can be made again.
+//! The audit record of one decision: everything that it was made from, so that it can be replayed.
 
 use std::collections::BTreeMap;
 
@@ -31,20 +31,20 @@ pub struct Record {
     pub facts: Facts,
     /// The decision, with the revision of its policy.
     pub decision: Decision,
-    /// The denial as an event of its own, where a tool call was stopped.
+    /// The denial as an event of its own, if a tool call was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<PolicyDenied>,
 }
 
 impl Record {
-    /// Makes the decision again from what was recorded.
+    /// Makes the decision again from the record.
     pub fn replay(&self, policy: &Policy) -> Decision {
         let session = Session { slices: self.slices.clone(), ..Session::new(&*self.session) };
         decide(policy, &session, &self.facts, &self.event)
     }
 }
 
-/// A tool call was stopped by a guardrail.
+/// The denial of a tool call by a guardrail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event")]
 pub struct PolicyDenied {
@@ -54,14 +54,14 @@ pub struct PolicyDenied {
     pub tool_name: String,
     /// Why.
     pub reason: String,
-    /// The denial in parts that a program can read.
+    /// Machine-readable details of the denial.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// The session.
     pub session_id: String,
     /// When.
     pub created_at: Timestamp,
-    /// A name for this denial, unique.
+    /// The unique id of this denial.
     pub event_id: String,
 }
 

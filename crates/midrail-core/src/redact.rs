@@ -1,9 +1,9 @@
-//! Replaces parts of a text. Overlapping parts are joined, so that no middle leaks.
+//! Replaces parts of a text. Overlapping parts are merged, so that nothing between them leaks.
 
 use crate::verdict::Redaction;
 
-/// The text with all redactions applied. Spans past the end, reversed, or inside a character are widened to
-/// the nearest whole characters: more is hidden, never less.
+/// The text with all redactions applied. Spans past the end, reversed, or inside a character are widened to whole characters:
+/// more is redacted, never less.
 pub fn apply(text: &str, redactions: &[Redaction]) -> String {
     let mut parts: Vec<(usize, usize, &str)> = widened(text, redactions).collect();
     parts.sort_by_key(|&(start, end, _)| (start, std::cmp::Reverse(end)));
@@ -12,7 +12,7 @@ pub fn apply(text: &str, redactions: &[Redaction]) -> String {
     let mut done = 0;
     for (start, end, replacement) in parts {
         if start < done {
-            // Overlaps the part before: what it still covers disappears under that part's replacement.
+            // It overlaps the part before, whose replacement covers both.
             done = done.max(end);
             continue;
         }
@@ -24,12 +24,12 @@ pub fn apply(text: &str, redactions: &[Redaction]) -> String {
     out
 }
 
-/// Another text in which everything is hidden that the redactions hide in `own`, wherever it stands.
+/// Another text in which every occurrence of the text that is redacted in `own` is redacted, too.
 pub fn apply_elsewhere(own: &str, redactions: &[Redaction], other: &str) -> String {
     let texts = widened(own, redactions)
         .filter_map(|(start, end, replacement)| Some((own.get(start..end)?, replacement)));
     let mut hidden: Vec<(&str, &str)> = texts.collect();
-    // The longest first, so that no part of it is left over.
+    // The longest first, so that no part of it remains.
     hidden.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
     let parts: Vec<Redaction> = hidden
         .iter()
@@ -44,7 +44,7 @@ pub fn apply_elsewhere(own: &str, redactions: &[Redaction], other: &str) -> Stri
     apply(other, &parts)
 }
 
-/// Every place where a part stands in a text, also where places overlap.
+/// All occurrences of a part in a text, including overlapping ones.
 fn occurrences<'t>(text: &'t str, part: &'t str) -> impl Iterator<Item = usize> + 't {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -54,31 +54,15 @@ fn occurrences<'t>(text: &'t str, part: &'t str) -> impl Iterator<Item = usize> 
     })
 }
 
-/// The parts as whole characters within the text. Empty ones are left out.
+/// The parts as whole characters within the text, without empty ones.
 fn widened<'r>(text: &str, redactions: &'r [Redaction]) -> impl Iterator<Item = (usize, usize, &'r str)> {
     redactions
         .iter()
         .map(|part| {
             let (start, end) = (part.start.min(part.end), part.start.max(part.end));
-            (floor(text, start), ceil(text, end), part.replacement.as_str())
+            (text.floor_char_boundary(start), text.ceil_char_boundary(end), part.replacement.as_str())
         })
         .filter(|(start, end, _)| start < end)
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn ceil(text: &str, mut at: usize) -> usize {
-    at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]

@@ -1,87 +1,76 @@
-//! What stands in place of a tool's result before anyone else looks at it. Guardrails that rewrite are heard first, one
-//! after the other, each with what the last one left; everyone else sees what comes out.
+//! Rewrites a tool's result before guardrails check it. Each guardrail that rewrites sees the result as the one before it left it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::ask;
-use crate::context::{Context, World};
+use crate::context::Context;
 use crate::decision::Mode;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind, ToolResult};
 use crate::facts::Needs;
-use crate::guardrail::Spec;
+use crate::inputs::Inputs;
 use crate::policy::PolicyEntry;
-use crate::tally::tries_key;
+use crate::run;
+use crate::spec::Spec;
+use crate::tally::limits::attempts_key;
 
-/// Another result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewrite {
-    /// Its text.
-    pub content: String,
-    /// Whether the call counts as failed.
-    pub is_error: bool,
-}
-
-/// The event as those that rewrite leave it.
+/// The result of all rewrites.
 #[derive(Default)]
-pub(crate) struct Rewritten {
-    /// The event, where anything was replaced.
+pub(crate) struct RewrittenEvent {
+    /// The event, if its result was replaced.
     pub(crate) event: Option<Event>,
-    /// Those that rewrite, in order, and whether what each put in place stands.
+    /// The guardrails that can rewrite, in order, and whether each of them did.
     pub(crate) by: Vec<(Arc<str>, bool)>,
-    /// What is lacking. Nothing else is worth fetching before: it would be looked up for another text.
+    /// Missing values. Nothing else is worth fetching before them: it would be looked up for another text.
     pub(crate) needs: Needs,
-    /// Slices that were read and that somebody had prefetched.
+    /// Prefetched slices that were read.
     pub(crate) prefetched: BTreeSet<String>,
 }
 
-/// Hears those that rewrite.
-pub(crate) fn rewritten<'p>(entries: impl Iterator<Item = &'p PolicyEntry>, world: World<'_>) -> Rewritten {
+/// Runs the guardrails that rewrite results.
+pub(crate) fn rewrite_result<'p>(
+    entries: impl Iterator<Item = &'p PolicyEntry>,
+    inputs: Inputs<'_>,
+) -> RewrittenEvent {
     let mut event: Option<Event> = None;
+    if inputs.event.kind != EventKind::AfterTool {
+        return RewrittenEvent::default();
+    }
     for entry in entries.filter(|entry| entry.guardrail.can_rewrite()) {
-        let context = Context::new(&world, &entry.spec);
-        // One that fails replaces nothing. It is asked for its verdict as well, and answers for it there.
-        let rewrite = match entry.spec.mode {
-            Mode::Enforce => ask::rewrite(entry, &context),
-            Mode::Shadow => None,
-        };
-        let rewrite = rewrite.filter(|rewrite| !(rewrite.is_error && is_used_up(&entry.spec, &world)));
-        world.rewritten_by.borrow_mut().push((entry.spec.id.clone(), rewrite.is_some()));
-        // Nobody is asked about a text before those before them have answered.
-        if !world.needs.borrow().is_empty() {
+        let context = Context::new(&inputs, &entry.spec);
+        // If it fails, it replaces nothing. Its verdict on the event reports the failure.
+        let rewrite = if entry.spec.mode == Mode::Enforce { run::rewrite(entry, &context) } else { None };
+        let rewrite = rewrite.filter(|rewrite| !(rewrite.is_error && is_exhausted(&entry.spec, &inputs)));
+        inputs.rewrites.borrow_mut().push((entry.spec.id.clone(), rewrite.is_some()));
+        // A guardrail runs only once those before it have answered.
+        if !inputs.needs.borrow().is_empty() {
             break;
         }
         let Some(rewrite) = rewrite else { continue };
-        let event = event.get_or_insert_with(|| world.event.clone());
+        let event = event.get_or_insert_with(|| inputs.event.clone());
         let result = event.result.get_or_insert_with(ToolResult::default);
         result.content = Some(Value::String(rewrite.content));
         if rewrite.is_error {
             result.ok = Some(false);
         }
     }
-    Rewritten {
+    RewrittenEvent {
         event,
-        by: world.rewritten_by.into_inner(),
-        needs: world.needs.into_inner(),
-        prefetched: world.prefetched.into_inner(),
+        by: inputs.rewrites.into_inner(),
+        needs: inputs.needs.into_inner(),
+        prefetched: inputs.prefetched.into_inner(),
     }
 }
 
-/// Whether the tries of a guardrail are used up, so that it can send nothing back any more.
-fn is_used_up(spec: &Spec, world: &World<'_>) -> bool {
+/// Whether a guardrail has no attempts left, so that it cannot send the result back.
+fn is_exhausted(spec: &Spec, inputs: &Inputs<'_>) -> bool {
     if spec.effect.is_some_and(|effect| effect != Effect::Retry) {
         return false;
     }
-    match world.slice(&tries_key(spec, world)) {
-        Ok(tries) => tries.and_then(Value::as_u64).unwrap_or(0) >= u64::from(spec.max_attempts),
+    match inputs.slice(&attempts_key(spec, inputs)) {
+        Ok(attempts) => attempts.and_then(Value::as_u64).unwrap_or(0) >= u64::from(spec.max_attempts),
         Err(_) => false,
     }
-}
-
-/// Whether anything can be rewritten at all.
-pub(crate) fn can_be_rewritten(event: &Event) -> bool {
-    event.kind == EventKind::AfterTool
 }

@@ -1,34 +1,34 @@
-//! How much can go wrong with a tool, and how long the guardrails that ask outside are waited for because of it.
+//! The risks of tools, and how long an event waits for external services because of them.
 
 use crate::effect::Effect;
 use crate::event::{Event, EventKind, Risk};
 use crate::glob;
 
-/// The risks of tools, and what follows from them for guardrails that take their time.
+/// The risks of tools, and what follows from them for slow guardrails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routing {
     /// The risk of tools, by name or glob pattern: one list for each pack.
     pub tools: Vec<Vec<(String, Risk)>>,
     /// What follows from low risk.
     pub low: Tier,
-    /// What follows from medium risk. Tools that nobody lists have it.
+    /// What follows from medium risk, the risk of unlisted tools.
     pub medium: Tier,
     /// What follows from high risk.
     pub high: Tier,
     /// What follows from critical risk.
     pub critical: Tier,
-    /// Milliseconds that texts of the model wait where a tool of high risk or above is at hand.
+    /// Milliseconds that texts of the model wait if a tool of high risk or above is available.
     pub model_wait_ms: u64,
 }
 
 /// What follows from a risk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tier {
-    /// Milliseconds that are waited for an answer. 0: the event goes on, and the answer counts for the next one.
+    /// Milliseconds to wait for an answer. 0: the event does not wait, and the answer counts for the next one.
     pub wait_ms: u64,
-    /// What follows where no answer came in that time.
+    /// The effect if no answer arrives in that time.
     pub on_timeout: Effect,
-    /// Guardrails that are asked about such calls, whatever else they are asked about.
+    /// Guardrails that check such calls in any case.
     pub require: Vec<String>,
 }
 
@@ -46,19 +46,19 @@ impl Default for Routing {
     }
 }
 
-/// How long somebody is waited for, and what follows where they do not answer in time.
+/// How long to wait for an external service, and the effect of a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitRule {
-    /// Milliseconds. 0: nobody waits.
+    /// Milliseconds. 0: do not wait.
     pub wait_ms: u64,
-    /// The step of the ladder.
+    /// The effect.
     pub on_timeout: Effect,
 }
 
 impl Routing {
-    /// How much can go wrong with a tool: the highest that any pack says. In a pack a tool that is listed by its name has
-    /// that risk, else the highest of the patterns that fit.
-    pub fn risk_of(&self, tool: &str) -> Risk {
+    /// The risk of a tool: the highest that any pack gives. In a pack, a tool that is listed by name has that risk, otherwise the
+    /// highest of the matching patterns.
+    pub fn tool_risk(&self, tool: &str) -> Risk {
         let of = |tools: &Vec<(String, Risk)>| {
             let named = tools.iter().find(|(name, _)| name == tool);
             let fitting = || tools.iter().filter(|(pattern, _)| glob::name_matches(pattern, tool));
@@ -77,15 +77,15 @@ impl Routing {
         }
     }
 
-    /// The highest risk of the tools that an event speaks of: the one that is called, or those at hand.
-    pub fn highest(&self, event: &Event) -> Option<Risk> {
+    /// The highest risk of the tools that an event names: the called one, or the available ones.
+    pub fn highest_risk(&self, event: &Event) -> Option<Risk> {
         match event.tool_name() {
-            Some(tool) => Some(self.risk_of(tool)),
-            None => event.available_tools.as_deref()?.iter().map(|tool| self.risk_of(tool)).max(),
+            Some(tool) => Some(self.tool_risk(tool)),
+            None => event.available_tools.as_deref()?.iter().map(|tool| self.tool_risk(tool)).max(),
         }
     }
 
-    /// Whether a guardrail has to be asked about a call of this tool.
+    /// Whether a guardrail must check a call of this tool.
     pub(crate) fn requires(&self, id: &str, kind: EventKind, tool: Option<&str>) -> bool {
         let tiers = [&self.low, &self.medium, &self.high, &self.critical];
         if kind != EventKind::BeforeTool || tiers.iter().all(|tier| tier.require.is_empty()) {
@@ -93,34 +93,23 @@ impl Routing {
         }
         let requires = |tier: &Tier| tier.require.iter().any(|required| required == id);
         match tool {
-            Some(tool) => requires(self.tier(self.risk_of(tool))),
-            // A call of no known tool might be of any.
+            Some(tool) => requires(self.tier(self.tool_risk(tool))),
+            // A call without a tool name could be of any tool.
             None => tiers.into_iter().any(requires),
         }
     }
 
-    /// How long an event waits for guardrails that take their time.
+    /// How long an event waits for slow guardrails.
     pub fn wait_rule(&self, event: &Event) -> WaitRule {
-        let of = |tier: &Tier| WaitRule { wait_ms: tier.wait_ms, on_timeout: tier.on_timeout };
-        match event.kind {
-            EventKind::BeforeTool | EventKind::AfterTool => {
-                of(self.tier(self.highest(event).unwrap_or(Risk::Medium)))
-            }
-            EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel => {
-                let is_grave = self.highest(event).is_some_and(|risk| risk >= Risk::High);
-                WaitRule { wait_ms: if is_grave { self.model_wait_ms } else { 0 }, on_timeout: Effect::Allow }
-            }
-            EventKind::SessionStart
-            | EventKind::SessionEnd
-            | EventKind::BeforeHandoff
-            | EventKind::AfterHandoff
-            | EventKind::OnError
-            | EventKind::BeforeStop
-            | EventKind::ApprovalDecided
-            | EventKind::Observed
-            | EventKind::Restored
-            | EventKind::Administered => of(&self.medium),
+        use EventKind::{AfterModel, AfterTool, BeforeModel, BeforeTool, ModelChunk};
+        let risk = self.highest_risk(event);
+        if matches!(event.kind, BeforeModel | ModelChunk | AfterModel) {
+            let wait_ms = if risk >= Some(Risk::High) { self.model_wait_ms } else { 0 };
+            return WaitRule { wait_ms, on_timeout: Effect::Allow };
         }
+        let is_call = matches!(event.kind, BeforeTool | AfterTool);
+        let tier = self.tier(risk.filter(|_| is_call).unwrap_or(Risk::Medium));
+        WaitRule { wait_ms: tier.wait_ms, on_timeout: tier.on_timeout }
     }
 }
 
@@ -148,10 +137,10 @@ mod tests {
             ],
             ..Routing::default()
         };
-        assert_eq!(routing.risk_of("db.read"), Risk::Low);
-        assert_eq!(routing.risk_of("db.drop"), Risk::Critical);
-        assert_eq!(routing.risk_of("db.write"), Risk::High);
-        assert_eq!(routing.risk_of("other"), Risk::Medium);
+        assert_eq!(routing.tool_risk("db.read"), Risk::Low);
+        assert_eq!(routing.tool_risk("db.drop"), Risk::Critical);
+        assert_eq!(routing.tool_risk("db.write"), Risk::High);
+        assert_eq!(routing.tool_risk("other"), Risk::Medium);
         assert_eq!(routing.wait_rule(&call("db.read")), WaitRule { wait_ms: 0, on_timeout: Effect::Allow });
         assert_eq!(routing.wait_rule(&call("db.drop")), WaitRule { wait_ms: 200, on_timeout: Effect::Halt });
     }

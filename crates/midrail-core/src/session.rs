@@ -1,4 +1,4 @@
-//! The fold of past events, in keyed slices. Only what was loaded can be read; nothing is fetched from here.
+//! The state of a session, in keyed slices. Only loaded slices can be read; nothing is fetched from here.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,37 +11,36 @@ use serde_json::Value;
 pub struct Session {
     /// The session's name.
     pub id: String,
-    /// What was loaded. `None`: looked for, and there is none.
+    /// The loaded slices. `None`: the store has no such slice.
     pub slices: BTreeMap<String, Option<Value>>,
-    /// What was loaded because it may well be asked for. Only what is read of it counts as loaded, and is told
+    /// Slices that were loaded before they were requested. Only those that are read count as loaded
     /// ([`crate::Evaluation::prefetched`]).
     #[serde(skip)]
     pub prefetched: BTreeMap<String, Option<Value>>,
 }
 
 impl Session {
-    /// A session of which nothing is loaded yet.
+    /// A session without loaded slices.
     pub fn new(id: impl Into<String>) -> Self {
         Session { id: id.into(), ..Session::default() }
     }
 
-    /// A slice, if it was loaded: `Some(None)` where it was looked for and there is none. Null is none, as it is in a
-    /// record.
+    /// A slice, if it was loaded: `Some(None)` if the store has no such slice. Null counts as none, as in a record.
     pub fn get(&self, key: &str) -> Option<Option<&Value>> {
         self.slices.get(key).map(present)
     }
 
-    /// A slice that was loaded before anybody asked for it.
+    /// A slice that was loaded before it was requested.
     pub(crate) fn prefetched(&self, key: &str) -> Option<Option<&Value>> {
         self.prefetched.get(key).map(present)
     }
 
-    /// Puts a slice in place as loaded.
+    /// Adds a loaded slice.
     pub fn load(&mut self, key: impl Into<String>, value: Option<Value>) {
         self.slices.insert(key.into(), value);
     }
 
-    /// Plays changes onto the loaded slices.
+    /// Applies changes to the loaded slices.
     pub fn apply(&mut self, changes: &Changes) {
         for (key, value) in &changes.0 {
             self.slices.insert(key.clone(), value.clone());
@@ -53,7 +52,7 @@ fn present(slice: &Option<Value>) -> Option<&Value> {
     slice.as_ref().filter(|value| !value.is_null())
 }
 
-/// What a decision changes in the session. `None` removes a slice.
+/// The changes of a decision to the session. `None` removes a slice.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Changes(pub BTreeMap<String, Option<Value>>);
@@ -75,40 +74,59 @@ impl Changes {
     }
 }
 
-/// Words that the law keeps its own slices under. Packs may not use them as ids; those of programs are escaped.
+/// Prefixes of the slices of `decide` itself. Packs cannot use them as ids; ids from programs are escaped.
 pub const RESERVED_IDS: &[&str] = &[
     "approval", "denied", "feedback", "flagged", "halted", "history", "late", "retry", "root", "shadow",
     "shared", "snapshot", "spent", "stream", "strikes", "var", "warn", "written",
 ];
 
-/// What the keys of slices begin with that belong to all sessions of a store: locks, quarantined agents, reviews. They
-/// are read and written like a session's own, under the same transaction, and are no part of its snapshot.
+/// The prefix of slices that all sessions of a store share: locks, quarantined agents, reviews. They are read and written in
+/// the same transaction as a session's own slices, and are not part of its snapshot.
 pub const SHARED_PREFIX: &str = "shared/";
 
-/// The slice that says who has locked a file, by its absolute path.
+/// The slice with the holder of a lock on a file, by its absolute path.
 pub fn lock_key(path: &str) -> String {
     format!("{SHARED_PREFIX}lock/{path}")
 }
 
-/// The slice that says that an agent is quarantined, by the name that [`crate::Context::actor`] gives it.
+/// The slice that records that an agent is quarantined, by the name that [`crate::Inputs::actor`] gives it.
 pub fn quarantine_key(actor: &str) -> String {
     format!("{SHARED_PREFIX}quarantine/{actor}")
 }
 
-/// The slice that says how far a task has come.
+/// The slice with the status of a task.
 pub fn task_key(task: &str) -> String {
     format!("{SHARED_PREFIX}task/{task}")
 }
 
-/// The slice that says that the agent wrote the file at a place.
+/// The slice that records that the agent wrote the file at a place.
 pub fn written_key(place: &str) -> String {
     format!("written/{place}")
 }
 
-/// The slice that lists the places of files that came from the network, and that nobody has looked at since.
+/// The slice that lists the places of files that came from the network and were not inspected since.
 pub const FETCHED_FILES: &str = "written";
 
-/// A guardrail's id as a part of a key: without the separators of keys, and apart from the law's own.
+/// The prefix of the keys of a guardrail's own slices.
+pub fn state_prefix(guardrail: &str, prompt: Option<&str>) -> String {
+    let id = key_part(guardrail);
+    match prompt {
+        Some(prompt) => [&*id, "@", &*key_part(prompt), "/"].concat(),
+        None => [&*id, "/"].concat(),
+    }
+}
+
+/// The slice that records that a call was denied.
+pub fn denied_key(call_id: &str) -> String {
+    format!("denied/{call_id}")
+}
+
+/// The slice of a session variable.
+pub fn variable_key(name: &str) -> String {
+    format!("var/{name}")
+}
+
+/// A guardrail's id as a part of a key: without the separators of keys, and distinct from reserved ids.
 pub(crate) fn key_part(id: &str) -> Cow<'_, str> {
     if RESERVED_IDS.contains(&id) {
         Cow::Owned(format!("%{id}"))
@@ -119,10 +137,10 @@ pub(crate) fn key_part(id: &str) -> Cow<'_, str> {
     }
 }
 
-/// A whole session as one value, to be kept and put back.
+/// A whole session as one value, to be stored and restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Snapshot {
-    /// The session it was taken of.
+    /// The session.
     pub session: String,
     /// Every slice.
     pub slices: BTreeMap<String, Value>,

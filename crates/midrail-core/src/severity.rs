@@ -1,59 +1,48 @@
-//! How bad a finding would be, and how sure its detector is.
+//! The severity of a finding, and the confidence of its detector.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How bad it would be if what was found took place.
+/// The severity of a finding.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Easily mended.
+    /// Damage is easy to repair.
     Low,
-    /// A person should have a look first.
+    /// A person should review it first.
     #[default]
     Medium,
-    /// Work is lost, or something that others rely on.
+    /// Work, or something that others depend on, is lost.
     High,
-    /// A machine, a history or a customer's data is gone.
+    /// A machine, a history or a customer's data is lost.
     Critical,
 }
 
-/// How sure a detector is.
+/// The confidence of a detector.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// It looks like it.
+    /// It is possible.
     Low,
     /// It is likely.
     Medium,
-    /// The form leaves no doubt.
+    /// The form is unambiguous.
     #[default]
     High,
 }
 
 impl Severity {
-    /// The word in outputs and settings.
+    /// The name in outputs and settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Low => "low",
             Severity::Medium => "medium",
             Severity::High => "high",
             Severity::Critical => "critical",
-        }
-    }
-}
-
-impl Confidence {
-    /// The word in outputs and settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What one guardrail says of one event.
+//! The verdict of one guardrail on one event.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,44 +6,43 @@ use serde_json::{Map, Value};
 
 use crate::effect::Effect;
 
-/// What one guardrail says. Built up from an effect: `Verdict::block("…").advise("…")`.
+/// The verdict of one guardrail, built from an effect: `Verdict::block("…").advise("…")`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Verdict {
-    /// The step of the ladder that it asks for.
+    /// The effect that it requests.
     pub effect: Effect,
     /// What was stopped and why, for the agent and for people.
     pub reason: String,
     /// What to do instead.
     pub advice: Option<String>,
-    /// The denial in parts that a program can read.
+    /// Machine-readable details of the denial.
     pub metadata: Map<String, Value>,
     /// Parts of the text to replace.
     pub redactions: Vec<Redaction>,
-    /// A text in place of the whole result.
+    /// A text that replaces the whole result.
     pub replacement: Option<String>,
-    /// Guidance for the next try (`retry`).
+    /// Guidance for the next attempt (`retry`).
     pub retry_message: Option<String>,
-    /// What the user is told (`halt`).
+    /// The message for the user (`halt`).
     pub user_message: Option<String>,
-    /// A note to the agent that comes with the answer.
+    /// A note to the agent.
     pub feedback: Option<String>,
     /// Consequences beyond the verdict: `flag_trajectory`, `increment_strike`, `emit_alert`.
     pub effects: Vec<String>,
-    /// How to go on after an error (`on_error`).
+    /// How to recover from an error (`on_error`).
     pub recovery: Option<Recovery>,
-    /// What others are told: the orchestrator, people.
+    /// Notices to the orchestrator and to people.
     pub notices: Vec<Notice>,
-    /// It did not look, so this is no success: tries that were used up stay used up.
+    /// It did not check the event, so this is no success and does not reset its attempts.
     pub not_checked: bool,
-    /// It is no objection, but what follows where nobody answered in time: what a pack says of objections does not change it.
+    /// It is no objection, but the effect of a timeout: a pack's overrides for objections do not apply.
     pub timed_out: bool,
-    /// What exactly was found, so that a person who lets an agent stop all the same lets it stop with this and with
-    /// nothing else. `None`: whatever follows from the event.
+    /// What exactly was found, so that an approval to stop covers this and nothing else. `None`: it covers the event.
     pub stop_finding: Option<StopFinding>,
 }
 
 impl Verdict {
-    /// Nothing to object to.
+    /// No objection.
     pub fn allow() -> Self {
         Verdict::default()
     }
@@ -53,17 +52,17 @@ impl Verdict {
         Verdict { effect, reason: reason.into(), ..Verdict::default() }
     }
 
-    /// It is not looked at, and the record says why.
+    /// The event was not checked, for this reason.
     pub fn not_checked(reason: impl Into<String>) -> Self {
         Verdict { not_checked: true, ..Verdict::new(Effect::Allow, reason) }
     }
 
-    /// This action may not happen.
+    /// Block the action.
     pub fn block(reason: impl Into<String>) -> Self {
         Verdict::new(Effect::Block, reason)
     }
 
-    /// This action may happen, and the agent is told.
+    /// Allow the action with a warning to the agent.
     pub fn warn(reason: impl Into<String>) -> Self {
         Verdict::new(Effect::Warn, reason)
     }
@@ -80,41 +79,41 @@ impl Verdict {
         self
     }
 
-    /// Adds a part that a program can read.
+    /// Adds a machine-readable detail.
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
     }
 }
 
-/// What a guardrail found when an agent wanted to stop: the same text for the same thing, however often it looks. Nothing
-/// of the event's own texts stands in it, because those are not kept as they came.
+/// What a guardrail found when an agent wanted to stop: the same text for the same finding on every check. It contains none of
+/// the event's own texts, because those are not stored unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopFinding {
     /// What was found.
     pub what: String,
-    /// Whether it was found in what the agent ends with, so that another output is another finding.
+    /// Whether it was found in the agent's output, so that another output is another finding.
     pub in_output: bool,
 }
 
 impl StopFinding {
-    /// Something in the state of the work.
+    /// A finding in the state of the work.
     pub fn new(what: impl Into<String>) -> Self {
         StopFinding { what: what.into(), in_output: false }
     }
 
-    /// Something in what the agent ends with.
+    /// A finding in the agent's output.
     pub fn in_output(what: impl Into<String>) -> Self {
         StopFinding { what: what.into(), in_output: true }
     }
 }
 
-/// Something to tell to someone other than the agent. It is delivered as the packs say.
+/// A message to someone other than the agent. The packs define how it is delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
-    /// Whom: `orchestrator`, or the role of a person.
+    /// The receiver: `orchestrator`, or the role of a person.
     pub to: String,
-    /// What.
+    /// The text.
     pub message: String,
 }
 
@@ -125,26 +124,26 @@ pub struct Redaction {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// What stands there instead.
+    /// The text that replaces it.
     pub replacement: String,
 }
 
-/// How to go on after an error.
+/// How to recover from an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
-    /// Try the failed action again.
+    /// Retry the failed action.
     Retry,
     /// Undo partial changes.
     Rollback,
-    /// Hand it to a supervisor or person.
+    /// Hand over to a supervisor or person.
     Escalate,
-    /// Keep the agent from further work.
+    /// Quarantine the agent.
     Quarantine,
 }
 
 impl Recovery {
-    /// The word on the wire.
+    /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Recovery::Retry => "retry",

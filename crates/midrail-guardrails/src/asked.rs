@@ -1,4 +1,4 @@
-//! Whether a guardrail is asked about an event. The law asks those whom an event concerns, and lets all of them learn.
+//! Whether a guardrail is asked about an event. `decide` runs those that apply to the event, and lets all of them observe it.
 
 use midrail_core::{Context, glob};
 

@@ -56,7 +56,7 @@ impl Guardrail for InjectionPatterns {
             )
         };
         let mut verdict = Verdict::new(effect, reason)
-            .with("code", injection::intent_for_kind(&finding.kind).code())
+            .with("code", injection::intent_code(&finding.kind))
             .with("family", finding.kind.as_str())
             .with("at", finding.at.as_str())
             .with("fingerprint", finding.fingerprint.as_str())

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
+use midrail_core::duration::unit_seconds;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -46,25 +47,6 @@ pub(crate) fn to_the_second(time: &str) -> String {
     }
 }
 
-const UNITS: &[(&str, f64)] = &[
-    ("", 1.0),
-    ("ms", 0.001),
-    ("s", 1.0),
-    ("sec", 1.0),
-    ("second", 1.0),
-    ("seconds", 1.0),
-    ("m", 60.0),
-    ("min", 60.0),
-    ("minute", 60.0),
-    ("minutes", 60.0),
-    ("h", 3_600.0),
-    ("hour", 3_600.0),
-    ("hours", 3_600.0),
-    ("d", 86_400.0),
-    ("day", 86_400.0),
-    ("days", 86_400.0),
-];
-
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Duration;
@@ -99,7 +81,11 @@ impl<'de> Deserialize<'de> for Seconds {
             fn visit_str<E: Error>(self, text: &str) -> Result<Seconds, E> {
                 let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
                 let (number, unit) = text.split_at(split);
-                let factor = UNITS.iter().find(|(name, _)| *name == unit.trim()).map(|(_, factor)| factor);
+                let factor = match unit.trim() {
+                    "" => Some(1.0),
+                    "ms" => Some(0.001),
+                    unit => unit_seconds(unit).map(f64::from),
+                };
                 match (number.trim().parse::<f64>(), factor) {
                     (Ok(number), Some(factor)) => self.visit_f64(number * factor),
                     _ => Err(E::invalid_value(Unexpected::Str(text), &self)),

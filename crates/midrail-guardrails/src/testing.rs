@@ -31,7 +31,7 @@ impl Run {
 
     pub(crate) fn on(guardrail: Arc<dyn Guardrail>, on: Vec<EventKind>) -> Self {
         let spec = Spec { on, ..Spec::new("under-test") };
-        let policy = Policy::new(vec![PolicyEntry { spec, guardrail }], Vec::new(), b"");
+        let policy = Policy::new(vec![PolicyEntry::new(spec, guardrail)], Vec::new(), b"");
         Run {
             policy,
             slices: BTreeMap::new(),

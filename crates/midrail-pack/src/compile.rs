@@ -24,8 +24,8 @@ use crate::names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
 use crate::rule::Deferred;
 
-/// The name under which the law itself speaks.
-const LAW: &str = "midrail";
+/// The name of verdicts that no guardrail reached.
+const MIDRAIL: &str = "midrail";
 
 /// The ids of scripts that lie beside the packs.
 const SCRIPT_IDS: [&str; 5] =
@@ -126,7 +126,7 @@ pub(crate) fn always_on() -> Vec<PolicyEntry> {
         // A test holds that every built-in can be made without settings; one that could not has no answer, and fails
         // closed.
         let guardrail = page.settings.default().unwrap_or_else(|| Arc::new(MissingClassifier));
-        PolicyEntry { spec: Spec { always_on: true, ..page_spec(page) }, guardrail }
+        PolicyEntry::new(Spec { always_on: true, ..page_spec(page) }, guardrail)
     };
     pages.map(entry).collect()
 }
@@ -174,6 +174,7 @@ impl<'p> Compiler<'p> {
             spec.on_exhausted = Some(OnFault::Allow);
         }
         self.fill(at, &mut spec, guard, page, bound);
+        let when = self.when(at, guard);
         if is_completion {
             self.kinds_of_completion(at, guard);
         }
@@ -186,7 +187,7 @@ impl<'p> Compiler<'p> {
         }
         let Some(guardrail) = self.check(at, guard, page, &spec) else { return };
         self.entries.push(CompiledGuard {
-            entry: PolicyEntry { spec, guardrail },
+            entry: PolicyEntry { spec, when, guardrail },
             at: at.to_owned(),
             guard,
             page,
@@ -293,7 +294,7 @@ impl<'p> Compiler<'p> {
         if id.is_empty() || id.len() > 128 || !id.chars().all(is_clean) {
             let issue = Issue::new(&place, format!("`{}` cannot be an id", excerpt(&id)));
             self.issues.push(issue.help("an id has 1 to 128 characters, and no blank, `/` or `@`"));
-        } else if id == LAW || RESERVED_IDS.contains(&id.as_str()) {
+        } else if id == MIDRAIL || RESERVED_IDS.contains(&id.as_str()) {
             self.issues
                 .push(Issue::new(&place, format!("the id `{id}` is reserved")).help("choose another one"));
         } else if guard.script.is_none() && SCRIPT_IDS.contains(&id.as_str()) {

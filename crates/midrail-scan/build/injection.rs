@@ -6,19 +6,13 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::source::{Problems, Source, examples, slice, write};
-use crate::word_lists::{self, WordLists};
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct File {
-    phrase: Vec<Spanned<Phrase>>,
-}
+use crate::source::{Severity, Source, examples, slice, write};
+use crate::word_lists;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Phrase {
-    kind: Kind,
+    kind: Spanned<String>,
     #[serde(default)]
     counts: Counts,
     patterns: Vec<Spanned<String>>,
@@ -26,27 +20,13 @@ struct Phrase {
     not_found: Vec<String>,
 }
 
-/// The kinds of findings that phrases lead to. The names of the variants are those of `Family`.
-#[derive(Deserialize, Debug)]
-enum Kind {
-    #[serde(rename = "instruction-override")]
-    Override,
-    #[serde(rename = "prompt-exfiltration")]
-    PromptExfiltration,
-    #[serde(rename = "role-play")]
-    RolePlay,
-    #[serde(rename = "tool-escalation")]
-    ToolEscalation,
-    #[serde(rename = "fake-tag")]
-    FakeTag,
-    #[serde(rename = "exfiltration-link")]
-    DataExfiltration,
-    #[serde(rename = "addressed-to-model")]
-    Addressed,
-    #[serde(rename = "hidden-text")]
-    HiddenText,
-    #[serde(rename = "statistical")]
-    Statistical,
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    kind: String,
+    code: String,
+    severity: Severity,
+    explanation: String,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -71,14 +51,17 @@ struct LookAlikes {
     capitals: BTreeMap<char, String>,
 }
 
+/// Sets of words by name.
+type WordSets = BTreeMap<String, Spanned<Vec<String>>>;
+
 /// Writes the tables of injected instructions.
-pub fn compile(problems: &mut Problems) -> io::Result<()> {
+pub fn compile() -> io::Result<()> {
     let source = Source::read("data/injection/word_sets.toml")?;
-    let sets: BTreeMap<String, Spanned<Vec<String>>> = source.parse(problems);
+    let sets: WordSets = source.parse();
     let mut map = phf_codegen::Map::<&str>::new();
     for (name, words) in &sets {
         for word in words.get_ref() {
-            check_set(&source, words.span().start, word, &sets, problems);
+            check_set(&source, words.span().start, word, &sets);
         }
         map.entry(name, slice(words.get_ref()));
     }
@@ -87,36 +70,60 @@ pub fn compile(problems: &mut Problems) -> io::Result<()> {
          pub(super) static WORD_SETS: phf::Map<&'static str, &'static [&'static str]> = {};\n",
         map.build()
     );
-    let source = Source::read("data/injection/words.toml")?;
-    let lists: WordLists = source.parse(problems);
-    code.push_str(&word_lists::compile(&source, &lists, problems));
+    code.push_str(&word_lists::compile(&Source::read("data/injection/words.toml")?));
     let source = Source::read("data/injection/look_alikes.toml")?;
-    let look_alikes: LookAlikes = source.parse(problems);
+    let look_alikes: LookAlikes = source.parse();
     for (name, letters) in [("LOOK_ALIKES", &look_alikes.look_alikes), ("CAPITALS", &look_alikes.capitals)] {
-        code.push_str(&letter_map(&source, name, letters, problems));
+        code.push_str(&letter_map(&source, name, letters));
     }
     write("injection_words.rs", code)?;
-    phrases(&sets, problems)
+    let families = families()?;
+    phrases(&sets, &families)
 }
 
-fn phrases(sets: &BTreeMap<String, Spanned<Vec<String>>>, problems: &mut Problems) -> io::Result<()> {
+/// Writes the families, and returns their kinds.
+fn families() -> io::Result<BTreeSet<String>> {
+    let families = Source::read("data/injection/families.toml")?.entries::<Family>("family");
+    let (mut code, mut names) = (String::new(), Vec::new());
+    for (order, (_, Family { kind, code: intent, severity, explanation })) in families.iter().enumerate() {
+        names.push(format!("&{}", constant(kind)));
+        code.push_str(&format!(
+            "pub(super) static {}: Family = Family {{ order: {order}, kind: {kind:?}, code: {intent:?}, \
+             severity: Severity::{severity:?}, explanation: {explanation:?} }};\n",
+            constant(kind)
+        ));
+    }
+    code.push_str(&format!("static FAMILIES: &[&Family] = &[{}];\n", names.join(", ")));
+    write("injection_families.rs", code)?;
+    Ok(families.into_iter().map(|(_, family)| family.kind).collect())
+}
+
+/// The name of a constant in Rust: `FAKE_TAG` for `fake-tag`.
+fn constant(kind: &str) -> String {
+    kind.replace('-', "_").to_uppercase()
+}
+
+fn phrases(sets: &WordSets, families: &BTreeSet<String>) -> io::Result<()> {
     let (mut rows, mut tests, mut seen) = (Vec::new(), String::new(), BTreeSet::new());
     for source in Source::read_folder("data/injection/phrases")? {
-        let file: File = source.parse(problems);
-        for entry in file.phrase {
-            let (offset, phrase) = (entry.span().start, entry.into_inner());
-            source.check_examples(offset, &phrase.found, &phrase.not_found, problems);
+        for (offset, phrase) in source.entries::<Phrase>("phrase") {
+            source.check_examples(offset, &phrase.found, &phrase.not_found);
             for pattern in &phrase.patterns {
-                check_pattern(&source, pattern, sets, problems);
+                check_pattern(&source, pattern, sets);
                 if !seen.insert(pattern.get_ref().clone()) {
-                    problems.add(&source, pattern.span().start, "duplicate pattern");
+                    source.problem(pattern.span().start, "duplicate pattern");
                 }
+            }
+            if !families.contains(phrase.kind.get_ref()) {
+                let known: Vec<&str> = families.iter().map(String::as_str).collect();
+                let message = format!("unknown kind; known are {}", known.join(", "));
+                source.problem(phrase.kind.span().start, message);
             }
             tests.push_str(&examples(rows.len(), &phrase.found, &phrase.not_found));
             let patterns: Vec<String> = phrase.patterns.into_iter().map(Spanned::into_inner).collect();
             rows.push(format!(
-                "Row {{ family: Family::{:?}, counts: Counts::{:?}, patterns: {} }},\n",
-                phrase.kind,
+                "Row {{ family: &family::{}, counts: Counts::{:?}, patterns: {} }},\n",
+                constant(phrase.kind.get_ref()),
                 phrase.counts,
                 slice(&patterns)
             ));
@@ -130,17 +137,12 @@ fn phrases(sets: &BTreeMap<String, Spanned<Vec<String>>>, problems: &mut Problem
 }
 
 /// Checks the steps of a pattern: known word sets, gaps that are numbers, and at least one step.
-fn check_pattern(
-    source: &Source,
-    pattern: &Spanned<String>,
-    sets: &BTreeMap<String, Spanned<Vec<String>>>,
-    problems: &mut Problems,
-) {
+fn check_pattern(source: &Source, pattern: &Spanned<String>, sets: &WordSets) {
     let (offset, mut steps) = (pattern.span().start, 0);
     for item in pattern.get_ref().split_whitespace() {
         if let Some(gap) = item.strip_prefix('~') {
             if gap.parse::<usize>().is_err() {
-                problems.add(source, offset, format!("`{item}`: a number has to follow `~`"));
+                source.problem(offset, format!("`{item}`: a number has to follow `~`"));
             }
             continue;
         }
@@ -148,41 +150,30 @@ fn check_pattern(
         for word in item.split('|') {
             let word = word.trim_start_matches(['^', '!', ':']);
             if word.is_empty() {
-                problems.add(source, offset, format!("`{item}` has an empty word"));
+                source.problem(offset, format!("`{item}` has an empty word"));
             }
-            check_set(source, offset, word, sets, problems);
+            check_set(source, offset, word, sets);
         }
     }
     if steps == 0 {
-        problems.add(source, offset, "a pattern needs at least one step");
+        source.problem(offset, "a pattern needs at least one step");
     }
 }
 
-fn check_set(
-    source: &Source,
-    offset: usize,
-    word: &str,
-    sets: &BTreeMap<String, Spanned<Vec<String>>>,
-    problems: &mut Problems,
-) {
+fn check_set(source: &Source, offset: usize, word: &str, sets: &WordSets) {
     if let Some(name) = word.strip_prefix('@').filter(|name| !sets.contains_key(*name)) {
-        problems.add(source, offset, format!("unknown word set `@{name}`"));
+        source.problem(offset, format!("unknown word set `@{name}`"));
     }
 }
 
-fn letter_map(
-    source: &Source,
-    name: &str,
-    letters: &BTreeMap<char, String>,
-    problems: &mut Problems,
-) -> String {
+fn letter_map(source: &Source, name: &str, letters: &BTreeMap<char, String>) -> String {
     let (mut map, mut seen) = (phf_codegen::Map::<char>::new(), BTreeSet::new());
     for (letter, alike) in letters {
         for other in alike.chars() {
             if seen.insert(other) {
                 map.entry(other, format!("{letter:?}"));
             } else {
-                problems.add(source, 0, format!("duplicate letter `{other}`"));
+                source.problem(0, format!("duplicate letter `{other}`"));
             }
         }
     }

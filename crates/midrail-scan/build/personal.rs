@@ -6,25 +6,24 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::source::{Functions, Problems, Source, examples, slice, write};
-use crate::word_lists::{self, WordLists, byte_set, word_set};
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct IdentityFile {
-    identity: Vec<Spanned<Identity>>,
-}
+use crate::source::{List, Source, examples, slice, write};
+use crate::word_lists::{self, byte_set, word_set};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Identity {
     kind: String,
+    #[serde(default)]
     countries: Vec<String>,
     description: String,
+    #[serde(default)]
     shapes: Vec<String>,
-    check: Spanned<String>,
+    lengths: Option<(usize, usize)>,
+    #[serde(default)]
+    rules: List<Rule>,
     needs_word: NeedsWord,
     words: Vec<String>,
+    also: Option<Vec<String>>,
     found: Vec<String>,
     not_found: Vec<String>,
 }
@@ -35,27 +34,6 @@ enum NeedsWord {
     Never,
     IfBare,
     Always,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct DocumentFile {
-    document: Vec<Spanned<Document>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    kind: String,
-    description: String,
-    min_length: usize,
-    max_length: usize,
-    check: Option<Spanned<String>>,
-    words: Vec<String>,
-    #[serde(default)]
-    also: Vec<String>,
-    found: Vec<String>,
-    not_found: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -77,45 +55,99 @@ struct CardIssuer {
     common: bool,
 }
 
-const SIGNATURE: &str = "(bare: &[u8]) -> bool {";
+/// A rule for the characters of a number. The names are those of `src/personal/rules.rs`, which explains them.
+#[derive(Deserialize, Debug)]
+#[serde(tag = "rule", rename_all = "kebab-case", deny_unknown_fields)]
+enum Rule {
+    Number {
+        at: usize,
+        length: usize,
+        ranges: List<(u32, u32)>,
+    },
+    Character {
+        at: Option<usize>,
+        allowed: String,
+    },
+    NotStart {
+        texts: List<String>,
+    },
+    Date {
+        day: usize,
+        month: usize,
+        day_offsets: Option<List<u32>>,
+        month_offsets: Option<List<u32>>,
+    },
+    NotDate,
+    Varied,
+    Length {
+        length: usize,
+    },
+    MinDigits {
+        count: usize,
+    },
+    Repeats,
+    Luhn {
+        without: Option<List<usize>>,
+    },
+    Verhoeff {
+        without: Option<List<usize>>,
+    },
+    #[serde(rename = "mod-11-10")]
+    Mod1110,
+    Remainder {
+        sum: Sum,
+        modulus: u32,
+        remainder: u32,
+    },
+    CheckCharacter {
+        sum: Sum,
+        table: String,
+        at: Option<usize>,
+        otherwise: Option<List<Rule>>,
+    },
+    AnyOf {
+        lists: List<List<Rule>>,
+    },
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Sum {
+    from: Option<usize>,
+    weights: List<u32>,
+    add: Option<u32>,
+    cross_sums: Option<bool>,
+    alphabets: Option<List<String>>,
+}
 
 /// Writes the tables of personal data.
-pub fn compile(problems: &mut Problems) -> io::Result<()> {
-    let source = Source::read("data/personal/words.toml")?;
-    let lists: WordLists = source.parse(problems);
-    let mut words = word_lists::compile(&source, &lists, problems);
+pub fn compile() -> io::Result<()> {
+    let mut words = word_lists::compile(&Source::read("data/personal/words.toml")?);
     for name in ["given_names", "top_level_domains", "example_domains"] {
         let source = Source::read(&format!("data/personal/{name}.txt"))?;
-        let set = byte_set(&source.words(problems));
+        let set = byte_set(&source.words());
         let name = name.to_uppercase();
         words.push_str(&format!("pub(super) static {name}: phf::Set<&'static [u8]> = {set};\n"));
     }
-    words.push_str(&numbers(problems)?);
+    words.push_str(&numbers()?);
     write("personal_words.rs", words)?;
     let mut tests = String::new();
-    write("identities.rs", identities(&mut tests, problems)?)?;
-    write("documents.rs", documents(&mut tests, problems)?)?;
+    write("identities.rs", identities(&mut tests)?)?;
     write("personal_examples.rs", format!("const EXAMPLES: &[(&str, &[&str], &[&str])] = &[\n{tests}];\n"))
 }
 
-fn identities(tests: &mut String, problems: &mut Problems) -> io::Result<String> {
+fn identities(tests: &mut String) -> io::Result<String> {
     let mut code = Vec::new();
     let mut seen = BTreeSet::new();
     // The identities of each shape, where `X` is spelled out as a digit and as a letter.
     let mut shapes: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     for source in Source::read_folder("data/personal/identities")? {
-        let region = source.stem();
-        let checks = Functions::default()
-            .add("src/personal/checks.rs", "crate::personal::checks", SIGNATURE)?
-            .add(&format!("src/personal/identities/{region}.rs"), region, SIGNATURE)?;
-        let file: IdentityFile = source.parse(problems);
-        for entry in file.identity {
-            let (offset, identity) = (entry.span().start, entry.into_inner());
-            source.check_examples(offset, &identity.found, &identity.not_found, problems);
+        for (offset, identity) in source.entries::<Identity>("identity") {
+            source.check_examples(offset, &identity.found, &identity.not_found);
             let index = code.len();
             for shape in &identity.shapes {
-                if !seen.insert((identity.kind.clone(), shape.clone(), identity.check.get_ref().clone())) {
-                    problems.add(&source, offset, format!("duplicate shape of `{}`", identity.kind));
+                if !seen.insert((identity.kind.clone(), shape.clone(), format!("{:?}", identity.rules))) {
+                    source.problem(offset, format!("duplicate shape of `{}`", identity.kind));
                 }
                 for shape in spell_out(shape.as_bytes()) {
                     shapes.entry(shape).or_default().push(index);
@@ -123,24 +155,23 @@ fn identities(tests: &mut String, problems: &mut Problems) -> io::Result<String>
             }
             let code_of_kind = identity.kind.split('-').next().unwrap_or_default();
             let country = if code_of_kind == "uk" { "gb" } else { code_of_kind };
-            if !identity.countries.iter().any(|known| known == country) {
-                problems.add(
-                    &source,
-                    offset,
-                    format!("`kind` must begin with one of {:?}", identity.countries),
-                );
+            if !identity.countries.is_empty() && !identity.countries.iter().any(|known| known == country) {
+                source.problem(offset, format!("`kind` must begin with one of {:?}", identity.countries));
             }
             if identity.needs_word != NeedsWord::Never && identity.words.is_empty() {
-                problems.add(&source, offset, "`needs_word` needs `words`");
+                source.problem(offset, "`needs_word` needs `words`");
             }
             tests.push_str(&kind_examples(&identity.kind, &identity.found, &identity.not_found));
+            let also =
+                identity.also.as_ref().map_or("None".to_owned(), |also| format!("Some({})", word_set(also)));
             code.push(format!(
-                "Identity {{ kind: {:?}, countries: {}, description: {:?}, check: {}, \
-                 needs_word: NeedsWord::{:?}, words: {} }},\n",
+                "Identity {{ kind: {:?}, countries: {}, description: {:?}, lengths: {:?}, rules: {:?}, \
+                 needs_word: NeedsWord::{:?}, words: {}, also: {also} }},\n",
                 identity.kind,
                 slice(&identity.countries),
                 identity.description,
-                checks.resolve(&source, &identity.check, problems),
+                identity.lengths,
+                identity.rules,
                 identity.needs_word,
                 word_set(&identity.words),
             ));
@@ -170,47 +201,21 @@ fn spell_out(shape: &[u8]) -> Vec<Vec<u8>> {
     })
 }
 
-fn documents(tests: &mut String, problems: &mut Problems) -> io::Result<String> {
-    let source = Source::read("data/personal/documents.toml")?;
-    let checks = Functions::default().add("src/personal/checks.rs", "super::checks", SIGNATURE)?;
-    let file: DocumentFile = source.parse(problems);
-    let mut code = Vec::new();
-    for entry in file.document {
-        let (offset, document) = (entry.span().start, entry.into_inner());
-        source.check_examples(offset, &document.found, &document.not_found, problems);
-        tests.push_str(&kind_examples(&document.kind, &document.found, &document.not_found));
-        let check = match &document.check {
-            Some(name) => checks.resolve(&source, name, problems),
-            None => "super::checks::any",
-        };
-        code.push(format!(
-            "Document {{ kind: {:?}, description: {:?}, lengths: {}..={}, check: {check}, words: {}, also: {} }},\n",
-            document.kind,
-            document.description,
-            document.min_length,
-            document.max_length,
-            word_set(&document.words),
-            if document.also.is_empty() { "None".to_owned() } else { format!("Some({})", word_set(&document.also)) },
-        ));
-    }
-    Ok(format!("static DOCUMENTS: [Document; {}] = [\n{}];\n", code.len(), code.concat()))
-}
-
 fn kind_examples(kind: &str, found: &[String], not_found: &[String]) -> String {
     examples(0, found, not_found).replacen("(0,", &format!("({kind:?},"), 1)
 }
 
-fn numbers(problems: &mut Problems) -> io::Result<String> {
+fn numbers() -> io::Result<String> {
     let source = Source::read("data/personal/numbers.toml")?;
-    let numbers: Numbers = source.parse(problems);
+    let numbers: Numbers = source.parse();
     let mut codes = phf_codegen::Map::<u32>::new();
     for (code, lengths) in &numbers.calling_codes {
         match code.parse() {
             Ok(number) => _ = codes.entry(number, format!("{lengths:?}")),
-            Err(_) => problems.add(&source, 0, format!("calling code `{code}` is not a number")),
+            Err(_) => source.problem(0, format!("calling code `{code}` is not a number")),
         }
         if numbers.calling_codes.keys().any(|other| other != code && other.starts_with(code.as_str())) {
-            problems.add(&source, 0, format!("calling code `{code}` is the start of another one"));
+            source.problem(0, format!("calling code `{code}` is the start of another one"));
         }
     }
     let mut ibans = phf_codegen::Map::<&[u8]>::new();
@@ -223,7 +228,7 @@ fn numbers(problems: &mut Problems) -> io::Result<String> {
         let (first, last) = (issuer.first, issuer.last.unwrap_or(issuer.first));
         if last < first || first.to_string().len() != last.to_string().len() {
             let message = format!("`first` and `last` of {} are not a range", issuer.name);
-            problems.add(&source, entry.span().start, message);
+            source.problem(entry.span().start, message);
         }
         issuers.push_str(&format!(
             "super::finance::Issuer {{ first_digits: {first}..={last}, digits: {}, lengths: &{:?}, is_common: {} }},\n",

@@ -7,14 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::keywords::{Keyword, write_keywords};
-use crate::source::{Functions, Problems, Source, examples, slice, write};
+use crate::source::{Severity, Source, examples, slice, write};
 use crate::word_lists::{self, WordLists};
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format: Vec<Spanned<Format>>,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +33,7 @@ struct Format {
     #[serde(default)]
     allow_dummies: bool,
     #[serde(default)]
-    name_contains: NameContains,
+    name_contains: Vec<String>,
     line_contains: Option<String>,
     #[serde(default)]
     not_after: Vec<String>,
@@ -51,6 +45,23 @@ struct Format {
     found: Vec<String>,
     not_found: Vec<String>,
 }
+
+/// The functions of `src/secrets/checks.rs` that a format may name.
+const CHECKS: &[&str] = &[
+    "aws_key_id",
+    "crc32",
+    "letters_and_digits",
+    "mixed_password",
+    "not_dashed_words",
+    "not_words",
+    "password",
+    "pypi_macaroon",
+    "some_digits",
+    "symbol",
+    "token",
+    "user_and_password",
+    "wallet_phrase",
+];
 
 /// The search skips shorter words without compiling a pattern: `SHORTEST_KEY` in `src/secrets/engine.rs`.
 const SHORTEST_KEY: usize = 11;
@@ -76,39 +87,16 @@ enum Span {
     Block,
 }
 
-#[derive(Deserialize, Debug, Default)]
-#[serde(rename_all = "lowercase")]
-enum NameContains {
-    #[default]
-    Hint,
-    Secret,
-    Key,
-}
-
-#[derive(Deserialize, Debug, Default)]
-#[serde(rename_all = "lowercase")]
-enum Severity {
-    Low,
-    Medium,
-    #[default]
-    High,
-    Critical,
-}
-
 /// Writes the tables of secrets.
-pub fn compile(problems: &mut Problems) -> io::Result<()> {
-    let signature = "(secret: &[u8]) -> Option<Confidence> {";
-    let checks = Functions::default().add("src/secrets/checks.rs", "super::checks", signature)?;
+pub fn compile() -> io::Result<()> {
     let (mut formats, mut tests, mut keywords) = (Vec::new(), String::new(), Vec::new());
     let (mut seen, mut texts) = (BTreeSet::new(), BTreeSet::new());
     for source in Source::read_folder("data/secrets/formats")? {
-        let file: File = source.parse(problems);
-        for entry in file.format {
-            let (offset, format) = (entry.span().start, entry.into_inner());
-            validate(&source, offset, &format, problems);
+        for (offset, format) in source.entries::<Format>("format") {
+            validate(&source, offset, &format);
             let id = (format.kind.clone(), format.pattern.get_ref().clone(), format.keywords.clone());
             if !seen.insert(id) {
-                problems.add(&source, offset, format!("duplicate format of `{}`", format.kind));
+                source.problem(offset, format!("duplicate format of `{}`", format.kind));
             }
             let index = formats.len();
             let any_case = format.any_case || format.position == Position::Assigned;
@@ -116,17 +104,17 @@ pub fn compile(problems: &mut Problems) -> io::Result<()> {
             keywords.extend(format.keywords.iter().map(|text| Keyword::new(text, any_case, &lead)));
             tests.push_str(&examples(index, &format.found, &format.not_found));
             texts.extend([format.kind.clone(), format.description.clone()]);
-            let check = match &format.check {
-                Some(name) => checks.resolve(&source, name, problems),
-                None => "super::checks::any",
-            };
+            let check = format.check.as_ref().map_or("any", |check| check.get_ref());
             formats.push(code(&format, any_case, check));
         }
     }
     let source = Source::read("data/secrets/words.toml")?;
-    let lists: WordLists = source.parse(problems);
+    let lists: WordLists = source.parse();
     if let Some(list) = lists.get("assignment_keywords") {
         keywords.extend(list.words.iter().map(|text| Keyword::new(text.get_ref(), true, "Lead::Name")));
+    }
+    if let Some(list) = lists.get("generic_texts") {
+        texts.extend(list.words.iter().map(|text| text.get_ref().clone()));
     }
     for (text, any_case, lead) in [
         ("-----BEGIN ", false, "Lead::Pem"),
@@ -142,22 +130,26 @@ pub fn compile(problems: &mut Problems) -> io::Result<()> {
     texts.iter().for_each(|text| _ = texts_set.entry(text));
     let formats = format!(
         "pub(super) static FORMATS: [Format; {}] = [\n{}];\n\
-         /// The kinds and descriptions of all formats.\n\
-         pub(super) static FORMAT_TEXTS: phf::Set<&'static str> = {};\n",
+         /// The kinds and descriptions of all secrets.\n\
+         pub(super) static SECRET_TEXTS: phf::Set<&'static str> = {};\n",
         formats.len(),
         formats.concat(),
         texts_set.build()
     );
     write("secret_formats.rs", formats)?;
-    write("secret_words.rs", word_lists::compile(&source, &lists, problems))?;
+    write("secret_words.rs", word_lists::compile(&source))?;
     write("secret_examples.rs", format!("const EXAMPLES: &[(usize, &[&str], &[&str])] = &[\n{tests}];\n"))
 }
 
-fn validate(source: &Source, offset: usize, format: &Format, problems: &mut Problems) {
-    source.check_examples(offset, &format.found, &format.not_found, problems);
+fn validate(source: &Source, offset: usize, format: &Format) {
+    source.check_examples(offset, &format.found, &format.not_found);
     // The search looks up three bytes, and keeps lengths in one.
     if format.keywords.is_empty() || format.keywords.iter().any(|text| !(3..=255).contains(&text.len())) {
-        problems.add(source, offset, "`keywords` needs at least one keyword, each of 3 to 255 bytes");
+        source.problem(offset, "`keywords` needs at least one keyword, each of 3 to 255 bytes");
+    }
+    if let Some(check) = format.check.as_ref().filter(|check| !CHECKS.contains(&check.get_ref().as_str())) {
+        let message = format!("unknown check `{}`; known are {}", check.get_ref(), CHECKS.join(", "));
+        source.problem(check.span().start, message);
     }
     let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
     let problem = match parser.parse(format.pattern.get_ref()) {
@@ -176,15 +168,15 @@ fn validate(source: &Source, offset: usize, format: &Format, problems: &mut Prob
             )
         }
     };
-    problems.add(source, format.pattern.span().start, problem);
+    source.problem(format.pattern.span().start, problem);
 }
 
 fn code(format: &Format, any_case: bool, check: &str) -> String {
     format!(
         "Format {{ kind: {:?}, description: {:?}, pattern: {:?}, position: Position::{:?}, any_case: {any_case}, \
          bytes_before: {}, window: {}, span: Span::{:?}, is_generic: {}, min_entropy: {:.0}, allow_dummies: {}, \
-         name_contains: NameContains::{:?}, line_contains: {:?}, not_after: {}, ends_at_space: {}, \
-         check: {check}, severity: Severity::{:?} }},\n",
+         name_contains: {}, line_contains: {:?}, not_after: {}, ends_at_space: {}, \
+         check: super::checks::{check}, severity: Severity::{:?} }},\n",
         format.kind,
         format.description,
         format.pattern.get_ref(),
@@ -195,7 +187,7 @@ fn code(format: &Format, any_case: bool, check: &str) -> String {
         format.generic,
         format.min_entropy * 10.0,
         format.allow_dummies,
-        format.name_contains,
+        slice(&format.name_contains),
         format.line_contains,
         slice(&format.not_after),
         format.ends_at_space,

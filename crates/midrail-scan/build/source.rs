@@ -1,32 +1,22 @@
-//! Reads data files, collects the problems found in them, and writes the generated code.
+//! Reads data files, reports the problems found in them with file and line, and writes the generated code.
 
-use std::collections::BTreeSet;
-use std::fmt::Display;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Debug, Display, Formatter};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, fs, io};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-/// The problems of all data files, each with file and line.
-#[derive(Default)]
-pub struct Problems(Vec<String>);
+/// Whether a data file has a problem.
+static HAS_PROBLEM: AtomicBool = AtomicBool::new(false);
 
-impl Problems {
-    /// Adds a problem at a byte offset of a file.
-    pub fn add(&mut self, source: &Source, offset: usize, message: impl Display) {
-        let line = 1 + source.text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
-        self.0.push(format!("{}:{line}: {message}", source.path));
-    }
-
-    /// Prints all problems and ends the build if there are any.
-    pub fn report(self) {
-        for problem in &self.0 {
-            println!("cargo::error={problem}");
-        }
-        if !self.0.is_empty() {
-            std::process::exit(1);
-        }
+/// Ends the build if a problem was reported.
+pub fn fail_on_problems() {
+    if HAS_PROBLEM.load(Ordering::Relaxed) {
+        std::process::exit(1);
     }
 }
 
@@ -57,27 +47,38 @@ impl Source {
         paths.iter().map(|path| Source::read(path)).collect()
     }
 
-    /// The name of the file without the number in front and the extension.
-    pub fn stem(&self) -> &str {
-        let name = self.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".toml");
-        name.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_')
+    /// Reports a problem at a byte offset.
+    pub fn problem(&self, offset: usize, message: impl Display) {
+        let line = 1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
+        println!("cargo::error={}:{line}: {message}", self.path);
+        HAS_PROBLEM.store(true, Ordering::Relaxed);
     }
 
     /// Parses the file as TOML.
-    pub fn parse<T: DeserializeOwned + Default>(&self, problems: &mut Problems) -> T {
+    pub fn parse<T: DeserializeOwned + Default>(&self) -> T {
         toml::from_str(&self.text).unwrap_or_else(|error: toml::de::Error| {
-            problems.add(self, error.span().map_or(0, |span| span.start), error.message());
+            self.problem(error.span().map_or(0, |span| span.start), error.message());
             T::default()
         })
     }
 
+    /// The entries of the file, each with its byte offset. All are in one array of tables.
+    pub fn entries<T: DeserializeOwned>(&self, table: &str) -> Vec<(usize, T)> {
+        let mut file: BTreeMap<String, Vec<Spanned<T>>> = self.parse();
+        let entries = file.remove(table).unwrap_or_default();
+        if let Some(other) = file.keys().next() {
+            self.problem(0, format!("unknown table `{other}`, expected `{table}`"));
+        }
+        entries.into_iter().map(|entry| (entry.span().start, entry.into_inner())).collect()
+    }
+
     /// The lines of a plain word list, without comments.
-    pub fn words(&self, problems: &mut Problems) -> Vec<&str> {
+    pub fn words(&self) -> Vec<&str> {
         let (mut words, mut offset) = (BTreeSet::new(), 0);
         for line in self.text.split_inclusive('\n') {
             let word = line.trim();
             if !word.is_empty() && !word.starts_with('#') && !words.insert(word) {
-                problems.add(self, offset, format!("duplicate word `{word}`"));
+                self.problem(offset, format!("duplicate word `{word}`"));
             }
             offset += line.len();
         }
@@ -85,48 +86,41 @@ impl Source {
     }
 
     /// Checks that an entry has examples.
-    pub fn check_examples(
-        &self,
-        offset: usize,
-        found: &[String],
-        not_found: &[String],
-        problems: &mut Problems,
-    ) {
+    pub fn check_examples(&self, offset: usize, found: &[String], not_found: &[String]) {
         for (key, examples) in [("found", found), ("not_found", not_found)] {
             if examples.is_empty() {
-                problems.add(self, offset, format!("`{key}` needs at least one example"));
+                self.problem(offset, format!("`{key}` needs at least one example"));
             }
         }
     }
 }
 
-/// The functions of Rust files that data may refer to by name: each has the signature.
-#[derive(Default)]
-pub struct Functions(Vec<(String, String)>);
+/// A list whose debug form is the Rust code of a static slice.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct List<T>(pub Vec<T>);
 
-impl Functions {
-    /// Adds the functions of a file, as items of a Rust module.
-    pub fn add(mut self, path: &str, module: &str, signature: &str) -> io::Result<Self> {
-        let source = Source::read(path)?;
-        for line in source.text.lines() {
-            let name = line.strip_suffix(signature).and_then(|start| start.split_once("fn "));
-            if let Some((_, name)) = name.filter(|(visibility, _)| visibility.starts_with("pub")) {
-                self.0.push((name.to_owned(), format!("{module}::{name}")));
-            }
-        }
-        Ok(self)
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List(Vec::new())
     }
+}
 
-    /// The path of the function with a name.
-    pub fn resolve(&self, source: &Source, name: &Spanned<String>, problems: &mut Problems) -> &str {
-        let found = self.0.iter().find(|(known, _)| known == name.get_ref());
-        if found.is_none() {
-            let known: Vec<&str> = self.0.iter().map(|(known, _)| known.as_str()).collect();
-            let message = format!("unknown check `{}`; known are {}", name.get_ref(), known.join(", "));
-            problems.add(source, name.span().start, message);
-        }
-        found.map_or("", |(_, path)| path)
+impl<T: Debug> Debug for List<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "&{:?}", self.0)
     }
+}
+
+/// A severity of `midrail_core`.
+#[derive(Deserialize, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Low,
+    Medium,
+    #[default]
+    High,
+    Critical,
 }
 
 /// A slice of strings, as Rust code.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::source::{Problems, Source, slice};
-use crate::word_filter::{Marks, Pairs};
+use crate::source::{Source, slice};
+use crate::word_filter::Pairs;
 
 /// One list of words.
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ pub enum Lookup {
     Street,
     /// Endings of words, with a filter.
     Endings,
-    /// Keywords of secrets, which are compiled into the keyword table.
+    /// Texts that are compiled into another table.
     Keywords,
     /// Words in rot13 and backwards.
     Reversed,
@@ -46,20 +46,21 @@ pub enum Lookup {
 pub type WordLists = BTreeMap<String, WordList>;
 
 /// Rust code for the lists of a file.
-pub fn compile(source: &Source, lists: &WordLists, problems: &mut Problems) -> String {
+pub fn compile(source: &Source) -> String {
+    let lists: WordLists = source.parse();
     let mut code = String::new();
-    for (name, list) in lists {
+    for (name, list) in &lists {
         let mut seen = BTreeSet::new();
         for word in &list.words {
             if !seen.insert(word.get_ref()) {
-                let message = format!("duplicate word `{}` in `{name}`", word.get_ref());
-                problems.add(source, word.span().start, message);
+                source.problem(word.span().start, format!("duplicate word `{}` in `{name}`", word.get_ref()));
             }
         }
         let name = name.to_uppercase();
         let words: Vec<String> = list.words.iter().map(|word| word.get_ref().clone()).collect();
         let mut item = |name: &str, kind: &str, value: String| {
-            code.push_str(&format!("/// {}\npub(super) static {name}: {kind} = {value};\n", list.about));
+            let item = if list.lookup == Lookup::List { "const" } else { "static" };
+            code.push_str(&format!("/// {}\npub(super) {item} {name}: {kind} = {value};\n", list.about));
         };
         match list.lookup {
             Lookup::Set => item(&name, "phf::Set<&'static [u8]>", byte_set(&words)),
@@ -67,7 +68,14 @@ pub fn compile(source: &Source, lists: &WordLists, problems: &mut Problems) -> S
             Lookup::List => item(&name, "&[(&str, &str)]", format!("&{:?}", list.pairs)),
             Lookup::Nearby => item(&name, "super::word_set::WordSet", word_set(&words)),
             Lookup::Street => item(&name, "super::word_list::WordList", street_words(&words)),
-            Lookup::Endings => item(&name, "super::word_list::EndingList", endings(&words)),
+            Lookup::Endings => {
+                let code = format!(
+                    "super::word_list::EndingList {{ list: {}, endings: {:?} }}",
+                    slice(&words),
+                    endings(&words)
+                );
+                item(&name, "super::word_list::EndingList", code);
+            }
             Lookup::Keywords => {}
             Lookup::Reversed => {
                 let rot13 = words.iter().map(|word| word.chars().map(rot13).collect()).collect::<Vec<_>>();
@@ -106,43 +114,37 @@ pub fn word_set(words: &[String]) -> String {
 }
 
 fn street_words(words: &[String]) -> String {
-    let (mut pairs, mut first, mut last) = (Pairs::default(), Marks::default(), Marks::default());
+    let mut beginnings = Pairs::default();
     for word in words {
-        let bytes = word.as_bytes();
-        add_beginning(&mut pairs, bytes);
-        add_mark(&mut first, bytes[0], bytes.len());
-        add_mark(&mut last, bytes[bytes.len() - 1], bytes.len() >> 2);
+        match word.as_bytes() {
+            [first, second, ..] if second.is_ascii() => add(&mut beginnings, *first, Some(*second)),
+            // Any byte may follow a word of one letter.
+            [first] => add(&mut beginnings, *first, None),
+            _ => {}
+        }
     }
-    let words = byte_set(words);
+    let (words, endings) = (byte_set(words), endings(words));
     format!(
-        "super::word_list::WordList {{ words: {words}, beginnings: {pairs:?}, first: {first:?}, last: {last:?} }}"
+        "super::word_list::WordList {{ words: {words}, beginnings: {beginnings:?}, endings: {endings:?} }}"
     )
 }
 
-/// Adds a byte with its number to a filter.
-fn add_mark(marks: &mut Marks, byte: u8, number: usize) {
-    marks.0[number & 3] |= 1 << (byte & 31);
+/// Adds a byte with the one next to it, or with every one.
+fn add(pairs: &mut Pairs, byte: u8, next: Option<u8>) {
+    pairs.0[usize::from(byte & 31)] |= next.map_or(u32::MAX, |next| 1 << (next & 31));
 }
 
-/// Adds the first two bytes of a word to a filter.
-fn add_beginning(pairs: &mut Pairs, word: &[u8]) {
-    let (first, seconds) = match word {
-        [first, second, ..] if second.is_ascii() => (first, 1 << (second & 31)),
-        [_, _, ..] | [] => return,
-        // Any byte may follow a word of one letter.
-        [first] => (first, u32::MAX),
-    };
-    pairs.0[usize::from(first & 31)] |= seconds;
-}
-
-fn endings(words: &[String]) -> String {
-    let mut marks = Marks::default();
+/// A filter of the last two bytes of words.
+fn endings(words: &[String]) -> Pairs {
+    let mut endings = Pairs::default();
     for word in words {
-        if let [.., before, last] = word.as_bytes() {
-            add_mark(&mut marks, *last, usize::from(*before));
+        match word.as_bytes() {
+            [.., before, last] => add(&mut endings, *last, Some(*before)),
+            [last] => add(&mut endings, *last, None),
+            [] => {}
         }
     }
-    format!("super::word_list::EndingList {{ endings: {}, marks: {marks:?} }}", slice(words))
+    endings
 }
 
 fn rot13(letter: char) -> char {

@@ -3,26 +3,10 @@
 use midrail_core::{Finding, Hit};
 use serde_json::Value;
 
-use crate::{injection, json_texts, personal, secrets};
+use crate::{data, injection, json_texts, personal, secrets};
 
 /// Pointers to the output of a tool, besides `/result`: names that hosts use, and the payload of a gateway.
-pub const TOOL_OUTPUT_POINTERS: &[&str] = &[
-    "/tool_result",
-    "/tool_response",
-    "/tool_output",
-    "/stdout",
-    "/stderr",
-    "/payload/result",
-    "/payload/results",
-    "/payload/tool_result",
-    "/payload/tool_response",
-    "/payload/tool_output",
-    "/payload/output",
-    "/payload/content",
-    "/payload/stdout",
-    "/payload/stderr",
-    "/payload/error",
-];
+pub const TOOL_OUTPUT_POINTERS: &[&str] = data::TOOL_OUTPUT_POINTERS;
 
 /// Pointers to texts that may contain personal data.
 const PERSONAL_DATA_POINTERS: &[&str] =

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::bytes::ends_with_any_case;
+use crate::data::PAIR_NAMES;
+
 /// The end of a pointer to the name of a member. No other pointer contains it.
 pub(crate) const KEY: &str = "~key";
 
@@ -70,23 +73,14 @@ pub(crate) fn for_each(value: &Value, visit: &mut dyn FnMut(JsonText<'_>)) {
 
 /// The name of a member: its own, or that of the pair whose value it is.
 fn effective_name<'v>(map: &'v Map<String, Value>, member: &'v str) -> &'v str {
-    const NAMES: &[&str] = &[
-        "name",
-        "key",
-        "Name",
-        "Key",
-        "ParameterKey",
-        "parameterKey",
-        "ParameterName",
-        "id",
-        "field",
-        "variable",
-    ];
-    let ends = member.len().checked_sub(5).and_then(|start| member.get(start..));
-    if !ends.is_some_and(|end| end.eq_ignore_ascii_case("value")) {
+    if !ends_with_any_case(member.as_bytes(), b"value") {
         return member;
     }
-    NAMES.iter().find_map(|name| map.get(*name)?.as_str()).filter(|name| !name.is_empty()).unwrap_or(member)
+    PAIR_NAMES
+        .iter()
+        .find_map(|name| map.get(*name)?.as_str())
+        .filter(|name| !name.is_empty())
+        .unwrap_or(member)
 }
 
 /// The text at a pointer of a [`JsonText`].

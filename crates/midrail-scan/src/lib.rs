@@ -12,6 +12,8 @@
 //! ```
 
 mod byte_set;
+mod bytes;
+mod data;
 pub mod event;
 pub mod injection;
 mod json_texts;

@@ -3,6 +3,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::data::{BEFORE_SET_TIMES, PROGRESS_WORDS, TEMPORARY_FOLDERS, TIME_UNITS};
+
 /// Replaces an omitted detail.
 const OMITTED: char = '#';
 
@@ -72,18 +74,17 @@ fn digits(text: &str) -> usize {
 
 /// The length of groups of digits between separators: `2026-11-16` is `[4, 2, 2]` and `-`.
 fn grouped(text: &str, groups: &[usize], separator: char) -> Option<usize> {
-    let mut at = 0;
+    groups_of(text, groups, separator, |c| c.is_ascii_digit())
+}
+
+/// The length of groups of characters between separators.
+fn groups_of(text: &str, groups: &[usize], separator: char, of: fn(char) -> bool) -> Option<usize> {
+    let mut rest = text;
     for (index, expected) in groups.iter().enumerate() {
-        if index > 0 {
-            text.get(at..)?.strip_prefix(separator)?;
-            at += separator.len_utf8();
-        }
-        if digits(text.get(at..)?) != *expected {
-            return None;
-        }
-        at += expected;
+        rest = if index > 0 { rest.strip_prefix(separator)? } else { rest };
+        rest = rest.get(*expected..).filter(|_| run(rest, of) == *expected)?;
     }
-    Some(at)
+    Some(text.len() - rest.len())
 }
 
 /// `2026-11-16T01:44:57.123Z`, `2026/11/16 01:44:57`, `20261116T014457Z`, `01:44:57`. A day alone is kept.
@@ -125,10 +126,6 @@ fn clock(text: &str) -> Option<usize> {
     seconds(text).or_else(|| grouped(text, &[2, 2], ':'))
 }
 
-/// Words before a configured time, as in `times out after 5s`.
-const SET: &[&str] =
-    &["after", "every", "for", "least", "most", "of", "than", "until", "wait", "waits", "within"];
-
 /// `0.31s`, `3 ms`, `1m30s`
 fn duration(before: &str, text: &str) -> Option<usize> {
     let mut at = 0;
@@ -144,7 +141,7 @@ fn duration(before: &str, text: &str) -> Option<usize> {
         return None;
     }
     let last = before.trim_end().rsplit(|c: char| !is_word_char(c)).next().unwrap_or_default();
-    let is_set = !has_fraction && SET.contains(&last.to_ascii_lowercase().as_str());
+    let is_set = !has_fraction && BEFORE_SET_TIMES.contains(last.to_ascii_lowercase().as_bytes());
     (!is_set).then_some(at)
 }
 
@@ -162,37 +159,13 @@ fn amount(text: &str) -> Option<(usize, bool)> {
     let blank = usize::from(rest.starts_with(' '));
     let unit = rest.get(blank..)?;
     let length = run(unit, char::is_alphabetic);
-    is_unit_of_time(unit.get(..length)?).then_some((at + blank + length, fraction > 0))
-}
-
-fn is_unit_of_time(word: &str) -> bool {
-    matches!(
-        word,
-        "ns" | "us"
-            | "µs"
-            | "μs"
-            | "ms"
-            | "msec"
-            | "milliseconds"
-            | "s"
-            | "sec"
-            | "secs"
-            | "second"
-            | "seconds"
-            | "m"
-            | "min"
-            | "mins"
-            | "minute"
-            | "minutes"
-            | "h"
-    )
+    TIME_UNITS.contains(unit.get(..length)?.as_bytes()).then_some((at + blank + length, fraction > 0))
 }
 
 /// A number of more than three digits that is a word of its own: of a process, a thread, a port.
 fn long_number(before: &str, text: &str) -> Option<usize> {
-    let mut length = run(text, |c| c.is_ascii_digit() || c == '.');
-    length -= text.get(..length)?.len() - text.get(..length)?.trim_end_matches('.').len();
-    let count = text.get(..length)?.bytes().filter(u8::is_ascii_digit).count();
+    let number = text.get(..run(text, |c| c.is_ascii_digit() || c == '.'))?.trim_end_matches('.');
+    let (length, count) = (number.len(), number.bytes().filter(u8::is_ascii_digit).count());
     let rest = text.get(length..)?;
     // `a.rs:1200:5` is a place, and so is `10:1200`.
     let is_place = rest.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -233,23 +206,8 @@ fn address(before: &str, text: &str) -> Option<usize> {
 
 /// `6f1ed002-ab59-4f8c-9d3c-1f7a2f0f4f11`
 fn unique_id(text: &str) -> Option<usize> {
-    let mut at = 0;
-    for (index, expected) in [8, 4, 4, 4, 12].into_iter().enumerate() {
-        if index > 0 {
-            text.get(at..)?.strip_prefix('-')?;
-            at += 1;
-        }
-        if run(text.get(at..)?, |c| c.is_ascii_hexdigit()) != expected {
-            return None;
-        }
-        at += expected;
-    }
-    Some(at)
+    groups_of(text, &[8, 4, 4, 4, 12], '-', |c| c.is_ascii_hexdigit())
 }
-
-/// Folders of temporary files.
-const TEMPORARY: &[&str] =
-    &["/tmp/", "/var/tmp/", "/private/tmp/", "/private/var/folders/", "/var/folders/", "/dev/shm/"];
 
 /// A path in a temporary folder without its first part, and without the digits of those that follow. The last of several
 /// parts is the name of a file, and kept.
@@ -257,7 +215,7 @@ fn temporary(before: &str, text: &str) -> Option<(String, usize)> {
     if before.ends_with(|c: char| is_word_char(c) || matches!(c, '/' | '.' | '~' | '-')) {
         return None;
     }
-    let folder = TEMPORARY.iter().find(|folder| text.starts_with(**folder))?;
+    let folder = TEMPORARY_FOLDERS.iter().find(|folder| text.starts_with(**folder))?;
     let is_end =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ')' | ']' | '>' | ':' | ',' | ';');
     let length = text.find(is_end).unwrap_or(text.len());
@@ -274,24 +232,12 @@ fn temporary(before: &str, text: &str) -> Option<(String, usize)> {
     Some((stable, length))
 }
 
-/// First words of build output that the next run does not repeat. They are indented.
-const PROGRESS: &[&str] = &[
-    "Blocking",
-    "Checking",
-    "Compiling",
-    "Downloaded",
-    "Downloading",
-    "Finished",
-    "Fresh",
-    "Locking",
-    "Updating",
-];
-
+/// Whether a line of build output is not repeated by the next run.
 fn is_progress(line: &str) -> bool {
     let text = line.trim_start();
     let has_margin = text.len() < line.len();
     let word = text.split(' ').next().unwrap_or_default();
-    (has_margin && PROGRESS.contains(&word)) || line.starts_with("go: downloading ")
+    (has_margin && PROGRESS_WORDS.contains(word.as_bytes())) || line.starts_with("go: downloading ")
 }
 
 /// A digest of an output that arrives in chunks, by its stable lines in any order.

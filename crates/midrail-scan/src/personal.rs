@@ -6,37 +6,31 @@
 
 mod addresses;
 mod births;
-mod candidates;
 mod checks;
 mod context;
 mod coordinates;
 mod data;
-mod documents;
-mod domains;
+mod digit_runs;
 mod email;
 mod finance;
 mod identities;
-mod identity;
-mod kinds;
 mod names;
 mod network;
 mod numbers;
+mod packed_search;
 mod phone;
-mod settings;
+mod rules;
 mod token;
 mod word_filter;
 mod word_list;
 mod word_set;
 
-pub use identities::countries_for_kind;
-pub use kinds::{countries, kinds};
-pub use settings::Settings;
+pub use identities::{countries, countries_for_kind};
 
 use email::Emails;
 use midrail_core::Hit;
 use names::Names;
 use numbers::Numbers;
-use settings::KindFilter;
 
 /// How many bytes before and after it a hit depends on. Two texts that agree that far around a place have the same hits
 /// there.
@@ -47,47 +41,19 @@ const PIECE: usize = 32 * 1024;
 
 /// Returns the personal data of a text, in order and without overlap.
 pub fn scan(text: &str) -> Vec<Hit> {
-    Scanner::default().scan(text)
-}
-
-/// Returns the personal data of a text that the settings ask for.
-pub fn scan_with(text: &str, settings: &Settings) -> Vec<Hit> {
-    Scanner::new(settings).scan(text)
-}
-
-/// A scanner with settings, for many texts.
-#[derive(Debug, Clone, Default)]
-pub struct Scanner {
-    allowed: KindFilter,
-}
-
-impl Scanner {
-    /// A scanner with settings. Unknown names in them are ignored: see [`Settings::unknown`].
-    pub fn new(settings: &Settings) -> Self {
-        Scanner { allowed: KindFilter::new(settings) }
+    let bytes = text.as_bytes();
+    let (mut emails, mut names) = (Emails::default(), Names::default());
+    // In pieces, so that the second search finds the text in the processor's cache.
+    for start in (0..bytes.len()).step_by(PIECE) {
+        let piece = start..bytes.len().min(start + PIECE);
+        emails.scan(bytes, piece.clone());
+        names.scan(text, piece);
     }
-
-    /// Returns the personal data of a text, in order and without overlap.
-    pub fn scan(&self, text: &str) -> Vec<Hit> {
-        let bytes = text.as_bytes();
-        let (mut emails, mut names) = (Emails::default(), Names::default());
-        let (wants_emails, wants_names) = (self.allowed.kind("email"), self.allowed.kind("person-name"));
-        // In pieces, so that the second search finds the text in the processor's cache.
-        for start in (0..bytes.len()).step_by(PIECE) {
-            let piece = start..bytes.len().min(start + PIECE);
-            if wants_emails {
-                emails.scan(bytes, piece.clone(), &self.allowed);
-            }
-            if wants_names {
-                names.scan(text, piece);
-            }
-        }
-        let mut numbers = Numbers::new(text, &self.allowed);
-        candidates::each_digit_run(bytes, |start, end| numbers.visit(start, end));
-        let hits = merge(disjoint(emails.all()), disjoint(numbers.hits));
-        let hits = merge(hits, disjoint(numbers.addresses));
-        merge(hits, disjoint(names.hits))
-    }
+    let mut numbers = Numbers::new(text);
+    digit_runs::each_digit_run(bytes, |start, end| numbers.visit(start, end));
+    let hits = merge(disjoint(emails.all()), disjoint(numbers.hits));
+    let hits = merge(hits, disjoint(numbers.addresses));
+    merge(hits, disjoint(names.hits))
 }
 
 /// Cuts hits where the next one starts, so that the same bytes stay covered.
@@ -301,39 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn settings_choose_kinds_and_countries() {
-        let text = "SSN 536-22-8726, 529.982.247-25, jana.novak@seznam.cz";
-        let with = |settings: Settings| -> Vec<&str> {
-            scan_with(text, &settings).iter().map(|hit| hit.kind).collect()
-        };
-        assert_eq!(with(Settings::default()), ["us-ssn", "br-cpf", "email"]);
-        assert_eq!(
-            with(Settings { locales: Some(vec!["br".into()]), ..Settings::default() }),
-            ["br-cpf", "email"]
-        );
-        assert_eq!(with(Settings { only: Some(vec!["email".into()]), ..Settings::default() }), ["email"]);
-        assert_eq!(
-            with(Settings { except: vec!["email".into(), "us-ssn".into()], ..Settings::default() }),
-            ["br-cpf"]
-        );
-        let placeholders = Settings { placeholders: true, ..Settings::default() };
-        assert_eq!(scan_with("user@example.com", &placeholders).len(), 1);
-    }
-
-    #[test]
-    fn settings_list_unknown_names() {
-        let settings = Settings {
-            locales: Some(vec!["us".into(), "xx".into()]),
-            except: vec!["emial".into(), "us-ssn".into()],
-            ..Settings::default()
-        };
-        assert_eq!(settings.unknown(), ["emial", "xx"]);
-    }
-
-    #[test]
     fn many_countries_are_known() {
         assert!(countries().len() >= 40, "{:?}", countries());
-        assert!(kinds().is_sorted());
     }
 
     /// Pieces of random texts: hits, near misses and noise.

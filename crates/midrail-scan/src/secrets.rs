@@ -34,11 +34,12 @@ use midrail_core::{Confidence, Finding, Hit, Severity};
 use serde_json::Value;
 
 use crate::json_texts;
+use candidate::Candidate;
 use generic::names::Class;
 
 /// Returns the secrets of a text, in order and without overlap.
 pub fn scan(text: &str) -> Vec<Hit> {
-    engine::Search::default().advance(text, true).0
+    engine::Search::default().advance(text, true).0.into_iter().map(Candidate::into_hit).collect()
 }
 
 /// Returns the secrets in the texts of a JSON value, with fingerprints made with `key`.

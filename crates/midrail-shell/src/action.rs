@@ -74,7 +74,12 @@ pub fn of(event: &Event) -> Result<Action, String> {
     for text in statements.filter(|text| sql::looks_like_sql(text)) {
         action.dangers.extend(sql::scan(text).into_iter().map(|hit| sql::danger(text, &hit)));
     }
-    let hosts: BTreeSet<String> = args.addresses.iter().filter_map(|address| args::host(address)).collect();
+    let hosts: BTreeSet<String> = args
+        .addresses
+        .iter()
+        .filter_map(|address| command::url_host(address))
+        .map(str::to_ascii_lowercase)
+        .collect();
     action.hosts.extend(hosts.into_iter().filter(|host| !action.hosts.contains(host)).collect::<Vec<_>>());
     match action.target_files.as_ref().is_some_and(|files| files.len() > MAX_TARGETS) {
         true => Err(too_much()),

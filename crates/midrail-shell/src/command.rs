@@ -12,6 +12,7 @@ mod danger;
 pub(crate) mod decode;
 mod expand;
 mod files;
+mod find;
 mod hosts;
 mod lex;
 pub(crate) mod notebook;
@@ -28,6 +29,7 @@ mod walk;
 mod windows;
 
 pub use self::analysis::{Analysis, File};
+pub(crate) use self::hosts::url_host;
 
 use crate::sql;
 

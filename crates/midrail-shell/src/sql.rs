@@ -4,6 +4,7 @@ mod findings;
 mod lex;
 mod start;
 mod statement;
+mod tokens;
 mod truth;
 
 use midrail_core::{Confidence, Danger, Hit, Severity};

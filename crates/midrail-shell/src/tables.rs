@@ -34,4 +34,4 @@ include!("../data/rows.rs.in");
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 
 #[cfg(test)]
-pub(crate) mod examples;
+pub(crate) mod tests;

@@ -1,4 +1,4 @@
-//! Requests to a person, as they are kept: asked for, decided and used up. Who may decide is not known here.
+//! Approval requests: requested, decided and used. Who may decide is not checked here.
 
 use std::str::FromStr;
 
@@ -9,149 +9,108 @@ use serde::{Deserialize, Serialize};
 
 use crate::filter::MAX_PAGE;
 
-/// One request to a person, and what became of it. See [`Approval::status_at`] for how it stands at a moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// An approval request and its outcome. [`Approval::status_at`] returns its status at a time. The default is a pending
+/// escalation without content.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
-    /// Its name.
+    /// Its id.
     pub id: String,
     /// An escalation or a bypass.
     pub kind: ApprovalKind,
-    /// How far it has come.
+    /// Its state.
     pub state: ApprovalState,
     /// How urgent it is.
     #[serde(default)]
     pub urgency: Urgency,
-    /// How bad the action would be, or how serious this record of it is.
+    /// The severity of the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
     /// The session that waits for it.
     pub session: String,
-    /// The task, where the host named one.
+    /// The task, if the host named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The guardrail that asks.
+    /// The guardrail that requires it.
     pub guardrail: String,
     /// The exact action that it is bound to: a digest of tool, arguments, session and task.
     pub action: String,
-    /// The audit record of the decision that it was asked for.
+    /// The audit record of the decision that requires it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// The request whose place this one takes, because the call was edited.
+    /// The request that this one replaces, because the call was edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revises: Option<String>,
     /// The agent that wants to act.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<String>,
-    /// Why a person is asked.
+    /// Why an approval is required.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Why the action is needed, as the requester says.
+    /// Why the action is needed, according to the requester.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub justification: Option<String>,
-    /// The tool, where the action is a call.
+    /// The tool, if the action is a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// What the agent wants to do, where that is no call of a tool.
+    /// The kind of event, if the action is not a tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<EventKind>,
-    /// The arguments in short, with secrets replaced.
+    /// A summary of the arguments, with secrets replaced.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// The role that may decide: the first of `approvers`, where there are several.
+    /// The role that may decide: the first of `approvers`, if there are several.
     pub approver: String,
-    /// The roles that it goes to one after the other. Empty: `approver` alone.
+    /// The roles that it is passed to one after the other. Empty: `approver` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<String>,
-    /// How many seconds each of them has.
+    /// The seconds that each of them has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
-    /// How often it has moved on to the next of them, as far as that is on record.
+    /// How often it was passed to the next of them, according to the records.
     #[serde(default, skip_serializing_if = "is_first")]
     pub turn: u32,
-    /// When it was asked for.
+    /// When it was requested.
     pub created: Timestamp,
-    /// When it became urgent, where that was later. The turns of the authorities count from here.
+    /// When it became urgent, if that was later. The turns of the authorities count from then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hastened: Option<Timestamp>,
-    /// When no answer becomes a block.
+    /// When a missing answer becomes a block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
-    /// From when an emergency request that no one has answered grants itself.
+    /// When an unanswered emergency request is granted automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_at: Option<Timestamp>,
-    /// The request about the same action that a person denied before. This one never grants itself.
+    /// The earlier request about the same action that was denied. This one is never granted automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied_before: Option<String>,
     /// Who decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    /// In which role.
+    /// The role in which they decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_role: Option<String>,
     /// When it was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Timestamp>,
-    /// What the decider had to say.
+    /// The note of the person who decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The approval that the decision took back.
+    /// The approval that the decision revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_back: Option<RevokedAnswer>,
-    /// When the action was taken with it.
+    /// When it was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_at: Option<Timestamp>,
-    /// The review that is owed for it.
+    /// The review that it requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Review>,
-    /// A keyed digest of the answer, which only who has the store's key can make.
+    /// A keyed digest of the answer, which requires the key of the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<String>,
 }
 
-impl Default for Approval {
-    /// A pending escalation of nothing, to be filled in.
-    fn default() -> Self {
-        Approval {
-            id: String::new(),
-            kind: ApprovalKind::Escalation,
-            state: ApprovalState::Pending,
-            urgency: Urgency::Normal,
-            severity: None,
-            session: String::new(),
-            task: None,
-            guardrail: String::new(),
-            action: String::new(),
-            seq: None,
-            revises: None,
-            requested_by: None,
-            reason: String::new(),
-            justification: None,
-            tool: None,
-            event: None,
-            summary: String::new(),
-            approver: String::new(),
-            approvers: Vec::new(),
-            timeout_s: None,
-            turn: 0,
-            created: Timestamp::UNIX_EPOCH,
-            hastened: None,
-            expires: None,
-            override_at: None,
-            denied_before: None,
-            decided_by: None,
-            decided_role: None,
-            decided_at: None,
-            note: None,
-            taken_back: None,
-            used_at: None,
-            review: None,
-            seal: None,
-        }
-    }
-}
-
 impl Approval {
-    /// What is asked for, in a word or two: the tool, or what else the agent wants to do.
+    /// A short name of the action: the tool, or what else the agent wants to do.
     pub fn subject(&self) -> &str {
         match (&self.tool, self.event) {
             (Some(tool), _) => tool,
@@ -163,7 +122,7 @@ impl Approval {
         }
     }
 
-    /// The answer that it has, as one that is taken back.
+    /// Its answer, as a revoked one.
     pub fn revoked_answer(&self) -> RevokedAnswer {
         RevokedAnswer {
             by: self.decided_by.clone(),
@@ -178,25 +137,28 @@ fn is_first(turn: &u32) -> bool {
     *turn == 0
 }
 
-/// How far an approval has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+/// The state of an approval.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalState {
-    /// No one has answered.
+    /// It is not answered.
+    #[default]
     Pending,
-    /// The action may be taken, once.
+    /// It is approved: the action may be taken once.
     Approved,
-    /// The action may not be taken.
+    /// It is denied.
     Denied,
-    /// No one answered, or no one acted, in time.
+    /// It was not answered, or not used, in time.
     Expired,
-    /// The action was taken.
+    /// It was used: the action was taken.
     Used,
 }
 
 impl ApprovalState {
-    /// The word for this state.
-    pub fn word(self) -> &'static str {
+    /// The name of this state.
+    pub fn as_str(self) -> &'static str {
         match self {
             ApprovalState::Pending => "pending",
             ApprovalState::Approved => "approved",
@@ -207,27 +169,27 @@ impl ApprovalState {
     }
 }
 
-/// How urgent a request is, which says what happens when no one answers.
+/// The urgency of a request, which determines what happens if it is not answered.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Urgency {
-    /// No answer is a denial.
+    /// A missing answer is a denial.
     #[default]
     Normal,
-    /// It goes to the next authority.
+    /// It is passed to the next authority.
     Urgent,
-    /// It may grant itself, where a pack allows that.
+    /// It may be granted automatically, if a pack allows that.
     Emergency,
 }
 
 impl Urgency {
-    /// All of them, the least urgent first.
+    /// All values, the least urgent first.
     pub const ALL: [Urgency; 3] = [Urgency::Normal, Urgency::Urgent, Urgency::Emergency];
 
-    /// The word in outputs and requests.
-    pub fn word(self) -> &'static str {
+    /// The name in outputs and requests.
+    pub fn as_str(self) -> &'static str {
         match self {
             Urgency::Normal => "normal",
             Urgency::Urgent => "urgent",
@@ -236,7 +198,7 @@ impl Urgency {
     }
 }
 
-/// A word that names no urgency.
+/// A name that is not an urgency.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown urgency `{0}`")]
 pub struct UnknownUrgency(pub String);
@@ -244,13 +206,13 @@ pub struct UnknownUrgency(pub String);
 impl FromStr for Urgency {
     type Err = UnknownUrgency;
 
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let found = Urgency::ALL.into_iter().find(|urgency| urgency.word() == word);
-        found.ok_or_else(|| UnknownUrgency(word.to_owned()))
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Urgency::ALL.into_iter().find(|urgency| urgency.as_str() == name);
+        found.ok_or_else(|| UnknownUrgency(name.to_owned()))
     }
 }
 
-/// An approval that was taken back before anyone acted on it.
+/// An approval that was revoked before it was used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RevokedAnswer {
     /// Who had approved.
@@ -262,15 +224,15 @@ pub struct RevokedAnswer {
     /// When.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// What they had to say.
+    /// Their note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A review that is owed after an action that no one approved beforehand.
+/// A review that is required after an action that was not approved in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
-    /// Until when.
+    /// When it is due.
     pub due: Timestamp,
     /// Who filed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -278,13 +240,13 @@ pub struct Review {
     /// When it was filed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filed_at: Option<Timestamp>,
-    /// What was found.
+    /// Its findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
 impl Review {
-    /// A review that is owed until a time.
+    /// A review that is due at a time.
     pub fn due(due: Timestamp) -> Self {
         Review { due, filed_by: None, filed_at: None, text: None }
     }
@@ -294,7 +256,7 @@ impl Review {
         self.filed_at.is_some()
     }
 
-    /// How it stands at a moment: `filed`, `due` or `overdue`.
+    /// Its status at a time: `filed`, `due` or `overdue`.
     pub fn status_at(&self, now: Timestamp) -> &'static str {
         match self.filed_at {
             Some(_) => "filed",
@@ -304,14 +266,14 @@ impl Review {
     }
 }
 
-/// A row to write, and how it must have stood until now, so that of two who change it one wins.
+/// A changed approval, and the state in which it was read, so that one of two concurrent changes wins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalChange {
-    /// The state it was seen in. `None`: there was none of this name.
+    /// The state in which it was read. `None`: it did not exist.
     pub was: Option<ApprovalState>,
-    /// The turn it was seen in.
+    /// The turn in which it was read.
     pub turn: u32,
-    /// The row as it is from now on.
+    /// The approval after the change.
     pub now: Approval,
 }
 
@@ -321,38 +283,38 @@ impl ApprovalChange {
         ApprovalChange { was: None, turn: 0, now: approval }
     }
 
-    /// A change of a request that was seen in a state, and stays with the same authority.
+    /// A change of a request that stays with the same authority.
     pub fn update(was: ApprovalState, now: Approval) -> Self {
         ApprovalChange { was: Some(was), turn: now.turn, now }
     }
 
-    /// A request that moves on to the next authority.
+    /// A request that is passed to the next authority.
     pub fn advance(waiting: Approval) -> Self {
         let now = Approval { turn: waiting.turn.saturating_add(1), ..waiting };
         ApprovalChange { was: Some(ApprovalState::Pending), turn: now.turn.saturating_sub(1), now }
     }
 }
 
-/// Which approvals to list. Everything that is set must hold.
+/// A filter of approvals. All set fields must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApprovalFilter {
-    /// Those in this state.
+    /// Approvals in this state.
     pub state: Option<ApprovalState>,
-    /// Those of this session.
+    /// Approvals of this session.
     pub session: Option<String>,
     /// Escalations or bypasses.
     pub kind: Option<ApprovalKind>,
-    /// Those of this urgency.
+    /// Approvals of this urgency.
     pub urgency: Option<Urgency>,
-    /// Those that this agent asked for.
+    /// Approvals that this agent requested.
     pub requested_by: Option<String>,
-    /// Those that were asked for after this time.
+    /// Approvals that were requested after this time.
     pub created_after: Option<Timestamp>,
-    /// Those for which a review is owed and not filed.
+    /// Approvals whose review is not filed.
     pub needs_review: bool,
-    /// Go on after this one: the time and the name of the last of the page before.
+    /// Continue after this one: the time and id of the last approval of the previous page.
     pub after: Option<(Timestamp, String)>,
-    /// At most so many. `None`: [`MAX_PAGE`].
+    /// The maximum number of approvals. `None`: [`MAX_PAGE`].
     pub limit: Option<usize>,
 }
 
@@ -362,7 +324,7 @@ impl ApprovalFilter {
         self.limit.unwrap_or(MAX_PAGE).min(MAX_PAGE)
     }
 
-    /// Whether an approval is one of those.
+    /// Whether an approval matches.
     pub fn matches(&self, approval: &Approval) -> bool {
         self.state.is_none_or(|state| state == approval.state)
             && self.session.as_ref().is_none_or(|session| *session == approval.session)
@@ -378,20 +340,20 @@ impl ApprovalFilter {
     }
 }
 
-/// How many requests of a guardrail there are in a state.
+/// The number of requests of a guardrail in a state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ApprovalCount {
     /// The guardrail.
     pub guardrail: String,
     /// Escalations or bypasses.
     pub kind: ApprovalKind,
-    /// How far they have come.
+    /// Their state.
     pub state: ApprovalState,
-    /// How many.
+    /// Their number.
     pub count: u64,
 }
 
-/// Counts rows by guardrail, kind and state.
+/// Counts approvals by guardrail, kind and state.
 pub(crate) fn counts(rows: impl Iterator<Item = Approval>) -> Vec<ApprovalCount> {
     let mut counts = std::collections::BTreeMap::new();
     for row in rows {

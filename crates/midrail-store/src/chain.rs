@@ -1,4 +1,4 @@
-//! How the records of the audit log hang together, precisely enough to check an export with another program.
+//! How the records of the audit log are linked, in enough detail to verify an export with another program.
 //!
 //! Records are numbered `seq` = 1, 2, 3, … without gaps. Each has a body (the record as JSON, UTF-8, on one line)
 //! and two hashes, written as 64 lowercase hexadecimal digits:
@@ -9,8 +9,8 @@
 //! hash(n) = sha256("midrail-audit-v1\n" ‖ n ‖ "\n" ‖ prev(n) ‖ "\n" ‖ hex::encode(sha256(body(n))) ‖ "\n")
 //! ```
 //!
-//! `n` is in decimal. Only the body's hash goes into the chain, so a record can be left out of an export (its body's
-//! hash stands in for it) and the chain still verifies.
+//! `n` is decimal. Only the hash of the body is part of the chain, so an export can contain the hash of a body instead of
+//! the record, and the chain can still be verified.
 //!
 //! Whenever `n` is a multiple of [`CHECKPOINT_EVERY`], and on demand, the head is signed: an ed25519 signature
 //! (RFC 8032), as 128 lowercase hexadecimal digits, over
@@ -19,13 +19,13 @@
 //! "midrail-checkpoint-v1\n" ‖ n ‖ "\n" ‖ hash(n) ‖ "\n" ‖ time ‖ "\n" ‖ key ‖ "\n"
 //! ```
 //!
-//! `time` is the checkpoint's RFC 3339 time as it is written in the checkpoint, and `key` is the name of the signing
-//! key: the first 16 digits of `hex::encode(sha256(public key))`.
+//! `time` is the RFC 3339 time of the checkpoint exactly as the checkpoint contains it, and `key` is the id of the
+//! signing key: the first 16 digits of `hex::encode(sha256(public key))`.
 //!
 //! # Limits
-//! A chain shows that something was changed; it cannot keep anyone from changing it. Who can write the store and
-//! read its key can write a new history. Records after the last checkpoint can be cut off unseen. Both are closed by
-//! a note kept elsewhere (the head's `seq` and hash, the names of the keys): see [`TrustAnchor`](crate::TrustAnchor).
+//! A chain reveals changes; it cannot prevent them. An attacker who can write the store and read its key can rewrite the
+//! log. Records after the last checkpoint can be removed without a trace. A [`TrustAnchor`](crate::TrustAnchor) that is
+//! kept elsewhere (the `seq` and hash of a head, the ids of the keys) reveals both.
 
 use midrail_core::hex;
 use sha2::{Digest, Sha256};
@@ -33,7 +33,7 @@ use sha2::{Digest, Sha256};
 /// A record whose `seq` is a multiple of this has a signed checkpoint.
 pub const CHECKPOINT_EVERY: u64 = 64;
 
-/// What stands before the first record.
+/// The `prev` of the first record.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The hash of a body.
@@ -47,16 +47,10 @@ pub fn link_hash(seq: u64, prev: &str, body_hash: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes()))
 }
 
-/// Bytes from hexadecimal digits.
+/// Bytes from lowercase hexadecimal digits.
 pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut out = [0; N];
-    if text.len() != N * 2 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-        return None;
-    }
-    for (at, byte) in out.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
-    }
-    Some(out)
+    let bytes: [u8; N] = hex::decode(text)?.try_into().ok()?;
+    (hex::encode(&bytes) == text).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Signed checkpoints of the audit log, and the public keys that they are checked with.
+//! Signed checkpoints of the audit log, and the public keys that verify them.
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use midrail_core::hex;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chain::unhex;
 
-/// A signature over the log as it was when it ended with this record.
+/// A signature over the log up to one record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
@@ -15,37 +15,37 @@ pub struct Checkpoint {
     pub seq: u64,
     /// The record's hash.
     pub hash: String,
-    /// When it was signed, as it stands in the signed message.
+    /// When it was signed, exactly as in the signed message.
     pub time: String,
-    /// The name of the key.
+    /// The id of the key.
     pub key: String,
     /// The signature, in hexadecimal.
     pub signature: String,
 }
 
 impl Checkpoint {
-    /// What is signed.
+    /// The signed message.
     pub(crate) fn message(&self) -> String {
         let Checkpoint { seq, hash, time, key, .. } = self;
         format!("midrail-checkpoint-v1\n{seq}\n{hash}\n{time}\n{key}\n")
     }
 
-    /// Whether one of the keys has signed this. Otherwise why not.
+    /// Checks that one of the keys has signed this.
     pub fn check(&self, keys: &[PublicKey]) -> Result<(), &'static str> {
-        let key = keys.iter().find(|key| key.id == self.key).ok_or("its key is not known")?;
-        let public = key.verifying().ok_or("its key is no key, or has another name")?;
-        let signature = unhex(&self.signature).ok_or("its signature is no signature")?;
+        let key = keys.iter().find(|key| key.id == self.key).ok_or("its key is unknown")?;
+        let public = key.verifying().ok_or("its key is invalid, or has another id")?;
+        let signature = unhex(&self.signature).ok_or("its signature is malformed")?;
         public
             .verify_strict(self.message().as_bytes(), &Signature::from_bytes(&signature))
-            .map_err(|_| "its signature does not fit")
+            .map_err(|_| "its signature does not match")
     }
 }
 
-/// A key that checkpoints are checked with.
+/// A key that verifies checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublicKey {
-    /// Its name: the first 16 digits of the SHA-256 of its bytes.
+    /// Its id: the first 16 digits of the SHA-256 of its bytes.
     pub id: String,
     /// Its 32 bytes, in hexadecimal.
     pub public: String,

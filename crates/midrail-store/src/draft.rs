@@ -1,18 +1,16 @@
-//! What all stores do in the same way when they commit: the body, its hash, and what counts as a conflict.
+//! The parts of a commit that all stores handle alike: the body, its hash, and the conflict checks.
 
-use std::io;
+use std::sync::Arc;
 
 use midrail_core::{Record, SHARED_PREFIX};
+use serde::Serialize;
 
 use crate::approval::{Approval, ApprovalChange};
 use crate::chain::{body_hash, link_hash};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
 
-/// Bytes that most records stay below.
-const USUAL: usize = 2 << 10;
-
-/// A record that is ready for its place in the chain. It is made before anything is locked.
+/// A record before it has its place in the chain. It is built before anything is locked.
 pub(crate) struct Draft {
     pub(crate) labels: Labels,
     pub(crate) body: String,
@@ -21,22 +19,8 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(record: &Record) -> Result<Self> {
-        let failed = |source| StoreError::Encode { what: "the audit record".to_owned(), source };
-        let mut body = Vec::with_capacity(USUAL);
-        serde_json::to_writer(&mut body, record).map_err(failed)?;
-        let body = String::from_utf8(body)
-            .map_err(|error| failed(serde_json::Error::io(io::Error::other(error))))?;
+        let body = encode(record, || "the audit record".to_owned())?;
         Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body })
-    }
-
-    /// The session of the record.
-    pub(crate) fn session(&self) -> &str {
-        &self.labels.session
-    }
-
-    /// How large the record is.
-    pub(crate) fn bytes(&self) -> usize {
-        self.body.len()
     }
 
     pub(crate) fn entry(self, seq: u64, prev: String) -> AuditEntry {
@@ -45,41 +29,47 @@ impl Draft {
     }
 }
 
-/// The session that slices of all sessions are kept under. A session may have this name: its own keys begin otherwise.
-pub(crate) const COMMON: &str = "";
+/// Encodes a value as JSON. `what` names it in an error.
+pub(crate) fn encode(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<String> {
+    serde_json::to_string(value)
+        .map_err(|source| StoreError::Encode { what: what(), source: Arc::new(source) })
+}
+
+/// The session that shared slices are stored under. A session may have this name: its own keys begin differently.
+pub(crate) const SHARED_SESSION: &str = "";
 
 /// Whether a slice belongs to all sessions.
 pub(crate) fn is_shared(key: &str) -> bool {
     key.starts_with(SHARED_PREFIX)
 }
 
-/// The session that a slice is kept under.
-pub(crate) fn home<'a>(session: &'a str, key: &str) -> &'a str {
-    if is_shared(key) { COMMON } else { session }
+/// The session that a slice is stored under.
+pub(crate) fn storage_session<'a>(session: &'a str, key: &str) -> &'a str {
+    if is_shared(key) { SHARED_SESSION } else { session }
 }
 
-pub(crate) fn conflict_in_slice(key: &str, read: u64, now: u64) -> Result<()> {
+/// Checks that a slice still has the version that was read.
+pub(crate) fn check_slice(key: &str, read: u64, now: u64) -> Result<()> {
     if read == now {
         return Ok(());
     }
-    let whose = if is_shared(key) { "the sessions'" } else { "the session's" };
-    Err(StoreError::Conflict { what: format!("{whose} `{key}`") })
+    let what = if is_shared(key) { "the shared slice" } else { "the session's slice" };
+    Err(StoreError::Conflict { what: format!("{what} `{key}`") })
 }
 
-pub(crate) fn conflict_in_approval(change: &ApprovalChange, now: Option<&Approval>) -> Result<()> {
-    let state = now.map(|row| row.state);
-    if change.was != state {
-        let state = state.map_or("not there", |state| state.word());
-        return Err(StoreError::Conflict {
-            what: format!("the approval `{}` (it is {state})", change.now.id),
-        });
-    }
-    if now.is_some_and(|row| row.turn != change.turn) {
-        let what = format!("the approval `{}` (it has moved on)", change.now.id);
-        return Err(StoreError::Conflict { what });
-    }
-    match now.and_then(|row| row.refuses(&change.now)) {
-        Some(what) => Err(StoreError::Refused { what }),
+/// Checks that an approval still has the state and turn that were read, and that the change is allowed.
+pub(crate) fn check_approval(change: &ApprovalChange, now: Option<&Approval>) -> Result<()> {
+    let conflict =
+        |why: String| Err(StoreError::Conflict { what: format!("the approval `{}` ({why})", change.now.id) });
+    match now {
+        _ if change.was != now.map(|row| row.state) => conflict(
+            now.map_or("it does not exist".to_owned(), |row| format!("it is {}", row.state.as_str())),
+        ),
+        Some(row) if row.turn != change.turn => conflict("it has moved to the next authority".to_owned()),
+        Some(row) => match row.refuses(&change.now) {
+            Some(what) => Err(StoreError::Refused { what }),
+            None => Ok(()),
+        },
         None => Ok(()),
     }
 }

@@ -1,94 +1,96 @@
-//! What can go wrong with a store, in words that say where and what to do.
+//! The errors of a store: where it failed, why, and what to do next.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// What went wrong.
-#[derive(Debug, thiserror::Error)]
+/// An error of a store.
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Something that the decision was made from has changed. Nothing was written: load and decide again.
+    /// Something that the decision was based on has changed. Nothing was written: load and decide again.
     #[error("{what} changed in the meantime, and nothing was written")]
     Conflict {
         /// The slice or approval.
         what: String,
     },
-    /// What was asked for goes against what is kept, and always will. Nothing was written.
+    /// The request contradicts what is stored, and always will. Nothing was written.
     #[error("{what}, and nothing was written")]
     Refused {
-        /// What is in the way.
+        /// The contradiction.
         what: String,
     },
-    /// Other processes held the store for longer than the time-out.
+    /// Other processes held the store for longer than the timeout.
     #[error("the store `{path}` was locked by other processes for too long")]
     Busy {
         /// The store.
         path: PathBuf,
     },
-    /// The thread that was writing this together with other commits broke off. Nothing was written.
-    #[error("the thread that was writing to the store broke off, and nothing was written")]
+    /// The thread that wrote this commit together with others failed. Nothing was written.
+    #[error("the thread that wrote the commit failed, and nothing was written")]
     Abandoned,
     /// There is no space left.
     #[error("no space left for `{path}`")]
     Full {
-        /// The store or the file beside it.
+        /// The store or a file next to it.
         path: PathBuf,
     },
     /// The store cannot be written.
     #[error("`{path}` is read-only")]
     ReadOnly {
-        /// The store or the file beside it.
+        /// The store or a file next to it.
         path: PathBuf,
     },
-    /// The file is damaged, or is something else.
+    /// The file is damaged, or is not a store.
     #[error("`{path}` cannot be used: {what}")]
     Corrupt {
-        /// The store or the file beside it.
+        /// The store or a file next to it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// There is no such file.
-    #[error("there is no `{path}`")]
+    /// The file does not exist.
+    #[error("`{path}` does not exist")]
     NotFound {
-        /// The store or the file beside it.
+        /// The store or a file next to it.
         path: PathBuf,
     },
     /// A newer program has written the store.
-    #[error("the store `{path}` has version {found}, and this program knows versions up to {known}")]
+    #[error("the store `{path}` has version {found}, and this program supports versions up to {known}")]
     Newer {
         /// The store.
         path: PathBuf,
         /// The version of the store.
         found: u32,
-        /// The highest version that is known here.
+        /// The highest supported version.
         known: u32,
     },
-    /// An older program has written the store, and it is opened read-only, so it cannot be brought up to date.
-    #[error("the store `{path}` has version {found}, and {known} is needed to read it")]
+    /// An older program has written the store, and a store that is opened read-only cannot be upgraded.
+    #[error("the store `{path}` has version {found}, and this program can only read version {known}")]
     Older {
         /// The store.
         path: PathBuf,
         /// The version of the store.
         found: u32,
-        /// The version that is needed.
+        /// The required version.
         known: u32,
     },
-    /// A file could not be reached.
-    #[error("could not reach `{path}`: {source}")]
+    /// A file could not be accessed.
+    #[error("could not access `{path}`: {source}")]
     Io {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: io::Error,
+        source: Arc<io::Error>,
     },
-    /// SQLite failed in a way that has no name of its own here.
+    /// SQLite failed in a way that has no variant of its own.
+    #[cfg(feature = "sqlite")]
     #[error("the store `{path}` failed: {source}")]
     Sqlite {
         /// The store.
         path: PathBuf,
         /// The cause.
-        source: rusqlite::Error,
+        source: Arc<rusqlite::Error>,
     },
     /// The database cannot be reached, or does not answer in time.
     #[error("the database `{server}` cannot be reached: {what}")]
@@ -98,15 +100,15 @@ pub enum StoreError {
         /// The cause.
         what: String,
     },
-    /// The database went away in the middle of a commit, and could not be asked afterwards.
+    /// The connection was lost during a commit, and the outcome could not be determined afterwards.
     #[error(
-        "the database `{server}` went away while a record was written, and it is not known whether it was"
+        "the connection to `{server}` was lost during a commit, and it is unknown whether it was written"
     )]
     Uncertain {
         /// The database, without a password.
         server: String,
     },
-    /// A database failed in a way that has no name of its own here.
+    /// A database failed in a way that has no variant of its own.
     #[error("the database `{server}` failed: {what}")]
     Database {
         /// The database, without a password.
@@ -114,27 +116,27 @@ pub enum StoreError {
         /// The cause.
         what: String,
     },
-    /// A stored value could not be read back.
+    /// A stored value could not be decoded.
     #[error("{what} cannot be read: {source}")]
     Decode {
         /// The record, slice or approval.
         what: String,
         /// The cause.
-        source: serde_json::Error,
+        source: Arc<serde_json::Error>,
     },
-    /// A value could not be turned into JSON.
+    /// A value could not be encoded as JSON.
     #[error("{what} cannot be written as JSON: {source}")]
     Encode {
         /// The record, slice or approval.
         what: String,
         /// The cause.
-        source: serde_json::Error,
+        source: Arc<serde_json::Error>,
     },
-    /// An export could not be written out.
+    /// An export could not be written.
     #[error("the export could not be written: {0}")]
-    Export(#[source] io::Error),
-    /// The system gave no random bytes for a key.
-    #[error("the system gave no random bytes for a key: {0}")]
+    Export(#[source] Arc<io::Error>),
+    /// The system returned no random bytes for a key.
+    #[error("the system returned no random bytes for a key: {0}")]
     Random(String),
 }
 
@@ -147,41 +149,38 @@ impl StoreError {
         matches!(self, StoreError::Conflict { .. })
     }
 
-    /// What to do about it.
+    /// What to do next.
     pub fn help(&self) -> Option<&'static str> {
-        match self {
-            StoreError::Conflict { .. } => Some("load the session again and decide again"),
-            StoreError::Busy { .. } => Some("another process holds the store: end a stuck one, or try again"),
-            StoreError::Abandoned => Some("try again"),
-            StoreError::Full { .. } => Some("free some space, then try again: nothing was half written"),
-            StoreError::ReadOnly { .. } => {
-                Some("name a store in a folder that can be written, with `--store FILE`")
-            }
-            StoreError::Corrupt { .. } => Some("move the file away to start anew, or put back a copy of it"),
-            StoreError::NotFound { .. } => Some("check the path: a store is made by the first decision"),
-            StoreError::Newer { .. } => Some("update midrail, or name another store with `--store FILE`"),
-            StoreError::Older { .. } => {
-                Some("open it once for writing (any decision does) to bring it up to date")
-            }
-            StoreError::Io { .. } => Some("check that the path is right and that you may use it"),
-            StoreError::Decode { .. } => Some("run `midrail audit verify` to see what was changed"),
+        Some(match self {
+            StoreError::Conflict { .. } => "load the session again and decide again",
+            StoreError::Busy { .. } => "another process holds the store: end a stuck process, or try again",
+            StoreError::Abandoned => "try again",
+            StoreError::Full { .. } => "free some space, then try again: no partial data was written",
+            StoreError::ReadOnly { .. } => "use a store in a writable folder, with `--store FILE`",
+            StoreError::Corrupt { .. } => "move the file away to start with a new store, or restore a backup",
+            StoreError::NotFound { .. } => "check the path: the first decision creates the store",
+            StoreError::Newer { .. } => "update midrail, or use another store with `--store FILE`",
+            StoreError::Older { .. } => "open it once for writing to upgrade it: any decision does that",
+            StoreError::Io { .. } => "check the path and its permissions",
+            StoreError::Decode { .. } => "run `midrail audit verify` to find what was changed",
+            #[cfg(feature = "sqlite")]
             StoreError::Sqlite { .. } => {
-                Some("check the disk and the folder: SQLite keeps `-wal` and `-shm` files beside the store")
+                "check the disk and the folder: SQLite creates `-wal` and `-shm` files next to the store"
             }
             StoreError::Unreachable { .. } => {
-                Some("check that the database runs and can be reached from here: it is tried again by itself")
+                "check that the database runs and is reachable: midrail reconnects automatically"
             }
             StoreError::Uncertain { .. } => {
-                Some("take it as not decided: the log may hold a record of a decision that nobody was told")
+                "treat the action as not decided: the log may contain a decision that was never returned"
             }
-            StoreError::Database { .. } => Some(
-                "check the URL, and what the role may do in the database: it needs a schema `midrail` of its own",
-            ),
+            StoreError::Database { .. } => {
+                "check the URL and the permissions of the role: it needs a schema `midrail` of its own"
+            }
             StoreError::Refused { .. }
             | StoreError::Encode { .. }
             | StoreError::Export(_)
-            | StoreError::Random(_) => None,
-        }
+            | StoreError::Random(_) => return None,
+        })
     }
 
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
@@ -190,7 +189,11 @@ impl StoreError {
             io::ErrorKind::NotFound => StoreError::NotFound { path },
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path },
             io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { path },
-            _ => StoreError::Io { path, source },
+            _ => StoreError::Io { path, source: Arc::new(source) },
         }
+    }
+
+    pub(crate) fn export(source: io::Error) -> Self {
+        StoreError::Export(Arc::new(source))
     }
 }

@@ -1,35 +1,35 @@
-//! Which records of the audit log to show.
+//! A filter of the records of the audit log.
 
 use jiff::Timestamp;
 use midrail_core::{Effect, EventKind};
 
 use crate::entry::Labels;
 
-/// The most entries that one page holds.
+/// The maximum number of entries of a page.
 pub const MAX_PAGE: usize = 1000;
 
-/// Which records to show. Everything that is set must hold.
+/// A filter of records. All set fields must match.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditFilter {
-    /// Those of this session.
+    /// Records of this session.
     pub session: Option<String>,
-    /// Those that this guardrail decided, or in which it said more than allow (also in shadow mode).
+    /// Records that this guardrail decided, or in which its verdict is above allow (also in shadow mode).
     pub guardrail: Option<String>,
-    /// Those with this effect.
+    /// Records with this effect.
     pub effect: Option<Effect>,
-    /// Those of this kind of event.
+    /// Records of this kind of event.
     pub kind: Option<EventKind>,
-    /// Those of this tool.
+    /// Records of this tool.
     pub tool: Option<String>,
-    /// Those at or after this time.
+    /// Records at or after this time.
     pub since: Option<Timestamp>,
-    /// Those before this time.
+    /// Records before this time.
     pub until: Option<Timestamp>,
-    /// Go on after this record: the last `seq` of the page before, whichever way the pages go.
+    /// Continue after this record: the last `seq` of the previous page, in either direction.
     pub after_seq: Option<u64>,
-    /// At most so many. `None`, and anything above: [`MAX_PAGE`].
+    /// The maximum number of records. `None`, and any larger value: [`MAX_PAGE`].
     pub limit: Option<usize>,
-    /// From the newest to the oldest.
+    /// Return the newest record first.
     pub newest_first: bool,
 }
 
@@ -39,7 +39,7 @@ impl AuditFilter {
         self.limit.unwrap_or(MAX_PAGE).min(MAX_PAGE)
     }
 
-    /// Whether a record with these labels is one of those, wherever the pages stand.
+    /// Whether a record with these labels matches, regardless of the page.
     pub fn matches(&self, labels: &Labels) -> bool {
         let is = |wanted: &Option<String>, value: Option<&str>| {
             wanted.as_ref().is_none_or(|wanted| value == Some(wanted.as_str()))

@@ -1,5 +1,5 @@
-//! The secret of a store, and the keys that come from it: one signs checkpoints, one makes fingerprints, one hashes
-//! the keys of approvers.
+//! The secret of a store, and the keys that are derived from it: one signs checkpoints, one creates fingerprints, one
+//! hashes the keys of approvers.
 
 use std::sync::OnceLock;
 
@@ -16,10 +16,11 @@ use crate::error::{Result, StoreError};
 
 const HEADER: &str = "midrail-key-v1";
 
-/// A 32-byte seed. It is the ed25519 secret key as it stands; the other keys are `HMAC-SHA256(seed, label)`, with
+/// A 32-byte seed. It is the ed25519 secret key; the other keys are `HMAC-SHA256(seed, label)`, with
 /// `midrail-fingerprint-v1` and `midrail-approver-v1`.
 ///
-/// Most processes need a fingerprint and no signature, so the public key is worked out when it is asked for.
+/// Most processes need fingerprints but no signatures, so the public key is computed on first use.
+#[derive(Clone)]
 pub(crate) struct StoreKey {
     seed: Zeroizing<[u8; 32]>,
     signing: OnceLock<(SigningKey, PublicKey)>,
@@ -36,20 +37,14 @@ impl StoreKey {
         StoreKey { seed: Zeroizing::new(*seed), signing: OnceLock::new() }
     }
 
-    /// The same key once more.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn again(&self) -> Self {
-        StoreKey::from_seed(&self.seed)
-    }
-
-    /// The key of one project, where one secret serves all projects of a database. Its seed is
+    /// The key of one project, if one secret is used for all projects of a database. Its seed is
     /// `HMAC-SHA256(seed, "midrail-project-v1\n" ‖ name)`.
     #[cfg(feature = "postgres")]
     pub(crate) fn for_project(&self, name: &str) -> Self {
         StoreKey::from_seed(&self.derived(format!("midrail-project-v1\n{name}").as_bytes()))
     }
 
-    /// The key file's text: a header line, then the seed in hexadecimal.
+    /// The text of the key file: a header line, then the seed in hexadecimal.
     pub(crate) fn to_text(&self) -> String {
         format!("{HEADER}\n{}\n", hex::encode(&*self.seed))
     }
@@ -75,7 +70,7 @@ impl StoreKey {
         self.derived(b"midrail-fingerprint-v1")
     }
 
-    /// A hash of a text that only this store can make. Compare with [`Mac::verify_slice`], which takes constant time.
+    /// A keyed hash of a text. Compare it with [`Mac::verify_slice`], which takes constant time.
     pub(crate) fn approver_mac(&self, text: &str) -> Option<Hmac<Sha256>> {
         let mac = Hmac::<Sha256>::new_from_slice(&self.derived(b"midrail-approver-v1")).ok()?;
         Some(mac.chain_update(text.as_bytes()))
@@ -107,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_file_reads_back_and_a_damaged_one_does_not() {
+    fn key_file_round_trips_and_damaged_file_is_rejected() {
         let key = StoreKey::from_seed(&[7; 32]);
         let again = StoreKey::from_text(&key.to_text()).unwrap();
         assert_eq!(again.public(), key.public());

@@ -1,10 +1,10 @@
-//! Sessions, audit log, approvals, approvers, notices, alerts, figures and policies of Midrail: in memory, in SQLite and in
-//! PostgreSQL (feature `postgres`). Nothing is decided here.
+//! Sessions, audit log, approvals, approvers, notices, alerts, statistics and policies of Midrail: in memory, in SQLite
+//! (feature `sqlite`, on by default) and in PostgreSQL (feature `postgres`). Nothing is decided here.
 //!
-//! One event's slice changes, record and approvals are written by one [`Store::commit`], which is durable when it
-//! returns. A decision is made from slices that were loaded with their versions; a commit names them, and is refused
-//! with [`StoreError::Conflict`] if one of them has changed, so that many processes can serve one session and no
-//! update is lost:
+//! One [`Store::commit`] writes the slice changes, record and approvals of one event, and is durable when it returns. A
+//! decision is based on slices that were loaded with their versions; a commit lists them, and fails with
+//! [`StoreError::Conflict`] if one of them has changed, so that many processes can serve one session without losing an
+//! update:
 //!
 //! ```
 //! # use midrail_core::{AuditRef, Record};
@@ -24,15 +24,16 @@
 //! }
 //! ```
 //!
-//! - Slices whose keys begin with [`midrail_core::SHARED_PREFIX`] belong to all sessions: file locks, say. They are read and
-//!   changed like a session's own, with the same versions and conflicts, and a restored snapshot leaves them alone.
-//! - An [`Approval`] only goes forward. [`Approval::status_at`] and [`Approval::authority_at`] tell how it stands.
-//! - An [`Approver`] is known by a key, of which the store keeps a salted hash that is bound to name and roles.
-//! - A [`StoredNotice`] waits until its channels have delivered it, whoever dies meanwhile: see [`Notices`].
-//! - `audit_stats` is a fold over the audit log. It costs a commit nothing, and is right across processes.
+//! - Slices whose keys begin with [`midrail_core::SHARED_PREFIX`] belong to all sessions: file locks, for example. They
+//!   have the same versions and conflicts as the slices of a session, and restoring a snapshot does not change them.
+//! - An [`Approval`] never goes back. [`Approval::status_at`] and [`Approval::authority_at`] return its status.
+//! - An [`Approver`] is authenticated by a key; the store keeps a salted hash that is bound to name and roles.
+//! - A [`StoredNotice`] waits until its channels have delivered it, even if a process fails meanwhile: see [`Notices`].
+//! - [`Stats::audit_stats`] is a fold over the audit log. It costs a commit nothing, and is correct across processes.
 
 mod approval;
 mod approver;
+mod audit_log;
 mod audit_stats;
 pub mod chain;
 mod checkpoint;
@@ -45,12 +46,17 @@ mod key;
 mod lifecycle;
 mod memory;
 mod notice;
+mod outline;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod sql;
+#[cfg(feature = "sqlite")]
 mod sqlite;
+mod stats;
 mod store;
+mod verification;
 mod verifier;
-mod verify;
 mod verify_export;
 
 pub use approval::{
@@ -58,6 +64,7 @@ pub use approval::{
     UnknownUrgency, Urgency,
 };
 pub use approver::{Approver, ApproverChange, NewApprover};
+pub use audit_log::AuditLog;
 pub use audit_stats::{
     ActionCounts, AuditStats, DURATION_BUCKETS_US, Durations, GuardrailStats, VerdictCounts,
 };
@@ -71,10 +78,12 @@ pub use memory::MemoryStore;
 pub use notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
+#[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
+pub use stats::Stats;
 pub use store::{
-    Alerts, Approvals, Approvers, AuditLog, Commit, CommitCost, Keys, Notices, Policies, SessionFilter,
-    SessionInfo, Slice, Slices, Stats, Store,
+    Alerts, Approvals, Approvers, Commit, CommitCost, Keys, Notices, Policies, SessionFilter, SessionInfo,
+    Slice, Slices, Store,
 };
-pub use verify::{Misfit, MisfitKind, TrustAnchor, Verification};
+pub use verification::{Misfit, MisfitKind, TrustAnchor, Verification};
 pub use verify_export::verify_export;

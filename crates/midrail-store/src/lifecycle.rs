@@ -1,22 +1,22 @@
-//! How a request to a person stands at a moment, and what it may become. Pure functions of the request and the time.
+//! The status of an approval request at a time, and its allowed transitions. Pure functions of the request and the time.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::approval::{Approval, ApprovalState, Urgency};
 
-/// What has become of a request by itself, and since when.
+/// A transition that time alone causes, and when it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DueTransition {
-    /// It is with the next authority.
+    /// It was passed to the next authority.
     NextAuthority(Timestamp),
-    /// No one answered in time.
+    /// It was not answered in time.
     TimedOut(Timestamp),
-    /// It was approved, and no one acted in time.
+    /// It was approved, but not used in time.
     Lapsed(Timestamp),
 }
 
 impl Approval {
-    /// The first change that time has made and that is not on record yet.
+    /// The first transition that time has caused and that has no record yet.
     pub fn due_transition(&self, now: Timestamp) -> Option<DueTransition> {
         if self.state == ApprovalState::Pending
             && let Some(next) = self.next_turn()
@@ -33,13 +33,13 @@ impl Approval {
         }
     }
 
-    /// The authority that it is with, as far as that is on record.
+    /// The authority that has it, according to the records.
     pub fn recorded_authority(&self) -> &str {
         let turn = usize::try_from(self.turn).unwrap_or(usize::MAX);
         self.approvers.get(turn).unwrap_or(&self.approver)
     }
 
-    /// When it goes to the authority after the one that it is with on record. `None`: that one is the last.
+    /// When it is passed from the recorded authority to the next one. `None`: there is no next one.
     fn next_turn(&self) -> Option<Timestamp> {
         let each = self.timeout_s.filter(|each| self.urgency == Urgency::Urgent && *each > 0)?;
         let next = u64::from(self.turn).checked_add(1)?;
@@ -54,9 +54,9 @@ impl Approval {
         self.hastened.unwrap_or(self.created)
     }
 
-    /// When no answer becomes a time-out: `expires`, or else as long as the authorities have together. `None`: never.
+    /// When a missing answer becomes a timeout: `expires`, or the sum of the authorities' timeouts. `None`: never.
     ///
-    /// An urgent request goes from one authority to the next, so each has `timeout_s`; any other stays with the first.
+    /// An urgent request is passed from one authority to the next, so each has `timeout_s`; any other stays with the first.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.expires.or_else(|| {
             let turns = match self.urgency {
@@ -68,8 +68,8 @@ impl Approval {
         })
     }
 
-    /// How it stands: `pending`, `timed out` (no one answered in time), `override` (an emergency that no one has
-    /// answered: it grants itself), `approved`, `expired` (approved, and no one acted in time), `denied` or `used`.
+    /// Its status: `pending`, `timed out` (not answered in time), `override` (an unanswered emergency that is granted
+    /// automatically), `approved`, `expired` (approved, but not used in time), `denied` or `used`.
     pub fn status_at(&self, now: Timestamp) -> &'static str {
         let is_over = self.deadline().is_some_and(|deadline| now >= deadline);
         match self.state {
@@ -77,14 +77,14 @@ impl Approval {
             ApprovalState::Pending if self.overrides_at(now) => "override",
             ApprovalState::Approved if is_over => "expired",
             ApprovalState::Expired if self.decided_at.is_none() => "timed out",
-            state => state.word(),
+            state => state.as_str(),
         }
     }
 
-    /// The role that it is with, as long as it waits for an answer. `None`: it does not wait any more.
+    /// The role that may answer it. `None`: it does not wait for an answer.
     ///
-    /// An urgent request is with the second authority `timeout_s` after it became urgent, with the third after
-    /// `2 * timeout_s`, and stays with the last. Every other one stays with the first.
+    /// The second authority has an urgent request `timeout_s` after it became urgent, the third after
+    /// `2 * timeout_s`, and the last one keeps it. Any other request stays with the first.
     pub fn authority_at(&self, now: Timestamp) -> Option<&str> {
         if !matches!(self.status_at(now), "pending" | "override") {
             return None;
@@ -100,7 +100,7 @@ impl Approval {
         Some(self.approvers.get(turn).unwrap_or(&self.approver))
     }
 
-    /// Whether it is an emergency that no one has answered for so long that it grants itself.
+    /// Whether it is an unanswered emergency that is granted automatically.
     pub fn overrides_at(&self, now: Timestamp) -> bool {
         self.state == ApprovalState::Pending
             && self.urgency == Urgency::Emergency
@@ -109,24 +109,24 @@ impl Approval {
             && self.deadline().is_none_or(|deadline| now < deadline)
     }
 
-    /// Whether a review is owed for it and not filed.
+    /// Whether its review is required and not filed.
     pub fn needs_review(&self) -> bool {
         self.review.as_ref().is_some_and(|review| !review.is_filed())
     }
 
-    /// Why a row cannot follow this one. What was asked stays, what was decided stays until it is taken back, and so
-    /// does a filed review.
+    /// Why a change to `next` is not allowed. The request never changes, an answer changes only by being revoked, and a
+    /// filed review never changes.
     pub(crate) fn refuses(&self, next: &Approval) -> Option<String> {
         let id = &self.id;
-        let asked = |row: &Approval| {
+        let request = |row: &Approval| {
             let Approval { kind, session, task, guardrail, action, requested_by, created, .. } = row.clone();
             (kind, session, task, guardrail, action, requested_by, created)
         };
-        if asked(self) != asked(next) {
-            return Some(format!("the approval `{id}` is bound to the action that it was asked for"));
+        if request(self) != request(next) {
+            return Some(format!("the approval `{id}` is bound to the action that it was requested for"));
         }
         if self.denied_before.is_some() && self.denied_before != next.denied_before {
-            return Some(format!("the approval `{id}` is about what was denied before, and stays so"));
+            return Some(format!("the approval `{id}` repeats a denied request, and this cannot be changed"));
         }
         let takes_back = self.state == ApprovalState::Approved && next.state == ApprovalState::Denied;
         let is_step = match (self.state, next.state) {
@@ -135,8 +135,8 @@ impl Approval {
             (was, now) => was == now || (takes_back && next.taken_back.is_some()),
         };
         if !is_step {
-            let (was, now) = (self.state.word(), next.state.word());
-            return Some(format!("the approval `{id}` is {was}, and cannot become {now}"));
+            let (was, now) = (self.state.as_str(), next.state.as_str());
+            return Some(format!("the approval `{id}` is {was} and cannot become {now}"));
         }
         if self.state != ApprovalState::Pending {
             let used_at = if self.state == next.state { self.used_at } else { next.used_at };
@@ -151,7 +151,7 @@ impl Approval {
                 same.note.clone_from(&next.note);
             }
             if same != *next {
-                return Some(format!("the approval `{id}` was decided, and stays as it is"));
+                return Some(format!("the approval `{id}` was decided and cannot be changed"));
             }
         }
         let is_kept = match (&self.review, &next.review) {
@@ -159,7 +159,8 @@ impl Approval {
             (Some(_), None) => false,
             (Some(was), Some(now)) => was == now || (!was.is_filed() && was.due == now.due),
         };
-        (!is_kept).then(|| format!("the review of the approval `{id}` is owed or filed, and stays"))
+        (!is_kept)
+            .then(|| format!("the review of the approval `{id}` is required or filed and cannot be changed"))
     }
 }
 
@@ -172,7 +173,7 @@ mod tests {
         Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_000 + seconds)
     }
 
-    fn asked(urgency: Urgency) -> Approval {
+    fn new_request(urgency: Urgency) -> Approval {
         Approval {
             id: "r".to_owned(),
             urgency,
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn normal_request_stays_with_the_first_authority_and_times_out() {
-        let request = asked(Urgency::Normal);
+        let request = new_request(Urgency::Normal);
         assert_eq!(request.deadline(), Some(at(900)));
         assert_eq!(
             (request.status_at(at(899)), request.authority_at(at(899))),
@@ -199,11 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn urgent_request_goes_from_authority_to_authority() {
-        let request = asked(Urgency::Urgent);
+    fn urgent_request_is_passed_from_authority_to_authority() {
+        let request = new_request(Urgency::Urgent);
         assert_eq!(request.deadline(), Some(at(2700)));
         for (seconds, role) in [
-            // A clock that runs behind the requester's.
+            // A clock that is behind the clock of the requester.
             (-5, Some("reviewer")),
             (0, Some("reviewer")),
             (899, Some("reviewer")),
@@ -216,7 +217,7 @@ mod tests {
             assert_eq!(request.authority_at(at(seconds)), role, "{seconds}");
         }
         assert_eq!(request.status_at(at(2700)), "timed out");
-        // The last one keeps it for as long as there is time.
+        // The last one keeps it until the deadline.
         let longer = Approval { expires: Some(at(9000)), ..request.clone() };
         assert_eq!(longer.authority_at(at(8999)), Some("human_operator"));
         let alone = Approval { approvers: Vec::new(), ..request.clone() };
@@ -230,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_comes_one_after_the_other() {
-        let mut request = asked(Urgency::Urgent);
+    fn due_transitions_happen_one_after_the_other() {
+        let mut request = new_request(Urgency::Urgent);
         assert_eq!(request.due_transition(at(899)), None);
-        // However late somebody looks, each step has the time at which it fell due.
+        // Each transition has the time at which it was due, even if it is detected late.
         for (turn, role) in ["reviewer", "architect"].into_iter().enumerate() {
             assert_eq!(request.recorded_authority(), role);
             let due = at(900 * (i64::try_from(turn).unwrap() + 1));
@@ -257,18 +258,18 @@ mod tests {
             assert_eq!(Approval { state, ..request.clone() }.due_transition(at(9000)), due, "{state:?}");
         }
         for urgency in [Urgency::Normal, Urgency::Emergency] {
-            assert_eq!(asked(urgency).due_transition(at(9000)), Some(DueTransition::TimedOut(at(900))));
+            assert_eq!(new_request(urgency).due_transition(at(9000)), Some(DueTransition::TimedOut(at(900))));
         }
-        // It is over before anyone else would have it.
-        let short = Approval { expires: Some(at(900)), ..asked(Urgency::Urgent) };
+        // It expires before the next authority would have it.
+        let short = Approval { expires: Some(at(900)), ..new_request(Urgency::Urgent) };
         assert_eq!(short.due_transition(at(900)), Some(DueTransition::TimedOut(at(900))));
-        let odd = Approval { turn: u32::MAX, ..asked(Urgency::Urgent) };
+        let odd = Approval { turn: u32::MAX, ..new_request(Urgency::Urgent) };
         assert_eq!((odd.due_transition(at(900)), odd.recorded_authority()), (None, "reviewer"));
     }
 
     #[test]
     fn turns_count_from_when_it_became_urgent() {
-        let request = Approval { hastened: Some(at(1200)), ..asked(Urgency::Urgent) };
+        let request = Approval { hastened: Some(at(1200)), ..new_request(Urgency::Urgent) };
         assert_eq!(request.authority_at(at(2099)), Some("reviewer"));
         assert_eq!(request.authority_at(at(2100)), Some("architect"));
         assert_eq!(request.due_transition(at(2100)), Some(DueTransition::NextAuthority(at(2100))));
@@ -276,8 +277,8 @@ mod tests {
     }
 
     #[test]
-    fn emergency_grants_itself_from_a_time_on_and_not_for_ever() {
-        let request = Approval { override_at: Some(at(60)), ..asked(Urgency::Emergency) };
+    fn emergency_is_granted_automatically_until_its_deadline() {
+        let request = Approval { override_at: Some(at(60)), ..new_request(Urgency::Emergency) };
         assert_eq!((request.status_at(at(59)), request.overrides_at(at(59))), ("pending", false));
         assert_eq!((request.status_at(at(60)), request.overrides_at(at(60))), ("override", true));
         assert_eq!(request.authority_at(at(60)), Some("reviewer"));
@@ -293,8 +294,8 @@ mod tests {
     }
 
     #[test]
-    fn answered_request_waits_for_no_one() {
-        let decided = |state| Approval { state, decided_at: Some(at(5)), ..asked(Urgency::Normal) };
+    fn answered_request_has_no_authority() {
+        let decided = |state| Approval { state, decided_at: Some(at(5)), ..new_request(Urgency::Normal) };
         for (state, early, late) in [
             (ApprovalState::Approved, "approved", "expired"),
             (ApprovalState::Denied, "denied", "denied"),
@@ -304,7 +305,7 @@ mod tests {
             assert_eq!((decided(state).status_at(at(10)), decided(state).status_at(at(9000))), (early, late));
             assert_eq!(decided(state).authority_at(at(10)), None);
         }
-        let unanswered = Approval { state: ApprovalState::Expired, ..asked(Urgency::Normal) };
+        let unanswered = Approval { state: ApprovalState::Expired, ..new_request(Urgency::Normal) };
         assert_eq!(unanswered.status_at(at(10)), "timed out");
     }
 
@@ -320,9 +321,9 @@ mod tests {
     }
 
     #[test]
-    fn request_only_goes_forward() {
+    fn request_never_goes_back() {
         use ApprovalState::{Approved, Denied, Expired, Pending, Used};
-        let in_state = |state| Approval { state, ..asked(Urgency::Normal) };
+        let in_state = |state| Approval { state, ..new_request(Urgency::Normal) };
         let all = [Pending, Approved, Denied, Expired, Used];
         for was in all {
             for now in all {
@@ -331,7 +332,7 @@ mod tests {
             }
         }
         let text = in_state(Denied).refuses(&in_state(Approved)).unwrap();
-        assert_eq!(text, "the approval `r` is denied, and cannot become approved");
+        assert_eq!(text, "the approval `r` is denied and cannot become approved");
 
         let pending = in_state(Pending);
         for other in [
@@ -356,14 +357,14 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_is_taken_back_by_a_denial_that_keeps_it() {
-        let asked = asked(Urgency::Normal);
+    fn approval_is_revoked_by_a_denial_that_records_it() {
+        let pending = new_request(Urgency::Normal);
         let approved = Approval {
             state: ApprovalState::Approved,
             decided_by: Some("ada".to_owned()),
             decided_at: Some(at(5)),
             seal: Some("sealed".to_owned()),
-            ..asked.clone()
+            ..pending.clone()
         };
         let back = Approval {
             state: ApprovalState::Denied,
@@ -377,29 +378,32 @@ mod tests {
         assert_eq!(back.status_at(at(10)), "denied");
         for wrong in [
             Approval { taken_back: None, ..back.clone() },
-            Approval { taken_back: Some(asked.revoked_answer()), ..back.clone() },
+            Approval { taken_back: Some(pending.revoked_answer()), ..back.clone() },
             Approval { seal: approved.seal.clone(), ..back.clone() },
             Approval { expires: Some(at(9999)), ..back.clone() },
         ] {
             assert!(approved.refuses(&wrong).is_some(), "{wrong:?}");
         }
         let used = Approval { state: ApprovalState::Used, used_at: Some(at(7)), ..approved.clone() };
-        assert!(used.refuses(&back).unwrap().contains("is used, and cannot become denied"));
-        assert!(back.refuses(&approved).unwrap().contains("is denied, and cannot become approved"));
+        assert!(used.refuses(&back).unwrap().contains("is used and cannot become denied"));
+        assert!(back.refuses(&approved).unwrap().contains("is denied and cannot become approved"));
     }
 
     #[test]
-    fn that_it_was_denied_before_is_not_taken_away() {
-        let again = Approval { denied_before: Some("r-0".to_owned()), ..asked(Urgency::Emergency) };
+    fn link_to_the_denied_request_cannot_be_removed() {
+        let again = Approval { denied_before: Some("r-0".to_owned()), ..new_request(Urgency::Emergency) };
         assert!(
-            again.refuses(&Approval { denied_before: None, ..again.clone() }).unwrap().contains("stays so")
+            again
+                .refuses(&Approval { denied_before: None, ..again.clone() })
+                .unwrap()
+                .contains("cannot be changed")
         );
-        assert_eq!(asked(Urgency::Emergency).refuses(&again), None);
+        assert_eq!(new_request(Urgency::Emergency).refuses(&again), None);
     }
 
     #[test]
     fn review_is_filed_once() {
-        let used = Approval { state: ApprovalState::Used, ..asked(Urgency::Emergency) };
+        let used = Approval { state: ApprovalState::Used, ..new_request(Urgency::Emergency) };
         let with = |review| Approval { review, ..used.clone() };
         let due = Review::due(at(60));
         let filed = Review { filed_by: Some("ada".to_owned()), filed_at: Some(at(50)), ..due.clone() };

@@ -1,52 +1,35 @@
-//! The store in memory: for tests, replays and agents whose state ends with the process. The chain is a real one.
+//! The store in memory: for tests, replays and agents whose state ends with the process. Its audit log is chained and
+//! signed like any other.
 
-mod desk;
+mod notices;
+mod state;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use midrail_core::AuditRef;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter, ApprovalState};
-use crate::approver::Enrolled;
-use crate::audit_stats::AuditStats;
+use crate::approver;
+use crate::audit_log::AuditLog;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::draft::{COMMON, Draft, conflict_in_approval, conflict_in_slice, home, is_shared};
+use crate::draft::{Draft, SHARED_SESSION, check_approval, check_slice, is_shared, storage_session};
 use crate::entry::AuditEntry;
 use crate::error::Result;
 use crate::filter::AuditFilter;
 use crate::key::StoreKey;
-use crate::memory::desk::Delivery;
-use crate::notice::{Alert, StoredNotice};
+use crate::memory::state::State;
 use crate::store::{
-    Approvals, AuditLog, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
+    Approvals, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
 };
 
-/// A store that lives as long as the process.
+/// A store that ends with the process.
 pub struct MemoryStore {
     key: StoreKey,
     state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    sessions: BTreeMap<String, BTreeMap<String, (Value, u64)>>,
-    log: Vec<AuditEntry>,
-    checkpoints: BTreeMap<u64, Checkpoint>,
-    approvals: BTreeMap<String, Approval>,
-    /// Those that wait, so that a decision does not go through all that there ever were.
-    pending: BTreeSet<String>,
-    policies: BTreeMap<String, String>,
-    approvers: Vec<Enrolled>,
-    notices: Vec<StoredNotice>,
-    deliveries: BTreeMap<(String, u64), Delivery>,
-    passed: BTreeMap<String, u64>,
-    alerts: Vec<Alert>,
-    figures: Option<AuditStats>,
-    counters: BTreeMap<String, u64>,
 }
 
 impl MemoryStore {
@@ -55,45 +38,33 @@ impl MemoryStore {
         Ok(MemoryStore { key: StoreKey::random()?, state: Mutex::default() })
     }
 
-    /// An empty store whose keys come from a seed, so that its fingerprints and signatures can be repeated.
+    /// An empty store whose keys are derived from a seed, so that its fingerprints and signatures are reproducible.
     pub fn with_seed(seed: &[u8; 32]) -> Self {
         MemoryStore { key: StoreKey::from_seed(seed), state: Mutex::default() }
     }
 
-    // INVARIANT: `commit` checks everything before it changes anything, so a poisoned lock guards whole state.
+    // INVARIANT: `commit` checks everything before it changes anything, so a panic leaves a consistent state.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn slice(&self, session: &str, key: &str) -> Option<&(Value, u64)> {
-        self.sessions.get(home(session, key)).and_then(|slices| slices.get(key))
-    }
-
-    fn own_slices(&self, session: &str) -> usize {
-        let slices = self.sessions.get(session).into_iter().flatten();
-        slices.filter(|(key, _)| !is_shared(key)).count()
-    }
-
-    fn head(&self) -> Option<AuditRef> {
-        self.log.last().map(|entry| AuditRef { seq: entry.seq, hash: entry.hash.clone() })
+        self.state.lock()
     }
 }
 
 impl Store for MemoryStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
         let draft = Draft::new(&commit.record)?;
-        let session = &commit.record.session;
+        let (session, time) = (&commit.record.session, commit.record.time);
         let mut state = self.state();
         for (key, version) in &commit.read {
-            conflict_in_slice(key, *version, state.slice(session, key).map_or(0, |(_, version)| *version))?;
+            check_slice(key, *version, state.slice(session, key).map_or(0, |(_, version)| *version))?;
         }
         for change in &commit.approvals {
-            conflict_in_approval(change, state.approvals.get(&change.now.id))?;
+            check_approval(change, state.approvals.get(&change.now.id))?;
         }
-        let approvers = desk::enrolled(&state.approvers, commit, &self.key)?;
-
+        if !commit.approvers.is_empty() {
+            let mut approvers = state.approvers.clone();
+            approver::apply_changes(&mut approvers, &commit.approvers, time, &self.key)?;
+            state.approvers = approvers;
+        }
         let head = state.head();
         let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
         let entry = draft.entry(seq + 1, prev);
@@ -104,26 +75,16 @@ impl Store for MemoryStore {
             slices.extend(own.map(|(key, value)| (key.clone(), (value.clone(), entry.seq))));
         }
         for (key, value) in &commit.changes.0 {
-            let slices = state.sessions.entry(home(session, key).to_owned()).or_default();
+            let slices = state.sessions.entry(storage_session(session, key).to_owned()).or_default();
             match value {
                 Some(value) => drop(slices.insert(key.clone(), (value.clone(), entry.seq))),
                 None => drop(slices.remove(key)),
             }
         }
-        state.approvers = approvers.unwrap_or_else(|| std::mem::take(&mut state.approvers));
-        state.post(&commit.notices, Some(entry.seq), commit.record.time);
-        for change in &commit.approvals {
-            let id = change.now.id.clone();
-            if change.now.state == ApprovalState::Pending {
-                state.pending.insert(id.clone());
-            } else {
-                state.pending.remove(&id);
-            }
-            state.approvals.insert(id, change.now.clone());
-        }
+        state.add_notices(&commit.notices, Some(entry.seq), time);
+        commit.approvals.iter().for_each(|change| state.set_approval(&change.now));
         if entry.seq.is_multiple_of(CHECKPOINT_EVERY) {
-            let checkpoint = self.key.sign(entry.seq, &entry.hash, commit.record.time);
-            state.checkpoints.insert(entry.seq, checkpoint);
+            state.checkpoints.insert(entry.seq, self.key.sign(entry.seq, &entry.hash, time));
         }
         let place = AuditRef { seq: entry.seq, hash: entry.hash.clone() };
         state.log.push(entry);
@@ -150,8 +111,8 @@ impl Slices for MemoryStore {
     fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>> {
         let state = self.state();
         let wants_shared = is_shared(prefix);
-        let home = if wants_shared { COMMON } else { session };
-        let Some(slices) = state.sessions.get(home) else { return Ok(BTreeMap::new()) };
+        let session = if wants_shared { SHARED_SESSION } else { session };
+        let Some(slices) = state.sessions.get(session) else { return Ok(BTreeMap::new()) };
         let from = slices.range(prefix.to_owned()..).take_while(|(key, _)| key.starts_with(prefix));
         let wanted = from.filter(|(key, _)| is_shared(key) == wants_shared);
         Ok(wanted.map(|(key, (value, _))| (key.clone(), value.clone())).collect())
@@ -159,14 +120,14 @@ impl Slices for MemoryStore {
 
     fn shared_keys(&self, from: &str, before: &str, most: usize) -> Result<Vec<String>> {
         let state = self.state();
-        let Some(slices) = state.sessions.get(COMMON).filter(|_| from < before) else {
+        let Some(slices) = state.sessions.get(SHARED_SESSION).filter(|_| from < before) else {
             return Ok(Vec::new());
         };
         let keys = slices.range(from.to_owned()..before.to_owned()).map(|(key, _)| key);
         Ok(keys.filter(|key| is_shared(key)).take(most).cloned().collect())
     }
 
-    fn find_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+    fn find_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>> {
         let state = self.state();
         let mut sessions: BTreeMap<&str, SessionInfo> = BTreeMap::new();
         for entry in &state.log {
@@ -183,9 +144,9 @@ impl Slices for MemoryStore {
             info.last_active = entry.labels.time;
         }
         let mut sessions: Vec<_> =
-            sessions.into_values().filter(|info| wanted.matches(&info.session, info.last_seq)).collect();
+            sessions.into_values().filter(|info| filter.matches(&info.session, info.last_seq)).collect();
         sessions.sort_by_key(|info| std::cmp::Reverse(info.last_seq));
-        sessions.truncate(wanted.limit.unwrap_or(usize::MAX));
+        sessions.truncate(filter.limit.unwrap_or(usize::MAX));
         Ok(sessions)
     }
 }
@@ -199,15 +160,15 @@ impl AuditLog for MemoryStore {
     fn entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
         let state = self.state();
         let after = filter.after_seq.and_then(|seq| usize::try_from(seq).ok());
-        let entries: Vec<AuditEntry> = if filter.newest_first {
-            let end = after.map_or(state.log.len(), |after| after.saturating_sub(1).min(state.log.len()));
-            let before = state.log.get(..end).unwrap_or_default().iter().rev();
-            before.filter(|entry| filter.matches(&entry.labels)).take(filter.page()).cloned().collect()
+        let matching = |entry: &&AuditEntry| filter.matches(&entry.labels);
+        Ok(if filter.newest_first {
+            let end = after.map_or(state.log.len(), |after| after.saturating_sub(1));
+            let skipped = state.log.len().saturating_sub(end);
+            state.log.iter().rev().skip(skipped).filter(matching).take(filter.page()).cloned().collect()
         } else {
             let rest = state.log.iter().skip(after.unwrap_or(0));
-            rest.filter(|entry| filter.matches(&entry.labels)).take(filter.page()).cloned().collect()
-        };
-        Ok(entries)
+            rest.filter(matching).take(filter.page()).cloned().collect()
+        })
     }
 
     fn head(&self) -> Result<Option<AuditRef>> {

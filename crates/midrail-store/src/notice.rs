@@ -1,5 +1,4 @@
-//! What others are told, as it waits for its delivery; and the alerts that are raised. How they are delivered is not
-//! known here.
+//! Notices that wait for their delivery, and alerts. Channels and their protocols are not known here.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -7,20 +6,20 @@ use serde_json::Value;
 
 use crate::entry::whole_micros;
 
-/// Something to tell to someone, to be written with a record or an alert.
+/// A notice to write together with a record or an alert.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewNotice {
-    /// Whom: `orchestrator`, or the role of a person.
+    /// The recipient: `orchestrator`, or the role of a person.
     pub to: String,
-    /// What it is about, in one word: `approval`, `alert`, `handoff`.
+    /// Its kind: `approval`, `alert`, `handoff`.
     pub kind: String,
-    /// What.
+    /// Its text.
     pub message: String,
-    /// The same for programs.
+    /// Its content for programs.
     pub body: Value,
 }
 
-/// A notice that was written.
+/// A stored notice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StoredNotice {
     /// Its number: from 1, without gaps.
@@ -30,13 +29,13 @@ pub struct StoredNotice {
     pub seq: Option<u64>,
     /// When it was written.
     pub time: Timestamp,
-    /// Whom it is for.
+    /// The recipient.
     pub to: String,
-    /// What it is about, in one word.
+    /// Its kind.
     pub kind: String,
-    /// What it says.
+    /// Its text.
     pub message: String,
-    /// The same for programs.
+    /// Its content for programs.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub body: Value,
 }
@@ -46,39 +45,39 @@ pub struct StoredNotice {
 pub struct PendingDelivery {
     /// The notice.
     pub notice: StoredNotice,
-    /// How often its delivery was tried.
+    /// The number of delivery attempts.
     pub attempts: u64,
-    /// When it was tried last.
+    /// The time of the last attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tried: Option<Timestamp>,
 }
 
-/// An alert that was raised, or is to be.
+/// An alert.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Alert {
-    /// Which alert: `high_block_rate`.
+    /// Its name: `high_block_rate`.
     pub name: String,
-    /// What it is about, where there is one for each agent or guardrail. Each has a cool-down of its own.
+    /// The agent or guardrail, if the alert exists for each of them. Each has its own cooldown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// When.
+    /// When it was raised.
     pub fired_at: Timestamp,
-    /// The figure that was too high.
+    /// The value that exceeded the limit.
     pub value: f64,
-    /// The same in words.
+    /// Its text.
     pub message: String,
 }
 
 impl Alert {
-    /// The alert with a time and a figure that every store can keep.
-    pub(crate) fn kept(&self) -> Alert {
+    /// The alert with a time and a value that every store can represent.
+    pub(crate) fn storable(&self) -> Alert {
         let value = if self.value.is_nan() { 0.0 } else { self.value.clamp(f64::MIN, f64::MAX) };
         Alert { fired_at: whole_micros(self.fired_at), value, ..self.clone() }
     }
 }
 
-/// Whether so many seconds lie between two moments, whichever is the earlier: a clock that was set back must not
-/// silence anything for long.
+/// Whether two times are at least so many seconds apart, in either order: a clock that was set back must not suppress
+/// alerts for long.
 pub(crate) fn is_apart(last: Timestamp, now: Timestamp, seconds: u64) -> bool {
     let apart = now.duration_since(last).abs();
     i64::try_from(seconds).is_ok_and(|seconds| apart >= SignedDuration::from_secs(seconds))
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_apart_either_way() {
+    fn times_are_compared_in_both_directions() {
         let at = |seconds| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds);
         assert!(!is_apart(at(100), at(159), 60) && is_apart(at(100), at(160), 60));
         assert!(!is_apart(at(160), at(101), 60) && is_apart(at(160), at(100), 60));
@@ -98,10 +97,10 @@ mod tests {
     }
 
     #[test]
-    fn odd_figures_are_made_storable() {
+    fn non_finite_values_become_storable() {
         let value = |value| {
             let (name, key, message) = (String::new(), String::new(), String::new());
-            Alert { name, key, fired_at: Timestamp::UNIX_EPOCH, value, message }.kept().value
+            Alert { name, key, fired_at: Timestamp::UNIX_EPOCH, value, message }.storable().value
         };
         assert_eq!((value(0.5), value(f64::NAN), value(f64::INFINITY)), (0.5, 0.0, f64::MAX));
     }

@@ -1,89 +1,77 @@
-//! The store in a PostgreSQL database, shared by many processes on many machines, with many projects in it.
+//! The store in a PostgreSQL database, shared by many processes on many machines, with many projects.
 //!
 //! A [`PostgresStore`] is one project of a database: its own log, sessions, approvals and keys. All projects of one
-//! [`PostgresStore::connect`] share its connections and its small runtime. Every method blocks the thread that calls it,
-//! and none waits for longer than [`PostgresOptions::timeout`] allows.
+//! [`PostgresStore::connect`] share its connections and its small runtime. Every method blocks the calling thread, and none
+//! waits for longer than [`PostgresOptions::timeout`] allows.
 
-mod approvers;
 mod cells;
 mod commit;
+mod dialect;
 mod failure;
-mod family;
-mod jobs;
 mod listen;
-mod log;
 mod migrate;
 mod months;
-mod notices;
 mod options;
+mod project;
 mod queue;
-mod read;
-mod stats;
+mod server;
+mod session;
 mod tls;
 mod wait;
 mod writes;
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
-use deadpool_postgres::Object;
-use tokio_postgres::Error;
-
-use crate::checkpoint::PublicKey;
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
-use crate::postgres::cells::{signal, text, untext};
-use crate::postgres::family::Family;
-use crate::postgres::queue::Queue;
-use crate::store::Keys;
+use crate::postgres::cells::{escape, unescape};
+use crate::postgres::failure::Failure;
+use crate::postgres::migrate::migrate;
+use crate::postgres::project::Project;
+use crate::postgres::server::Server;
+use crate::postgres::session::Session;
+use crate::sql::Connection;
 
 pub use options::PostgresOptions;
 
-/// The project that a connection begins with.
-const HOME: &str = "default";
+/// The project of a new connection.
+const DEFAULT_PROJECT: &str = "default";
+
+/// No project has this id, so no row is found with it.
+const NO_PROJECT: i32 = 0;
 
 /// One project in a PostgreSQL database.
 #[derive(Clone)]
 pub struct PostgresStore {
-    family: Arc<Family>,
+    server: Arc<Server>,
     project: Arc<Project>,
 }
 
-/// What a process knows of a project.
-struct Project {
-    name: String,
-    /// What it is called in notifications.
-    signal: String,
-    /// The number of its row, once there is one.
-    id: OnceLock<i32>,
-    key: OnceLock<StoreKey>,
-    queue: Queue,
-    /// Policies that are known to be kept.
-    policies: Mutex<BTreeSet<String>>,
-}
-
-/// No project has this number, so nothing is found under it.
-const NONE: i32 = 0;
-
 impl PostgresStore {
-    /// Connects to a database, makes its tables or brings them up to date, and gives the project `default`.
+    /// Connects to a database, creates or upgrades its tables, and returns the project `default`.
     pub fn connect(options: &PostgresOptions) -> Result<Self> {
-        let family = Family::connect(options)?;
-        Ok(PostgresStore::of(family, HOME))
+        let server = Server::new(options)?;
+        let fail = |failure: Failure| failure.into_store_error(&server.name);
+        let mut client = server.run(server.client()).map_err(fail)?;
+        server.run(server.in_time(migrate(&mut client, &server.name))).map_err(fail)??;
+        drop(client);
+        let project = server.project(DEFAULT_PROJECT);
+        Ok(PostgresStore { server: Arc::new(server), project })
     }
 
-    /// Another project of the same database. It is made by the first thing that is written to it.
+    /// Another project of the same database. The first write creates it.
     pub fn project(&self, name: &str) -> PostgresStore {
-        PostgresStore::of(self.family.clone(), name)
+        PostgresStore { server: self.server.clone(), project: self.server.project(name) }
     }
 
-    /// The projects that something was written to, by name.
+    /// The projects that were written to, by name.
     pub fn projects(&self) -> Result<Vec<String>> {
-        self.read(async |client, _| {
+        let rows = self.server.retry(async |client| {
             let rows = client.query("SELECT name FROM projects ORDER BY name", &[]).await?;
-            rows.iter().map(|row| row.try_get(0).map(untext)).collect()
-        })
+            rows.iter().map(|row| row.try_get(0).map(unescape)).collect()
+        });
+        self.server.run(rows).map_err(|failure| failure.into_store_error(&self.server.name))
     }
 
     /// The name of this project.
@@ -91,122 +79,77 @@ impl PostgresStore {
         &self.project.name
     }
 
-    /// The database, as it is named in errors: without user and password.
+    /// The name of the database in errors, without user and password.
     pub fn server(&self) -> &str {
-        &self.family.server
+        &self.server.name
     }
 
-    fn of(family: Arc<Family>, name: &str) -> Self {
-        let project = family.project(name, || Project {
-            name: name.to_owned(),
-            signal: signal(name),
-            id: OnceLock::new(),
-            key: OnceLock::new(),
-            queue: Queue::default(),
-            policies: Mutex::default(),
-        });
-        PostgresStore { family, project }
+    /// A connection for writing. The project is created if it does not exist.
+    fn session(&self) -> Result<Session<'_>> {
+        let open = async { Ok((self.id_or_create().await?, self.server.client().await?)) };
+        let (id, client) =
+            self.server.run(open).map_err(|failure: Failure| failure.into_store_error(&self.server.name))?;
+        Ok(Session::new(&self.server, client, id))
     }
 
-    /// Reads with a connection and the number of the project, and again if the connection is gone.
-    fn read<T>(&self, work: impl AsyncFn(&Object, i32) -> Result<T, Error>) -> Result<T> {
-        let read = async {
-            let id = self.id().await?;
-            self.family.read(async |client| work(client, id).await).await
-        };
-        self.family.run(read).map_err(|trouble| trouble.told(&self.family.server))
-    }
-
-    /// Writes with one statement, or several that do not depend on each other.
-    fn write<T>(&self, work: impl AsyncFn(&Object, i32) -> Result<T, Error>) -> Result<T> {
-        let write = async {
-            let id = self.made().await?;
-            self.family.once(async |client| work(client, id).await).await
-        };
-        self.family.run(write).map_err(|trouble| trouble.told(&self.family.server))
-    }
-
-    /// The number of the project, or [`NONE`].
-    async fn id(&self) -> Result<i32, failure::Trouble> {
+    /// The id of the project, or [`NO_PROJECT`].
+    async fn id(&self) -> Result<i32, Failure> {
         if let Some(id) = self.project.id.get() {
             return Ok(*id);
         }
-        let name = text(&self.project.name);
-        let row = self.family.read(async |client| {
+        let name = escape(&self.project.name);
+        let row = self.server.retry(async |client| {
             client
                 .query_opt("SELECT id FROM projects WHERE name = $1", &[&name])
                 .await?
                 .map(|row| row.try_get(0))
                 .transpose()
         });
-        Ok(row.await?.map_or(NONE, |id| *self.project.id.get_or_init(|| id)))
+        Ok(row.await?.map_or(NO_PROJECT, |id| *self.project.id.get_or_init(|| id)))
     }
 
-    /// The number of the project, which is made if there is none.
-    async fn made(&self) -> Result<i32, failure::Trouble> {
-        match self.id().await? {
-            NONE => {
-                let name = text(&self.project.name);
-                let insert = "INSERT INTO projects (name) VALUES ($1) ON CONFLICT DO NOTHING";
-                self.family.once(async |client| client.execute(insert, &[&name]).await).await?;
-                self.id().await
-            }
-            id => Ok(id),
+    /// The id of the project, which is created if it does not exist.
+    async fn id_or_create(&self) -> Result<i32, Failure> {
+        let id = self.id().await?;
+        if id != NO_PROJECT {
+            return Ok(id);
         }
+        let name = escape(&self.project.name);
+        let insert = "INSERT INTO projects (name) VALUES ($1) ON CONFLICT DO NOTHING";
+        self.server.once(async |client| client.execute(insert, &[&name]).await).await?;
+        self.id().await
     }
 
-    /// The key, made if there is none.
+    /// The key, created if it does not exist.
     fn key(&self) -> Result<&StoreKey> {
         if let Some(key) = self.project.key.get() {
             return Ok(key);
         }
-        let key = match &self.family.key {
-            // What one project signs, or hashes, is worth nothing in another.
-            Some(key) if self.project.name == HOME => key.again(),
+        let key = match &self.server.key {
+            // Signatures and hashes of one project are invalid in another.
+            Some(key) if self.project.name == DEFAULT_PROJECT => key.clone(),
             Some(key) => key.for_project(&self.project.name),
-            None => self.kept_key()?,
+            None => self.database_key()?,
         };
         Ok(self.project.key.get_or_init(|| key))
     }
 
-    /// The key that is kept in the database. Of all that make one at the same time, the first is the one.
-    fn kept_key(&self) -> Result<StoreKey> {
+    /// The key that is stored in the database. If several processes create one at the same time, the first one wins.
+    fn database_key(&self) -> Result<StoreKey> {
         let fresh = StoreKey::random()?.to_text();
-        let kept: String = self.write(async |client, id| {
-            let insert = "INSERT INTO secrets (project, seed) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-            let select = "SELECT seed FROM secrets WHERE project = $1";
-            if let Some(row) = client.query_opt(select, &[&id]).await? {
-                return row.try_get(0);
-            }
-            client.execute(insert, &[&id, &fresh]).await?;
-            client.query_one(select, &[&id]).await?.try_get(0)
-        })?;
-        StoreKey::from_text(&kept).ok_or_else(|| StoreError::Database {
-            server: self.family.server.clone(),
+        let session = self.session()?;
+        let connection: &dyn Connection = &session;
+        let select = "SELECT seed FROM secrets WHERE project = $1";
+        let insert = "INSERT INTO secrets (project, seed) VALUES ($1, ?1) ON CONFLICT DO NOTHING";
+        let mut text = connection.row(select, &[], |row| row.string(0))?;
+        if text.is_none() {
+            connection.execute(insert, &[fresh.into()])?;
+            text = connection.row(select, &[], |row| row.string(0))?;
+        }
+        text.as_deref().and_then(StoreKey::from_text).ok_or_else(|| StoreError::Database {
+            server: self.server.name.clone(),
             what: format!("the seed of the project `{}` is damaged", self.project.name),
         })
-    }
-
-    fn has_policy(&self, revision: &str) -> bool {
-        self.project.policies.lock().unwrap_or_else(PoisonError::into_inner).contains(revision)
-    }
-
-    fn knows_policy(&self, revision: &str) {
-        let mut known = self.project.policies.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= 1000 {
-            known.clear();
-        }
-        known.insert(revision.to_owned());
-    }
-}
-
-impl Keys for PostgresStore {
-    fn fingerprint_key(&self) -> Result<[u8; 32]> {
-        self.key().map(StoreKey::fingerprint_key)
-    }
-
-    fn public_key(&self) -> Result<PublicKey> {
-        self.key().map(|key| key.public().clone())
     }
 }
 

@@ -1,38 +1,35 @@
-//! The store in one SQLite file, shared by many processes, with its key in a file beside it.
+//! The store in one SQLite file, shared by many processes, with its key in a file next to it.
 //!
-//! `FILE` is the database, `FILE.key` the secret that checkpoints are signed with and that fingerprints come from;
-//! `FILE-wal` and `FILE-shm` belong to the database and must move with it. All are their owner's alone (0600).
+//! `FILE` is the database, `FILE.key` the secret that signs checkpoints and that fingerprints are derived from;
+//! `FILE-wal` and `FILE-shm` belong to the database and must move with it. Only their owner can read them (0600).
 //!
-//! One connection writes. Threads that commit at the same time are written together (`group`); a process that decides for
-//! many reads with connections of their own (`readers`).
+//! One connection writes. Commits of several threads share a transaction (`queue`, `write`); a busy process reads with
+//! further connections (`readers`).
 
-mod approvers;
 mod commit;
+mod dialect;
 mod failure;
 mod files;
-mod group;
-mod log;
-mod notices;
 mod open;
-mod read;
+mod queue;
 mod readers;
-mod stats;
+mod session;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 
-use crate::checkpoint::PublicKey;
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
-use crate::sqlite::group::Queue;
+use crate::sqlite::queue::Queue;
 use crate::sqlite::readers::Readers;
 use crate::sqlite::transaction::Transaction;
-use crate::store::Keys;
 
 /// A store in a SQLite file.
 pub struct SqliteStore {
@@ -41,34 +38,34 @@ pub struct SqliteStore {
     connection: Mutex<Connection>,
     /// Commits that wait for the connection.
     queue: Queue,
-    /// Where there are none, the one connection reads as well.
+    /// Without readers, the one connection reads as well.
     readers: Option<Readers>,
     key: OnceLock<StoreKey>,
 }
 
 impl SqliteStore {
-    /// Opens a store, and makes it if there is none. A store of an older version is brought up to date.
+    /// Opens a store, and creates it if it does not exist. A store of an older version is upgraded.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = absolute(path.as_ref())?;
         let connection = open::for_writing(&path)?;
         Ok(SqliteStore::new(path, connection, false))
     }
 
-    /// The same for a process that decides for many at once: up to so many threads read at the same time, and none of
-    /// them waits for the one that writes. The connections for it are made when they are needed.
+    /// Opens a store for a process with many threads: up to `readers` threads read at the same time, and none of them
+    /// waits for the writer. The connections are opened on demand.
     pub fn open_with_readers(path: impl AsRef<Path>, readers: usize) -> Result<Self> {
         let store = SqliteStore::open(path)?;
         Ok(SqliteStore { readers: Some(Readers::new(readers)), ..store })
     }
 
-    /// Opens a store of which nothing is to be changed. It must be there.
+    /// Opens an existing store read-only.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self> {
         let path = absolute(path.as_ref())?;
         let connection = open::for_reading(&path)?;
         Ok(SqliteStore::new(path, connection, true))
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -84,29 +81,16 @@ impl SqliteStore {
         }
     }
 
-    // A transaction that a panic leaves behind is rolled back when it is dropped, so the connection can be used on.
+    // A transaction that a panic interrupts is rolled back when it is dropped, so the connection stays usable.
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock()
     }
 
     fn failure(&self, source: rusqlite::Error) -> StoreError {
         failure::failure(&self.path, source)
     }
 
-    /// Whether the file is whole, as SQLite sees it.
-    fn check_file(&self) -> Result<()> {
-        let found: String =
-            self.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
-        match found.as_str() {
-            "ok" => Ok(()),
-            what => Err(StoreError::Corrupt {
-                path: self.path.clone(),
-                what: format!("the database is damaged: {what}"),
-            }),
-        }
-    }
-
-    /// Reads. What was acknowledged before is there.
+    /// Reads. The result includes everything that was acknowledged before.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         self.with_reader(work).map_err(|error| self.failure(error))
     }
@@ -129,7 +113,7 @@ impl SqliteStore {
         if self.is_read_only { Err(StoreError::ReadOnly { path: self.path.clone() }) } else { Ok(()) }
     }
 
-    /// The key, made if there is none.
+    /// The key, created if it does not exist.
     fn key(&self) -> Result<&StoreKey> {
         if let Some(key) = self.key.get() {
             return Ok(key);
@@ -143,7 +127,7 @@ impl SqliteStore {
         self.write(|_| self.key_under_lock())
     }
 
-    /// The same for a caller that holds the write lock, which keeps other processes from making another key.
+    /// The same for a caller that holds the write lock, which keeps other processes from creating another key.
     fn key_under_lock(&self) -> Result<&StoreKey> {
         if let Some(key) = self.key.get() {
             return Ok(key);
@@ -160,16 +144,6 @@ impl SqliteStore {
     }
 }
 
-impl Keys for SqliteStore {
-    fn fingerprint_key(&self) -> Result<[u8; 32]> {
-        self.key().map(StoreKey::fingerprint_key)
-    }
-
-    fn public_key(&self) -> Result<PublicKey> {
-        self.key().map(|key| key.public().clone())
-    }
-}
-
 fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+    std::path::absolute(path).map_err(|source| StoreError::io(path, source))
 }

@@ -1,64 +1,64 @@
-//! The verifier itself: takes records and checkpoints one by one, from a store or an export, and reads nothing.
+//! The verifier of records and checkpoints. It receives them one by one, from a store or an export, and reads nothing.
 
 use midrail_core::AuditRef;
 
 use crate::chain::{CHECKPOINT_EVERY, GENESIS, link_hash};
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::verify::{Misfit, MisfitKind, TrustAnchor, Verification};
+use crate::verification::{MisfitKind, TrustAnchor, Verification};
 
-/// What of a record goes into the chain.
+/// The parts of a record that the chain contains.
 pub(crate) struct Link<'a> {
     pub(crate) seq: u64,
     pub(crate) prev: &'a str,
     pub(crate) hash: &'a str,
     pub(crate) body_hash: String,
-    /// Whether what the record is found by is what its body says. Otherwise in what way not.
+    /// Whether the columns of the record match its body.
     pub(crate) labels: Result<(), (MisfitKind, String)>,
 }
 
-/// How far around a misplaced record its own place is looked for.
+/// How far from a misplaced record its original place is searched.
 const NEIGHBOURHOOD: u64 = 10_000;
 
 pub(crate) struct Verifier<'a> {
-    expect: &'a TrustAnchor,
+    anchor: &'a TrustAnchor,
     keys: Vec<PublicKey>,
-    /// The `seq` and hash of the last record that fits.
+    /// The `seq` and hash of the last intact record.
     seq: u64,
     hash: String,
     found: Verification,
 }
 
 impl<'a> Verifier<'a> {
-    pub(crate) fn new(expect: &'a TrustAnchor, keys: Vec<PublicKey>) -> Self {
-        Verifier { expect, keys, seq: 0, hash: GENESIS.to_owned(), found: Verification::default() }
+    pub(crate) fn new(anchor: &'a TrustAnchor, keys: Vec<PublicKey>) -> Self {
+        Verifier { anchor, keys, seq: 0, hash: GENESIS.to_owned(), found: Verification::default() }
     }
 
-    /// How many records fit so far.
+    /// The number of intact records so far.
     pub(crate) fn records(&self) -> u64 {
         self.found.records
     }
 
-    /// The hash of the last record that fits.
+    /// The hash of the last intact record.
     pub(crate) fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// Takes the keys that checkpoints are checked with.
-    pub(crate) fn trust(&mut self, keys: Vec<PublicKey>) {
+    /// Sets the keys that verify checkpoints.
+    pub(crate) fn set_keys(&mut self, keys: Vec<PublicKey>) {
         self.keys = keys;
     }
 
-    /// Whether the next record fits. After one that does not, only its better description is looked for.
+    /// Verifies the next record. After a mismatch, later records only improve its description.
     pub(crate) fn link(&mut self, link: &Link<'_>) -> bool {
         if let Some(misfit) = &mut self.found.misfit {
             match misfit.kind {
                 MisfitKind::Missing if misfit.seq == link.seq => {
                     misfit.kind = MisfitKind::Reordered;
-                    misfit.detail = format!("record {} comes after a later one", link.seq);
+                    misfit.detail = format!("record {} comes after a later record", link.seq);
                 }
                 MisfitKind::Truncated if misfit.seq < link.seq => {
                     misfit.kind = MisfitKind::Missing;
-                    misfit.detail = format!("record {} is missing, and there are later ones", misfit.seq);
+                    misfit.detail = format!("record {} is missing, and later records exist", misfit.seq);
                 }
                 _ => {}
             }
@@ -67,50 +67,8 @@ impl<'a> Verifier<'a> {
         if !self.has_due_checkpoint() {
             return false;
         }
-        let expected = self.seq.saturating_add(1);
-        if link.seq > expected {
-            let detail = format!("record {expected} is missing: {} follows {}", link.seq, self.seq);
-            return self.misfit(expected, MisfitKind::Missing, detail);
-        }
-        if link.seq < expected {
-            let detail = format!("record {} stands where {expected} belongs", link.seq);
-            return self.misfit(expected, MisfitKind::Reordered, detail);
-        }
-        let follows = link.prev == self.hash;
-        let is_whole = link_hash(link.seq, link.prev, &link.body_hash) == link.hash;
-        match (follows, is_whole) {
-            (true, true) => {}
-            (true, false) => {
-                let detail = format!("the body or the hash of record {expected} was changed");
-                return self.misfit(expected, MisfitKind::Changed, detail);
-            }
-            (false, true) => {
-                let detail = format!("record {expected} does not follow from record {}", self.seq);
-                return self.misfit(expected, MisfitKind::Link, detail);
-            }
-            (false, false) => {
-                let (kind, detail) = match own_place(link) {
-                    Some(seq) => (
-                        MisfitKind::Reordered,
-                        format!("in the place of record {expected} stands what was written as record {seq}"),
-                    ),
-                    None => (
-                        MisfitKind::Changed,
-                        format!("record {expected} was changed: neither its link nor its hash fits"),
-                    ),
-                };
-                return self.misfit(expected, kind, detail);
-            }
-        }
-        if let Err((kind, why)) = &link.labels {
-            return self.misfit(expected, *kind, format!("record {expected} does not fit: {why}"));
-        }
-        if let Some((seq, hash)) = &self.expect.head
-            && *seq == link.seq
-            && hash != link.hash
-        {
-            let detail = format!("record {seq} has the hash {}, and {hash} was noted down", link.hash);
-            return self.misfit(*seq, MisfitKind::Head, detail);
+        if let Err((seq, kind, detail)) = self.check(link) {
+            return self.misfit(seq, kind, detail);
         }
         self.seq = link.seq;
         link.hash.clone_into(&mut self.hash);
@@ -118,32 +76,74 @@ impl<'a> Verifier<'a> {
         true
     }
 
-    /// Counts a record that is there by its hashes only.
+    fn check(&self, link: &Link<'_>) -> Result<(), (u64, MisfitKind, String)> {
+        let (last, expected) = (self.seq, self.seq.saturating_add(1));
+        let misfit = |kind, detail: String| Err((expected, kind, detail));
+        if link.seq > expected {
+            let detail = format!("record {expected} is missing: record {} follows record {last}", link.seq);
+            return misfit(MisfitKind::Missing, detail);
+        }
+        if link.seq < expected {
+            let detail = format!("record {} is in the place of record {expected}", link.seq);
+            return misfit(MisfitKind::Reordered, detail);
+        }
+        let follows = link.prev == self.hash;
+        let is_whole = link_hash(link.seq, link.prev, &link.body_hash) == link.hash;
+        match (follows, is_whole) {
+            (true, true) => {}
+            (true, false) => {
+                let detail = format!("the body or the hash of record {expected} was changed");
+                return misfit(MisfitKind::Changed, detail);
+            }
+            (false, true) => {
+                let detail = format!("record {expected} does not follow from record {last}");
+                return misfit(MisfitKind::Link, detail);
+            }
+            (false, false) => {
+                let Some(seq) = original_place(link) else {
+                    let detail = format!("record {expected} was changed: its link and its hash do not match");
+                    return misfit(MisfitKind::Changed, detail);
+                };
+                let detail = format!("the record in place {expected} was written as record {seq}");
+                return misfit(MisfitKind::Reordered, detail);
+            }
+        }
+        if let Err((kind, why)) = &link.labels {
+            return misfit(*kind, format!("record {expected} does not match: {why}"));
+        }
+        match &self.anchor.head {
+            Some((seq, hash)) if *seq == link.seq && hash != link.hash => {
+                let detail = format!("record {seq} has the hash {}, and {hash} was expected", link.hash);
+                misfit(MisfitKind::Head, detail)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a record that is represented by its hashes only.
     pub(crate) fn withheld(&mut self) {
         self.found.withheld += 1;
     }
 
-    /// Whether a checkpoint fits the record that was just seen.
+    /// Verifies a checkpoint of the last record.
     pub(crate) fn checkpoint(&mut self, checkpoint: &Checkpoint) -> bool {
         if self.found.misfit.is_some() {
             return false;
         }
         let seq = checkpoint.seq;
         if seq < self.seq {
-            let detail = format!("the checkpoint of record {seq} stands after record {}", self.seq);
+            let detail = format!("the checkpoint of record {seq} comes after record {}", self.seq);
             return self.misfit(seq, MisfitKind::Checkpoint, detail);
         }
-        if let Some(keys) = &self.expect.keys
-            && !keys.contains(&checkpoint.key)
-        {
+        if self.anchor.keys.as_ref().is_some_and(|keys| !keys.contains(&checkpoint.key)) {
             let detail = format!(
-                "the checkpoint of record {seq} is signed with `{}`, which is none of the expected keys",
+                "the checkpoint of record {seq} is signed with `{}`, which is not an expected key",
                 checkpoint.key
             );
             return self.misfit(seq, MisfitKind::Signature, detail);
         }
         if let Err(why) = checkpoint.check(&self.keys) {
-            let detail = format!("the checkpoint of record {seq} is not good: {why}");
+            let detail = format!("the checkpoint of record {seq} is invalid: {why}");
             return self.misfit(seq, MisfitKind::Signature, detail);
         }
         if seq > self.seq {
@@ -153,7 +153,7 @@ impl<'a> Verifier<'a> {
             let first = self.found.last_checkpoint.unwrap_or(0).saturating_add(1);
             let detail = format!(
                 "the checkpoint of record {seq} was signed for another hash: \
-                 something from record {first} to {seq} was written anew"
+                 a record from {first} to {seq} was rewritten"
             );
             return self.misfit(seq, MisfitKind::Checkpoint, detail);
         }
@@ -165,21 +165,20 @@ impl<'a> Verifier<'a> {
         true
     }
 
-    /// Something cannot be read where the next record belongs.
+    /// Reports that the next record cannot be read.
     pub(crate) fn unreadable(&mut self, detail: String) {
         let next = self.seq.saturating_add(1);
         self.misfit(next, MisfitKind::Unreadable, detail);
     }
 
-    /// What was found, given that there are no more records. `known` is how many the
-    /// export says it has, and 0 where nothing says so.
+    /// The result after the last record. `known` is the number of records that the export claims to have; 0: unknown.
     pub(crate) fn finish(mut self, known: u64) -> Verification {
         if self.found.misfit.is_none() && self.has_due_checkpoint() {
-            let noted = self.expect.head.as_ref().map_or(0, |(seq, _)| *seq);
+            let anchored = self.anchor.head.as_ref().map_or(0, |(seq, _)| *seq);
             if known > self.seq {
                 self.ends_too_early(known, "its end");
-            } else if noted > self.seq {
-                self.ends_too_early(noted, "what was noted down");
+            } else if anchored > self.seq {
+                self.ends_too_early(anchored, "the expected head");
             }
         }
         let mut found = self.found;
@@ -188,7 +187,7 @@ impl<'a> Verifier<'a> {
         found
     }
 
-    /// Whether the record that was just seen has its checkpoint, where it must have one.
+    /// Whether the last record has its checkpoint, if it must have one.
     fn has_due_checkpoint(&mut self) -> bool {
         let seq = self.seq;
         let is_due = seq > 0 && seq.is_multiple_of(CHECKPOINT_EVERY);
@@ -199,20 +198,20 @@ impl<'a> Verifier<'a> {
         true
     }
 
-    fn ends_too_early(&mut self, known: u64, by: &str) -> bool {
+    fn ends_too_early(&mut self, known: u64, evidence: &str) -> bool {
         let last = self.seq;
-        let detail = format!("the log ends with record {last}, and {by} shows that there were {known}");
+        let detail = format!("the log ends with record {last}, and {evidence} shows that it had {known}");
         self.misfit(last.saturating_add(1), MisfitKind::Truncated, detail)
     }
 
     fn misfit(&mut self, seq: u64, kind: MisfitKind, detail: String) -> bool {
-        self.found.misfit.get_or_insert(Misfit { seq, kind, detail });
+        self.found.add_misfit(seq, kind, detail);
         false
     }
 }
 
-/// The place that a record was written for, if it is near the one where it stands.
-fn own_place(link: &Link<'_>) -> Option<u64> {
-    let around = link.seq.saturating_sub(NEIGHBOURHOOD)..=link.seq.saturating_add(NEIGHBOURHOOD);
-    around.into_iter().find(|seq| link_hash(*seq, link.prev, &link.body_hash) == link.hash)
+/// The place that a record was written for, if it is near its current place.
+fn original_place(link: &Link<'_>) -> Option<u64> {
+    let nearby = link.seq.saturating_sub(NEIGHBOURHOOD)..=link.seq.saturating_add(NEIGHBOURHOOD);
+    nearby.into_iter().find(|seq| link_hash(*seq, link.prev, &link.body_hash) == link.hash)
 }

@@ -1,4 +1,4 @@
-//! Checks an export from its bytes alone. [`export`](crate::AuditLog::export) tells what the lines are.
+//! Verifies an export from its bytes alone. [`export`](crate::AuditLog::export) describes the lines.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,19 +8,37 @@ use serde_json::value::RawValue;
 use crate::chain::body_hash;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::export::{FORMAT, VERSION};
+use crate::verification::{TrustAnchor, Verification};
 use crate::verifier::{Link, Verifier};
-use crate::verify::{TrustAnchor, Verification};
 
-/// The longest line that is read.
+/// The maximum length of a line.
 const MAX_LINE: u64 = 256 << 20;
 
-/// Checks an export. Whatever the bytes are, the answer tells what was found in them; an error means that they could
-/// not be read from where they are.
+/// Why a line of an export cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum LineError {
+    #[error("it is cut off, or too long")]
+    Incomplete,
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("its format is `{0}`, not `{FORMAT}`")]
+    Format(String),
+    #[error("its version is {0}, and this program supports version {VERSION}")]
+    Version(u64),
+    #[error("it must have exactly one of `body`, `body_text`, `body_sha256`")]
+    Body,
+    #[error("it is not a record, a checkpoint or the end")]
+    Kind,
+    #[error("it comes after the end")]
+    AfterEnd,
+}
+
+/// Verifies an export. The result describes any content; an error means that the bytes could not be read.
 ///
-/// The keys come from the export itself, so by itself it shows only that nothing was changed since one of them signed
-/// it. Name the keys that you trust in [`TrustAnchor::keys`].
-pub fn verify_export(reader: &mut dyn BufRead, expect: &TrustAnchor) -> io::Result<Verification> {
-    let mut verifier = Verifier::new(expect, Vec::new());
+/// The keys come from the export itself, so on its own it shows only that nothing was changed since one of them signed
+/// it. Pass the keys that you trust in [`TrustAnchor::keys`].
+pub fn verify_export(reader: &mut dyn BufRead, anchor: &TrustAnchor) -> io::Result<Verification> {
+    let mut verifier = Verifier::new(anchor, Vec::new());
     let mut buffer = Vec::new();
     let mut end = None;
     let mut number = 0;
@@ -32,9 +50,9 @@ pub fn verify_export(reader: &mut dyn BufRead, expect: &TrustAnchor) -> io::Resu
         }
         number += 1;
         let outcome = match (number, &end) {
-            (1, _) => header(&buffer).map(|keys| verifier.trust(keys)),
+            (1, _) => header(&buffer).map(|keys| verifier.set_keys(keys)),
             (_, None) => line(&mut verifier, &buffer).map(|found| end = found),
-            (_, Some(_)) => Err("it comes after the end".to_owned()),
+            (_, Some(_)) => Err(LineError::AfterEnd),
         };
         if let Err(why) = outcome {
             verifier.unreadable(format!("line {number} cannot be read: {why}"));
@@ -42,20 +60,21 @@ pub fn verify_export(reader: &mut dyn BufRead, expect: &TrustAnchor) -> io::Resu
         }
     }
     let Some(end) = end else {
-        verifier.unreadable(format!("the export breaks off after line {number}"));
+        verifier.unreadable(format!("the export is incomplete: it ends after line {number}"));
         return Ok(verifier.finish(0));
     };
     if end.records == verifier.records() && end.head != verifier.hash() {
-        verifier.unreadable("the end names another head".to_owned());
+        verifier.unreadable("the end has another head than the records".to_owned());
     }
     if end.records < verifier.records() {
-        verifier.unreadable(format!("the end names {} records, and there are more", end.records));
+        let (listed, found) = (end.records, verifier.records());
+        verifier.unreadable(format!("the end lists {listed} records, and there are {found}"));
     }
     Ok(verifier.finish(end.records))
 }
 
-/// The first line: the public keys.
-fn header(text: &[u8]) -> Result<Vec<PublicKey>, String> {
+/// Reads the public keys from the first line.
+fn header(text: &[u8]) -> Result<Vec<PublicKey>, LineError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Header {
@@ -63,14 +82,14 @@ fn header(text: &[u8]) -> Result<Vec<PublicKey>, String> {
         version: u64,
         keys: Vec<PublicKey>,
     }
-    let header: Header = read(text)?;
-    if header.format != FORMAT {
-        return Err(format!("its format is `{}`, not `{FORMAT}`", header.format));
+    let Header { format, version, keys } = parse(text)?;
+    if format != FORMAT {
+        return Err(LineError::Format(format));
     }
-    if header.version != VERSION {
-        return Err(format!("its version is {}, and {VERSION} is known here", header.version));
+    if version != VERSION {
+        return Err(LineError::Version(version));
     }
-    Ok(header.keys)
+    Ok(keys)
 }
 
 #[derive(Deserialize)]
@@ -94,9 +113,9 @@ struct End {
     head: String,
 }
 
-/// Any further line. A record or checkpoint that does not fit is noted by the verifier.
-fn line(verifier: &mut Verifier<'_>, text: &[u8]) -> Result<Option<End>, String> {
-    let Line { seq, prev, hash, body, body_text, body_sha256, checkpoint, end } = read(text)?;
+/// Passes a further line to the verifier, and returns the end if the line is the end.
+fn line(verifier: &mut Verifier<'_>, text: &[u8]) -> Result<Option<End>, LineError> {
+    let Line { seq, prev, hash, body, body_text, body_sha256, checkpoint, end } = parse(text)?;
     match (seq, prev, hash, checkpoint, end) {
         (Some(seq), Some(prev), Some(hash), None, None) => {
             let body_hash = match (body, body_text, body_sha256) {
@@ -106,7 +125,7 @@ fn line(verifier: &mut Verifier<'_>, text: &[u8]) -> Result<Option<End>, String>
                     verifier.withheld();
                     digest
                 }
-                _ => return Err("it has not exactly one of `body`, `body_text`, `body_sha256`".to_owned()),
+                _ => return Err(LineError::Body),
             };
             verifier.link(&Link { seq, prev: &prev, hash: &hash, body_hash, labels: Ok(()) });
             Ok(None)
@@ -116,13 +135,13 @@ fn line(verifier: &mut Verifier<'_>, text: &[u8]) -> Result<Option<End>, String>
             Ok(None)
         }
         (None, None, None, None, Some(end)) => Ok(Some(end)),
-        _ => Err("it is neither a record, nor a checkpoint, nor the end".to_owned()),
+        _ => Err(LineError::Kind),
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
+fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, LineError> {
     if !text.ends_with(b"\n") {
-        return Err("it is cut off, or too long".to_owned());
+        return Err(LineError::Incomplete);
     }
-    serde_json::from_slice(text).map_err(|error| error.to_string())
+    Ok(serde_json::from_slice(text)?)
 }

@@ -55,7 +55,7 @@ pub(crate) fn for_decision(record: &Record, approvals: &[ApprovalChange]) -> Vec
         let approval = &change.now;
         let who = approval.requested_by.as_deref().unwrap_or("an agent");
         let urgency = urgency_in_record(record, &approval.guardrail);
-        let how = if urgency == Urgency::Normal { "asked for" } else { urgency.word() };
+        let how = if urgency == Urgency::Normal { "asked for" } else { urgency.as_str() };
         let needed = approval.justification.as_ref().map(|why| format!(" ({how}: {why})"));
         NewNotice {
             to: approval.approver.clone(),

@@ -497,7 +497,7 @@ mod tests {
             }
         }
         let mut fixture = Fixture::of("pack: p\nguardrails:\n  - {id: g, tools: x}\n  - {id: h, tools: w}\n");
-        fixture.engine.register(PolicyEntry { spec: Spec::new("own"), guardrail: Arc::new(NoZ) });
+        fixture.engine.register(PolicyEntry::new(Spec::new("own"), Arc::new(NoZ)));
         assert!(fixture.engine.unregister("h"));
         fixture.write("p.yaml", "pack: p\nguardrails:\n  - {id: g, tools: y}\n  - {id: h, tools: w}\n");
         assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));

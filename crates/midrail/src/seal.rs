@@ -24,7 +24,7 @@ pub(crate) fn seal(key: &[u8], place: &str, bytes: &[u8]) -> Option<String> {
 
 /// The bytes that were sealed for a place. `None`: they were not sealed with this key and for this place.
 pub(crate) fn open(key: &[u8], place: &str, sealed: &str) -> Option<Vec<u8>> {
-    let bytes = unhex(sealed)?;
+    let bytes = hex::decode(sealed)?;
     let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
     let payload = Payload { msg: sealed, aad: place.as_bytes() };
     cipher(key)?.decrypt(&Nonce::from(*nonce), payload).ok()
@@ -35,15 +35,6 @@ fn cipher(key: &[u8]) -> Option<ChaCha20Poly1305> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
     mac.update(LABEL);
     ChaCha20Poly1305::new_from_slice(&mac.finalize().into_bytes()).ok()
-}
-
-pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }
 
 #[cfg(test)]

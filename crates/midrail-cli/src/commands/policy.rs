@@ -149,7 +149,7 @@ impl View<'_> {
             "on",
             "tools",
         ]);
-        for PolicyEntry { spec, guardrail } in entries {
+        for PolicyEntry { spec, guardrail, .. } in entries {
             let effect = spec.effect.unwrap_or_else(|| guardrail.default_effect());
             let on: Vec<&str> = spec.on.iter().map(|kind| kind.as_str()).collect();
             table.row(vec![
@@ -343,7 +343,7 @@ impl View<'_> {
         })
     }
 
-    fn entry_json(&self, PolicyEntry { spec, guardrail }: &PolicyEntry) -> Value {
+    fn entry_json(&self, PolicyEntry { spec, guardrail, .. }: &PolicyEntry) -> Value {
         let place = self.places.get(&*spec.id);
         let document = place.and_then(|place| self.loaded.documents.get(place.document));
         without_nulls(json!({

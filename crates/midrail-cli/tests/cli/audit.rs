@@ -211,7 +211,7 @@ fn without_a_store_there_is_nothing_to_look_at() {
         world
             .run(args)
             .code(1)
-            .complains("error: there is no `")
+            .complains("does not exist")
             .complains("a store is made by the first decision");
         assert!(!world.default_store().exists());
     }

@@ -25,7 +25,7 @@ mod operations;
 mod pause;
 mod pictures;
 mod policy;
-#[path = "../../../midrail-store/tests/common/postgres.rs"]
+#[path = "../../../midrail-store/tests/postgres/server.rs"]
 mod postgres;
 mod processes;
 mod protocol;

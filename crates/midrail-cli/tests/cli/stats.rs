@@ -116,7 +116,7 @@ fn without_a_store_there_is_nothing_to_count() {
         &["locks", "list", "--store", "other.db"],
         &["tasks", "list", "--store", "other.db"],
     ] {
-        world.run(args).code(1).complains("error: there is no `");
+        world.run(args).code(1).complains("does not exist");
         assert!(!world.default_store().exists());
     }
 }

@@ -15,7 +15,7 @@ fn blocks_unless(key: &str) -> Plan {
 }
 
 #[test]
-fn an_escalation_asks_with_name_approver_and_expiry() {
+fn escalation_requests_an_approval_with_id_approver_and_expiry() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let decision = run.feed(&write("a.rs"));
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("a")));
@@ -27,7 +27,7 @@ fn an_escalation_asks_with_name_approver_and_expiry() {
 }
 
 #[test]
-fn a_pending_action_keeps_its_name() {
+fn pending_action_keeps_its_request_id() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let first = run.feed(&write("a.rs")).approval.unwrap();
     let later = Event { time: Some(minute(7)), ..write("a.rs") };
@@ -35,7 +35,7 @@ fn a_pending_action_keeps_its_name() {
 }
 
 #[test]
-fn a_used_approval_is_gone() {
+fn approval_is_used_once() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
     run.backing.answer("approved");
@@ -47,7 +47,7 @@ fn a_used_approval_is_gone() {
 }
 
 #[test]
-fn an_approval_is_not_used_up_when_another_guardrail_blocks() {
+fn approval_is_kept_if_another_guardrail_blocks() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate), blocks_unless("var/open")]);
     run.backing.slices.insert("var/open".to_owned(), json!(true));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
@@ -132,7 +132,7 @@ fn stop(output: &str) -> Event {
 }
 
 #[test]
-fn an_approval_to_stop_is_for_what_was_found_and_for_nothing_else() {
+fn approval_to_stop_is_bound_to_the_finding() {
     let mut run = finds(Effect::Escalate, StopFinding::new("lint"), StopFinding::new("tests: a, b"));
     let asked = run.feed(&stop("I am done")).approval.unwrap();
     assert_eq!(run.feed(&stop("I am done, really")).approval.unwrap(), asked);
@@ -149,7 +149,7 @@ fn an_approval_to_stop_is_for_what_was_found_and_for_nothing_else() {
 }
 
 #[test]
-fn what_was_found_in_the_output_is_approved_with_it() {
+fn finding_in_the_output_is_approved_with_the_output() {
     let mut run =
         finds(Effect::Escalate, StopFinding::in_output("judgement"), StopFinding::in_output("form"));
     run.feed(&stop("a plan"));
@@ -176,7 +176,7 @@ fn another_task_and_a_secret_in_the_output_are_other_stops() {
 }
 
 #[test]
-fn a_bypass_of_a_stop_is_for_what_was_found() {
+fn bypass_of_a_stop_is_bound_to_the_finding() {
     let mut run = finds(Effect::Block, StopFinding::new("lint"), StopFinding::new("tests"));
     let blocked = run.feed(&stop("done"));
     assert_eq!(blocked.effect, Effect::Block);
@@ -191,7 +191,7 @@ fn a_bypass_of_a_stop_is_for_what_was_found() {
 }
 
 #[test]
-fn elsewhere_than_at_a_stop_an_approval_is_for_the_event() {
+fn approval_of_other_events_is_bound_to_the_event() {
     let mut run = finds(Effect::Escalate, StopFinding::new("lint"), StopFinding::new("tests"));
     let asked = run.feed(&write("a.rs"));
     assert_eq!(asked.verdicts[0].action, None);
@@ -201,7 +201,7 @@ fn elsewhere_than_at_a_stop_an_approval_is_for_the_event() {
 }
 
 #[test]
-fn an_approval_is_bound_to_the_name_that_the_engine_gave_an_action() {
+fn approval_is_bound_to_the_recorded_digest() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.backing.action_digest = Some("d-1".to_owned());
     assert_eq!(run.feed(&write("a.rs")).approval.unwrap().action, "d-1");
@@ -214,7 +214,7 @@ fn an_approval_is_bound_to_the_name_that_the_engine_gave_an_action() {
 }
 
 #[test]
-fn the_hosts_name_for_a_call_and_its_time_are_no_part_of_the_action() {
+fn call_id_and_time_are_not_part_of_the_action() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let mut event = write("a.rs");
     run.feed(&event);
@@ -241,7 +241,7 @@ fn each_guardrail_asks_for_itself() {
 }
 
 #[test]
-fn a_denial_blocks() {
+fn denied_approval_blocks() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&write("a.rs"));
     run.backing.answer("denied");
@@ -253,7 +253,7 @@ fn a_denial_blocks() {
 }
 
 #[test]
-fn no_answer_in_time_blocks_once_and_then_asks_anew() {
+fn timed_out_approval_blocks_once_and_is_requested_again() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let at = |minutes| Event { time: Some(minute(minutes)), ..write("a.rs") };
     let first = run.feed(&at(0)).approval.unwrap();
@@ -267,7 +267,7 @@ fn no_answer_in_time_blocks_once_and_then_asks_anew() {
 }
 
 #[test]
-fn an_approval_that_timed_out_before_it_was_used_is_no_approval() {
+fn expired_approval_blocks() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&write("a.rs"));
     run.backing.answer("approved");
@@ -283,7 +283,7 @@ fn an_approval_that_timed_out_before_it_was_used_is_no_approval() {
 }
 
 #[test]
-fn nobody_is_asked_where_something_else_blocks() {
+fn blocked_event_requests_no_approval() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate), says("b", Effect::Block)]);
     let decision = run.feed(&write("a.rs"));
     assert_eq!((decision.effect, decision.approval), (Effect::Block, None));
@@ -291,7 +291,7 @@ fn nobody_is_asked_where_something_else_blocks() {
 }
 
 #[test]
-fn shadow_mode_asks_nobody() {
+fn shadow_mode_requests_no_approval() {
     let decision = once(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Escalate) }], &write("a.rs"));
     assert_eq!((decision.effect, decision.would), (Effect::Allow, Some(Effect::Escalate)));
     assert!(decision.requests.is_empty() && decision.changes.is_empty());
@@ -319,7 +319,7 @@ fn an_escalation_after_a_hand_off_is_queued() {
 }
 
 #[test]
-fn a_denial_after_a_hand_off_is_a_warning() {
+fn denial_after_a_handoff_is_a_warning() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&handed_off());
     run.backing.answer("denied");
@@ -329,7 +329,7 @@ fn a_denial_after_a_hand_off_is_a_warning() {
 }
 
 #[test]
-fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
+fn handoff_in_a_halted_run_requests_no_approval() {
     for has_consequences in [false, true] {
         let mut run = SessionRun::new(&[Plan { has_consequences, ..says("a", Effect::Escalate) }]);
         run.backing.slices.insert("halted".to_owned(), json!({"by": "b", "reason": "enough"}));
@@ -340,7 +340,7 @@ fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
 }
 
 #[test]
-fn an_escalation_whose_answer_cannot_be_looked_up_still_asks() {
+fn escalation_with_a_missing_approval_still_requests_one() {
     for on_missing in [OnFault::Allow, OnFault::Escalate] {
         let mut run = SessionRun::new(&[Plan { on_missing, ..says("a", Effect::Escalate) }]);
         let (action, id) = run.backing.names("a", &write("a.rs"), None);

@@ -34,7 +34,7 @@ fn at(event: Event, minutes: i64) -> Event {
 }
 
 #[test]
-fn a_bypass_lifts_its_guardrail_for_one_action() {
+fn bypass_allows_one_action() {
     let mut run = SessionRun::new(&[liftable()]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
     hold(&mut run, &write("a.rs"), json!({}));
@@ -46,7 +46,7 @@ fn a_bypass_lifts_its_guardrail_for_one_action() {
 }
 
 #[test]
-fn a_bypass_is_not_used_up_when_another_guardrail_blocks() {
+fn bypass_is_kept_if_another_guardrail_blocks() {
     let mut run = SessionRun::new(&[liftable(), says("b", Effect::Block)]);
     hold(&mut run, &write("a.rs"), json!({}));
     assert_eq!(run.feed(&write("a.rs")).by.as_deref(), Some("b"));
@@ -54,7 +54,7 @@ fn a_bypass_is_not_used_up_when_another_guardrail_blocks() {
 }
 
 #[test]
-fn what_became_of_a_request_is_told() {
+fn reason_reports_the_state_of_a_request() {
     for (request, minutes, told) in [
         (json!({"state": "pending"}), 0, "a says block (the bypass b-1 waits for an answer)"),
         (json!({"state": "pending"}), 15, "the bypass b-1 timed out with no answer: a says block"),
@@ -70,14 +70,14 @@ fn what_became_of_a_request_is_told() {
 }
 
 #[test]
-fn an_answer_to_a_question_does_not_lift_a_block() {
+fn approved_escalation_does_not_bypass_a_block() {
     let mut run = SessionRun::new(&[liftable()]);
     hold(&mut run, &write("a.rs"), json!({"kind": "escalation"}));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
 }
 
 #[test]
-fn not_every_guardrail_can_be_lifted() {
+fn not_every_guardrail_can_be_bypassed() {
     for (bypass, urgency, effect) in [
         (Bypass::Never, "normal", Effect::Block),
         (Bypass::Never, "emergency", Effect::Block),
@@ -98,7 +98,7 @@ fn with_budget(used: u64) -> Event {
 }
 
 #[test]
-fn the_less_is_left_the_more_authority_it_takes() {
+fn bypass_needs_more_authority_with_less_budget() {
     for (used, reviewer, architect, human) in [
         (49, true, true, true),
         (50, false, true, true),
@@ -134,7 +134,7 @@ fn in_an_emergency(only_for: fn(&Context<'_>) -> Result<bool, Missing>) -> Sessi
 }
 
 #[test]
-fn an_emergency_that_nobody_answers_lifts_by_itself_and_everyone_hears_of_it() {
+fn unanswered_emergency_grants_itself_and_sends_notices() {
     let mut run = in_an_emergency(|_| Ok(true));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block, "somebody may still answer");
     let decision = run.feed(&at(write("a.rs"), 1));
@@ -146,7 +146,7 @@ fn an_emergency_that_nobody_answers_lifts_by_itself_and_everyone_hears_of_it() {
 }
 
 #[test]
-fn what_a_person_denied_does_not_grant_itself() {
+fn denied_emergency_does_not_grant_itself() {
     let mut run = in_an_emergency(|_| Ok(true));
     let [key] = &run
         .backing
@@ -165,7 +165,7 @@ fn what_a_person_denied_does_not_grant_itself() {
 }
 
 #[test]
-fn whether_an_emergency_is_for_an_action_can_be_told_beforehand() {
+fn emergency_override_can_be_checked_in_advance() {
     let told = |only_for: fn(&Context<'_>) -> Result<bool, Missing>, guardrail: &str| {
         let run = in_an_emergency(only_for);
         allows_emergency_override(
@@ -184,7 +184,7 @@ fn whether_an_emergency_is_for_an_action_can_be_told_beforehand() {
 }
 
 #[test]
-fn what_is_not_known_to_stop_harm_is_no_emergency() {
+fn unknown_action_is_no_emergency() {
     for only_for in [|_: &Context<'_>| Ok(false), |_: &Context<'_>| Err(Missing("no idea".to_owned()))] {
         let mut run = in_an_emergency(only_for);
         assert_eq!(run.feed(&at(write("a.rs"), 1)).effect, Effect::Block);
@@ -195,7 +195,7 @@ fn what_is_not_known_to_stop_harm_is_no_emergency() {
 }
 
 #[test]
-fn a_quarantined_agent_does_nothing_more() {
+fn quarantined_agent_is_blocked() {
     let failed = Does::Says(Verdict {
         recovery: Some(Recovery::Quarantine),
         ..Verdict::warn("it failed three times")
@@ -221,7 +221,7 @@ fn a_quarantined_agent_does_nothing_more() {
 }
 
 #[test]
-fn whoever_works_for_a_quarantined_agent_or_in_its_session_rests_too() {
+fn quarantine_covers_sub_agents_and_sessions() {
     let by = |agent: &str, parent: Option<&str>| Event {
         agent: Some(Agent { id: Some(agent.to_owned()), ..Agent::default() }),
         parent: parent.map(str::to_owned),
@@ -269,7 +269,7 @@ fn whoever_works_for_a_quarantined_agent_or_in_its_session_rests_too() {
 }
 
 #[test]
-fn whoever_works_for_those_who_work_for_a_quarantined_agent_rests_too() {
+fn quarantine_covers_sub_agents_of_sub_agents() {
     let by = |id: &str, parent: Option<&str>| Event {
         agent: Some(Agent { id: Some(id.to_owned()), ..Agent::default() }),
         parent: parent.map(str::to_owned),
@@ -291,7 +291,7 @@ fn whoever_works_for_those_who_work_for_a_quarantined_agent_rests_too() {
 }
 
 #[test]
-fn a_quarantined_agent_gets_no_work_from_others() {
+fn handoff_to_a_quarantined_agent_is_blocked() {
     let mut run = SessionRun::new(&[]);
     run.backing.slices.insert(quarantine_key("rev-1"), json!({"reason": "it failed"}));
     let handoff = |kind: EventKind, handoff: Value| Event {
@@ -310,7 +310,7 @@ fn a_quarantined_agent_gets_no_work_from_others() {
 }
 
 #[test]
-fn nothing_is_done_for_a_task_that_rests() {
+fn inactive_task_blocks_actions() {
     let of = |kind: EventKind| Event {
         task: Some(Task { id: Some("t-1".to_owned()), ..Task::default() }),
         ..Event::new(kind)
@@ -330,7 +330,7 @@ fn nothing_is_done_for_a_task_that_rests() {
 }
 
 #[test]
-fn the_mode_stands_in_the_decision() {
+fn decision_has_the_mode() {
     let mut run = SessionRun::new(&[]);
     for (used, mode) in [
         (49, None),
@@ -359,7 +359,7 @@ fn in_lockdown_a_warning_stops_unless_it_is_the_budget_s_own() {
 }
 
 #[test]
-fn what_calls_used_is_summed_up_for_their_task() {
+fn usage_of_calls_is_summed_for_their_task() {
     let mut run = SessionRun::new(&[]);
     let used = |tokens: u64, task: &str| Event {
         task: Some(Task { id: Some(task.to_owned()), token_budget: Some(100), ..Task::default() }),

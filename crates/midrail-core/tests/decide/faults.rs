@@ -45,7 +45,7 @@ fn a_panicking_guardrail_blocks_with_its_message_and_the_others_still_run() {
 }
 
 #[test]
-fn a_failing_guardrail_answers_what_on_error_says() {
+fn failing_guardrail_applies_on_error() {
     for (on_error, expected) in [
         (OnFault::Block, Effect::Block),
         (OnFault::Escalate, Effect::Escalate),
@@ -61,7 +61,7 @@ fn a_failing_guardrail_answers_what_on_error_says() {
 }
 
 #[test]
-fn what_was_said_before_a_failure_stands_where_it_is_stronger() {
+fn stronger_verdict_before_a_failure_counts() {
     for (on_error, said, expected) in [
         (OnFault::Allow, Effect::Allow, Effect::Allow),
         (OnFault::Allow, Effect::Block, Effect::Block),
@@ -80,7 +80,7 @@ fn what_was_said_before_a_failure_stands_where_it_is_stronger() {
 }
 
 #[test]
-fn a_failure_is_never_above_block_and_not_dressed_up() {
+fn failure_is_at_most_a_block_without_overrides() {
     let dressed = Plan {
         effect: Some(Effect::Halt),
         ceiling: Effect::Halt,
@@ -103,7 +103,7 @@ fn a_missing_slice_is_block_by_default_and_allow_with_on_missing_allow() {
 }
 
 #[test]
-fn on_error_and_on_missing_are_told_apart() {
+fn on_error_and_on_missing_are_separate() {
     let plan = Plan { on_error: OnFault::Allow, ..reads_what_cannot_be_loaded("a") };
     assert_eq!(run_without("lost", &[plan]).feed(&write("a.rs")).effect, Effect::Block);
     let plan = Plan { on_missing: OnFault::Allow, ..panics("a") };
@@ -111,7 +111,7 @@ fn on_error_and_on_missing_are_told_apart() {
 }
 
 #[test]
-fn a_fact_that_could_not_be_had_is_missing() {
+fn unavailable_fact_is_missing() {
     let asks = plan(
         "a",
         Does::Asks { name: "tests".to_owned(), yes: Verdict::allow(), no: Verdict::warn("they fail") },
@@ -131,7 +131,7 @@ fn a_fact_that_could_not_be_had_is_missing() {
 }
 
 #[test]
-fn an_unknown_condition_applies() {
+fn unknown_condition_applies() {
     let when = When::Slice("var/strict".to_owned());
     let mut run = SessionRun::new(&[Plan { when, ..says("a", Effect::Block) }]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
@@ -143,19 +143,19 @@ fn an_unknown_condition_applies() {
 }
 
 #[test]
-fn a_condition_that_does_not_hold_leaves_no_verdict() {
+fn false_condition_leaves_no_verdict() {
     let decision = once(&[Plan { when: When::Never, ..says("a", Effect::Block) }], &write("a.rs"));
     assert!(decision.effect == Effect::Allow && decision.verdicts.is_empty());
 }
 
 #[test]
-fn a_panicking_condition_is_a_failure_of_its_guardrail() {
+fn panicking_condition_is_a_failure_of_its_guardrail() {
     let decision = once(&[Plan { when: When::Panics, ..says("a", Effect::Warn) }], &write("a.rs"));
     assert_eq!(decision.effect, Effect::Block);
 }
 
 #[test]
-fn an_unnamed_agent_or_task_might_be_any() {
+fn unnamed_agent_or_task_could_be_any() {
     let plan =
         Plan { agents: vec!["impl-*".to_owned()], tasks: vec!["t-1".to_owned()], ..says("a", Effect::Block) };
     let event: Event = serde_json::from_value(json!({"kind": "before_tool"})).unwrap();
@@ -173,7 +173,7 @@ fn an_unnamed_agent_or_task_might_be_any() {
 }
 
 #[test]
-fn a_failing_observer_is_recorded_and_changes_nothing() {
+fn failing_observer_is_recorded_and_changes_nothing() {
     for learns in [Learns::Fails, Learns::Panics] {
         let observer = Plan { learns, watches: EventKind::ALL.to_vec(), ..says("a", Effect::Allow) };
         let other =
@@ -188,13 +188,13 @@ fn a_failing_observer_is_recorded_and_changes_nothing() {
 }
 
 #[test]
-fn a_session_that_cannot_be_read_blocks() {
+fn unreadable_session_blocks() {
     let decision = run_without("halted", &[]).feed(&write("a.rs"));
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("midrail")));
 }
 
 #[test]
-fn a_count_of_warnings_that_cannot_be_loaded_takes_on_missing() {
+fn missing_warning_count_applies_on_missing() {
     for (on_missing, expected) in [
         (OnFault::Block, Effect::Block),
         (OnFault::Escalate, Effect::Escalate),
@@ -215,7 +215,7 @@ fn a_count_of_warnings_that_cannot_be_loaded_takes_on_missing() {
 }
 
 #[test]
-fn tries_that_cannot_be_loaded_take_on_missing() {
+fn missing_attempts_apply_on_missing() {
     for (on_missing, expected) in [
         (OnFault::Block, Effect::Block),
         (OnFault::Escalate, Effect::Escalate),
@@ -235,7 +235,7 @@ fn tries_that_cannot_be_loaded_take_on_missing() {
 }
 
 #[test]
-fn a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do() {
+fn retry_with_missing_attempts_still_has_guidance() {
     let retries = Plan { on_missing: OnFault::Allow, ..says("a", Effect::Retry) };
     let decision = run_without("retry/a/before_tool/Write", &[retries]).feed(&write("a.rs"));
     let retry = decision.retry.unwrap();
@@ -243,7 +243,7 @@ fn a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do() {
 }
 
 #[test]
-fn an_answer_of_a_person_that_cannot_be_loaded_takes_on_missing() {
+fn missing_approval_applies_on_missing() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let (action, _) = run.backing.names("a", &write("a.rs"), None);
     let key = approval_key("a", &action);
@@ -254,7 +254,7 @@ fn an_answer_of_a_person_that_cannot_be_loaded_takes_on_missing() {
 }
 
 #[test]
-fn on_missing_never_weakens_what_a_guardrail_said_itself() {
+fn on_missing_never_weakens_a_verdict() {
     let block = Verdict::block("no");
     let done =
         Does::Reads { key: "var/x".to_owned(), present: Verdict::new(Effect::Retry, ""), absent: block };
@@ -266,7 +266,7 @@ fn on_missing_never_weakens_what_a_guardrail_said_itself() {
 }
 
 #[test]
-fn a_verdict_that_needs_no_tries_does_not_fail_for_want_of_them() {
+fn missing_attempts_do_not_affect_other_verdicts() {
     for effect in [Effect::Allow, Effect::Warn, Effect::Redact] {
         let (present, absent) = (Verdict::new(Effect::Retry, "again"), Verdict::new(effect, "fine"));
         let done = Does::Reads { key: "var/x".to_owned(), present, absent };
@@ -283,7 +283,7 @@ fn a_verdict_that_needs_no_tries_does_not_fail_for_want_of_them() {
 }
 
 #[test]
-fn a_fault_is_neither_a_try_nor_a_success() {
+fn fault_is_neither_an_attempt_nor_a_success() {
     let key = "var/x".to_owned();
     let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "not yet"));
     let does = Does::Reads { key: key.clone(), present, absent };
@@ -296,7 +296,7 @@ fn a_fault_is_neither_a_try_nor_a_success() {
 }
 
 #[test]
-fn everyone_is_heard_after_something_that_is_lacking() {
+fn missing_value_before_a_guardrail_prevents_skipping() {
     let missing = reads_what_cannot_be_loaded("a");
     let plans = [missing, says("blocks", Effect::Block), says("warns", Effect::Warn)];
     let skipped = |decision: &Decision| decision.verdicts.iter().any(|said| said.skipped);

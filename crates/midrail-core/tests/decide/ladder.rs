@@ -27,14 +27,14 @@ fn result(text: &str) -> Event {
 }
 
 #[test]
-fn nothing_to_object_to_allows_and_names_nobody() {
+fn no_objection_allows_without_a_guardrail() {
     let decision = once(&[says("a", Effect::Allow)], &write("a.rs"));
     assert_eq!((decision.effect, decision.by, decision.reason.as_str()), (Effect::Allow, None, ""));
     assert_eq!(once(&[], &write("a.rs")).effect, Effect::Allow);
 }
 
 #[test]
-fn highest_step_wins_and_the_first_at_it_decides() {
+fn highest_effect_wins_and_its_first_guardrail_decides() {
     let plans = [
         says("warns", Effect::Warn),
         says("blocks", Effect::Block),
@@ -75,7 +75,7 @@ fn declaration_is_the_last_to_break_ties() {
 }
 
 #[test]
-fn after_a_block_only_those_that_could_raise_it_or_have_consequences_are_heard() {
+fn guardrails_that_cannot_raise_a_block_are_skipped() {
     let plans = [
         says("blocks", Effect::Block),
         says("warns", Effect::Warn),
@@ -89,7 +89,7 @@ fn after_a_block_only_those_that_could_raise_it_or_have_consequences_are_heard()
 }
 
 #[test]
-fn what_shadow_mode_would_have_blocked_is_put_to_everyone() {
+fn shadow_block_skips_no_guardrail() {
     let shadow = |plan| Plan { mode: Mode::Shadow, ..plan };
     let plans = [shadow(says("blocks", Effect::Block)), says("warns", Effect::Warn)];
     assert_eq!(heard(&once(&plans, &write("a.rs"))), ["blocks", "warns"]);
@@ -100,7 +100,7 @@ fn what_shadow_mode_would_have_blocked_is_put_to_everyone() {
 }
 
 #[test]
-fn what_a_shadow_guardrail_lacks_changes_nothing_that_is_enforced() {
+fn missing_value_of_a_shadow_guardrail_changes_nothing() {
     let (present, absent) = (Verdict::allow(), Verdict::allow());
     let lacks = plan("lacks", Does::Reads { key: "lost".to_owned(), present, absent });
     let lacks = Plan { mode: Mode::Shadow, ..lacks };
@@ -112,13 +112,13 @@ fn what_a_shadow_guardrail_lacks_changes_nothing_that_is_enforced() {
 }
 
 #[test]
-fn below_a_block_everyone_is_heard() {
+fn no_guardrail_is_skipped_below_a_block() {
     let plans = [says("escalates", Effect::Escalate), says("warns", Effect::Warn)];
     assert_eq!(heard(&once(&plans, &write("a.rs"))), ["escalates", "warns"]);
 }
 
 #[test]
-fn an_error_is_put_to_everyone_and_the_gravest_recovery_is_taken() {
+fn error_runs_all_guardrails_and_takes_the_strongest_recovery() {
     let recovers = |id: &str, recovery| {
         plan(id, Does::Says(Verdict { recovery: Some(recovery), ..Verdict::block("broken") }))
     };
@@ -162,7 +162,7 @@ fn redactions_are_applied_even_when_retry_wins() {
 }
 
 #[test]
-fn a_redaction_holds_whatever_its_guardrail_was_lowered_to() {
+fn redaction_applies_even_if_the_effect_was_lowered() {
     let lowered = Plan { effect: Some(Effect::Warn), ..redacts("a", 0, 3) };
     let decision = once(&[lowered], &result("key in text"));
     assert_eq!((decision.effect, decision.content.as_deref()), (Effect::Warn, Some("[a] in text")));
@@ -173,7 +173,7 @@ fn replaces(id: &str, text: &str) -> Plan {
 }
 
 #[test]
-fn what_is_hidden_in_the_text_is_hidden_in_its_replacement() {
+fn redactions_apply_to_the_replacement() {
     let text = "the password is hunter2";
     let hides = redacts("secret", 16, 23);
     for plans in [
@@ -199,7 +199,7 @@ fn overlapping_parts_leave_no_middle_in_a_replacement() {
 }
 
 #[test]
-fn a_part_past_the_end_reversed_or_inside_a_character_is_hidden_in_a_replacement() {
+fn redaction_of_a_replacement_widens_invalid_spans() {
     let text = "the password is hunterü";
     for (start, end) in [(16, 99), (24, 16), (16, 23)] {
         let plans = [replaces("r", "hunterü"), redacts("a", start, end)];
@@ -208,14 +208,14 @@ fn a_part_past_the_end_reversed_or_inside_a_character_is_hidden_in_a_replacement
 }
 
 #[test]
-fn an_event_without_text_passes_none_on() {
+fn event_without_text_has_no_content() {
     assert_eq!(once(&[redacts("a", 0, 3)], &write("a.rs")).content, None);
     let plans = [redacts("a", 0, 3), replaces("r", "all is well")];
     assert_eq!(once(&plans, &write("a.rs")).content.as_deref(), Some("all is well"));
 }
 
 #[test]
-fn no_text_passes_on_where_nothing_passes_on() {
+fn blocked_event_has_no_content() {
     for effect in [Effect::Escalate, Effect::Block, Effect::Halt] {
         let decision = once(&[redacts("a", 0, 3), says("stops", effect)], &result("key in text"));
         assert_eq!(decision.content, None, "{effect}");
@@ -223,7 +223,7 @@ fn no_text_passes_on_where_nothing_passes_on() {
 }
 
 #[test]
-fn a_stopped_result_is_to_be_rolled_back() {
+fn blocked_result_requests_a_rollback() {
     let blocks = [says("a", Effect::Block)];
     assert!(once(&blocks, &result("text")).rollback_requested);
     assert!(!once(&blocks, &write("a.rs")).rollback_requested);
@@ -231,7 +231,7 @@ fn a_stopped_result_is_to_be_rolled_back() {
 }
 
 #[test]
-fn retry_messages_are_joined_and_the_fewest_tries_left_are_told() {
+fn retries_are_joined_with_the_fewest_attempts_left() {
     let retries = |id: &str, message: &str, max_attempts| {
         let verdict =
             Verdict { retry_message: Some(message.to_owned()), ..Verdict::new(Effect::Retry, "no") };
@@ -249,7 +249,7 @@ fn retry_messages_are_joined_and_the_fewest_tries_left_are_told() {
 }
 
 #[test]
-fn of_two_with_as_few_tries_left_the_first_is_told() {
+fn first_of_equal_attempts_is_reported() {
     let plans = [2, 3]
         .map(|max_attempts| Plan { max_attempts, ..says(&format!("of-{max_attempts}"), Effect::Retry) });
     let mut run = SessionRun::new(&plans);
@@ -259,7 +259,7 @@ fn of_two_with_as_few_tries_left_the_first_is_told() {
 }
 
 #[test]
-fn used_up_tries_lead_to_what_the_spec_says() {
+fn exhausted_attempts_apply_on_exhausted() {
     for (on_exhausted, expected) in [
         (None, Effect::Escalate),
         (Some(OnFault::Escalate), Effect::Escalate),
@@ -276,7 +276,7 @@ fn used_up_tries_lead_to_what_the_spec_says() {
 }
 
 #[test]
-fn an_agent_whose_tries_are_used_up_may_stop_with_a_warning() {
+fn agent_without_attempts_may_stop_with_a_warning() {
     let stop = Event::new(EventKind::BeforeStop);
     for (on_exhausted, expected) in [
         (None, Effect::Warn),
@@ -297,7 +297,7 @@ fn an_agent_whose_tries_are_used_up_may_stop_with_a_warning() {
 }
 
 #[test]
-fn tries_are_counted_for_each_tool_and_given_back_by_a_success() {
+fn attempts_are_counted_per_tool_and_reset_by_a_success() {
     let done = Does::Reads {
         key: "var/done".to_owned(),
         present: Verdict::allow(),
@@ -317,7 +317,7 @@ fn tries_are_counted_for_each_tool_and_given_back_by_a_success() {
 }
 
 #[test]
-fn a_success_gives_the_tries_back_whatever_else_a_guardrail_can_say() {
+fn success_resets_attempts() {
     let key = "var/done".to_owned();
     let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "not yet"));
     let does = Does::Reads { key: key.clone(), present, absent };
@@ -332,7 +332,7 @@ fn a_success_gives_the_tries_back_whatever_else_a_guardrail_can_say() {
 }
 
 #[test]
-fn the_effect_of_a_spec_says_whether_there_are_tries() {
+fn effect_of_a_spec_determines_attempts() {
     let key = "var/done".to_owned();
     let (present, absent) = (Verdict::allow(), Verdict::warn("not yet"));
     let does = Does::Reads { key: key.clone(), present, absent };
@@ -349,7 +349,7 @@ fn the_effect_of_a_spec_says_whether_there_are_tries() {
 }
 
 #[test]
-fn a_call_that_may_go_on_gives_no_tries_back_to_its_results() {
+fn allowed_call_does_not_reset_attempts_of_its_results() {
     let result = || Event { kind: EventKind::AfterTool, ..write("a.rs") };
     let on = vec![EventKind::BeforeTool, EventKind::AfterTool];
     let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "add tests"));
@@ -367,7 +367,7 @@ fn a_call_that_may_go_on_gives_no_tries_back_to_its_results() {
     assert!(!run.backing.slices.keys().any(|key| key.starts_with("retry/")), "{:?}", run.backing.slices);
 }
 
-/// Says nothing of retries, and leaves it to the law what it may ask for.
+/// A guardrail with the default `can_retry` and `max_effect`.
 struct Quiet(Effect);
 
 impl Guardrail for Quiet {
@@ -381,7 +381,7 @@ impl Guardrail for Quiet {
 }
 
 #[test]
-fn a_guardrail_that_does_not_say_may_retry_where_that_is_its_most_or_all_is() {
+fn default_can_retry_follows_from_the_strongest_effect() {
     for effect in Effect::LADDER {
         let expected = matches!(effect, Effect::Retry | Effect::Halt);
         assert_eq!(Quiet(effect).can_retry(EventKind::BeforeTool), expected, "{effect}");
@@ -389,7 +389,7 @@ fn a_guardrail_that_does_not_say_may_retry_where_that_is_its_most_or_all_is() {
 }
 
 #[test]
-fn a_try_that_another_guardrail_stopped_does_not_count() {
+fn attempt_that_another_guardrail_stopped_does_not_count() {
     let blocks_once = Does::Reads {
         key: "var/seen".to_owned(),
         present: Verdict::allow(),
@@ -402,7 +402,7 @@ fn a_try_that_another_guardrail_stopped_does_not_count() {
 }
 
 #[test]
-fn feedback_and_consequences_of_all_come_together() {
+fn feedback_and_consequences_of_all_guardrails_are_collected() {
     let notes = |id: &str, effects: &[&str]| {
         let effects = effects.iter().map(|effect| (*effect).to_owned()).collect();
         let feedback = Some(format!("note of {id}"));
@@ -416,7 +416,7 @@ fn feedback_and_consequences_of_all_come_together() {
 }
 
 #[test]
-fn a_run_that_was_halted_tells_nobody_again() {
+fn halted_run_sends_no_more_notices() {
     let effects = ["emit_alert", "increment_strike", "flag_trajectory"].map(str::to_owned).to_vec();
     let notices = vec![Notice { to: "human_operator".to_owned(), message: "look".to_owned() }];
     let halts = Does::Says(Verdict { effects, notices, ..Verdict::new(Effect::Halt, "enough") });
@@ -432,7 +432,7 @@ fn a_run_that_was_halted_tells_nobody_again() {
 }
 
 #[test]
-fn nothing_stops_a_hand_off_that_is_done() {
+fn finished_handoff_cannot_be_stopped() {
     for effect in Effect::LADDER {
         let decision = once(&[says("a", effect)], &Event::new(EventKind::AfterHandoff));
         assert_eq!(decision.effect, effect.min(Effect::Warn));
@@ -440,7 +440,7 @@ fn nothing_stops_a_hand_off_that_is_done() {
 }
 
 #[test]
-fn shadow_mode_allows_and_says_what_it_would_have_done() {
+fn shadow_mode_allows_and_reports_its_effect() {
     let shadow = Plan { mode: Mode::Shadow, ..says("shadow", Effect::Block) };
     let decision = once(&[shadow.clone(), says("warns", Effect::Warn)], &write("a.rs"));
     assert_eq!((decision.effect, decision.would), (Effect::Warn, Some(Effect::Block)));
@@ -452,13 +452,13 @@ fn shadow_mode_allows_and_says_what_it_would_have_done() {
 }
 
 #[test]
-fn would_is_absent_where_shadow_mode_would_have_changed_nothing() {
+fn would_is_absent_if_shadow_mode_changes_nothing() {
     let shadow = Plan { mode: Mode::Shadow, ..says("shadow", Effect::Warn) };
     assert_eq!(once(&[shadow, says("blocks", Effect::Block)], &write("a.rs")).would, None);
 }
 
 #[test]
-fn notes_come_with_a_result_and_not_in_its_place() {
+fn notes_are_withheld_with_their_result() {
     let note = |id: &str, effect: Effect| {
         let feedback = Some(format!("note of {id}"));
         plan(id, Does::Says(Verdict { feedback, ..Verdict::new(effect, "r") }))
@@ -472,7 +472,7 @@ fn notes_come_with_a_result_and_not_in_its_place() {
 }
 
 #[test]
-fn not_to_have_looked_gives_no_tries_back_and_sub_agents_have_their_own() {
+fn unchecked_event_does_not_reset_attempts_and_sub_agents_have_their_own() {
     let key = "var/late".to_owned();
     let (present, absent) = (Verdict::not_checked("too late"), Verdict::new(Effect::Retry, "go on"));
     let mut run = SessionRun::new(&[plan("a", Does::Reads { key: key.clone(), present, absent })]);

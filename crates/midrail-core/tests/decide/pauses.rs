@@ -25,7 +25,7 @@ fn at(minutes: i64) -> Event {
 }
 
 #[test]
-fn a_paused_guardrail_speaks_without_consequence_and_the_decision_says_so() {
+fn paused_guardrail_runs_in_shadow_mode() {
     let decision = paused(&[says("g1", Effect::Block)], pause(-1, 10, Some("/repo"))).feed(&at(0));
     assert_eq!(
         (decision.effect, decision.would, decision.mode),
@@ -38,7 +38,7 @@ fn a_paused_guardrail_speaks_without_consequence_and_the_decision_says_so() {
 }
 
 #[test]
-fn what_is_always_on_stays_on() {
+fn always_on_guardrail_stays_enforced() {
     let built_in = Plan { always_on: true, ..says("g0", Effect::Block) };
     let decision = paused(&[built_in, says("g1", Effect::Halt)], pause(-1, 10, None)).feed(&at(0));
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("g0")));
@@ -56,7 +56,7 @@ fn a_pause_begins_and_ends_by_the_time_of_the_event() {
 }
 
 #[test]
-fn a_pause_is_for_its_project_and_what_is_below() {
+fn pause_covers_its_project_and_folders_below() {
     for (root, expected) in [
         (Some("/repo"), Effect::Allow),
         (Some("/repo/crates/one"), Effect::Allow),
@@ -76,7 +76,7 @@ fn a_pause_is_for_its_project_and_what_is_below() {
 }
 
 #[test]
-fn what_is_no_proper_pause_pauses_nothing() {
+fn malformed_pause_has_no_effect() {
     let longer = minute(0)
         .checked_add(Pause::MAX_DURATION)
         .unwrap()
@@ -98,7 +98,7 @@ fn what_is_no_proper_pause_pauses_nothing() {
 }
 
 #[test]
-fn nothing_is_counted_asked_or_hidden_meanwhile() {
+fn paused_guardrails_change_no_state() {
     let strike = Verdict { effects: vec!["increment_strike".to_owned()], ..Verdict::new(Effect::Warn, "r") };
     let plans = [plan("g0", Does::Says(strike)), says("g1", Effect::Escalate), says("g2", Effect::Retry)];
     let mut run = paused(&plans, pause(-1, 10, None));
@@ -109,7 +109,7 @@ fn nothing_is_counted_asked_or_hidden_meanwhile() {
 }
 
 #[test]
-fn a_halted_run_and_a_quarantined_agent_are_not_let_go() {
+fn pause_lifts_neither_halt_nor_quarantine() {
     let mut run = paused(&[], pause(-1, 10, None));
     run.backing.slices.insert("halted".to_owned(), json!({"by": "g9", "reason": "enough"}));
     assert_eq!(run.feed(&at(0)).effect, Effect::Halt);

@@ -1,4 +1,4 @@
-//! A guardrail as plain data: what it will do is written down, so that the law and the model can both follow it.
+//! A guardrail as plain data, so that `decide` and its specification can both run it.
 
 use std::sync::{Arc, Once};
 
@@ -208,7 +208,6 @@ impl Plan {
             tools: tools(&self.tools),
             agents: self.agents.clone(),
             tasks: self.tasks.clone(),
-            when: self.when.condition(),
             effect: self.effect,
             reason: self.reason.clone(),
             advice: self.advice.clone(),
@@ -228,6 +227,7 @@ impl Plan {
         };
         PolicyEntry {
             spec,
+            when: self.when.condition(),
             guardrail: Arc::new(Scripted { plan: self.clone(), tools: tools(&self.governs) }),
         }
     }

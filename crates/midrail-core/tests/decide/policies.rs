@@ -9,7 +9,7 @@ use crate::plan::{Does, Plan, plan, policy, says};
 use crate::world::{Backing, SessionRun, once, write};
 
 #[test]
-fn a_call_of_no_named_tool_might_be_of_any() {
+fn call_without_a_tool_name_could_be_of_any_tool() {
     let plans = [Plan { governs: Some(vec!["Write".to_owned()]), ..says("a", Effect::Block) }];
     let (nameless, none) = (Event::before_tool("", json!({})), Event::new(EventKind::BeforeTool));
     let other = Event::before_tool("Read", json!({}));
@@ -60,7 +60,7 @@ fn with(change: impl Fn(&mut Spec)) -> Policy {
 }
 
 #[test]
-fn a_revision_tells_what_a_guardrail_leads_to() {
+fn revision_depends_on_effects() {
     let plain = with(|_| ());
     assert_eq!(plain.revision(), with(|_| ()).revision());
     let changed = [
@@ -81,7 +81,7 @@ fn a_revision_tells_what_a_guardrail_leads_to() {
 }
 
 #[test]
-fn a_revision_tells_which_tools_a_guardrail_is_asked_about() {
+fn revision_depends_on_tools() {
     let only = |names: &'static [&str]| with(|spec| spec.tools = Tools::only(names.iter().copied()));
     assert_ne!(with(|_| ()).revision(), only(&[]).revision(), "all tools, and none");
     assert_ne!(only(&["a b"]).revision(), only(&["a", "b"]).revision());
@@ -91,7 +91,7 @@ fn a_revision_tells_which_tools_a_guardrail_is_asked_about() {
 }
 
 #[test]
-fn a_revision_tells_when_a_guardrail_is_asked_and_who_decides_for_it() {
+fn revision_depends_on_kinds_and_approvers() {
     let plain = with(|_| ());
     for (what, changed) in [
         ("on", with(|spec| spec.on = vec![EventKind::BeforeStop])),

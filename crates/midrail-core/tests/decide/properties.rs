@@ -1,4 +1,4 @@
-//! What holds of the law whatever the policy, the session, the facts and the event.
+//! Properties of `decide` that hold for every policy, session, facts and event.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn settled(plans: &[Plan], backing: &Backing, event: &Event) -> Settled {
     backing.settle(&policy(plans), event)
 }
 
-/// Everything that any of these guardrails, or the law for it, could read at this event.
+/// Everything that any of these guardrails, or `decide` for them, could read at this event.
 fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
     let task = event.task_id();
     let (kind, tool) = (event.kind, event.tool_name().unwrap_or_default());
@@ -131,7 +131,7 @@ proptest! {
         prop_assert_eq!(one.would, other.would);
     }
 
-    // This holds of one event on one session, which is what the law can promise. Along a session it does not, and
+    // This holds for one event on one session, which is what `decide` promises. Along a session it does not, and
     // need not: state depends on what went on. A new guardrail that blocks the first two writes keeps their warnings
     // from being counted, so the third write warns where it would have escalated; it was stricter before, though.
     // A guardrail that took another's id would be no addition, so the new one has an id of its own.
@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn skipping_decides_as_hearing_everyone_does(case in cases(12), event in events()) {
+    fn skipping_changes_no_decision(case in cases(12), event in events()) {
         let backing = case.backing(&event);
         let everyone: Vec<Plan> =
             case.plans.iter().map(|plan| Plan { has_consequences: true, ..plan.clone() }).collect();
@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_is_skipped_on_an_error(case in cases(12), event in events()) {
+    fn no_guardrail_is_skipped_on_an_error(case in cases(12), event in events()) {
         let event = Event { kind: EventKind::OnError, ..event };
         let backing = case.backing(&event);
         let decision = settled(&case.plans, &backing, &event).decision;
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_again_gives_the_same_again(case in cases(12), event in events(), others in vec(events(), 0..4)) {
+    fn decisions_are_deterministic(case in cases(12), event in events(), others in vec(events(), 0..4)) {
         let backing = case.backing(&event);
         let used = policy(&case.plans);
         let Settled { decision, session, facts, .. } = backing.settle(&used, &event);
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn a_record_replays_to_the_decision_that_was_made(case in cases(12), event in events()) {
+    fn record_replays_to_its_decision(case in cases(12), event in events()) {
         let backing = case.backing(&event);
         let policy = policy(&case.plans);
         let Settled { session, facts, .. } = backing.settle(&policy, &event);
@@ -222,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_lacking_is_found_and_then_nothing_lacks(case in cases(12), event in events()) {
+    fn fetching_all_needs_leaves_none(case in cases(12), event in events()) {
         let mut backing = case.backing(&event);
         make_all_known(&mut backing);
 
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_foreseen_counts_as_far_as_it_was_read(case in cases(12), event in events()) {
+    fn prefetched_slices_count_if_they_are_read(case in cases(12), event in events()) {
         let mut backing = case.backing(&event);
         make_all_known(&mut backing);
         let (policy, facts) = (policy(&case.plans), backing.facts());
@@ -268,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn a_missing_value_is_reason_enough_to_hear_everyone_after_it(case in cases(12), event in events()) {
+    fn missing_value_prevents_skipping(case in cases(12), event in events()) {
         let policy = policy(&case.plans);
         let session = Session::new("s-1");
         // Not even whether the run was halted is known, so that nobody comes before what is missing.
@@ -318,7 +318,7 @@ proptest! {
     }
 
     #[test]
-    fn a_policy_in_shadow_mode_lets_everything_pass(case in cases(12), event in events()) {
+    fn shadow_policy_allows_everything(case in cases(12), event in events()) {
         let mut backing = case.backing(&event);
         backing.overlong = false;
         for key in midrail_core::builtin_slice_keys(&event, "s-1") {

@@ -54,7 +54,7 @@ fn an_approved_result_of_null_is_the_same_action_in_a_replay() {
 }
 
 #[test]
-fn a_slice_that_holds_null_is_none_now_and_in_a_replay() {
+fn null_slice_is_none_now_and_in_a_replay() {
     let (present, absent) = (Verdict::block("it is there"), Verdict::allow());
     let policy = policy(&[plan("a", Does::Reads { key: "var/x".to_owned(), present, absent })]);
     let mut session = Session::new("s-1");
@@ -69,7 +69,7 @@ fn a_slice_that_holds_null_is_none_now_and_in_a_replay() {
 }
 
 #[test]
-fn an_action_that_the_engine_has_named_replays_without_what_it_was() {
+fn redacted_action_with_a_digest_replays() {
     let event = Event::before_tool("Login", json!({"password": "hunter2"}));
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.backing.action_digest = Some("d-1".to_owned());

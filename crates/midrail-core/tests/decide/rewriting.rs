@@ -60,7 +60,7 @@ fn script(id: &str) -> PolicyEntry {
         on_exhausted: Some(OnFault::Allow),
         ..Spec::new(id)
     };
-    PolicyEntry { spec, guardrail: std::sync::Arc::new(Script) }
+    PolicyEntry::new(spec, std::sync::Arc::new(Script))
 }
 
 fn run(scripts: Vec<PolicyEntry>, answers: &[(&str, &[&str], HookAnswer)]) -> SessionRun {
@@ -68,7 +68,7 @@ fn run(scripts: Vec<PolicyEntry>, answers: &[(&str, &[&str], HookAnswer)]) -> Se
     spec.on = vec![midrail_core::EventKind::AfterTool];
     // Before the scripts in the chain, and after them all the same.
     spec.priority = 1;
-    let mut entries = vec![PolicyEntry { spec, guardrail: std::sync::Arc::new(Reader) }];
+    let mut entries = vec![PolicyEntry::new(spec, std::sync::Arc::new(Reader))];
     entries.extend(scripts);
     let mut backing = Backing::new();
     for (script, after, answer) in answers {
@@ -94,7 +94,7 @@ fn told(decision: &Decision) -> (Effect, Option<&str>, Vec<String>) {
 }
 
 #[test]
-fn everyone_sees_what_the_last_script_left() {
+fn guardrails_see_the_result_of_the_last_rewrite() {
     let answers = [("a", &[][..], replace("one", false)), ("b", &["a"][..], replace("two secret", false))];
     let decision = run(vec![script("a"), script("b")], &answers).feed(&result());
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Redact, Some("reader")));
@@ -114,7 +114,7 @@ fn a_script_that_passes_leaves_the_result_to_the_next() {
 }
 
 #[test]
-fn when_the_tries_are_used_up_the_result_is_what_it_was() {
+fn exhausted_rewrite_leaves_the_result_unchanged() {
     let mut run = run(vec![script("a")], &[("a", &[], replace("failed", true))]);
     for _ in 0..2 {
         assert_eq!(run.feed(&result()).effect, Effect::Retry);
@@ -142,7 +142,7 @@ fn in_shadow_mode_nothing_is_replaced() {
 }
 
 #[test]
-fn nothing_else_is_fetched_before_the_text_is_settled() {
+fn rewrites_are_fetched_before_other_facts() {
     let run = run(vec![script("a")], &[]);
     let mut session = midrail_core::Session::new("s-1");
     session.load(midrail_core::PAUSES, None);

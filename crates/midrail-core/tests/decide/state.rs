@@ -35,7 +35,7 @@ fn warnings_are_counted_for_each_guardrail_and_task() {
 }
 
 #[test]
-fn a_warning_counts_only_where_the_action_went_on() {
+fn warning_counts_only_if_the_action_is_allowed() {
     let key = "var/open".to_owned();
     let (present, absent) = (Verdict::allow(), Verdict::block("not now"));
     let mut run =
@@ -56,7 +56,7 @@ fn without_a_limit_warnings_stay_warnings() {
 }
 
 #[test]
-fn a_count_at_its_end_is_still_a_count() {
+fn counter_does_not_overflow() {
     for (effect, key) in [(Effect::Warn, "warn/a/"), (Effect::Retry, "retry/a/before_tool/Write")] {
         let mut run = SessionRun::new(&[says("a", effect)]);
         run.backing.slices.insert(key.to_owned(), json!(u64::MAX));
@@ -83,7 +83,7 @@ fn slice_of((key, count): (&str, u64)) -> (String, serde_json::Value) {
 }
 
 #[test]
-fn whatever_a_guardrail_is_called_its_state_is_its_own() {
+fn state_is_separate_for_every_guardrail_id() {
     let ids =
         ["a", "a/b", "a@b", "a%2Fb", "%warn", "warn", "var", "halted", "shadow", "retry", "approval", ""];
     let plans = ids.map(|id| Plan { per_prompt: true, ..watching(id, Learns::Counts) });
@@ -102,7 +102,7 @@ fn whatever_a_guardrail_is_called_its_state_is_its_own() {
 }
 
 #[test]
-fn an_approved_third_warning_goes_on_and_the_next_asks_again() {
+fn approved_third_warning_is_allowed_and_the_next_escalates() {
     let mut run = SessionRun::new(&[says("a", Effect::Warn)]);
     for _ in 0..3 {
         run.feed(&write("a.rs"));
@@ -113,7 +113,7 @@ fn an_approved_third_warning_goes_on_and_the_next_asks_again() {
 }
 
 #[test]
-fn warnings_of_shadow_mode_are_counted_apart() {
+fn warnings_of_shadow_mode_are_counted_separately() {
     let mut run = SessionRun::new(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Warn) }]);
     let would: Vec<_> = (0..3).map(|_| run.feed(&write("a.rs")).would.unwrap()).collect();
     assert_eq!(would, [Effect::Warn, Effect::Warn, Effect::Escalate]);
@@ -122,7 +122,7 @@ fn warnings_of_shadow_mode_are_counted_apart() {
 }
 
 #[test]
-fn tries_of_shadow_mode_are_counted_whatever_is_decided() {
+fn attempts_of_shadow_mode_are_always_counted() {
     let shadow = Plan { mode: Mode::Shadow, max_attempts: 2, ..says("a", Effect::Retry) };
     for decided in [Effect::Allow, Effect::Retry, Effect::Escalate] {
         let mut run = SessionRun::new(&[shadow.clone(), Plan { max_attempts: 9, ..says("b", decided) }]);
@@ -149,7 +149,7 @@ fn an_objection_of_shadow_mode_is_no_success() {
 }
 
 #[test]
-fn a_halted_run_answers_halt_to_every_later_event() {
+fn halted_run_halts_every_later_event() {
     let verdict =
         Verdict { user_message: Some("call ada".to_owned()), ..Verdict::new(Effect::Halt, "enough") };
     let halts = Plan { on: vec![EventKind::BeforeTool], ..plan("a", Does::Says(verdict)) };
@@ -168,7 +168,7 @@ fn a_halted_run_answers_halt_to_every_later_event() {
 }
 
 #[test]
-fn a_session_that_begins_anew_is_a_new_run() {
+fn new_session_start_is_a_new_run() {
     let halts = Plan { on: vec![EventKind::BeforeTool], ..says("a", Effect::Halt) };
     let mut run = SessionRun::new(&[halts]);
     run.feed(&write("a.rs"));
@@ -189,7 +189,7 @@ fn a_session_that_begins_anew_is_a_new_run() {
 }
 
 #[test]
-fn a_result_of_a_call_that_was_denied_is_no_success() {
+fn result_of_a_denied_call_is_no_success() {
     let denied = |id: &str| -> Event {
         serde_json::from_value(json!({"kind": "before_tool", "tool": {"name": "Write", "call_id": id}}))
             .unwrap()
@@ -203,7 +203,7 @@ fn a_result_of_a_call_that_was_denied_is_no_success() {
 }
 
 #[test]
-fn a_result_that_is_told_twice_is_counted_once() {
+fn result_that_is_reported_twice_is_counted_once() {
     let event = |kind: &str, id: Option<&str>| -> Event {
         let tool = json!({"name": "Write", "call_id": id});
         let usage = json!({"call": {"tokens": 10}});
@@ -261,7 +261,7 @@ fn observe_is_not_called_for_tools_that_it_does_not_govern() {
 }
 
 #[test]
-fn observe_is_called_for_tools_that_it_is_not_asked_about() {
+fn guardrail_observes_tools_that_it_does_not_check() {
     // Read-before-write is asked about writes and learns from reads.
     let tools = Some(vec!["Write".to_owned()]);
     let mut run = SessionRun::new(&[Plan { tools, ..watching("a", Learns::Counts) }]);
@@ -271,7 +271,7 @@ fn observe_is_called_for_tools_that_it_is_not_asked_about() {
 }
 
 #[test]
-fn observe_is_called_even_when_skipped_and_learns_the_effect() {
+fn skipped_guardrail_observes_the_effect() {
     let mut run = SessionRun::new(&[says("blocks", Effect::Block), watching("a", Learns::Remembers)]);
     let decision = run.feed(&write("a.rs"));
     assert!(decision.verdicts.iter().any(|said| &*said.guardrail == "a" && said.skipped));
@@ -295,7 +295,7 @@ fn a_shadow_guardrail_learns_from_events_and_of_the_enforced_effect() {
 }
 
 #[test]
-fn state_of_prompts_is_apart_with_per_prompt() {
+fn per_prompt_separates_state() {
     let of = |prompt: &str| Event { prompt: Some(prompt.to_owned()), ..write("a.rs") };
     let apart = Plan { per_prompt: true, ..watching("apart", Learns::Counts) };
     let mut run = SessionRun::new(&[apart, watching("together", Learns::Counts)]);
@@ -328,7 +328,7 @@ fn a_snapshot_is_a_value_that_serialises() {
 }
 
 #[test]
-fn changes_played_onto_a_session_are_loaded_slices() {
+fn applied_changes_are_loaded_slices() {
     let mut run = SessionRun::new(&[says("a", Effect::Warn)]);
     let changes = run.feed(&write("a.rs")).changes;
     let mut session = Session::new("s-1");

@@ -25,7 +25,7 @@ fn redacts(id: &str, start: usize, end: usize) -> Plan {
 }
 
 #[test]
-fn what_passes_on_of_a_chunk_is_always_told() {
+fn chunk_always_has_content() {
     assert_eq!(once(&[], &chunk("hello")).content.as_deref(), Some("hello"));
     let lone = Event { stream: None, ..chunk("hello") };
     assert_eq!(once(&[], &lone).content, None);
@@ -37,7 +37,7 @@ fn what_passes_on_of_a_chunk_is_always_told() {
 }
 
 #[test]
-fn what_has_passed_is_not_told_again_nor_changed() {
+fn sent_text_is_neither_repeated_nor_changed() {
     let content = |passed: usize, plans: &[Plan]| {
         let mut run = SessionRun::new(plans);
         run.backing.sent_bytes = passed;
@@ -71,7 +71,7 @@ fn a_stopped_stream_is_blocked_until_its_last_chunk() {
 }
 
 #[test]
-fn the_chunk_that_a_person_was_asked_about_may_come_again() {
+fn chunk_that_waits_for_an_approval_is_checked_again() {
     let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     assert_eq!(run.feed(&last("x")).effect, Effect::Escalate);
     assert_eq!(run.feed(&chunk("y")).effect, Effect::Block);
@@ -83,7 +83,7 @@ fn the_chunk_that_a_person_was_asked_about_may_come_again() {
 }
 
 #[test]
-fn what_cannot_be_held_back_any_longer_is_stopped() {
+fn overlong_stream_is_stopped() {
     let mut run = SessionRun::new(&[]);
     run.backing.overlong = true;
     assert_eq!(run.feed(&chunk("x")).effect, Effect::Block);

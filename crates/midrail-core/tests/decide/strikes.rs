@@ -32,7 +32,7 @@ fn under(plans: &[Plan], rules: Vec<StrikeRule>) -> SessionRun {
 }
 
 #[test]
-fn strikes_are_counted_by_guardrail_and_lead_to_what_the_policy_says() {
+fn strikes_are_counted_by_guardrail_and_apply_their_rule() {
     let plans = [strikes("a", Effect::Block), strikes("b", Effect::Warn)];
     let mut run = under(&plans, vec![rule(3, Effect::Escalate), rule(6, Effect::Halt)]);
     assert_eq!(run.feed(&write("a.rs")).by.as_deref(), Some("a"));
@@ -57,7 +57,7 @@ fn strikes_of_one_guardrail_can_count_alone() {
 }
 
 #[test]
-fn strikes_that_ask_a_person_are_answered_for_the_exact_action_and_once() {
+fn strike_escalation_is_approved_once_for_the_exact_action() {
     let ask = StrikeRule { approver: "security".into(), approval_timeout_s: 60, ..rule(2, Effect::Escalate) };
     let mut run = under(&[strikes("a", Effect::Warn)], vec![ask]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
@@ -81,7 +81,7 @@ fn strikes_that_ask_a_person_are_answered_for_the_exact_action_and_once() {
 }
 
 #[test]
-fn an_action_that_waits_or_was_let_pass_counts_once() {
+fn action_that_waits_or_was_approved_counts_once() {
     // The guardrail itself asks a person.
     let mut run = under(&[strikes("a", Effect::Escalate)], vec![rule(2, Effect::Halt)]);
     for _ in 0..3 {
@@ -115,7 +115,7 @@ fn an_action_that_waits_or_was_let_pass_counts_once() {
 }
 
 #[test]
-fn what_was_denied_is_struck_again_and_what_is_blocked_too() {
+fn denied_and_blocked_actions_count_again() {
     let mut run = under(&[strikes("a", Effect::Escalate)], vec![rule(2, Effect::Halt)]);
     run.feed(&write("a.rs"));
     run.backing.answer("denied");
@@ -129,7 +129,7 @@ fn what_was_denied_is_struck_again_and_what_is_blocked_too() {
 }
 
 #[test]
-fn a_run_that_is_over_counts_no_strikes_and_one_that_begins_anew_has_none() {
+fn halted_run_counts_no_strikes_and_a_new_run_has_none() {
     let mut run = under(&[strikes("a", Effect::Warn)], vec![rule(2, Effect::Halt)]);
     run.feed(&write("a.rs"));
     for _ in 0..3 {
@@ -154,7 +154,7 @@ fn a_run_that_is_over_counts_no_strikes_and_one_that_begins_anew_has_none() {
 }
 
 #[test]
-fn a_question_of_an_earlier_run_shields_nothing_in_the_next() {
+fn request_of_an_earlier_run_does_not_hide_strikes_of_the_next() {
     let calls = Plan { on: vec![EventKind::BeforeTool], ..strikes("a", Effect::Warn) };
     let mut run = under(&[calls], vec![rule(2, Effect::Escalate)]);
     run.feed(&write("a.rs"));
@@ -167,14 +167,14 @@ fn a_question_of_an_earlier_run_shields_nothing_in_the_next() {
 }
 
 #[test]
-fn of_equal_rules_the_first_says_who_is_asked() {
+fn first_of_equal_strike_rules_names_the_approver() {
     let by = |approver: &str| StrikeRule { approver: approver.into(), ..rule(1, Effect::Escalate) };
     let mut run = under(&[strikes("a", Effect::Warn)], vec![by("security"), by("intern")]);
     assert_eq!(run.feed(&write("a.rs")).approval.unwrap().approver, "security");
 }
 
 #[test]
-fn shadow_mode_strikes_nobody() {
+fn shadow_mode_counts_no_strikes() {
     let shadow = Plan { mode: Mode::Shadow, ..strikes("a", Effect::Block) };
     let mut run = under(&[shadow], vec![rule(1, Effect::Halt)]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
@@ -217,14 +217,14 @@ impl Guardrail for Late {
 
 fn late(slice: Option<Value>) -> SessionRun {
     let spec = Spec { on: vec![EventKind::BeforeTool], ..Spec::new("deep") };
-    let policy = Policy::new(vec![PolicyEntry { spec, guardrail: Arc::new(Late) }], Vec::new(), b"test");
+    let policy = Policy::new(vec![PolicyEntry::new(spec, Arc::new(Late))], Vec::new(), b"test");
     let mut backing = Backing::new();
     backing.slices.extend(slice.map(|slice| (LATE_ANSWERS.to_owned(), slice)));
     SessionRun { policy, backing }
 }
 
 #[test]
-fn an_answer_that_came_late_counts_for_the_next_event_whatever_its_kind_and_then_no_more() {
+fn late_answer_counts_once_for_the_next_event() {
     let mut run =
         late(Some(json!([{"guardrail": "deep", "answer": "good"}, {"guardrail": "gone", "answer": "bad"}])));
     let decision = run.feed(&write("a.rs"));
@@ -241,7 +241,7 @@ fn an_answer_that_came_late_counts_for_the_next_event_whatever_its_kind_and_then
 }
 
 #[test]
-fn a_question_that_failed_late_takes_the_fail_mode() {
+fn late_failure_applies_on_error() {
     let mut run = late(Some(json!([{"guardrail": "deep", "error": "it answered 500"}])));
     let decision = run.feed(&write("a.rs"));
     assert_eq!(
@@ -259,7 +259,7 @@ fn event(kind: EventKind) -> midrail_core::Event {
 }
 
 #[test]
-fn a_late_question_to_a_person_holds_the_run_until_it_is_answered() {
+fn late_escalation_holds_the_run_until_it_is_answered() {
     let mut run = odd();
     let first = run.feed(&write("a.rs"));
     assert_eq!((first.effect, first.by.as_deref()), (Effect::Escalate, Some("deep")));
@@ -282,7 +282,7 @@ fn a_late_question_to_a_person_holds_the_run_until_it_is_answered() {
 }
 
 #[test]
-fn a_late_question_that_is_denied_or_not_answered_is_a_block() {
+fn denied_or_unanswered_late_escalation_blocks() {
     let mut run = odd();
     run.feed(&write("a.rs"));
     run.backing.answer("denied");
@@ -297,7 +297,7 @@ fn a_late_question_that_is_denied_or_not_answered_is_a_block() {
 }
 
 #[test]
-fn a_late_question_is_not_lost_where_something_else_stops_the_event() {
+fn late_escalation_is_kept_if_the_event_is_blocked() {
     let mut run = odd();
     let slices = &mut run.backing.slices;
     slices.insert("shared/quarantine/session:s-1".to_owned(), json!({"reason": "it failed"}));
@@ -307,7 +307,7 @@ fn a_late_question_is_not_lost_where_something_else_stops_the_event() {
 }
 
 #[test]
-fn the_user_of_a_host_that_asks_is_asked_once() {
+fn host_user_is_asked_once() {
     let host = midrail_core::Host { asks_user: true, ..Default::default() };
     let asks = |path: &str| midrail_core::Event { host: Some(host.clone()), ..write(path) };
     let mut run = odd();
@@ -317,7 +317,7 @@ fn the_user_of_a_host_that_asks_is_asked_once() {
 }
 
 #[test]
-fn what_held_a_run_does_not_hold_the_next() {
+fn hold_ends_with_its_run() {
     let mut run = odd();
     run.feed(&write("a.rs"));
     run.backing.answer("denied");
@@ -336,7 +336,7 @@ fn what_held_a_run_does_not_hold_the_next() {
 }
 
 #[test]
-fn answers_that_say_the_same_late_ask_one_question() {
+fn equal_late_answers_request_one_approval() {
     let same = json!({"guardrail": "deep", "answer": "odd"});
     let mut run = late(Some(json!([same, same])));
     let decision = run.feed(&write("a.rs"));

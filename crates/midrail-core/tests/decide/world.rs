@@ -1,4 +1,4 @@
-//! The world around a decision: what a store and probes would hold, and the loop that fetches what is lacking.
+//! The store and probes of a test, and the loop that fetches missing values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,7 @@ impl Backing {
         }
     }
 
-    /// How the law names an action, asked of the law itself: the digest of the action, and the id of a new request.
+    /// The digest of an action and the id of a new request about it, as `decide` names them.
     /// What a digest must tell apart is tested elsewhere; the model takes it as given.
     pub(crate) fn names(
         &self,
@@ -114,7 +114,7 @@ impl Backing {
         (key[prefix.len()..].to_owned(), decision.requests[0].id.clone())
     }
 
-    /// The name of a new request of a guardrail about an action, asked of the law itself.
+    /// The id of a new request of a guardrail about an action, as `decide` names it.
     pub(crate) fn new_id(&self, guardrail: &str, action: &str, event: &Event) -> String {
         let policy = policy(&[Plan { is_late: true, ..says(guardrail, Effect::Allow) }]);
         // The kind is no part of a name, and of some kinds nobody is asked.
@@ -192,7 +192,7 @@ pub(crate) fn write(path: &str) -> Event {
     Event { time: Some(minute(0)), ..Event::before_tool("Write", json!({"file_path": path})) }
 }
 
-/// An id as a part of a key: without the separators of keys, and apart from the law's own words.
+/// An id as a part of a key: without the separators of keys, and distinct from reserved ids.
 pub(crate) fn key_part(id: &str) -> String {
     if ["approval", "halted", "retry", "shadow", "shared", "spent", "stream", "strikes", "var", "warn"]
         .contains(&id)

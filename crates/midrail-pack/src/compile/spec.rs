@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Bypass, Effect, Mode, OnFault, Spec, Tools};
+use midrail_core::{Bypass, Condition, Effect, Mode, OnFault, Spec, Tools};
 use midrail_guardrails::{Builtin, PackKey};
 
 use super::{Bound, Compiler, Issue};
@@ -76,7 +76,7 @@ impl Compiler<'_> {
             let issue = Issue::new(format!("{at}/effect"), "this guardrail cannot say what to replace");
             self.issues.push(issue.help("use `warn`, `retry`, `escalate`, `block` or `halt`"));
         }
-        self.condition(at, spec, guard, bound);
+        spec.bound = bound.definition.clone();
     }
 
     /// Nothing in a pack may take a built-in that is always on out of force.
@@ -153,12 +153,9 @@ impl Compiler<'_> {
         };
     }
 
-    fn condition(&mut self, at: &str, spec: &mut Spec, guard: &Guard, bound: &Bound<'_>) {
-        spec.bound = bound.definition.clone();
-        if let Some(when) = &guard.when
-            && let Some(when) = self.expression(&format!("{at}/when"), when, Expected::Bool)
-        {
-            spec.when = Some(Arc::new(ExpressionCondition(when)));
-        }
+    /// The condition under which a guardrail applies.
+    pub(super) fn when(&mut self, at: &str, guard: &Guard) -> Option<Arc<dyn Condition>> {
+        let when = self.expression(&format!("{at}/when"), guard.when.as_ref()?, Expected::Bool)?;
+        Some(Arc::new(ExpressionCondition(when)))
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use midrail_core::duration::unit_seconds;
+
 use super::ast::{Ast, AstKind, Comparison};
 use super::check::Checker;
 use super::lex::{Kind, Unit};
@@ -62,7 +64,7 @@ pub(super) fn window(parser: &mut Parser<'_>) -> Result<Window, ExprProblem> {
             parser.advance();
             let span = start..parser.last_end();
             match unit_seconds(word) {
-                Some(seconds) => window.set_seconds(seconds, span)?,
+                Some(seconds) => window.set_seconds(seconds.into(), span)?,
                 None if window.group.is_some() => return Err(ExprProblem::new("a second group", span)),
                 None => window.group = Some((word.to_owned(), span)),
             }
@@ -137,8 +139,7 @@ fn duration(parser: &mut Parser<'_>) -> Result<u64, ExprProblem> {
         (Unit::None, Some(Kind::Word(word))) => match unit_seconds(word) {
             Some(seconds) => {
                 parser.advance();
-                // A unit is at most a week, which a float holds exactly.
-                value * Duration::from_secs(seconds).as_secs_f64()
+                value * f64::from(seconds)
             }
             None => {
                 return Err(parser
@@ -151,16 +152,5 @@ fn duration(parser: &mut Parser<'_>) -> Result<u64, ExprProblem> {
     match Duration::try_from_secs_f64(seconds).map(|duration| duration.as_secs()) {
         Ok(seconds) if seconds > 0 => Ok(seconds),
         _ => Err(ExprProblem::new("a window lasts one second or longer", span)),
-    }
-}
-
-fn unit_seconds(word: &str) -> Option<u64> {
-    match word.to_ascii_lowercase().as_str() {
-        "s" | "sec" | "secs" | "second" | "seconds" => Some(1),
-        "m" | "min" | "mins" | "minute" | "minutes" => Some(60),
-        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3600),
-        "d" | "day" | "days" => Some(86_400),
-        "w" | "week" | "weeks" => Some(604_800),
-        _ => None,
     }
 }

@@ -110,7 +110,7 @@ fn told(id: &str, risk: &str, placed: &Placed<'_>) -> Vec<(&'static str, String,
 /// What of a guardrail's own words keeps it from being asked about some calls.
 fn narrowed_by(placed: &Placed<'_>, spec: &Spec) -> Option<&'static str> {
     match spec {
-        Spec { when: Some(_), .. } => Some("`when`"),
+        _ if placed.guard.guard.when.is_some() => Some("`when`"),
         spec if !spec.agents.is_empty() => Some("`agents`"),
         spec if !spec.tasks.is_empty() => Some("`tasks`"),
         _ if placed.guard.agent.is_some() => Some("definition"),

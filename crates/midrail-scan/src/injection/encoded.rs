@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use midrail_core::base64;
 
+use super::vocabulary::vocabulary;
+use super::words::Reading;
+
 /// A decoded piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DecodedText {
@@ -22,8 +25,30 @@ const MAX_PIECES: usize = 256;
 /// The longest piece: a longer one is a file.
 const MAX_RUN: usize = 65_536;
 
+/// The encoded pieces of a text that decode to readable text.
+pub(super) fn pieces(reading: &Reading<'_>) -> Vec<DecodedText> {
+    let (text, disguises) = (reading.text, reading.disguises);
+    let mut found = if disguises.long_words { long_words(text) } else { Vec::new() };
+    found.extend(disguises.pairs.then(|| spaced_hex(text)).flatten());
+    found.extend(disguises.numbers.then(|| numbers(text)).flatten());
+    if disguises.reversed {
+        let backwards = |text: &str| text.chars().rev().collect();
+        let encodings: [(_, _, fn(&str) -> String); 2] =
+            [(vocabulary().reversed, "rot13", rot13), (vocabulary().backwards, "backwards", backwards)];
+        for (class, encoding, decode) in encodings {
+            let mut signs = reading.words.iter().filter(|word| vocabulary().is_in(word.id, class));
+            if let (Some(first), Some(last)) = (signs.next(), signs.next_back()) {
+                let span = first.start..last.end;
+                let text = decode(text.get(span.clone()).unwrap_or_default());
+                found.push(DecodedText { span, text, encoding });
+            }
+        }
+    }
+    found
+}
+
 /// The pieces in base64 or hex that decode to readable text.
-pub(super) fn pieces(text: &str) -> Vec<DecodedText> {
+fn long_words(text: &str) -> Vec<DecodedText> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -95,36 +120,28 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
 }
 
 /// Hex bytes with spaces between them: `69 67 6e`. `words` reads `\x69\x67`.
-pub(super) fn spaced_hex(text: &str) -> Option<DecodedText> {
+fn spaced_hex(text: &str) -> Option<DecodedText> {
     let bytes = text.as_bytes();
-    let (mut start, mut out) = (0, Vec::new());
-    let mut best: Option<(Range<usize>, Vec<u8>)> = None;
+    let (mut best, mut run): (Option<Run>, Option<Run>) = (None, None);
     let mut at = 0;
     // Each step advances by three bytes in a run, or by one outside.
     while let Some(window) = bytes.get(at..at + 2) {
-        let is_pair = hex_byte(window).filter(|byte| byte.is_ascii_graphic() || *byte == b' ');
         let is_apart = bytes.get(at + 2).is_none_or(|byte| matches!(byte, b' ' | b',' | b':' | b'\n'));
-        match is_pair {
-            Some(byte) if is_apart => {
-                if out.is_empty() {
-                    start = at;
-                }
-                out.push(byte);
+        match hex_byte(window).filter(|byte| is_apart && (byte.is_ascii_graphic() || *byte == b' ')) {
+            Some(byte) => {
+                let (span, letters) = run.get_or_insert_with(|| (at..at, Vec::new()));
                 at += 3;
+                span.end = at.min(text.len());
+                letters.push(byte);
             }
-            _ => {
-                if out.len() >= MIN_RUN / 2 && best.as_ref().is_none_or(|(_, long)| long.len() < out.len()) {
-                    best = Some((start..at.min(text.len()), std::mem::take(&mut out)));
-                }
-                out.clear();
+            None => {
+                keep_longer(&mut best, run.take());
                 at += 1;
             }
         }
     }
-    if out.len() >= MIN_RUN / 2 && best.as_ref().is_none_or(|(_, long)| long.len() < out.len()) {
-        best = Some((start..text.len(), out));
-    }
-    let (mut span, bytes) = best?;
+    keep_longer(&mut best, run);
+    let (mut span, bytes) = best.filter(|(_, letters)| letters.len() >= MIN_RUN / 2)?;
     while !text.is_char_boundary(span.end) {
         span.end += 1;
     }
@@ -135,7 +152,7 @@ pub(super) fn spaced_hex(text: &str) -> Option<DecodedText> {
 const MIN_NUMBERS: usize = 12;
 
 /// Letters by their codes: `105 103 110`, or in bits `01101001 01100111`.
-pub(super) fn numbers(text: &str) -> Option<DecodedText> {
+fn numbers(text: &str) -> Option<DecodedText> {
     let (mut best, mut run): (Option<Run>, Option<Run>) = (None, None);
     let mut at = 0;
     for part in text.split_inclusive([' ', ',', '\n', ';']) {
@@ -170,7 +187,7 @@ fn keep_longer(best: &mut Option<Run>, run: Option<Run>) {
 }
 
 /// Rotates letters by 13.
-pub(super) fn rot13(text: &str) -> String {
+fn rot13(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             'a'..='m' | 'A'..='M' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
@@ -185,7 +202,7 @@ mod tests {
     use super::*;
 
     fn decoded(text: &str) -> Vec<String> {
-        pieces(text).into_iter().map(|piece| piece.text).collect()
+        long_words(text).into_iter().map(|piece| piece.text).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Escapes of characters, and markup between words that does not separate them.
 
-use super::data::INLINE_TAGS;
+use super::data::{ENTITIES, INLINE_TAGS};
 
 /// The longest tag or comment that is skipped.
 const MAX_INLINE: usize = 24;
@@ -49,17 +49,9 @@ pub(super) fn unescape(text: &str, at: usize) -> Option<(char, usize)> {
         }
         (b'&', _) => {
             let end = rest.bytes().take(8).position(|byte| byte == b';')?;
-            let c = match rest.get(..end)? {
-                "nbsp" => ' ',
-                "shy" | "zwnj" | "zwj" => '\u{200b}',
-                "quot" => '"',
-                "apos" => '\'',
-                "lt" => '<',
-                "gt" => '>',
-                "amp" => '+',
-                _ => return None,
-            };
-            Some((c, at + 2 + end))
+            let name = rest.get(..end)?;
+            let (_, character) = ENTITIES.iter().find(|(entity, _)| *entity == name)?;
+            Some((character.chars().next()?, at + 2 + end))
         }
         _ => None,
     }

@@ -4,9 +4,8 @@ use memchr::memmem;
 use midrail_core::{Confidence, Hit};
 
 use super::data::{EVERYDAY_DATA, LINK_STARTS, PRIVATE_DATA, PRIVATE_VALUES, SECRET_FILES};
-use super::family::Family;
-use super::hidden::floor;
-use super::hits::hit;
+use super::family;
+use crate::bytes::{ends_with_any_case, floor};
 
 /// The marks around a placeholder.
 const MARKS: &[(char, char)] = &[('{', '}'), ('[', ']'), ('<', '>'), ('(', ')'), ('*', '*'), ('%', '%')];
@@ -23,12 +22,8 @@ const MAX_OPENER: usize = 12;
 pub(super) fn scan(text: &str, hits: &mut Vec<Hit>) {
     for at in memmem::find_iter(text.as_bytes(), "://") {
         let opener = text.as_bytes().get(at.saturating_sub(MAX_OPENER)..at).unwrap_or_default();
-        let mark = LINK_STARTS.iter().find(|mark| ends_with(opener, mark.as_bytes()));
-        let mut end = text.len().min(at + 3 + MAX_ADDRESS);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let rest = text.get(at + 3..end).unwrap_or_default();
+        let mark = LINK_STARTS.iter().find(|mark| ends_with_any_case(opener, mark.as_bytes()));
+        let rest = text.get(at + 3..floor(text, at + 3 + MAX_ADDRESS)).unwrap_or_default();
         let length = rest.find(['\n', '"']).unwrap_or(rest.len());
         let address = rest.get(..length).unwrap_or_default();
         let carries = match mark {
@@ -38,17 +33,9 @@ pub(super) fn scan(text: &str, hits: &mut Vec<Hit>) {
             None => command_inside(address).map(|end| (0, end)),
         };
         if let Some((before, end)) = carries {
-            hits.push(hit(Family::DataExfiltration, at - before..at + 3 + end, Confidence::High));
+            hits.push(family::EXFILTRATION_LINK.hit(at - before..at + 3 + end, Confidence::High));
         }
     }
-}
-
-fn ends_with(bytes: &[u8], mark: &[u8]) -> bool {
-    bytes
-        .len()
-        .checked_sub(mark.len())
-        .and_then(|from| bytes.get(from..))
-        .is_some_and(|end| end.eq_ignore_ascii_case(mark))
 }
 
 /// Whether the URL at a place is that of an image. A link opens only by a click.

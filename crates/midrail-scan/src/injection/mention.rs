@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::phrases::{PhraseMatch, has_word};
-use super::vocabulary::Vocabulary;
-use super::words::{BREAK, Word};
+use super::phrases::PhraseMatch;
+use super::vocabulary::vocabulary;
+use super::words::{BREAK, Reading};
 
 /// How many characters before a phrase its quotation may open.
 const OPENS_WITHIN: usize = 40;
@@ -18,31 +18,18 @@ const REPORTED_WITHIN: usize = 12;
 const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
 
 /// Whether the phrase is only mentioned.
-pub(super) fn is_mentioned(
-    text: &str,
-    words: &[Word],
-    found: &PhraseMatch<'_>,
-    span: &Range<usize>,
-    vocabulary: &Vocabulary,
-) -> bool {
-    is_name(text, words, found, span) || is_talk(text, words, found, span, vocabulary)
+pub(super) fn is_mentioned(reading: &Reading<'_>, found: &PhraseMatch, span: &Range<usize>) -> bool {
+    is_name(reading, found, span) || is_talk(reading, found, span)
 }
 
 /// Whether the phrase is quoted or reported.
-pub(super) fn is_talk(
-    text: &str,
-    words: &[Word],
-    found: &PhraseMatch<'_>,
-    span: &Range<usize>,
-    vocabulary: &Vocabulary,
-) -> bool {
-    is_pattern(text, span)
-        || is_quoted(text, words, found, span, vocabulary)
-        || is_reported(words, found, vocabulary)
+pub(super) fn is_talk(reading: &Reading<'_>, found: &PhraseMatch, span: &Range<usize>) -> bool {
+    is_pattern(reading.text, span) || is_quoted(reading, found, span) || is_reported(reading, found)
 }
 
 /// Whether the phrase is a name in code, as in `ignore_previous_instructions()`, and no sentence continues it.
-fn is_name(text: &str, words: &[Word], found: &PhraseMatch<'_>, span: &Range<usize>) -> bool {
+fn is_name(reading: &Reading<'_>, found: &PhraseMatch, span: &Range<usize>) -> bool {
+    let (text, words) = (reading.text, &reading.words);
     let (Some(first), Some(second)) = (words.get(found.first), words.get(found.first + 1)) else {
         return false;
     };
@@ -73,27 +60,22 @@ fn is_pattern(text: &str, span: &Range<usize>) -> bool {
 
 /// Whether the phrase is quoted in a text or question about such phrases. A quotation with a URL or an e-mail address is an
 /// order.
-fn is_quoted(
-    text: &str,
-    words: &[Word],
-    found: &PhraseMatch<'_>,
-    span: &Range<usize>,
-    vocabulary: &Vocabulary,
-) -> bool {
+fn is_quoted(reading: &Reading<'_>, found: &PhraseMatch, span: &Range<usize>) -> bool {
+    let (text, words) = (reading.text, &reading.words);
     let Some((opens, closes)) = quotation(text, span) else { return false };
     let inside = text.get(span.end..closes).unwrap_or_default();
     if inside.contains("://") || inside.contains('@') {
         return false;
     }
-    let talk = vocabulary.talk;
+    let mentions = vocabulary().talk.mentions;
     let outside = words.partition_point(|word| word.end <= opens);
     // The content of a comment proves nothing about it.
     let is_comment = text.get(opens..).is_some_and(|text| text.starts_with('<'));
     let until = if is_comment { outside } else { found.first };
     let behind = words.partition_point(|word| word.start < closes);
-    has_word(words, outside.saturating_sub(12), until, talk.mentions, vocabulary)
-        || has_word(words, behind, behind + 10, talk.mentions, vocabulary)
-        || is_asked(text, words, outside, closes, vocabulary)
+    reading.has_word(outside.saturating_sub(12), until, mentions)
+        || reading.has_word(behind, behind + 10, mentions)
+        || is_asked(reading, outside, closes)
 }
 
 /// Where the quotation around a span opens and closes. A comment of markup counts as one.
@@ -121,32 +103,25 @@ fn quotation(text: &str, span: &Range<usize>) -> Option<(usize, usize)> {
 }
 
 /// Whether the quotation is in a question about it. "Can you …?" is a request.
-fn is_asked(text: &str, words: &[Word], outside: usize, closes: usize, vocabulary: &Vocabulary) -> bool {
-    let from = (outside.saturating_sub(16)..outside)
-        .rev()
-        .find(|at| words.get(*at).is_some_and(|word| word.flags & BREAK != 0));
-    let begins = from.and_then(|at| words.get(at));
-    let rest = text.get(closes..).unwrap_or_default();
-    begins.is_some_and(|word| vocabulary.is_in(word.id, vocabulary.talk.questions))
+fn is_asked(reading: &Reading<'_>, outside: usize, closes: usize) -> bool {
+    let begins = (outside.saturating_sub(16)..outside).rev().find(|at| reading.has_flag(*at, BREAK));
+    let rest = reading.text.get(closes..).unwrap_or_default();
+    begins.is_some_and(|at| reading.has_word(at, at + 1, vocabulary().talk.questions))
         && rest.chars().take(ASKS_WITHIN).any(|c| matches!(c, '?' | '？'))
 }
 
 /// Whether the text reports that others ask for this ("attackers ask the model to …"), or what to do if they do.
-fn is_reported(words: &[Word], found: &PhraseMatch<'_>, vocabulary: &Vocabulary) -> bool {
-    let talk = vocabulary.talk;
-    let first = found.first;
+fn is_reported(reading: &Reading<'_>, found: &PhraseMatch) -> bool {
+    let (talk, first) = (vocabulary().talk, found.first);
     let Some(before) = first.checked_sub(1) else { return false };
-    let is = |at: usize, class| words.get(at).is_some_and(|word| vocabulary.is_in(word.id, class));
-    let breaks = |at: usize| words.get(at).is_some_and(|word| word.flags & BREAK != 0);
-    if !is(before, talk.to) || breaks(before) || breaks(first) {
+    let breaks = |at: &usize| reading.has_flag(*at, BREAK);
+    if !reading.has_word(before, first, talk.to) || breaks(&before) || breaks(&first) {
         return false;
     }
-    let begins = (before.saturating_sub(16)..before).rev().find(|at| breaks(*at)).unwrap_or(before);
-    let begins = if breaks(begins) { begins } else { before.saturating_sub(16) };
-    let reports =
-        (begins.max(before.saturating_sub(REPORTED_WITHIN))..before).rev().find(|at| is(*at, talk.reports));
-    reports.is_some_and(|at| {
-        !has_word(words, at, first, talk.you, vocabulary)
-            || has_word(words, begins, at, talk.conditions, vocabulary)
+    let earliest = before.saturating_sub(16);
+    let begins = (earliest..before).rev().find(breaks).unwrap_or(earliest);
+    let mut reports = (begins.max(before.saturating_sub(REPORTED_WITHIN))..before).rev();
+    reports.find(|at| reading.has_word(*at, *at + 1, talk.reports)).is_some_and(|at| {
+        !reading.has_word(at, first, talk.you) || reading.has_word(begins, at, talk.conditions)
     })
 }

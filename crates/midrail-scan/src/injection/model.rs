@@ -4,14 +4,13 @@
 //! an order is out of place. `examples/train_injection.rs` trains the weights; `model.txt` describes the training data.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use super::family::Family;
+use super::family;
 use super::hashing::hash_word;
 use super::phrases::{self, PhraseMatch};
 use super::rows::Counts;
 use super::vocabulary::vocabulary;
-use super::words::{self, BREAK, EMPTY_LINE, NUMBER, ReadMode, Word};
+use super::words::{self, BREAK, EMPTY_LINE, NUMBER, ReadMode, Reading, Word};
 
 /// The number of features, as a power of two.
 pub const FEATURE_BITS: u32 = 16;
@@ -70,8 +69,8 @@ pub struct TextFeatures {
 impl TextFeatures {
     /// Extracts the features of a text, for training.
     pub fn new(text: &str) -> Self {
-        let (words, _) = words::read(text, vocabulary(), ReadMode::default());
-        let mut found = phrases::find(&words, 0..words.len(), &vocabulary().phrases, vocabulary());
+        let words = words::read(text, ReadMode::Plain).words;
+        let mut found = phrases::find(&words, 0..words.len(), &vocabulary().phrases);
         found.retain(|found| !found.phrase.row.is_address());
         let mut reading =
             TextFeatures { features: Vec::new(), ends: vec![0], windows: windows(text, &words, &found) };
@@ -98,77 +97,65 @@ pub(super) struct ScoredWindow {
     pub(super) share: f64,
 }
 
+/// The weights of a feature for both heads.
+fn weights(feature: u32) -> [i8; 2] {
+    let at = HEADER + 2 * usize::try_from(feature).unwrap_or_default();
+    match WEIGHTS.get(at..at + 2) {
+        Some([text, field]) => [text.cast_signed(), field.cast_signed()],
+        _ => [0, 0],
+    }
+}
+
+/// What windows of a kind have to reach.
+fn threshold(number: usize) -> f64 {
+    let bytes = WEIGHTS.get(4 * number..).and_then(|bytes| bytes.first_chunk());
+    bytes.map_or(f64::INFINITY, |bytes| f64::from(f32::from_le_bytes(*bytes)))
+}
+
 /// Classifies the words of a text. Of overlapping windows, the one with the highest share is returned.
-pub(super) fn classify(text: &str, words: &[Word], found: &[PhraseMatch<'_>]) -> Vec<ScoredWindow> {
-    static MODEL: LazyLock<Model> = LazyLock::new(|| Model::read(WEIGHTS));
-    MODEL.classify(text, words, found)
-}
-
-struct Model {
-    thresholds: Vec<f64>,
-    weights: Vec<[i8; 2]>,
-}
-
-impl Model {
-    fn read(data: &[u8]) -> Model {
-        let threshold = |at: usize| {
-            let bytes = data.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-            bytes.map_or(f64::INFINITY, |bytes| f64::from(f32::from_le_bytes(bytes)))
-        };
-        let weights = data.get(HEADER..).unwrap_or_default().chunks_exact(2).map(|pair| match pair {
-            [text, field] => [text.cast_signed(), field.cast_signed()],
-            _ => [0, 0],
+pub(super) fn classify(reading: &Reading<'_>, found: &[PhraseMatch]) -> Vec<ScoredWindow> {
+    let words = &reading.words;
+    let mut sums = Vec::with_capacity(words.len() + 1);
+    let mut sum = [0_i32; 2];
+    sums.push(sum);
+    let mut signs = found;
+    for at in 0..words.len() {
+        for_each_feature(words, at, &mut signs, |feature| {
+            let [text, field] = weights(feature);
+            let [text_sum, field_sum] = sum;
+            sum = [text_sum.wrapping_add(i32::from(text)), field_sum.wrapping_add(i32::from(field))];
         });
-        Model {
-            thresholds: (0..THRESHOLDS).map(|number| threshold(4 * number)).collect(),
-            weights: weights.collect(),
-        }
-    }
-
-    fn classify(&self, text: &str, words: &[Word], found: &[PhraseMatch<'_>]) -> Vec<ScoredWindow> {
-        let mut sums = Vec::with_capacity(words.len() + 1);
-        let mut sum = [0_i32; 2];
         sums.push(sum);
-        let mut signs = found;
-        for at in 0..words.len() {
-            for_each_feature(words, at, &mut signs, |feature| {
-                let index = usize::try_from(feature).unwrap_or_default();
-                let [text, field] = self.weights.get(index).copied().unwrap_or_default();
-                let [text_sum, field_sum] = &mut sum;
-                *text_sum = text_sum.wrapping_add(i32::from(text));
-                *field_sum = field_sum.wrapping_add(i32::from(field));
-            });
-            sums.push(sum);
-        }
-        let mut scored: Vec<ScoredWindow> = Vec::new();
-        for window in windows(text, words, found).into_iter().filter(|window| window.has_sign) {
-            let at = |word: usize| sums.get(word).copied().unwrap_or_default();
-            let ([text_from, field_from], [text_to, field_to]) =
-                (at(window.words.start), at(window.words.end));
-            let sum = match window.head {
-                Head::Text => text_to.wrapping_sub(text_from),
-                Head::Field => field_to.wrapping_sub(field_from),
-            };
-            let threshold = self.thresholds.get(window.threshold).copied().unwrap_or(f64::INFINITY);
-            let share = f64::from(sum) / window.norm / threshold;
-            if share < 1.0 || threshold <= 0.0 {
-                continue;
-            }
-            match scored
-                .last_mut()
-                .filter(|last| last.head == window.head && window.span.start < last.span.end)
-            {
-                Some(last) if last.share >= share => {}
-                Some(last) => *last = ScoredWindow { head: window.head, span: window.span, share },
-                None => scored.push(ScoredWindow { head: window.head, span: window.span, share }),
-            }
-        }
-        scored
     }
+    let mut scored: Vec<ScoredWindow> = Vec::new();
+    for window in windows(reading.text, words, found).into_iter().filter(|window| window.has_sign) {
+        let at = |word: usize| sums.get(word).copied().unwrap_or_default();
+        let ([text_from, field_from], [text_to, field_to]) = (at(window.words.start), at(window.words.end));
+        let sum = match window.head {
+            Head::Text => text_to.wrapping_sub(text_from),
+            Head::Field => field_to.wrapping_sub(field_from),
+        };
+        let threshold = threshold(window.threshold);
+        let share = f64::from(sum) / window.norm / threshold;
+        if share < 1.0 || threshold <= 0.0 {
+            continue;
+        }
+        let window = ScoredWindow { head: window.head, span: window.span, share };
+        let overlaps = |last: &ScoredWindow| last.head == window.head && window.span.start < last.span.end;
+        match scored.last_mut() {
+            Some(last) if overlaps(last) => {
+                if last.share < share {
+                    *last = window;
+                }
+            }
+            _ => scored.push(window),
+        }
+    }
+    scored
 }
 
 /// The features that end at a word. `signs` are the remaining phrases.
-fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch<'_>], mut give: impl FnMut(u32)) {
+fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch], mut give: impl FnMut(u32)) {
     let Some(word) = words.get(at) else { return };
     let hash = token(word);
     let before = match at.checked_sub(1).and_then(|at| words.get(at)) {
@@ -192,8 +179,8 @@ fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch<'_>], m
         *signs = rest;
         let row = sign.phrase.row;
         // The subjects of attacks are no features: they would classify the subject.
-        if row.family != Family::Statistical {
-            give(bucket(hash_word(row.family.kind()) ^ u64::from(row.counts == Counts::Weak), 17));
+        if row.family != &family::STATISTICAL {
+            give(bucket(hash_word(row.family.kind) ^ u64::from(row.counts == Counts::Weak), 17));
         }
     }
 }
@@ -208,7 +195,7 @@ fn bucket(hash: u64, salt: u64) -> u32 {
     u32::try_from(mixed >> (64 - FEATURE_BITS)).unwrap_or_default()
 }
 
-fn windows(text: &str, words: &[Word], found: &[PhraseMatch<'_>]) -> Vec<Window> {
+fn windows(text: &str, words: &[Word], found: &[PhraseMatch]) -> Vec<Window> {
     let mut windows = Vec::new();
     for (threshold, (size, stride)) in WINDOWS.iter().enumerate() {
         let mut from = 0;
@@ -227,26 +214,23 @@ fn windows(text: &str, words: &[Word], found: &[PhraseMatch<'_>]) -> Vec<Window>
         let next = found.partition_point(|sign| sign.first < window.words.start);
         window.has_sign = found.get(next).is_some_and(|sign| sign.first < window.words.end);
     }
-    for range in fields(text, words) {
-        let mut from = range.start;
-        for at in range.clone().skip(1) {
+    for field in fields(text, words) {
+        let mut push_field = |from: usize, to: usize| {
+            push(&mut windows, Head::Field, THRESHOLDS - 1, words, from..to.min(from + FIELD_WINDOW));
+        };
+        let mut from = field.start;
+        for at in field.clone().skip(1) {
             // A sentence of a field, and the field as a whole.
             if words.get(at).is_some_and(|word| word.flags & (BREAK | EMPTY_LINE) != 0)
                 && at - from >= MIN_WORDS
             {
-                push(&mut windows, Head::Field, THRESHOLDS - 1, words, from..at.min(from + FIELD_WINDOW));
+                push_field(from, at);
                 from = at;
             }
         }
-        push(&mut windows, Head::Field, THRESHOLDS - 1, words, from..range.end.min(from + FIELD_WINDOW));
-        if from != range.start {
-            push(
-                &mut windows,
-                Head::Field,
-                THRESHOLDS - 1,
-                words,
-                range.start..range.end.min(range.start + FIELD_WINDOW),
-            );
+        push_field(from, field.end);
+        if from != field.start {
+            push_field(field.start, field.end);
         }
     }
     windows

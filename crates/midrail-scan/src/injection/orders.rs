@@ -7,13 +7,12 @@ use std::ops::Range;
 
 use midrail_core::{Confidence, Hit};
 
-use super::family::Family;
-use super::hits::{hit, word_span};
+use super::family;
 use super::mention;
-use super::phrases::{self, PhraseMatch, has_word};
+use super::phrases::{self, PhraseMatch};
 use super::rows::Counts;
-use super::vocabulary::Vocabulary;
-use super::words::{AFTER_COMMA, BREAK, Word};
+use super::vocabulary::vocabulary;
+use super::words::{AFTER_COMMA, BREAK, Reading};
 
 /// How many words behind an address an order may be.
 const REACH: usize = 32;
@@ -21,27 +20,21 @@ const REACH: usize = 32;
 const MAX_ADDRESSES: usize = 8;
 
 /// Adds the orders of a text to addressed readers. `addresses` are in order of their first word.
-pub(super) fn scan(
-    text: &str,
-    words: &[Word],
-    addresses: &[PhraseMatch<'_>],
-    vocabulary: &Vocabulary,
-    hits: &mut Vec<Hit>,
-) {
+pub(super) fn scan(reading: &Reading<'_>, addresses: &[PhraseMatch], hits: &mut Vec<Hit>) {
     for window in windows(addresses) {
-        for order in phrases::find(words, window, &vocabulary.orders, vocabulary) {
-            let Some(address) = find_address(&order, words, addresses, vocabulary) else { continue };
-            let Some(span) = word_span(words, address.first, order.last) else { continue };
+        for order in phrases::find(&reading.words, window, &vocabulary().orders) {
+            let Some(address) = find_address(&order, reading, addresses) else { continue };
+            let Some(span) = reading.span(address.first, order.last) else { continue };
             let whole = PhraseMatch { first: address.first, ..order };
-            let is_talk = mention::is_talk(text, words, &whole, &span, vocabulary);
+            let is_talk = mention::is_talk(reading, &whole, &span);
             let confidence = if is_talk { Confidence::Low } else { Confidence::High };
-            hits.push(hit(Family::Addressed, span, confidence));
+            hits.push(family::ADDRESSED_TO_MODEL.hit(span, confidence));
         }
     }
 }
 
 /// The words behind the addresses, without overlap.
-fn windows(addresses: &[PhraseMatch<'_>]) -> Vec<Range<usize>> {
+fn windows(addresses: &[PhraseMatch]) -> Vec<Range<usize>> {
     let mut windows: Vec<Range<usize>> = Vec::new();
     for address in addresses {
         let window = address.last..address.last + 1 + REACH;
@@ -57,38 +50,33 @@ fn windows(addresses: &[PhraseMatch<'_>]) -> Vec<Range<usize>> {
 
 /// The address that an order belongs to.
 fn find_address<'a>(
-    order: &PhraseMatch<'_>,
-    words: &[Word],
-    addresses: &'a [PhraseMatch<'a>],
-    vocabulary: &Vocabulary,
-) -> Option<&'a PhraseMatch<'a>> {
+    order: &PhraseMatch,
+    reading: &Reading<'_>,
+    addresses: &'a [PhraseMatch],
+) -> Option<&'a PhraseMatch> {
     let is_request = order.phrase.row.counts == Counts::Request;
     let before = addresses.partition_point(|address| address.first < order.first);
     let near = addresses.get(before.saturating_sub(MAX_ADDRESSES)..before).unwrap_or_default();
     near.iter().find(|address| {
         (!is_request || address.phrase.row.counts == Counts::Address)
             && (address.last..=address.last + REACH).contains(&order.first)
-            && applies_to(words, address, order, vocabulary)
+            && applies_to(reading, address, order)
     })
 }
 
 /// Whether the addressed reader has to follow the order: it is not negated, and has no other subject.
-fn applies_to(
-    words: &[Word],
-    address: &PhraseMatch<'_>,
-    order: &PhraseMatch<'_>,
-    vocabulary: &Vocabulary,
-) -> bool {
+fn applies_to(reading: &Reading<'_>, address: &PhraseMatch, order: &PhraseMatch) -> bool {
     // A single word with a verb behind it is the subject, not an address: "L'IA envoie …".
-    let is_parted = words.get(order.first).is_some_and(|word| word.flags & (BREAK | AFTER_COMMA) != 0);
+    let is_parted = reading.has_flag(order.first, BREAK | AFTER_COMMA);
     if address.first == address.last && order.first == address.last + 1 && !is_parted {
         return false;
     }
-    let breaks = |at: &usize| words.get(*at).is_some_and(|word| word.flags & BREAK != 0);
+    let breaks = |at: &usize| reading.has_flag(*at, BREAK);
     let begins = (address.last + 1..=order.first).rev().find(breaks).unwrap_or(address.last);
     let subject = order.first.saturating_sub(1).max(begins);
-    let negated = |from, to| has_word(words, from, to, vocabulary.talk.negations, vocabulary);
+    let talk = vocabulary().talk;
+    let negated = |from, to| reading.has_word(from, to, talk.negations);
     // "Tell no one" is an order that begins with a negation.
     (negated(order.first, order.first + 2) || !negated(begins, order.first))
-        && !has_word(words, subject, order.first, vocabulary.talk.subjects, vocabulary)
+        && !reading.has_word(subject, order.first, talk.subjects)
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::phrase_index::{ClassId, Phrase, Phrases, Step};
-use super::vocabulary::Vocabulary;
-use super::words::{AFTER_COMMA, BREAK, CAPITALS, FIELD, QUOTE, Word};
+use super::phrase_index::{Phrase, Phrases, Step};
+use super::vocabulary::{Vocabulary, vocabulary};
+use super::words::{AFTER_COMMA, BREAK, CAPITALS, FIELD, QUOTE, Word, has_word};
 
 /// How many attempts are made at one place for one phrase.
 const MAX_TRIES: u32 = 48;
@@ -15,19 +15,15 @@ const LOOK_AHEAD: usize = 128;
 
 /// A phrase in a text: words `first..=last`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PhraseMatch<'a> {
-    pub(super) phrase: &'a Phrase,
+pub(super) struct PhraseMatch {
+    pub(super) phrase: &'static Phrase,
     pub(super) first: usize,
     pub(super) last: usize,
 }
 
 /// All phrases that begin among `words[range]`, in order of their first word.
-pub(super) fn find<'a>(
-    words: &[Word],
-    range: Range<usize>,
-    phrases: &'a Phrases,
-    vocabulary: &Vocabulary,
-) -> Vec<PhraseMatch<'a>> {
+pub(super) fn find(words: &[Word], range: Range<usize>, phrases: &'static Phrases) -> Vec<PhraseMatch> {
+    let vocabulary = vocabulary();
     let mut found = Vec::new();
     // Where the next word of each anchor is: the text is read from its end.
     let mut next = vec![usize::MAX; phrases.anchor_count];
@@ -60,18 +56,6 @@ pub(super) fn find<'a>(
     }
     found.reverse();
     found
-}
-
-/// Whether a word of the set is in `words[from..to]`.
-pub(super) fn has_word(
-    words: &[Word],
-    from: usize,
-    to: usize,
-    class: ClassId,
-    vocabulary: &Vocabulary,
-) -> bool {
-    let to = to.min(words.len());
-    words.get(from.min(to)..to).unwrap_or_default().iter().any(|word| vocabulary.is_in(word.id, class))
 }
 
 struct Search<'a> {

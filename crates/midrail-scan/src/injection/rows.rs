@@ -1,6 +1,6 @@
 //! The phrases of attacks, compiled from `data/injection/phrases`.
 
-use super::family::Family;
+use super::family::{self, Family};
 
 /// Where a row counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Counts {
 /// Patterns of one family that count in the same places.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    pub(super) family: Family,
+    pub(super) family: &'static Family,
     pub(super) counts: Counts,
     pub(super) patterns: &'static [&'static str],
 }

@@ -4,11 +4,10 @@ use midrail_core::{Confidence, Hit};
 
 use super::confusables::{Fold, fold};
 use super::hashing::{BEGINNING, FIRST_HASH, step};
-use super::hits::{hit, word_span};
 use super::phrases;
 use super::rows::Counts;
-use super::vocabulary::Vocabulary;
-use super::words::{SINGLE, Word};
+use super::vocabulary::{Vocabulary, vocabulary};
+use super::words::{Reading, SINGLE, Word};
 
 /// The most letters of one run.
 const MAX_RUN: usize = 4_096;
@@ -16,7 +15,8 @@ const MAX_RUN: usize = 4_096;
 const MIN_RUN: usize = 5;
 
 /// Adds the phrases that are partly spelled letter by letter.
-pub(super) fn scan(text: &str, words: &[Word], vocabulary: &Vocabulary, hits: &mut Vec<Hit>) {
+pub(super) fn scan(reading: &Reading<'_>, hits: &mut Vec<Hit>) {
+    let words = &reading.words;
     let mut joined = Vec::with_capacity(words.len());
     // The words that letters spelled, by their places in `joined`.
     let mut spelled = Vec::new();
@@ -27,20 +27,21 @@ pub(super) fn scan(text: &str, words: &[Word], vocabulary: &Vocabulary, hits: &m
         let run = rest.get(..length.max(1)).unwrap_or_default();
         if length >= MIN_RUN {
             let from = joined.len();
-            joined.extend(join(text, run, vocabulary));
+            joined.extend(join(reading.text, run, vocabulary()));
             spelled.push(from..joined.len());
         } else {
             joined.extend_from_slice(run);
         }
         at += length.max(1);
     }
-    let found = phrases::find(&joined, 0..joined.len(), &vocabulary.phrases, vocabulary);
+    let found = phrases::find(&joined, 0..joined.len(), &vocabulary().phrases);
+    let joined = Reading { words: joined, ..*reading };
     for found in found.iter().filter(|found| found.phrase.row.counts == Counts::Anywhere) {
         let run = spelled.get(spelled.partition_point(|run| run.end <= found.first));
         if run.is_some_and(|run| run.start <= found.last)
-            && let Some(span) = word_span(&joined, found.first, found.last)
+            && let Some(span) = joined.span(found.first, found.last)
         {
-            hits.push(hit(found.phrase.row.family, span, Confidence::High));
+            hits.push(found.phrase.row.family.hit(span, Confidence::High));
         }
     }
 }

@@ -7,9 +7,8 @@ use aho_corasick::AhoCorasick;
 use midrail_core::{Confidence, Hit};
 
 use super::data::{CHAT_MARKS, DATA_ENDS, TURN_STARTS};
-use super::family::Family;
-use super::hidden;
-use super::hits::hit;
+use super::family;
+use crate::bytes::floor;
 
 /// How many ends of data are examined.
 const MAX_ENDS: usize = 64;
@@ -45,12 +44,12 @@ pub(super) fn scan_ends(text: &str, tags: &[Range<usize>], hits: &mut Vec<Hit>) 
         else {
             continue;
         };
-        let from = hidden::floor(text, tag.start.saturating_sub(MAX_DATA));
+        let from = floor(text, tag.start.saturating_sub(MAX_DATA));
         let opening = end.replacen("</", "<", 1);
         let has_begun = |before: &str| before.contains(opening.trim_end_matches('>'));
         if text.get(from..tag.start).is_some_and(|before| !has_begun(before)) {
             let until = tag.end + (rest.len() - next.len()) + begin.len();
-            hits.push(hit(Family::FakeTag, tag.start..until, Confidence::Medium));
+            hits.push(family::FAKE_TAG.hit(tag.start..until, Confidence::Medium));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! All phrases, compiled once: every known word, the sets it belongs to, and the phrases it begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use super::data::{ATTACK_WORDS_BACKWARDS, ATTACK_WORDS_ROT13, MISSPELLED, WORD_SETS};
@@ -37,8 +37,8 @@ pub(super) struct Vocabulary {
     /// For each word one bit for each set, `stride` numbers a word.
     bits: Vec<u64>,
     stride: usize,
-    /// One bit for each beginning of a word, by its hash.
-    beginnings: Beginnings,
+    /// The hashes of the beginnings of all words.
+    beginnings: HashSet<u64>,
     /// The phrases of all rows but the orders.
     pub(super) phrases: Phrases,
     /// The phrases of orders, which are searched for behind an address.
@@ -88,41 +88,12 @@ impl Vocabulary {
 
     /// False if no word continues these first letters, by their hash.
     pub(super) fn may_begin(&self, hash: u64) -> bool {
-        self.beginnings.has(hash)
+        self.beginnings.contains(&hash)
     }
 
     /// Letters of the longest word.
     pub(super) fn longest(&self) -> usize {
         self.longest
-    }
-}
-
-/// A set of hashes, by some of their bits.
-#[derive(Debug)]
-struct Beginnings([u64; 256]);
-
-impl Default for Beginnings {
-    fn default() -> Self {
-        Beginnings([0; 256])
-    }
-}
-
-impl Beginnings {
-    fn bit(hash: u64) -> (usize, u64) {
-        // The upper bits of a product are the well-mixed ones.
-        (usize::try_from(hash >> 56).unwrap_or_default(), 1 << (hash >> 50 & 63))
-    }
-
-    fn add(&mut self, hash: u64) {
-        let (row, bit) = Self::bit(hash);
-        if let Some(bits) = self.0.get_mut(row) {
-            *bits |= bit;
-        }
-    }
-
-    fn has(&self, hash: u64) -> bool {
-        let (row, bit) = Self::bit(hash);
-        self.0.get(row).is_some_and(|bits| bits & bit != 0)
     }
 }
 
@@ -134,7 +105,7 @@ struct Compiler {
     weights: Vec<u64>,
     phrases: Vec<Phrase>,
     orders: Vec<Phrase>,
-    beginnings: Beginnings,
+    beginnings: HashSet<u64>,
     longest: usize,
 }
 
@@ -187,14 +158,8 @@ impl Compiler {
     }
 
     fn step(&mut self, item: &str, gap: Option<usize>) -> Step {
-        let (capitals, words) = match item.strip_prefix('^') {
-            Some(words) => (true, words),
-            None => (false, item),
-        };
-        let (after_comma, words) = match words.strip_prefix(':') {
-            Some(words) => (true, words),
-            None => (false, words),
-        };
+        let (capitals, after_comma) = (item.starts_with('^'), item.trim_start_matches('^').starts_with(':'));
+        let words = item.trim_start_matches(['^', ':']);
         let class = if words == "*" { ANY } else { self.class(words) };
         Step { class, gap: gap.unwrap_or(MAX_FILLERS), any: gap.is_some(), capitals, after_comma }
     }
@@ -210,7 +175,7 @@ impl Compiler {
             weight += 1 << 10_usize.saturating_sub(word.len());
             self.longest = self.longest.max(word.len());
             let (hash, beginning) = hash_and_beginning(word);
-            self.beginnings.add(beginning);
+            self.beginnings.insert(beginning);
             members.push(hash);
             if MISSPELLED.contains(word.as_bytes()) {
                 members.extend(misspellings(word).iter().map(|word| hash_word(word)));

@@ -1,9 +1,12 @@
 //! Reads the words of a text as a model does: folded, unescaped, each with its place in the original.
 
+use std::ops::Range;
+
 use super::confusables::{Fold, fold, is_invisible_space};
 use super::escapes::{markup_length, unescape};
 use super::hashing::{FIRST_HASH, step};
-use super::vocabulary::Vocabulary;
+use super::phrase_index::ClassId;
+use super::vocabulary::{Vocabulary, vocabulary};
 
 /// Sentence punctuation or the edge of a quoted or bracketed piece is before the word.
 pub(super) const BREAK: u8 = 1;
@@ -44,14 +47,53 @@ pub(super) struct Word {
 }
 
 /// How a text is read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ReadMode {
-    /// Invisible characters separate words, instead of vanishing inside them.
-    pub(super) invisible_parts: bool,
-    /// Signs are read as letters: `@` as a, `$` as s, `!` and `|` as i.
-    pub(super) signs_are_letters: bool,
-    /// Hyphens vanish inside words, instead of separating them.
-    pub(super) hyphens_vanish: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadMode {
+    /// Invisible characters vanish inside words, hyphens separate words, and signs are no letters.
+    Plain,
+    /// Invisible characters separate words.
+    InvisibleSpaces,
+    /// Signs are letters: `@` is a, `$` is s, `!` and `|` are i.
+    SignsAsLetters,
+    /// Hyphens vanish inside words.
+    WithoutHyphens,
+}
+
+/// A text and its words.
+#[derive(Debug)]
+pub(super) struct Reading<'t> {
+    pub(super) text: &'t str,
+    pub(super) words: Vec<Word>,
+    pub(super) disguises: Disguises,
+}
+
+impl Reading<'_> {
+    /// The bytes from the first to the last of some words.
+    pub(super) fn span(&self, first: usize, last: usize) -> Option<Range<usize>> {
+        Some(self.words.get(first)?.start..self.words.get(last)?.end)
+    }
+
+    /// Whether the word at a place has one of some flags.
+    pub(super) fn has_flag(&self, at: usize, flags: u8) -> bool {
+        self.words.get(at).is_some_and(|word| word.flags & flags != 0)
+    }
+
+    /// Whether a word of a set is in `words[from..to]`.
+    pub(super) fn has_word(&self, from: usize, to: usize, class: ClassId) -> bool {
+        has_word(&self.words, from, to, class, vocabulary())
+    }
+}
+
+/// Whether a word of a set is in `words[from..to]`.
+pub(super) fn has_word(
+    words: &[Word],
+    from: usize,
+    to: usize,
+    class: ClassId,
+    vocabulary: &Vocabulary,
+) -> bool {
+    let to = to.min(words.len());
+    words.get(from.min(to)..to).unwrap_or_default().iter().any(|word| vocabulary.is_in(word.id, class))
 }
 
 /// Signs of disguises, which need another reading.
@@ -79,13 +121,12 @@ pub(super) struct Disguises {
 const STEM_LETTERS: u32 = 5;
 
 /// Reads a text.
-pub(super) fn read(text: &str, vocabulary: &Vocabulary, mode: ReadMode) -> (Vec<Word>, Disguises) {
+pub(super) fn read(text: &str, mode: ReadMode) -> Reading<'_> {
+    let words = Vec::with_capacity(text.len() / 6 + 8);
     let mut reader = Reader {
-        text,
-        vocabulary,
+        reading: Reading { text, words, disguises: Disguises::default() },
+        vocabulary: vocabulary(),
         mode,
-        words: Vec::with_capacity(text.len() / 6 + 8),
-        disguises: Disguises::default(),
         current: Current::new(),
         flags: BREAK,
         singles: 0,
@@ -94,9 +135,10 @@ pub(super) fn read(text: &str, vocabulary: &Vocabulary, mode: ReadMode) -> (Vec<
         newlines: 0,
     };
     reader.run();
-    (reader.words, reader.disguises)
+    reader.reading
 }
 
+/// The word that is being read.
 struct Current {
     hash: u64,
     stem: u64,
@@ -104,8 +146,7 @@ struct Current {
     spelled: [u64; 2],
     /// The hash together with the letters before a hyphen.
     joined: Option<u64>,
-    start: usize,
-    end: usize,
+    span: Range<usize>,
     letters: u32,
     digits: u32,
     capitals: u32,
@@ -113,17 +154,8 @@ struct Current {
 
 impl Current {
     fn new() -> Self {
-        Current {
-            hash: FIRST_HASH,
-            stem: FIRST_HASH,
-            spelled: [FIRST_HASH; 2],
-            joined: None,
-            start: 0,
-            end: 0,
-            letters: 0,
-            digits: 0,
-            capitals: 0,
-        }
+        let (hash, spelled) = (FIRST_HASH, [FIRST_HASH; 2]);
+        Current { hash, stem: hash, spelled, joined: None, span: 0..0, letters: 0, digits: 0, capitals: 0 }
     }
 
     fn len(&self) -> u32 {
@@ -131,12 +163,10 @@ impl Current {
     }
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    vocabulary: &'a Vocabulary,
+struct Reader<'t> {
+    reading: Reading<'t>,
+    vocabulary: &'static Vocabulary,
     mode: ReadMode,
-    words: Vec<Word>,
-    disguises: Disguises,
     current: Current,
     /// Flags of the next word.
     flags: u8,
@@ -148,73 +178,54 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn run(&mut self) {
-        let bytes = self.text.as_bytes();
+        let bytes = self.reading.text.as_bytes();
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => {
-                    self.push(char::from(byte), at, at + 1);
-                    at += 1;
-                }
+            let next_is = |is: fn(&u8) -> bool| bytes.get(at + 1).is_some_and(is);
+            at = match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => self.push(char::from(byte), at, at + 1),
                 b' ' => {
                     self.flush();
-                    at += 1;
+                    at + 1
                 }
-                b'\\' | b'&' | b'%' => match unescape(self.text, at) {
+                b'\\' | b'&' | b'%' => match unescape(self.reading.text, at) {
                     Some((c, end)) => {
                         self.take(c, at, end);
-                        at = end;
+                        end
                     }
-                    None => {
-                        self.boundary(byte);
-                        at += 1;
-                    }
+                    None => self.boundary(byte, at + 1),
                 },
                 // An apostrophe inside a word belongs to it: don't.
-                b'\''
-                    if self.current.letters > 0 && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
-                {
-                    at += 1;
-                }
+                b'\'' if self.current.letters > 0 && next_is(u8::is_ascii_alphabetic) => at + 1,
                 // No sentence ends inside a name or a URL: .env, example.org/?a=1
-                b'.' | b'?' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) => {
+                b'.' | b'?' if next_is(u8::is_ascii_alphanumeric) => {
                     self.flush();
-                    at += 1;
+                    at + 1
                 }
                 // Inline markup does not separate words: <b>Ignore</b> all
                 b'<' | b'/' if let Some(length) = markup_length(bytes.get(at..).unwrap_or_default()) => {
                     if byte == b'/' {
                         self.flush();
                     }
-                    at += length;
+                    at + length
                 }
-                b'-' if self.current.letters > 1
-                    && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
-                {
-                    at += 1;
-                    if !self.mode.hyphens_vanish {
+                b'-' if self.current.letters > 1 && next_is(u8::is_ascii_alphabetic) => {
+                    if self.mode != ReadMode::WithoutHyphens {
                         let joined = self.current.joined.unwrap_or(self.current.hash);
-                        self.boundary(byte);
+                        self.boundary(byte, at + 1);
                         self.current.joined = Some(joined);
                     }
+                    at + 1
                 }
-                b'@' | b'$' | b'!' | b'|' if self.mode.signs_are_letters => {
-                    let letter = match byte {
-                        b'@' => 'a',
-                        b'$' => 's',
-                        _ => 'i',
-                    };
-                    self.push(letter, at, at + 1);
-                    at += 1;
-                }
-                0..=0x7f => {
-                    self.boundary(byte);
-                    at += 1;
-                }
+                b'@' if self.mode == ReadMode::SignsAsLetters => self.push('a', at, at + 1),
+                b'$' if self.mode == ReadMode::SignsAsLetters => self.push('s', at, at + 1),
+                b'!' | b'|' if self.mode == ReadMode::SignsAsLetters => self.push('i', at, at + 1),
+                0..=0x7f => self.boundary(byte, at + 1),
                 _ => {
-                    let Some(c) = self.text.get(at..).and_then(|rest| rest.chars().next()) else { break };
-                    let end = at + c.len_utf8();
-                    at = self.take(c, at, end);
+                    let Some(c) = self.reading.text.get(at..).and_then(|rest| rest.chars().next()) else {
+                        break;
+                    };
+                    self.take(c, at, at + c.len_utf8())
                 }
             }
         }
@@ -224,15 +235,13 @@ impl Reader<'_> {
     /// Reads one character at `at..end`, and returns where the next one begins.
     fn take(&mut self, c: char, at: usize, end: usize) -> usize {
         if c.is_ascii_alphanumeric() {
-            self.push(c, at, end);
-            return end;
+            return self.push(c, at, end);
         }
         if c.is_ascii() {
-            self.boundary(u8::try_from(u32::from(c)).unwrap_or(b' '));
-            return end;
+            return self.boundary(u8::try_from(u32::from(c)).unwrap_or(b' '), end);
         }
         if matches!(c, '’' | '‘' | 'ʼ') && self.current.letters > 0 {
-            let next = self.text.get(end..).and_then(|rest| rest.chars().next());
+            let next = self.reading.text.get(end..).and_then(|rest| rest.chars().next());
             if next.is_some_and(char::is_alphabetic) {
                 return end;
             }
@@ -250,8 +259,8 @@ impl Reader<'_> {
             }
             Fold::Invisible => {
                 if is_invisible_space(c) {
-                    self.disguises.invisible_spaces = true;
-                    if self.mode.invisible_parts {
+                    self.reading.disguises.invisible_spaces = true;
+                    if self.mode == ReadMode::InvisibleSpaces {
                         self.flush();
                     }
                 }
@@ -271,43 +280,34 @@ impl Reader<'_> {
         end
     }
 
-    fn push(&mut self, c: char, at: usize, end: usize) {
+    /// Adds a letter at `at..end` to the current word, and returns where the next character begins.
+    fn push(&mut self, c: char, at: usize, end: usize) -> usize {
         let lower = c.to_ascii_lowercase();
         let current = &mut self.current;
         if current.len() == 0 {
-            current.start = at;
+            current.span.start = at;
         }
-        current.end = end;
+        current.span.end = end;
         current.hash = step(current.hash, lower);
         current.joined = current.joined.map(|joined| step(joined, lower));
         if current.len() < STEM_LETTERS {
             current.stem = current.hash;
         }
+        let [first, second] = current.spelled;
         if lower.is_ascii_digit() {
             current.digits += 1;
-            let [one, other] = match lower {
-                '0' => ['o', 'o'],
-                '1' => ['i', 'l'],
-                '3' => ['e', 'e'],
-                '4' => ['a', 'a'],
-                '5' => ['s', 's'],
-                '7' => ['t', 't'],
-                '8' => ['b', 'b'],
-                _ => [lower, lower],
-            };
-            let [first, second] = current.spelled;
+            let [one, other] = digit_as_letters(lower);
             current.spelled = [step(first, one), step(second, other)];
         } else {
             current.letters += 1;
-            if lower != c {
-                current.capitals += 1;
-            }
-            let [first, second] = current.spelled;
+            current.capitals += u32::from(lower != c);
             current.spelled = [step(first, lower), step(second, lower)];
         }
+        end
     }
 
-    fn boundary(&mut self, byte: u8) {
+    /// Ends the current word, and returns where the next character begins.
+    fn boundary(&mut self, byte: u8, end: usize) -> usize {
         self.flush();
         match byte {
             b'.' | b'!' | b'?' => self.flags |= BREAK,
@@ -322,6 +322,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        end
     }
 
     fn flush(&mut self) {
@@ -346,31 +347,28 @@ impl Reader<'_> {
                 if id == 0 {
                     id = self.vocabulary.id(other);
                 }
-                self.disguises.digits_as_letters |= id != 0;
+                self.reading.disguises.digits_as_letters |= id != 0;
             }
         }
-        self.disguises.long_words |= current.len() >= LONG;
-        self.disguises.hyphens |= current.joined.is_some_and(|joined| self.vocabulary.id(joined) != 0);
-        self.numbers = if flags & NUMBER != 0 { self.numbers + 1 } else { 0 };
-        self.disguises.numbers |= self.numbers >= 12;
-        self.disguises.reversed |= id != 0 && self.vocabulary.is_reversed(id);
-        self.pairs = if current.len() == 2 { self.pairs + 1 } else { 0 };
-        self.disguises.pairs |= self.pairs >= 10;
-        if current.len() == 1 {
+        self.reading.disguises.long_words |= current.len() >= LONG;
+        self.reading.disguises.hyphens |=
+            current.joined.is_some_and(|joined| self.vocabulary.id(joined) != 0);
+        let (length, disguises) = (current.len(), &mut self.reading.disguises);
+        disguises.reversed |= id != 0 && self.vocabulary.is_reversed(id);
+        disguises.numbers |= in_row(&mut self.numbers, flags & NUMBER != 0) >= 12;
+        disguises.pairs |= in_row(&mut self.pairs, length == 2) >= 10;
+        disguises.spaced_letters |= in_row(&mut self.singles, length == 1) >= 5;
+        if length == 1 {
             flags |= SINGLE;
-            self.singles += 1;
-            self.disguises.spaced_letters |= self.singles >= 5;
-        } else {
-            self.singles = 0;
         }
-        let (start, end) = (current.start, current.end);
-        self.words.push(Word { hash: current.hash, stem: current.stem, id, start, end, flags });
+        let Current { hash, stem, span, .. } = current;
+        self.reading.words.push(Word { hash, stem, id, start: span.start, end: span.end, flags });
     }
 
     /// The longest word of the vocabulary here, or else one character.
     fn ideographs(&mut self, at: usize) -> usize {
         self.flush();
-        let rest = self.text.get(at..).unwrap_or_default();
+        let rest = self.reading.text.get(at..).unwrap_or_default();
         let mut hash = FIRST_HASH;
         let mut best: Option<Word> = None;
         for (offset, c) in rest.char_indices().take(MAX_IDEOGRAPHS) {
@@ -387,7 +385,27 @@ impl Reader<'_> {
         self.flags = 0;
         self.newlines = 0;
         let Some(word) = best else { return at + rest.chars().next().map_or(1, char::len_utf8) };
-        self.words.push(word);
+        self.reading.words.push(word);
         word.end
+    }
+}
+
+/// Counts words in a row, and returns how many there are.
+fn in_row(count: &mut u32, is_one_more: bool) -> u32 {
+    *count = if is_one_more { *count + 1 } else { 0 };
+    *count
+}
+
+/// The letters that a digit may stand for.
+fn digit_as_letters(digit: char) -> [char; 2] {
+    match digit {
+        '0' => ['o', 'o'],
+        '1' => ['i', 'l'],
+        '3' => ['e', 'e'],
+        '4' => ['a', 'a'],
+        '5' => ['s', 's'],
+        '7' => ['t', 't'],
+        '8' => ['b', 'b'],
+        other => [other, other],
     }
 }

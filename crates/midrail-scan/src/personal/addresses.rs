@@ -2,7 +2,6 @@
 
 use midrail_core::{Confidence, Hit, Severity};
 
-use super::candidates::{byte, byte_before, follows_word, is_escape, is_word, run_end, run_start};
 use super::context::{BEFORE, Context};
 use super::data::{
     COMPANY_WORDS, HOME_WORDS, POST_BOXES, POSTAL_CODE_WORDS, SENTENCE_WORDS, STREET_AFTER_NUMBER,
@@ -11,6 +10,7 @@ use super::data::{
 };
 use super::word_list::WordList;
 use crate::byte_set::ByteSet;
+use crate::bytes::{byte, byte_before, follows_word, is_escape, is_word, run_end, run_start, window};
 
 const KIND: &str = "postal-address";
 
@@ -198,7 +198,9 @@ fn street_after(text: &str, end: usize) -> Option<usize> {
         }
         let has_digits = word.bytes().any(|byte| byte.is_ascii_digit());
         let starts_name = is_capital && !has_digits || is_ordinal(word);
-        if !starts_name && (index == 0 || !is_particle(word)) || is_sentence(word) {
+        if !starts_name && (index == 0 || !STREET_PARTICLES.contains(word))
+            || is_one_of(word, &SENTENCE_WORDS)
+        {
             return None;
         }
         at = word_end;
@@ -215,7 +217,7 @@ fn name_after(text: &str, end: usize) -> Option<usize> {
         let Some(word) = text.get(start..word_end) else { break };
         if is_capital(word) {
             last = Some(word_end);
-        } else if !is_particle(word) && !is_one_of(word, &STREET_AFTER_NUMBER) {
+        } else if !STREET_PARTICLES.contains(word) && !is_one_of(word, &STREET_AFTER_NUMBER) {
             break;
         }
         at = word_end;
@@ -268,7 +270,7 @@ fn street_before(text: &str, end: usize) -> Option<usize> {
         }
         if is_capital(word) {
             first_name = Some(before);
-        } else if !is_particle(word) {
+        } else if !STREET_PARTICLES.contains(word) {
             break;
         }
         start = before;
@@ -281,9 +283,8 @@ fn word_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     if byte(bytes, at) != b' ' {
         return None;
     }
-    let window = bytes.get(at + 1..)?;
-    let window = window.get(..LONGEST_WORD).unwrap_or(window);
-    let length = window.iter().position(|byte| !is_name_byte(*byte)).unwrap_or(window.len());
+    let window = window(bytes, at + 1, LONGEST_WORD);
+    let length = run_end(window, 0, is_name_byte);
     let length = length + usize::from(window.get(length) == Some(&b'.'));
     (length > 0 && length < LONGEST_WORD).then_some((at + 1, at + 1 + length))
 }
@@ -330,21 +331,12 @@ fn is_capital(word: &str) -> bool {
     word.starts_with(char::is_uppercase)
 }
 
-fn is_particle(word: &str) -> bool {
-    STREET_PARTICLES.contains(word)
-}
-
-/// Whether a word belongs to a sentence, and not to the name of a street.
-fn is_sentence(word: &str) -> bool {
-    is_one_of(word, &SENTENCE_WORDS)
-}
-
 fn ends_like_a_street(word: &str) -> bool {
     let word = without_stop(word);
     let is_long = |ending: &str| word.len() >= ending.len() + 3;
-    STREET_ENDINGS.may_end(word)
+    STREET_ENDINGS.endings.may_end(word)
         && is_capital(word)
-        && STREET_ENDINGS.endings.iter().any(|ending| is_long(ending) && word.ends_with(ending))
+        && STREET_ENDINGS.list.iter().any(|ending| is_long(ending) && word.ends_with(ending))
 }
 
 /// Whether an address may end here: at the end of a line or sentence, or before a town.
@@ -373,7 +365,7 @@ fn trailing_number(bytes: &[u8], end: usize) -> usize {
 }
 
 fn digits_at(bytes: &[u8], at: usize, most: usize) -> usize {
-    bytes.get(at..).unwrap_or_default().iter().take(most + 1).take_while(|byte| byte.is_ascii_digit()).count()
+    run_end(window(bytes, at, most + 1), 0, |byte| byte.is_ascii_digit())
 }
 
 /// The end of the parts after street and number: a flat, a postal code, a town, a state.
@@ -385,16 +377,14 @@ fn extend(text: &str, end: usize) -> usize {
 
 /// The place after a comma, spaces and at most one line break.
 fn past_gap(bytes: &[u8], end: usize) -> usize {
-    let window = bytes.get(end..).unwrap_or_default();
-    end + window.iter().take(4).take_while(|byte| matches!(byte, b',' | b' ' | b'\n' | b'.')).count()
+    end + run_end(window(bytes, end, 4), 0, |byte| matches!(byte, b',' | b' ' | b'\n' | b'.'))
 }
 
 fn unit(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let at = past_gap(bytes, end);
     let (start, word_end) = word_at(bytes, at.checked_sub(1)?).or_else(|| {
-        let length =
-            bytes.get(at..)?.iter().take(LONGEST_WORD).take_while(|byte| is_name_byte(**byte)).count();
+        let length = run_end(window(bytes, at, LONGEST_WORD), 0, is_name_byte);
         Some((at, at + length + usize::from(byte(bytes, at + length) == b'.')))
     })?;
     let word = text.get(start..word_end)?;
@@ -451,11 +441,8 @@ fn state_and_code(bytes: &[u8], end: usize) -> Option<usize> {
         let more = byte(bytes, at + digits) == b'-' && digits_at(bytes, at + digits + 1, 4) == 4;
         return Some(at + digits + if more { 5 } else { 0 });
     }
-    let window = bytes.get(at..).unwrap_or_default().iter().take(9);
-    let code = window
-        .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ')
-        .count();
-    let code = bytes.get(at..at + code).unwrap_or_default().trim_ascii_end();
+    let is_code = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
+    let code = window(bytes, at, run_end(window(bytes, at, 9), 0, is_code)).trim_ascii_end();
     let is_code = (5..=8).contains(&code.len())
         && code.contains(&b' ')
         && code.first().is_some_and(u8::is_ascii_uppercase)

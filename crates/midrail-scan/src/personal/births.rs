@@ -1,10 +1,10 @@
 //! Dates of birth: dates with a word such as `born` or `DOB` before them.
 
-use super::candidates::{byte, byte_before, run_start};
 use super::checks::{day_and_month, number};
 use super::context::Context;
 use super::data::{BIRTH_WORDS, MONTH_STARTS, OTHER_DATE_WORDS};
 use super::token::Token;
+use crate::bytes::{byte, byte_before, run_start};
 use midrail_core::Hit;
 
 const KIND: &str = "date-of-birth";

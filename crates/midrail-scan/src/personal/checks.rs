@@ -5,25 +5,10 @@ pub(super) fn digits(text: &[u8]) -> impl DoubleEndedIterator<Item = u32> + '_ {
     text.iter().filter(|byte| byte.is_ascii_digit()).map(|byte| u32::from(byte - b'0'))
 }
 
-/// The digit at a place, or 99, which is never valid.
-pub(super) fn digit(text: &[u8], at: usize) -> u32 {
-    text.get(at).filter(|byte| byte.is_ascii_digit()).map_or(99, |byte| u32::from(byte - b'0'))
-}
-
 /// The number that digits from a place on form.
 pub(super) fn number(text: &[u8], at: usize, length: usize) -> u32 {
     digits(text.get(at..at + length).unwrap_or_default())
         .fold(0, |sum, digit| sum.wrapping_mul(10).wrapping_add(digit))
-}
-
-/// The last digit.
-pub(super) fn last(text: &[u8]) -> u32 {
-    text.len().checked_sub(1).map_or(99, |at| digit(text, at))
-}
-
-/// The sum of digits times weights.
-pub(super) fn weighted(text: &[u8], weights: &[u32]) -> u32 {
-    digits(text).zip(weights).map(|(digit, weight)| digit * weight).sum()
 }
 
 /// Luhn: every second digit from the right doubled.
@@ -64,12 +49,12 @@ fn dihedral(left: u32, right: u32) -> u32 {
 
 /// ISO 7064 mod 11,10.
 pub(super) fn mod_11_10(bare: &[u8]) -> bool {
-    let Some((_, body)) = bare.split_last() else { return false };
+    let Some((check, body)) = bare.split_last() else { return false };
     let product = digits(body).fold(10, |product, digit| {
         let sum = (product + digit) % 10;
         (if sum == 0 { 10 } else { sum }) * 2 % 11
     });
-    (11 - product) % 10 == last(bare)
+    digits(&[*check]).eq([(11 - product) % 10])
 }
 
 /// The remainder by 97 of a number in which each letter counts as two digits, `A` as 10.
@@ -79,11 +64,6 @@ pub(super) fn mod_97<'a>(text: impl Iterator<Item = &'a u8>) -> u32 {
         b'A'..=b'Z' => (rest * 100 + u32::from(byte - b'A') + 10) % 97,
         _ => rest,
     })
-}
-
-/// The remainder of a long number.
-pub(super) fn remainder(text: &[u8], divisor: u32) -> u32 {
-    digits(text).fold(0, |rest, digit| (rest * 10 + digit) % divisor)
 }
 
 /// Whether a month has a day.
@@ -97,41 +77,9 @@ pub(super) fn day_and_month(day: u32, month: u32) -> bool {
     (1..=days).contains(&day)
 }
 
-/// Whether six digits from a place on are a date: year, month, day.
-pub(super) fn is_yymmdd(text: &[u8], at: usize) -> bool {
-    day_and_month(number(text, at + 4, 2), number(text, at + 2, 2))
-}
-
-/// Whether six digits from a place on are a date: day, month, year.
-pub(super) fn is_ddmmyy(text: &[u8], at: usize) -> bool {
-    day_and_month(number(text, at, 2), number(text, at + 2, 2))
-}
-
-/// Whether eight digits from a place on are a date of a living person: year, month, day.
-pub(super) fn is_yyyymmdd(text: &[u8], at: usize) -> bool {
-    (1900..=2035).contains(&number(text, at, 4)) && is_yymmdd(text, at + 2)
-}
-
 /// Whether all digits are the same, which no id has.
 pub(super) fn is_one_digit(text: &[u8]) -> bool {
     text.iter().all(|byte| Some(byte) == text.first())
-}
-
-/// Accepts every number.
-pub(super) fn any(bare: &[u8]) -> bool {
-    !bare.is_empty()
-}
-
-/// Digits that are not all the same.
-pub(super) fn not_one_digit(bare: &[u8]) -> bool {
-    !is_one_digit(bare)
-}
-
-/// The id of a vehicle: no `I`, `O` and `Q`, and four digits at the end.
-pub(super) fn vehicle_id(bare: &[u8]) -> bool {
-    !bare.iter().any(|byte| matches!(byte, b'I' | b'O' | b'Q'))
-        && digit(bare, 16) < 10
-        && number(bare, 13, 4) > 0
 }
 
 #[cfg(test)]
@@ -146,7 +94,6 @@ mod tests {
         assert!(verhoeff(b"123456789010") != verhoeff(b"123456789011"));
         assert!(mod_11_10(b"86095742719"));
         assert_eq!(mod_97(b"3214282912345698765432161182".iter()), 1);
-        assert_eq!(u64::from(remainder(b"51824753556", 89)), 51_824_753_556_u64 % 89);
     }
 
     proptest! {

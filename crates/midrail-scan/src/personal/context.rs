@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::candidates::{byte, byte_before, is_escape, run_end};
 use super::word_set::WordSet;
+use crate::bytes::{byte, byte_before, is_escape, run_end, window};
 
 /// How many bytes before a candidate are read for words.
 pub(super) const BEFORE: usize = 56;
@@ -49,11 +49,9 @@ impl Context {
             Context { text: [0; BEFORE + AFTER], words: [Word::default(); MOST_WORDS], count: 0, has_key };
         context.add_before(before, farthest);
         if !has_key && farthest >= FIRST_AFTER {
-            let after = bytes.get(end..).unwrap_or_default();
-            let after = after.get(..AFTER).unwrap_or(after);
-            let length = after.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(after.len());
-            let after = after.get(..length).unwrap_or_default();
-            context.add_after(after, farthest);
+            let after = window(bytes, end, AFTER);
+            let line_end = run_end(after, 0, |byte| !matches!(byte, b'\n' | b'\r'));
+            context.add_after(window(after, 0, line_end), farthest);
         }
         context
     }

@@ -5,6 +5,7 @@ use midrail_core::{Confidence, Hit, Severity};
 use super::context::Context;
 use super::data::COORDINATE_WORDS;
 use super::token::Token;
+use crate::bytes::window;
 
 /// How many bytes before a fraction a letter has to be: most fractions are among fractions.
 const NEAR: usize = 32;
@@ -39,8 +40,7 @@ pub(super) fn coordinate(token: &Token<'_>) -> Option<Hit> {
 fn has_partner(token: &Token<'_>) -> bool {
     let bytes = token.bytes;
     let before = bytes.get(token.start.saturating_sub(PARTNER)..token.start).unwrap_or_default();
-    let after = bytes.get(token.end..).unwrap_or_default();
-    let after = after.get(..PARTNER).unwrap_or(after);
+    let after = window(bytes, token.end, PARTNER);
     let is_fraction = |part: &[u8]| matches!(part, [first, b'.', rest @ ..] if first.is_ascii_digit() && rest.iter().all(u8::is_ascii_digit));
     [before, after].iter().any(|side| side.windows(6).any(is_fraction))
 }

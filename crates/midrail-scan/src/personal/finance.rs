@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use midrail_core::{Confidence, Hit, Severity};
 
-use super::candidates::{byte, byte_before, follows_word, is_word, run_end, run_start};
 use super::checks::{is_one_digit, luhn, mod_97, number};
 use super::context::Context;
 use super::data::{CARD_ISSUERS, CARD_WORDS, IBAN_LENGTHS, NOT_CARD_WORDS, SALE_WORDS, TEST_CARDS};
 use super::token::Token;
+use crate::bytes::{byte, byte_before, follows_word, is_word, run_end, run_start, window};
 
 /// An issuer of payment cards.
 #[derive(Debug)]
@@ -128,8 +128,7 @@ fn is_in_list(token: &Token<'_>) -> bool {
     };
     let last = run_start(bytes, token.start, LIST_GAP, is_gap);
     let first = run_start(bytes, last, LONGEST_CARD, is_digit);
-    let rest = bytes.get(token.end..).unwrap_or_default();
-    let rest = rest.get(..LIST_GAP + LONGEST_CARD).unwrap_or(rest);
+    let rest = window(bytes, token.end, LIST_GAP + LONGEST_CARD);
     let next = run_end(rest, 0, is_gap);
     let end = run_end(rest, next, is_digit);
     !token.has_separators()

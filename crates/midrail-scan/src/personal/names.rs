@@ -1,16 +1,16 @@
 //! Names of people behind a title, a key, a greeting or a signature.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-use aho_corasick::packed;
-use aho_corasick::{AhoCorasick, MatchKind};
 use midrail_core::{Confidence, Hit, Severity};
 
-use super::candidates::{byte, byte_before, follows_word, run_start};
 use super::data::{
-    BEFORE_GIVEN_NAME, BEFORE_ONE_WORD, BEFORE_TWO_WORDS, GIVEN_NAMES, NAME_PARTICLES, NOT_NAMES,
+    BEFORE_DOCTOR, BEFORE_GIVEN_NAME, BEFORE_ONE_WORD, BEFORE_TWO_WORDS, GIVEN_NAME_KEYS, GIVEN_NAMES,
+    NAME_PARTICLES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
 };
+use super::packed_search::PackedSearch;
+use crate::bytes::{byte, byte_before, follows_word, run_start, window};
 
 /// What has to follow a trigger.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,20 +25,14 @@ enum Then {
     FullName,
 }
 
-/// A text that a name follows, and what has to follow it.
-struct Trigger {
-    text: &'static str,
-    then: Then,
-}
-
-/// Titles, greetings, signatures and keys. All have three bytes or more, which the packed search needs.
-fn triggers() -> impl Iterator<Item = Trigger> {
+/// Titles, greetings, signatures and keys, each with what has to follow it. All have three bytes or more.
+fn triggers() -> impl Iterator<Item = (&'static str, Then)> + Clone {
     let lists = [
         (BEFORE_ONE_WORD, Then::OneWord),
         (BEFORE_TWO_WORDS, Then::TwoWords),
         (BEFORE_GIVEN_NAME, Then::GivenName),
     ];
-    lists.into_iter().flat_map(|(texts, then)| texts.iter().map(move |text| Trigger { text, then }))
+    lists.into_iter().flat_map(|(texts, then)| texts.iter().map(move |text| (*text, then)))
 }
 
 /// How many bytes before a trigger are read as a key.
@@ -65,88 +59,41 @@ pub(super) struct Names {
 impl Names {
     /// Adds the names whose triggers begin in a piece of the text. Pieces come in order.
     pub(super) fn scan(&mut self, text: &str, piece: Range<usize>) {
-        static SEARCH: OnceLock<Search> = OnceLock::new();
-        let search = SEARCH.get_or_init(Search::new);
+        static SEARCH: LazyLock<(PackedSearch, Vec<(&str, Then)>)> =
+            LazyLock::new(|| (PackedSearch::new(triggers().map(|(text, _)| text)), triggers().collect()));
+        let (search, triggers) = &*SEARCH;
         let from = piece.start.max(self.done);
         // A trigger may extend over the end of the piece.
-        let upto = text.len().min(piece.end + LONGEST_TRIGGER);
-        let part = text.as_bytes().get(from..upto).unwrap_or_default();
-        let mut add = |found: aho_corasick::Match| {
+        let part = window(text.as_bytes(), from, (piece.end + LONGEST_TRIGGER).saturating_sub(from));
+        search.for_each(part, |found| {
             let (start, end) = (from + found.start(), from + found.end());
             if start < piece.end
-                && let Some(trigger) = search.triggers.get(found.pattern().as_usize())
+                && let Some((trigger, then)) = triggers.get(found.pattern().as_usize())
             {
                 self.done = end;
-                self.hits.extend(name_after(text, start, end, trigger));
+                self.hits.extend(name_after(text, start, end, trigger, *then));
             }
-        };
-        match &search.automaton {
-            Automaton::Packed(automaton) => automaton.find_iter(part).for_each(&mut add),
-            Automaton::Plain(automaton) => automaton.find_iter(part).for_each(&mut add),
-            Automaton::None => {}
-        }
+        });
     }
 }
 
-/// The search for triggers.
-struct Search {
-    triggers: Vec<Trigger>,
-    automaton: Automaton,
-}
-
-/// A packed search where the processor supports it, or else a plain automaton.
-enum Automaton {
-    Packed(packed::Searcher),
-    Plain(AhoCorasick),
-    None,
-}
-
-impl Search {
-    fn new() -> Self {
-        let triggers: Vec<Trigger> = triggers().collect();
-        let automaton = Automaton::new(&triggers);
-        Search { triggers, automaton }
-    }
-}
-
-impl Automaton {
-    fn new(triggers: &[Trigger]) -> Self {
-        let texts = || triggers.iter().map(|trigger| trigger.text);
-        let packed = packed::Config::new()
-            .match_kind(packed::MatchKind::LeftmostLongest)
-            .builder()
-            .extend(texts())
-            .build();
-        if let Some(search) = packed {
-            return Automaton::Packed(search);
-        }
-        let plain = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts());
-        plain.map_or(Automaton::None, Automaton::Plain)
-    }
-}
-
-fn name_after(text: &str, trigger_start: usize, start: usize, trigger: &Trigger) -> Option<Hit> {
+fn name_after(text: &str, trigger_start: usize, start: usize, trigger: &str, then: Then) -> Option<Hit> {
     let bytes = text.as_bytes();
-    let is_key = trigger.text.starts_with("ame")
-        || trigger.text.starts_with("NAME")
-        || trigger.text.starts_with("Name");
-    let then = if is_key { name_key_rule(bytes, trigger_start, trigger)? } else { trigger.then };
-    let starts_word = trigger.text.starts_with(char::is_uppercase);
-    if starts_word && follows_word(bytes, trigger_start) {
-        return None;
-    }
-    if trigger.text.starts_with("Dr") && follows_name(bytes, trigger_start) {
+    let is_key = ["ame", "NAME", "Name"].iter().any(|key| trigger.starts_with(key));
+    let then = if is_key { name_key_rule(bytes, trigger_start, trigger)? } else { then };
+    let is_inside = trigger.starts_with(char::is_uppercase) && follows_word(bytes, trigger_start);
+    if is_inside || trigger.starts_with("Dr") && follows_name(bytes, trigger_start) {
         return None;
     }
     let (end, words, first) = read_name(text, start)?;
     let is_given = is_given_name(first);
     let is_enough = match then {
         Then::OneWord => true,
-        Then::TwoWords => words >= 2 || is_given && words == 1 && trigger.text.ends_with("is "),
+        Then::TwoWords => words >= 2 || is_given && words == 1 && trigger.ends_with("is "),
         Then::GivenName => is_given,
         Then::FullName => is_given && words >= 2,
     };
-    if !is_enough || is_not_name(first) {
+    if !is_enough || NOT_NAMES.contains(first.as_bytes()) {
         return None;
     }
     let confidence = if is_given || then == Then::OneWord { Confidence::Medium } else { Confidence::Low };
@@ -161,47 +108,31 @@ fn follows_name(bytes: &[u8], at: usize) -> bool {
     }
     let start = run_start(bytes, at - 1, KEY, |byte| byte.is_ascii_alphabetic() || byte >= 0x80);
     let word = bytes.get(start..at - 1).unwrap_or_default();
-    let is_greeting = matches!(
-        word,
-        b"Dear" | b"Hello" | b"Hi" | b"And" | b"Prof" | b"By" | b"To" | b"From" | b"Herr" | b"Frau"
-    );
-    word.first().is_some_and(u8::is_ascii_uppercase) && !is_greeting
+    word.first().is_some_and(u8::is_ascii_uppercase) && !BEFORE_DOCTOR.contains(word)
 }
 
 /// What has to follow a key that ends in `name`: `file_name` is no person, `first_name` is.
-fn name_key_rule(bytes: &[u8], at: usize, trigger: &Trigger) -> Option<Then> {
-    let (is_whole, at) = match trigger.text.get(..1) {
-        Some("a") => (matches!(byte_before(bytes, at), b'n' | b'N'), at.saturating_sub(1)),
-        _ => (true, at),
-    };
-    if !is_whole {
+fn name_key_rule(bytes: &[u8], at: usize, trigger: &str) -> Option<Then> {
+    // The first letter is not part of the trigger `ame`.
+    let letter = usize::from(trigger.starts_with('a'));
+    if letter == 1 && !matches!(byte_before(bytes, at), b'n' | b'N') {
         return None;
     }
-    let from = at.saturating_sub(KEY);
-    let before = bytes.get(from..at).unwrap_or_default().to_ascii_lowercase();
-    let is_part = |byte: &u8| byte.is_ascii_alphabetic();
-    let joined = before.last().is_some_and(|byte| matches!(byte, b'_' | b'-' | b' '));
-    let before = if joined { before.split_last().map_or(&[][..], |(_, rest)| rest) } else { &before };
-    let word = before
-        .iter()
-        .rposition(|byte| !is_part(byte))
-        .map_or(before, |place| before.get(place + 1..).unwrap_or_default());
-    match word {
-        b"first" | b"last" | b"given" | b"family" | b"sur" | b"maiden" | b"middle" | b"vor" | b"nach" => {
-            Some(Then::OneWord)
-        }
-        b"full" | b"customer" | b"patient" | b"employee" | b"client" | b"holder" | b"cardholder"
-        | b"contact" | b"my" | b"his" | b"her" | b"their" | b"your" | b"student" | b"member" | b"guest"
-        | b"owner" | b"account" | b"real" => Some(Then::TwoWords),
+    let at = at.saturating_sub(letter);
+    let joint = usize::from(matches!(byte_before(bytes, at), b'_' | b'-' | b' '));
+    let start = run_start(bytes, at - joint, KEY - joint, |byte| byte.is_ascii_alphabetic());
+    let word = bytes.get(start..at - joint).unwrap_or_default().to_ascii_lowercase();
+    if word.is_empty() {
         // A key of one word: `Name:` at the start of a line.
-        b"" => Some(if trigger.text.starts_with('N') && byte_before(bytes, at) != b'.' {
-            Then::TwoWords
-        } else {
-            Then::FullName
-        }),
-        b"display" | b"author" | b"user" | b"sender" | b"recipient" | b"the" | b"is" => Some(Then::GivenName),
-        _ => None,
+        let is_line = trigger.starts_with('N') && byte_before(bytes, at) != b'.';
+        return Some(if is_line { Then::TwoWords } else { Then::FullName });
     }
+    let rules = [
+        (&ONE_WORD_KEYS, Then::OneWord),
+        (&TWO_WORD_KEYS, Then::TwoWords),
+        (&GIVEN_NAME_KEYS, Then::GivenName),
+    ];
+    rules.into_iter().find(|(keys, _)| keys.contains(word.as_slice())).map(|(_, then)| then)
 }
 
 /// The end of a name, how many words it has, and the first of them.
@@ -229,7 +160,7 @@ fn read_name(text: &str, start: usize) -> Option<(usize, usize, &str)> {
             if word.chars().count() == 1 && byte(bytes, end) == b'.' {
                 end += 1;
             }
-        } else if words == 0 || !is_particle(word) {
+        } else if words == 0 || !NAME_PARTICLES.contains(word.as_bytes()) {
             break;
         }
         at = end.max(at + length);
@@ -265,15 +196,6 @@ fn is_given_name(word: &str) -> bool {
     GIVEN_NAMES.contains(word.to_lowercase().as_bytes())
 }
 
-fn is_particle(word: &str) -> bool {
-    NAME_PARTICLES.contains(word.as_bytes())
-}
-
-/// Whether a capitalised word begins no name.
-fn is_not_name(word: &str) -> bool {
-    NOT_NAMES.contains(word.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::scan;
@@ -289,7 +211,7 @@ mod tests {
     #[test]
     fn triggers_have_three_to_sixteen_bytes() {
         use super::{LONGEST_TRIGGER, triggers};
-        assert!(triggers().all(|trigger| (3..=LONGEST_TRIGGER).contains(&trigger.text.len())));
+        assert!(triggers().all(|(trigger, _)| (3..=LONGEST_TRIGGER).contains(&trigger.len())));
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use midrail_core::{Confidence, Hit, Severity};
 
-use super::candidates::{byte, byte_before, follows_word, is_word, run_end, run_start};
 use super::context::{BEFORE, Context};
 use super::data::{
     IDENTIFIER_WORDS, IP_WORDS, SAMPLE_MAC_STARTS, SURE_VERSION_WORDS, VERSION_WORDS, WELL_KNOWN_IPS,
 };
 use super::token::Token;
+use crate::bytes::{byte, byte_before, follows_word, is_word, run_end, run_start, window};
 
 /// The longest IPv6 address in text.
 const LONGEST: usize = 45;
@@ -79,11 +79,9 @@ fn is_in_path(token: &Token<'_>) -> bool {
     let is_gap = |byte: u8| matches!(byte, b' ' | b',');
     let gap = run_start(bytes, token.start, 2, is_gap);
     let before = bytes.get(run_start(bytes, gap, LONGEST_NEIGHBOUR, is_part)..gap).unwrap_or_default();
-    let after = bytes.get(token.end..).unwrap_or_default();
-    let after = after.get(..LONGEST_NEIGHBOUR).unwrap_or(after);
+    let after = window(bytes, token.end, LONGEST_NEIGHBOUR);
     let from = after.iter().take(2).take_while(|byte| is_gap(**byte)).count();
-    let after = after.get(from..).unwrap_or_default();
-    let after = after.get(..run_end(after, 0, is_part)).unwrap_or_default();
+    let after = after.get(from..run_end(after, from, is_part)).unwrap_or_default();
     let dots = |text: &[u8]| text.iter().filter(|byte| **byte == b'.').count();
     let has_digit = |text: &[u8]| text.iter().any(u8::is_ascii_digit);
     // Another address next to it makes a list.
@@ -111,15 +109,13 @@ fn is_public(octets: [u8; 4]) -> bool {
 /// Whether the text around a digit is an IPv6 or MAC address with colons, and where it ends.
 pub(super) fn colons(bytes: &[u8], at: usize) -> Option<(Option<Hit>, usize)> {
     let group_start = run_start(bytes, at, 4, |byte| byte.is_ascii_hexdigit());
-    let group = bytes.get(at..).unwrap_or_default().iter().take(5);
-    let group_end = at + group.take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let group_end = at + run_end(window(bytes, at, 5), 0, |byte| byte.is_ascii_hexdigit());
     if byte_before(bytes, group_start) != b':' && byte(bytes, group_end) != b':' {
         return None;
     }
     let is_part = |byte: u8| byte.is_ascii_hexdigit() || byte == b':';
     let mut start = run_start(bytes, at, LONGEST, is_part);
-    let rest = bytes.get(at..).unwrap_or_default().iter().take(LONGEST);
-    let mut end = at + rest.take_while(|byte| is_part(**byte)).count();
+    let mut end = at + run_end(window(bytes, at, LONGEST), 0, is_part);
     if byte(bytes, start) == b':' && byte(bytes, start + 1) != b':' {
         start += 1;
     } else if follows_word(bytes, start) {
@@ -175,9 +171,7 @@ fn mac(text: &[u8], separator: u8) -> Option<bool> {
     let is_date = !has_letter && separator == b'-';
     let is_made_up = SAMPLE_MAC_STARTS.iter().any(|start| lower.starts_with(start.as_bytes()));
     // In a group address, the lowest bit of the first byte is set.
-    let is_group = lower
-        .get(1)
-        .is_some_and(|byte| matches!(byte, b'1' | b'3' | b'5' | b'7' | b'9' | b'b' | b'd' | b'f'));
+    let is_group = b"13579bdf".contains(&byte(&lower, 1));
     Some(!is_date && !is_made_up && !is_group)
 }
 

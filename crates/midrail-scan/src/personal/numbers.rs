@@ -2,11 +2,10 @@
 
 use midrail_core::Hit;
 
-use super::candidates::{byte, byte_before, follows_word, is_escape, is_word, run_end};
 use super::context::Context;
-use super::settings::KindFilter;
 use super::token::{LONGEST, Token};
-use super::{addresses, births, coordinates, finance, identity, network, phone};
+use super::{addresses, births, coordinates, finance, identities, network, phone};
+use crate::bytes::{byte, byte_before, follows_word, is_escape, is_word, run_end};
 
 /// The longest row of groups of digits that may be one number. A longer one is a table of numbers.
 pub(super) const LONGEST_ROW: usize = 96;
@@ -24,7 +23,6 @@ const SHORTEST_NUMBER: usize = 7;
 pub(super) struct Numbers<'a> {
     text: &'a str,
     bytes: &'a [u8],
-    allowed: &'a KindFilter,
     /// Up to here the text is a table of numbers.
     table_end: usize,
     /// Numbers, in order.
@@ -42,9 +40,9 @@ struct Row {
 }
 
 impl<'a> Numbers<'a> {
-    pub(super) fn new(text: &'a str, allowed: &'a KindFilter) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         let bytes = text.as_bytes();
-        Numbers { text, bytes, allowed, table_end: 0, hits: Vec::new(), addresses: Vec::new() }
+        Numbers { text, bytes, table_end: 0, hits: Vec::new(), addresses: Vec::new() }
     }
 
     /// Examines a run of digits, and returns where to continue.
@@ -180,8 +178,8 @@ impl<'a> Numbers<'a> {
         let is_bracketed = byte(bytes, end) == b'(' && byte(bytes, end + 2) == b')';
         let bracketed = if is_bracketed { Token::new(bytes, start, end + 3) } else { None };
         let hit = network::dashed_mac(&token)
-            .or_else(|| bracketed.and_then(|token| identity::find(&token, self.allowed)))
-            .or_else(|| identity::find(&token, self.allowed));
+            .or_else(|| bracketed.and_then(|token| identities::find(&token)))
+            .or_else(|| identities::find(&token));
         self.add(hit);
         end
     }
@@ -195,7 +193,7 @@ impl<'a> Numbers<'a> {
         }
         let row = Row::new(self.bytes, start);
         if row.is_long {
-            self.table_end = table_end(self.bytes, start);
+            self.table_end = groups(self.bytes, start, usize::MAX).last().map_or(end, |(_, end)| end);
             let end = tight_end(self.bytes, start);
             self.part(start, end);
             return end;
@@ -228,7 +226,7 @@ impl<'a> Numbers<'a> {
         if end - start != 9 || !is_tail || is_word(byte(self.bytes, end + TAIL)) {
             return None;
         }
-        identity::find(&Token::new(self.bytes, start, end + TAIL)?, self.allowed)
+        identities::find(&Token::new(self.bytes, start, end + TAIL)?)
     }
 
     /// A number with letters around it: `AB 12 34 56 C`.
@@ -240,7 +238,7 @@ impl<'a> Numbers<'a> {
         if follows_word(self.bytes, token.start) || is_word(byte(self.bytes, token.end)) {
             return None;
         }
-        identity::find(&token, self.allowed)
+        identities::find(&token)
     }
 
     /// Examines the parts of a row between spaces.
@@ -309,12 +307,12 @@ impl<'a> Numbers<'a> {
         }
         // A number in a path or a name has no words of its own: `/items/1234567`.
         let is_in_name = matches!(byte_before(self.bytes, token.start), b'/' | b'-' | b'#' | b'@');
-        if is_in_name && !identity::has_shape(token) {
+        if is_in_name && !identities::has_shape(token) {
             return None;
         }
         let context = Context::new(token.bytes, token.start, token.end);
-        let id = identity::best(token, &context, self.allowed);
-        let phone = phone::find(token, &context, self.allowed);
+        let id = identities::best(token, &context);
+        let phone = phone::find(token, &context);
         match (id, phone) {
             // The nearer word decides.
             (Some((id, rank)), Some((phone, phone_rank))) => {
@@ -332,17 +330,13 @@ impl<'a> Numbers<'a> {
         }
         if let Some(hit) = births::in_words(self.bytes, start, end) {
             self.add(Some(hit));
-        } else if let Some(hit) = addresses::around(self.text, start, end)
-            && self.allowed.kind(hit.kind)
-        {
-            self.addresses.push(hit);
+        } else {
+            self.addresses.extend(addresses::around(self.text, start, end));
         }
     }
 
     fn add(&mut self, hit: Option<Hit>) {
-        if let Some(hit) = hit.filter(|hit| self.allowed.kind(hit.kind)) {
-            self.hits.push(hit);
-        }
+        self.hits.extend(hit);
     }
 }
 
@@ -520,11 +514,12 @@ fn has_check_letter(bytes: &[u8], end: usize) -> bool {
 
 /// The end of the part without spaces that starts at a group.
 fn part_end(bytes: &[u8], start: usize, end: usize) -> usize {
-    let mut last = run_end(bytes, start, |byte| byte.is_ascii_digit());
-    while let Some(next) = next_group(bytes, last).filter(|next| *next < end)
-        && bytes.get(last..next).is_some_and(|gap| !gap.contains(&b' '))
-    {
-        last = run_end(bytes, next, |byte| byte.is_ascii_digit());
+    let mut last = start;
+    for (group, group_end) in groups(bytes, start, end) {
+        if group > start && bytes.get(last..group).is_some_and(|gap| gap.contains(&b' ')) {
+            break;
+        }
+        last = group_end;
     }
     last
 }
@@ -538,18 +533,9 @@ fn tight_end(bytes: &[u8], start: usize) -> usize {
     end
 }
 
-/// The end of a table of numbers.
-fn table_end(bytes: &[u8], start: usize) -> usize {
-    let mut end = run_end(bytes, start, |byte| byte.is_ascii_digit());
-    while let Some(next) = next_group(bytes, end) {
-        end = run_end(bytes, next, |byte| byte.is_ascii_digit());
-    }
-    end
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::candidates::each_digit_run;
+    use super::super::digit_runs::each_digit_run;
     use super::*;
 
     /// Pieces of random texts: numbers of people, similar ones, and their surroundings.
@@ -609,8 +595,7 @@ mod tests {
     ];
 
     fn hits(text: &str, look: impl Fn(&mut Numbers<'_>, usize, usize) -> usize) -> (Vec<Hit>, Vec<Hit>) {
-        let allowed = KindFilter::default();
-        let mut numbers = Numbers::new(text, &allowed);
+        let mut numbers = Numbers::new(text);
         each_digit_run(text.as_bytes(), |start, end| look(&mut numbers, start, end));
         (numbers.hits, numbers.addresses)
     }

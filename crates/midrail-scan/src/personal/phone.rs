@@ -3,29 +3,28 @@
 use midrail_core::{Confidence, Hit, Severity};
 
 use super::births::is_date;
-use super::candidates::{byte, byte_before, is_word};
 use super::checks::{is_one_digit, number};
 use super::context::Context;
-use super::data::{CALL_WORDS, CALLING_CODES, NOT_PHONE_WORDS, PHONE_WORDS, SAMPLE_WORDS};
-use super::settings::KindFilter;
+use super::data::{
+    CALL_WORDS, CALLING_CODES, FICTIONAL_NUMBERS, NATIONAL_GROUPS, NOT_PHONE_WORDS, PHONE_WORDS, SAMPLE_WORDS,
+};
 use super::token::Token;
+use crate::bytes::{byte, byte_before, is_word};
 
 /// How many words away a word may be.
 const NEAR: usize = 4;
 const NEAR_WEAK: usize = 2;
 
 /// The phone number that a candidate is, and how many words away its word is.
-pub(super) fn find(token: &Token<'_>, context: &Context, allowed: &KindFilter) -> Option<(Hit, usize)> {
-    let (hit, rank) = likely(token, context, allowed)?;
+pub(super) fn find(token: &Token<'_>, context: &Context) -> Option<(Hit, usize)> {
+    let (hit, rank) = likely(token, context)?;
     let key = Context::within(token.bytes, hit.start, token.end, 0);
-    if key.has_key && key.has(&SAMPLE_WORDS) {
-        let hit = Hit { severity: Severity::Low, confidence: Confidence::Low, ..hit };
-        return Some((hit, rank));
-    }
-    Some((hit, rank))
+    let is_sample = key.has_key && key.has(&SAMPLE_WORDS);
+    let sample = |hit| Hit { severity: Severity::Low, confidence: Confidence::Low, ..hit };
+    Some((if is_sample { sample(hit) } else { hit }, rank))
 }
 
-fn likely(token: &Token<'_>, context: &Context, allowed: &KindFilter) -> Option<(Hit, usize)> {
+fn likely(token: &Token<'_>, context: &Context) -> Option<(Hit, usize)> {
     let bare = token.bare();
     if !(7..=15).contains(&bare.len()) || is_one_digit(bare) {
         return None;
@@ -51,10 +50,10 @@ fn likely(token: &Token<'_>, context: &Context, allowed: &KindFilter) -> Option<
     if count == 3 && is_date(token, groups) || is_decimal(token) {
         return None;
     }
-    if is_fictional(bare) && !allowed.placeholders {
+    if is_fictional(bare) {
         return None;
     }
-    if is_north_american(token) && allowed.country(&["us", "ca"]) {
+    if is_north_american(token) {
         // `318-334 1973` is probably pages and a year.
         let is_loose = token.separators().next() == Some(b'-') && token.separators().last() == Some(b' ');
         // `252.227-7013` is a clause.
@@ -153,43 +152,25 @@ fn is_fictional(bare: &[u8]) -> bool {
     let body = bare.get(bare.len().saturating_sub(10)..).unwrap_or_default();
     let is_film = body.len() == 10 && (number(body, 3, 5) == 55501 || is_one_digit(body));
     let is_local_film = bare.len() == 7 && number(bare, 0, 5) == 55501;
-    is_film
-        || is_local_film
-        || matches!(
-            bare,
-            b"1234567890" | b"0123456789" | b"12345678" | b"123456789" | b"1234567" | b"9876543210"
-        )
+    is_film || is_local_film || FICTIONAL_NUMBERS.contains(bare)
 }
 
 /// A national number with its leading zero: `020 7946 0958`, `01 23 45 67 89`, `0171-1234567`.
 fn is_national(token: &Token<'_>) -> bool {
     let bare = token.bare();
+    if !matches!(bare, [b'0', b'1'..=b'9', ..]) || !(9..=12).contains(&bare.len()) {
+        return false;
+    }
     let (groups, count) = token.groups();
     let groups = groups.get(..count).unwrap_or_default();
-    let starts = matches!(bare, [b'0', b'1'..=b'9', ..]);
-    let has_groups = matches!(
-        groups,
-        [2, 2, 2, 2, 2]
-            | [2, 4, 4]
-            | [3, 3, 4]
-            | [3, 4, 4]
-            | [3, 3, 2, 2]
-            | [4, 2, 2, 2]
-            | [4, 3, 3 | 4]
-            | [5, 3, 3]
-            | [3..=5, 6..=8]
-    );
+    let lengths: String = groups.iter().map(usize::to_string).collect();
     // Tables of numbers with leading zeros have them in every group.
     let parts = token.text().split(|byte| !byte.is_ascii_digit()).filter(|part| !part.is_empty());
     let zeros = parts.filter(|part| part.first() == Some(&b'0')).count();
+    let is_slashed = matches!(groups, [3..=5, 6..=8]) && token.separator() == Some(b'/');
     let has_separator =
-        token.separators().all(|byte| matches!(byte, b' ' | b'-' | b'(' | b')')) || is_slashed(groups, token);
-    starts && has_groups && has_separator && zeros * 2 <= count + 1 && (9..=12).contains(&bare.len())
-}
-
-/// `030/1234567`.
-fn is_slashed(groups: &[usize], token: &Token<'_>) -> bool {
-    matches!(groups, [3..=5, 6..=8]) && token.separator() == Some(b'/')
+        is_slashed || token.separators().all(|byte| matches!(byte, b' ' | b'-' | b'(' | b')'));
+    NATIONAL_GROUPS.contains(lengths.as_bytes()) && has_separator && zeros * 2 <= count + 1
 }
 
 fn has_phone_groups(token: &Token<'_>) -> bool {

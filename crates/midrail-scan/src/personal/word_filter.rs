@@ -1,24 +1,21 @@
-//! Filters that exclude most words from a list in a few instructions. The build script fills them.
+//! A filter that excludes most words from a list in a few instructions. The build script fills it.
 
-/// A set of bytes, each with a number, by five bits of the byte and two of the number. Both cases of a letter agree in
-/// these bits.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Marks(pub(crate) [u32; 4]);
-
-impl Marks {
-    /// False if a byte with its number was not added.
-    pub(crate) fn has(&self, byte: u8, number: usize) -> bool {
-        self.0.get(number & 3).is_some_and(|row| row >> (byte & 31) & 1 == 1)
-    }
-}
-
-/// A set of pairs of bytes, by five bits of each.
+/// A set of pairs of bytes, by five bits of each. Both cases of a letter agree in these bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pairs(pub(crate) [u32; 32]);
 
 impl Pairs {
-    /// False if no word begins with two bytes.
-    pub(crate) fn has(&self, first: u8, second: u8) -> bool {
-        self.0.get(usize::from(first & 31)).is_some_and(|row| row >> (second & 31) & 1 == 1)
+    /// False if a byte was not added with the one next to it.
+    pub(crate) fn has(&self, byte: u8, next: u8) -> bool {
+        self.0.get(usize::from(byte & 31)).is_some_and(|row| row >> (next & 31) & 1 == 1)
+    }
+
+    /// False if no word ends as this one, given that the last bytes of words were added with those before them.
+    pub(crate) fn may_end(&self, word: &str) -> bool {
+        match word.as_bytes() {
+            [.., before, last] => self.has(*last, *before),
+            [last] => self.has(*last, 0),
+            [] => false,
+        }
     }
 }

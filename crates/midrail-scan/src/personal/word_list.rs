@@ -1,6 +1,6 @@
 //! Lists of words and endings with filters: most words of a text are in no list, and the filters exclude them quickly.
 
-use super::word_filter::{Marks, Pairs};
+use super::word_filter::Pairs;
 
 /// Words in lower case.
 #[derive(Debug)]
@@ -8,18 +8,16 @@ pub(super) struct WordList {
     pub(super) words: phf::Set<&'static [u8]>,
     /// The first two bytes of each word, if they are ASCII.
     pub(super) beginnings: Pairs,
-    /// The first byte of each word, with two bits of the length.
-    pub(super) first: Marks,
-    /// The last byte of each word, with the next bits of the length.
-    pub(super) last: Marks,
+    /// The last two bytes of each word.
+    pub(super) endings: Pairs,
 }
 
 /// Endings of words, as they are written.
 #[derive(Debug)]
 pub(super) struct EndingList {
-    pub(super) endings: &'static [&'static str],
+    pub(super) list: &'static [&'static str],
     /// The last two bytes of each ending.
-    pub(super) marks: Marks,
+    pub(super) endings: Pairs,
 }
 
 impl WordList {
@@ -30,13 +28,13 @@ impl WordList {
 
     /// Whether a word is in the list, in the case of the list.
     pub(super) fn contains(&self, word: &str) -> bool {
-        self.may_hold(word) && self.words.contains(word.as_bytes())
+        self.endings.may_end(word) && self.words.contains(word.as_bytes())
     }
 
     /// Whether a word is in the list, in any case.
     #[inline(always)]
     pub(super) fn contains_any_case(&self, word: &str) -> bool {
-        let may_hold = match word.as_bytes() {
+        let may_begin = match word.as_bytes() {
             [first, second, ..] if first.is_ascii() && second.is_ascii() => {
                 first.is_ascii_alphabetic() && self.may_begin([*first, *second])
             }
@@ -44,29 +42,12 @@ impl WordList {
             [] => false,
             _ => true,
         };
-        may_hold && self.contains_lower(word)
+        may_begin && self.contains_lower(word)
     }
 
     fn contains_lower(&self, word: &str) -> bool {
-        (!word.is_ascii() || self.may_hold(word)) && self.words.contains(word.to_lowercase().as_bytes())
-    }
-
-    /// False if a word of this length cannot be in the list, by its first and last byte.
-    fn may_hold(&self, word: &str) -> bool {
-        let (Some(first), Some(last)) = (word.as_bytes().first(), word.as_bytes().last()) else {
-            return false;
-        };
-        self.first.has(*first, word.len()) && self.last.has(*last, word.len() >> 2)
-    }
-}
-
-impl EndingList {
-    /// False if a word cannot have one of the endings.
-    pub(super) fn may_end(&self, word: &str) -> bool {
-        match word.as_bytes() {
-            [.., before, last] => self.marks.has(*last, usize::from(*before)),
-            _ => false,
-        }
+        let may_end = !word.is_ascii() || self.endings.may_end(word);
+        may_end && self.words.contains(word.to_lowercase().as_bytes())
     }
 }
 
@@ -96,8 +77,8 @@ mod tests {
     #[test]
     fn filter_keeps_every_ending() {
         for word in ["Hauptstraße", "Kongeallé", "Feldweg"] {
-            assert!(STREET_ENDINGS.may_end(word), "{word}");
+            assert!(STREET_ENDINGS.endings.may_end(word), "{word}");
         }
-        assert!(!STREET_ENDINGS.may_end("x") && !STREET_ENDINGS.may_end(""));
+        assert!(!STREET_ENDINGS.endings.may_end("x") && !STREET_ENDINGS.endings.may_end(""));
     }
 }

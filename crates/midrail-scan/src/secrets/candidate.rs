@@ -6,11 +6,17 @@ use midrail_core::{Confidence, Hit, Severity};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::formats::FORMAT_TEXTS;
+use super::formats::SECRET_TEXTS;
 use super::generic::assignment::Until;
 
+// How specific rules are.
+pub(super) const RANK_GENERIC_FORMAT: u8 = 1;
+pub(super) const RANK_ASSIGNED_FORMAT: u8 = 2;
+pub(super) const RANK_FORMAT: u8 = 3;
+pub(super) const RANK_BLOCK: u8 = 4;
+
 /// A kind or description. An alias, because serde borrows fields that are spelled as references.
-pub(super) type StaticText = &'static str;
+type StaticText = &'static str;
 
 /// A match of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,43 +61,20 @@ impl Candidate {
         self.end - self.start + self.dropped
     }
 
-    /// The hit, at its offset from the beginning of all text.
-    pub(super) fn into_hit(self, base: usize) -> Hit {
-        let (start, end) = (base + self.start - self.dropped, base + self.end);
-        Hit {
-            severity: self.severity,
-            confidence: self.confidence,
-            ..Hit::new(self.kind, start, end, self.description)
-        }
+    /// The candidate with offsets from the beginning of all text, of which `base` bytes are forgotten.
+    pub(super) fn at_offset(self, base: usize) -> Self {
+        Candidate { start: base + self.start - self.dropped, end: base + self.end, dropped: 0, ..self }
+    }
+
+    pub(super) fn into_hit(self) -> Hit {
+        let hit = Hit::new(self.kind, self.start, self.end, self.description);
+        Hit { severity: self.severity, confidence: self.confidence, ..hit }
     }
 }
 
-/// The kinds and descriptions of secrets that have no format.
-const GENERIC_TEXTS: &[&str] = &[
-    "a JSON web token",
-    "a key or token that is assigned to a name",
-    "a password",
-    "a password in a URL",
-    "a private key",
-    "a random string that is assigned to a name like that of a secret",
-    "a secret in a row of a table",
-    "a user name and password in base 64",
-    "basic-authorization",
-    "generic-password",
-    "generic-random",
-    "generic-secret",
-    "json-web-token",
-    "private-key",
-    "sql-password",
-    "url-password",
-];
-
 /// Deserializes a kind or description as the static text that it was serialized from.
-pub(super) fn static_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StaticText, D::Error> {
+fn static_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StaticText, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let generic = GENERIC_TEXTS.binary_search(&text.as_str()).ok().and_then(|at| GENERIC_TEXTS.get(at));
-    generic
-        .or_else(|| FORMAT_TEXTS.get_key(text.as_str()))
-        .copied()
-        .ok_or_else(|| D::Error::custom(format!("`{text}` is not a kind of secret")))
+    let known = SECRET_TEXTS.get_key(text.as_str()).copied();
+    known.ok_or_else(|| D::Error::custom(format!("`{text}` is not a kind of secret")))
 }

@@ -3,17 +3,18 @@
 
 use std::sync::OnceLock;
 
-use midrail_core::{Confidence, Hit, Severity};
+use midrail_core::{Confidence, Severity};
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::candidate::Candidate;
-use super::formats::{FORMATS, Format, NameContains, Position, Span};
+use super::candidate::{Candidate, RANK_ASSIGNED_FORMAT, RANK_BLOCK, RANK_FORMAT, RANK_GENERIC_FORMAT};
+use super::formats::{FORMATS, Format, Position, Span};
 use super::generic::assignment::{self, Until};
 use super::generic::{self, names, placeholders, values};
 use super::pem::Pem;
 use super::triggers::{self, LONGEST_KEYWORD, Lead};
-use super::view::{View, word};
+use super::view::View;
+use crate::bytes::is_word;
 
 /// The remaining part of a value that is longer than one hit. Further hits cover it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,11 +23,6 @@ struct RemainingValue {
     until: Until,
     hit: Candidate,
 }
-
-const RANK_GENERIC_FORMAT: u8 = 1;
-const RANK_ASSIGNED_FORMAT: u8 = 2;
-const RANK_FORMAT: u8 = 3;
-const RANK_BLOCK: u8 = 4;
 
 /// The longest hit for a value that is longer than its window.
 const MAX_LONG: usize = 16 * 1024;
@@ -56,8 +52,9 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Searches the text that has arrived. Returns the final hits, and the place before which nothing can change.
-    pub(super) fn advance(&mut self, text: &str, last: bool) -> (Vec<Hit>, usize) {
+    /// Searches the text that has arrived. Returns the final hits, with offsets from the beginning of all text, and the place
+    /// before which nothing can change.
+    pub(super) fn advance(&mut self, text: &str, last: bool) -> (Vec<Candidate>, usize) {
         let view = View::new(text, last);
         let mut waiting = self.run(&view);
         if last {
@@ -147,68 +144,10 @@ impl Search {
             // A keyword is examined when it is complete.
             let upto = if view.is_last() { bytes.len() } else { bytes.len().saturating_sub(LONGEST_KEYWORD) };
             let mut stopped = None;
-            let (covered, pending, block) = (&mut self.covered, &mut self.pending, &mut self.block);
-            let (valued, rest) = (&mut self.valued, &mut self.rest);
             triggers::find(bytes, self.cursor, upto, |anchor, place, length, lead| {
-                // Within a key there is no other: this also keeps the work linear.
-                if place < covered.1 && place > covered.0 {
-                    return true;
-                }
-                if lead == Lead::Pem {
-                    let begun = Pem::begin(view, place, place + length);
-                    if view.was_short() {
-                        stopped = Some(anchor);
-                    } else if begun.is_some() {
-                        *block = begun;
-                        stopped = Some(anchor);
-                    }
-                    return stopped.is_none();
-                }
-                // A name within a long value is part of it. This too keeps the work linear.
-                if place < valued.1 && place > valued.0 && is_generic(lead) {
-                    return true;
-                }
-                if lead == Lead::Insert {
-                    let found = generic::insert::secrets(view, place + length);
-                    if view.was_short() {
-                        stopped = Some(anchor);
-                        return false;
-                    }
-                    pending.extend(found);
-                    return true;
-                }
-                let mut found = examine(view, place, place + length, lead);
-                let mut left = None;
-                if let Some(found) = &mut found
-                    && let Some(until) = found.more.take()
-                {
-                    let (end, goes_on) = until.end(view, found.end, MAX_LONG);
-                    found.end = end;
-                    left = goes_on.then(|| RemainingValue { start: end, until, hit: found.clone() });
-                }
-                if view.was_short() {
-                    stopped = Some(anchor);
-                    return false;
-                }
-                if let Some(found) = &found
-                    && found.length() >= assignment::MAX_VALUE / 2
-                    && found.end > valued.1
-                {
-                    *valued = (found.start, found.end);
-                }
-                if let Some(found) = &found
-                    && found.rank >= RANK_FORMAT
-                    && found.end > covered.1
-                {
-                    *covered = (found.start, found.end);
-                }
-                pending.extend(found);
-                if left.is_some() {
-                    // The value is hidden as a whole, so keywords within it do not matter.
-                    *rest = left;
-                    stopped = Some(anchor);
-                }
-                stopped.is_none()
+                let goes_on = self.visit(view, place, place + length, lead);
+                stopped = (!goes_on).then_some(anchor);
+                goes_on
             });
             self.cursor = stopped.unwrap_or(upto.max(self.cursor));
             if self.block.is_some() || self.rest.is_some() {
@@ -220,8 +159,63 @@ impl Search {
         }
     }
 
+    /// Examines a keyword. Returns false if the search has to stop at it: more text is needed, or a block or a long value has
+    /// begun.
+    fn visit(&mut self, view: &View<'_>, place: usize, end: usize, lead: Lead) -> bool {
+        let is_inside = |(start, end): (usize, usize)| start < place && place < end;
+        // Within a key there is no other, and a name within a long value is part of it. This keeps the work linear.
+        if is_inside(self.covered) || is_generic(lead) && is_inside(self.valued) {
+            return true;
+        }
+        let mut found = match lead {
+            Lead::Format(index) => match_format(view, usize::from(index), place, end),
+            Lead::Name => generic::find_assigned(view, place, end),
+            Lead::Url => generic::find_url_password(view, place),
+            Lead::Jwt => super::jwt::find(view, place),
+            Lead::Pem => {
+                let block = Pem::begin(view, place, end);
+                if view.was_short() {
+                    return false;
+                }
+                self.block = block;
+                return self.block.is_none();
+            }
+            Lead::Insert => {
+                let found = generic::insert::secrets(view, end);
+                if view.was_short() {
+                    return false;
+                }
+                self.pending.extend(found);
+                return true;
+            }
+        };
+        let mut left = None;
+        if let Some(found) = &mut found
+            && let Some(until) = found.more.take()
+        {
+            let (end, goes_on) = until.end(view, found.end, MAX_LONG);
+            found.end = end;
+            left = goes_on.then(|| RemainingValue { start: end, until, hit: found.clone() });
+        }
+        if view.was_short() {
+            return false;
+        }
+        if let Some(found) = found {
+            if found.length() >= assignment::MAX_VALUE / 2 && found.end > self.valued.1 {
+                self.valued = (found.start, found.end);
+            }
+            if found.rank >= RANK_FORMAT && found.end > self.covered.1 {
+                self.covered = (found.start, found.end);
+            }
+            self.pending.push(found);
+        }
+        // The value is hidden as a whole, so keywords within it do not matter.
+        self.rest = left;
+        self.rest.is_none()
+    }
+
     /// Decides between overlapping candidates, given that all that begin before `known` are there.
-    fn settle(&mut self, known: usize, last: bool) -> Vec<Hit> {
+    fn settle(&mut self, known: usize, last: bool) -> Vec<Candidate> {
         let mut hits = Vec::new();
         let base = self.base;
         if self.pending.is_empty() && self.current.is_none() {
@@ -242,11 +236,11 @@ impl Search {
                         *current = candidate;
                     }
                 }
-                current => hits.extend(current.replace(candidate).map(|candidate| candidate.into_hit(base))),
+                current => hits.extend(current.replace(candidate).map(|candidate| candidate.at_offset(base))),
             }
         }
         if last || self.current.as_ref().is_some_and(|current| current.end <= known) {
-            hits.extend(self.current.take().map(|candidate| candidate.into_hit(base)));
+            hits.extend(self.current.take().map(|candidate| candidate.at_offset(base)));
         }
         hits
     }
@@ -260,20 +254,6 @@ fn is_generic(lead: Lead) -> bool {
             .get(usize::from(index))
             .is_some_and(|format| format.position == Position::Assigned || format.is_generic),
         Lead::Pem | Lead::Jwt => false,
-    }
-}
-
-fn examine(view: &View<'_>, place: usize, end: usize, lead: Lead) -> Option<Candidate> {
-    match lead {
-        Lead::Format(index) => match_format(view, usize::from(index), place, end),
-        Lead::Name => generic::find_assigned(view, place, end),
-        Lead::Url => generic::find_url_password(view, place),
-        Lead::Jwt => super::jwt::end(view, place).map(|(end, sure)| Candidate {
-            confidence: if sure { Confidence::High } else { Confidence::Medium },
-            rank: RANK_FORMAT,
-            ..Candidate::new("json-web-token", "a JSON web token", place..end)
-        }),
-        Lead::Pem | Lead::Insert => None,
     }
 }
 
@@ -322,7 +302,7 @@ fn coloured(
     let found = regex.find(&text)?;
     let secret = text.get(..found.end())?;
     let end = past + found.end().checked_sub(mark)?;
-    if view.at(end).is_some_and(word) || is_dummy(format, secret) {
+    if view.at(end).is_some_and(is_word) || is_dummy(format, secret) {
         return None;
     }
     Some(Candidate {
@@ -358,12 +338,9 @@ fn match_format(view: &View<'_>, index: usize, place: usize, keyword_end: usize)
         Position::Assigned => {
             let value = assignment::parse(view, place, keyword_end)?;
             let name = view.slice(value.name_start, value.name_end);
-            let fits = match format.name_contains {
-                NameContains::Hint => names::has_secret_hint(name),
-                NameContains::Secret => names::mentions(name, "secret"),
-                NameContains::Key => names::mentions(name, "token") || names::mentions(name, "key"),
-            };
-            if !fits {
+            let words = format.name_contains;
+            let fits = words.iter().any(|word| names::mentions(name, word));
+            if !fits && !(words.is_empty() && names::has_secret_hint(name)) {
                 return None;
             }
             (value.start, value.start, value.end.min(value.start + format.window), Some(value))
@@ -392,7 +369,7 @@ fn match_format(view: &View<'_>, index: usize, place: usize, keyword_end: usize)
     }
     let next = view.at(end);
     let goes_on = next.is_some_and(|byte| {
-        word(byte) || (value.is_some() && matches!(byte, b'-' | b'+' | b'/' | b'=' | b'('))
+        is_word(byte) || (value.is_some() && matches!(byte, b'-' | b'+' | b'/' | b'=' | b'('))
     });
     if goes_on && more.is_none() {
         return None;

@@ -24,17 +24,6 @@ pub(super) enum Span {
     Block,
 }
 
-/// What the name that a key is assigned to has to contain, besides the keyword.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameContains {
-    /// A hint such as `key`, `token`, `api` or `account`.
-    Hint,
-    /// `secret`.
-    Secret,
-    /// `key` or `token`.
-    Key,
-}
-
 /// One format.
 #[derive(Debug)]
 pub(super) struct Format {
@@ -58,7 +47,8 @@ pub(super) struct Format {
     pub(super) min_entropy: u32,
     /// Whether values that look like dummies count, because the format leaves no doubt.
     pub(super) allow_dummies: bool,
-    pub(super) name_contains: NameContains,
+    /// Words of which the name that a key is assigned to has to contain one. Without words, a hint is enough.
+    pub(super) name_contains: &'static [&'static str],
     /// A word that has to be in the line, before the key.
     pub(super) line_contains: Option<&'static str>,
     /// Texts right before the key that make it harmless.

@@ -1,25 +1,39 @@
 //! JSON web tokens: three parts in base 64, the first of which is a JSON object that names an algorithm.
 
+use midrail_core::Confidence;
+
+use super::candidate::{Candidate, RANK_FORMAT};
 use super::checks::base64_prefix;
-use super::view::{View, word};
+use super::view::View;
+use crate::bytes::is_word;
 
 /// The longest token.
 const MAX_RUN: usize = 16_384;
 
+/// The web token that begins at a place.
+pub(super) fn find(view: &View<'_>, place: usize) -> Option<Candidate> {
+    let (end, is_sure) = end(view, place)?;
+    Some(Candidate {
+        confidence: if is_sure { Confidence::High } else { Confidence::Medium },
+        rank: RANK_FORMAT,
+        ..Candidate::new("json-web-token", "a JSON web token", place..end)
+    })
+}
+
 /// The end of a web token that begins at a place, and whether its head is unmistakable.
-pub(super) fn end(view: &View<'_>, place: usize) -> Option<(usize, bool)> {
+fn end(view: &View<'_>, place: usize) -> Option<(usize, bool)> {
     if !view.starts_word(place) && view.before(place) != Some(b'.') {
         return None;
     }
     // Checking the beginning first is cheap, and many candidates may follow each other.
-    let opening = base64_prefix(view.slice(place, view.run(place, 8, |byte| word(byte) || byte == b'-')));
+    let opening = base64_prefix(view.slice(place, view.run(place, 8, |byte| is_word(byte) || byte == b'-')));
     let is_text = opening.iter().all(|byte| (b' '..0x7f).contains(byte));
-    if !is_text || !opening.get(2).is_some_and(|byte| word(*byte)) {
+    if !is_text || !opening.get(2).is_some_and(|byte| is_word(*byte)) {
         return None;
     }
     let part = |from: usize| {
         let left = MAX_RUN.saturating_sub(from - place);
-        view.run(from, left, |byte| word(byte) || byte == b'-')
+        view.run(from, left, |byte| is_word(byte) || byte == b'-')
     };
     // Some tokens use the other alphabet of base 64.
     let first = part(place);

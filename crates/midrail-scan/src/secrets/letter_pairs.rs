@@ -1,41 +1,16 @@
 //! How common pairs of letters are in English and in code: how much a run of letters looks like a word.
 
-/// What a pair of letters costs: twice its rarity in bits, as a letter from `A`. The rows are the first letter, the
-/// columns the second; row and column 0 are the edge of a word. Counted over the words of some 40 MB of public
+/// What a pair of letters costs: twice its rarity in bits, as a letter from `A`. The lines are the first letter, the
+/// columns the second; line and column 0 are the edge of a word. Counted over the words of some 40 MB of public
 /// source code and its documentation.
-const PAIRS: [&[u8; 27]; 27] = [
-    b"ZIJHIJJLLJQOJJKKHPIGJKMLPQP",
-    b"KQJIJSOKSKTNGJHWJVGIFMNPPMS",
-    b"HHMKOHNRRGMSFNPHOWJILHPUTMT",
-    b"HGPKOGOTHKWIJNPFNRKMGKPSTOX",
-    b"DJPOLFOPQGQTLQPKPUKKPKONQPZ",
-    b"FJPIGLMNSOVRKKHPLOGGJQMPKQW",
-    b"HIPMLHGNTFXSINPGPUJJLJURTMX",
-    b"DJSPRFRMJIXUKOJKQRIJOKRRUQV",
-    b"GFOMLFQRSHUTMKNGNUJMKLQPWMT",
-    b"LKLIJKKJUTWPJJEHLULIHUKZOZK",
-    b"HGQLQEOQQJQKQONFQQQJLGQQQQQ",
-    b"EIQMLEOOPGTUMPLMPSNHLMPPUOS",
-    b"GHPPKFOQTFVQHQRHLXRLKLOTUIZ",
-    b"HFKONERQTGYQOKQIGUQINJRSTQY",
-    b"GISIHHLGQJTNNQNKPUQHGMMRWPS",
-    b"JOMIKQMMTMRMJIEKJZGJJIKJPRV",
-    b"HGPMOGPOKIYPHQPHJVGJIKPPROY",
-    b"GPNNNLPMRNRRJRMMNPLLNCRNRRO",
-    b"FHPLLEONTHWNNKMHNVKIJLNQULV",
-    b"DLQKQGQOKHXONOPKKQPJGJQPTMO",
-    b"FHRMPFPRJFZUMOQJNVHJKLRRPKT",
-    b"MJJJMJKMWJWSHIFNIUHHGQVTOWR",
-    b"HFRMPCOPSFUVNMQKNTPMPTVVPTP",
-    b"GFPMKHOQIGSQLQHHNUHINRUORQP",
-    b"EIMIMHKUMIUUNNPNGQQNGOOOPMR",
-    b"CNNMPLPQRKVVLLJLHVNILRPOQSP",
-    b"GIQMLCLSPISPPOMKMQPLQMNQSNJ",
-];
+static PAIRS: &[u8; 27 * LINE] = include_bytes!("../../data/secrets/letter_pairs.txt");
+
+/// The length of a line with its end.
+const LINE: usize = 28;
 
 /// What a pair of letters costs, by row and column.
 pub(crate) fn cost(row: usize, column: usize) -> u32 {
-    let letter = PAIRS.get(row).and_then(|row| row.get(column)).copied().unwrap_or(b'Z');
+    let letter = PAIRS.get(row * LINE + column).copied().unwrap_or(b'Z');
     u32::from(letter - b'A')
 }
 

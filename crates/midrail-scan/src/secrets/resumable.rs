@@ -1,12 +1,13 @@
 //! A scan of a text that arrives in chunks, as a value that can be stored between two chunks. It contains text that may be
 //! half a secret, so it has to be stored encrypted.
 
-use midrail_core::{Confidence, Hit, Severity};
+use midrail_core::Hit;
 use serde::{Deserialize, Serialize};
 
-use super::candidate::{StaticText, static_text};
+use super::candidate::Candidate;
 use super::engine::Search;
 use super::view::LOOK_BACK;
+use crate::bytes::floor;
 
 /// A scan of a text that arrives in chunks.
 ///
@@ -23,39 +24,16 @@ pub struct ResumableScan {
     /// The end of the decided text.
     decided: usize,
     /// The secrets in decided text that was not taken. Offsets count from the beginning of all text.
-    found: Vec<PendingHit>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct PendingHit {
-    start: usize,
-    end: usize,
-    severity: Severity,
-    confidence: Confidence,
-    #[serde(deserialize_with = "static_text")]
-    kind: StaticText,
-    description: String,
+    found: Vec<Candidate>,
 }
 
 impl ResumableScan {
     /// Adds a chunk, or the last one.
     pub fn push(&mut self, chunk: &str, last: bool) {
         self.text.push_str(chunk);
-        let (hits, decided) = self.search.advance(&self.text, last);
+        let (found, decided) = self.search.advance(&self.text, last);
         self.decided = decided.clamp(self.decided, self.text.len());
-        self.found.extend(hits.into_iter().map(|hit| PendingHit {
-            start: hit.start,
-            end: hit.end,
-            severity: hit.severity,
-            confidence: hit.confidence,
-            kind: hit.kind,
-            description: hit.explanation.into_owned(),
-        }));
-    }
-
-    /// The decided text that was not taken.
-    pub fn decided(&self) -> &str {
-        self.text.get(self.taken..self.decided).unwrap_or_default()
+        self.found.extend(found);
     }
 
     /// The text that was not taken, decided or not.
@@ -71,11 +49,7 @@ impl ResumableScan {
         if let Some(cut) = self.found.iter().find(|found| found.start < end && end < found.end) {
             end = cut.start;
         }
-        let mut length = end.saturating_sub(begin);
-        while !self.text.is_char_boundary(self.taken + length) {
-            length -= 1;
-        }
-        length
+        floor(&self.text, self.taken + end.saturating_sub(begin)).saturating_sub(self.taken)
     }
 
     /// Takes as many bytes as [`ResumableScan::fit`] returns, with their secrets. Offsets count from the beginning of the
@@ -85,14 +59,9 @@ impl ResumableScan {
         let length = self.fit(bytes);
         let ready = self.found.iter().take_while(|found| found.end <= begin + length).count();
         let hits = self.found.drain(..ready).map(|found| Hit {
-            severity: found.severity,
-            confidence: found.confidence,
-            ..Hit::new(
-                found.kind,
-                found.start.saturating_sub(begin),
-                found.end.saturating_sub(begin),
-                found.description,
-            )
+            start: found.start.saturating_sub(begin),
+            end: found.end.saturating_sub(begin),
+            ..found.into_hit()
         });
         let hits = hits.collect();
         let text = self.text.get(self.taken..self.taken + length).unwrap_or_default().to_owned();
@@ -103,10 +72,7 @@ impl ResumableScan {
 
     /// Drops text that the search no longer needs.
     fn shrink(&mut self) {
-        let mut cut = self.taken.saturating_sub(LOOK_BACK);
-        while cut > 0 && !self.text.is_char_boundary(cut) {
-            cut -= 1;
-        }
+        let cut = floor(&self.text, self.taken.saturating_sub(LOOK_BACK));
         self.text.drain(..cut);
         self.search.forget(cut);
         self.base += cut;

@@ -3,9 +3,11 @@
 //! Only a tail that may be part of a secret is held back: in prose the last word, and never more than [`MAX_HELD`] bytes. A
 //! long private key is not held back: its text is released as part of an open hit.
 
+use super::candidate::Candidate;
 use super::engine::Search;
 use super::mask::{Digest, format_tag};
 use super::view::LOOK_BACK;
+use crate::bytes::floor;
 use midrail_core::Hit;
 
 /// The most bytes that [`SecretDetector`] holds back. The longest rule is that of web tokens.
@@ -105,10 +107,7 @@ impl<D: Detector> Stream<D> {
     /// Drops text that the detector no longer needs, but not for every small chunk.
     fn shrink(&mut self) {
         const SLACK: usize = 4_096;
-        let mut cut = self.released.saturating_sub(self.detector.look_back());
-        while cut > 0 && !self.buffer.is_char_boundary(cut) {
-            cut -= 1;
-        }
+        let cut = floor(&self.buffer, self.released.saturating_sub(self.detector.look_back()));
         if cut >= SLACK {
             self.buffer.drain(..cut);
             self.detector.forget(cut);
@@ -124,13 +123,11 @@ pub struct SecretDetector(Search);
 
 impl Detector for SecretDetector {
     fn advance(&mut self, text: &str, last: bool) -> Progress {
-        let (hits, settled) = self.0.advance(text, last);
-        match self.0.open_block() {
-            Some((start, sure)) => {
-                Progress { hits, decided: sure, open: Some(OpenHit { kind: "private-key", start }) }
-            }
-            None => Progress { hits, decided: settled, open: None },
-        }
+        let (found, settled) = self.0.advance(text, last);
+        let hits = found.into_iter().map(Candidate::into_hit).collect();
+        let block = self.0.open_block();
+        let open = block.map(|(start, _)| OpenHit { kind: "private-key", start });
+        Progress { hits, decided: block.map_or(settled, |(_, sure)| sure), open }
     }
 
     fn forget(&mut self, bytes: usize) {
@@ -170,9 +167,7 @@ impl Detector for WindowedDetector {
             }
             hits.retain(|hit| hit.end <= decided);
         }
-        while decided > 0 && !text.is_char_boundary(decided) {
-            decided -= 1;
-        }
+        decided = floor(text, decided);
         self.done = self.done.max(decided);
         for hit in &mut hits {
             hit.start += self.base;

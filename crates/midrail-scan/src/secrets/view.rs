@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::byte_set::ByteSet;
+use crate::bytes::{floor, is_word};
 
 /// How far any rule looks back from its keyword. A stream keeps this much released text.
 pub(super) const LOOK_BACK: usize = 160;
@@ -85,11 +85,7 @@ impl<'t> View<'t> {
 
     /// The nearest character boundary at or before a place.
     pub(super) fn floor(&self, place: usize) -> usize {
-        let mut place = place.min(self.bytes.len());
-        while place > 0 && !self.text.is_char_boundary(place) {
-            place -= 1;
-        }
-        place
+        floor(self.text, place)
     }
 
     /// Whether an escape (`\n`, `%3D`), and not a word, ends at a place.
@@ -157,11 +153,6 @@ impl<'t> View<'t> {
 
     /// Whether a word may begin at a place.
     pub(super) fn starts_word(&self, place: usize) -> bool {
-        self.before(place).is_none_or(|byte| !word(byte)) || self.follows_escape(place)
+        self.before(place).is_none_or(|byte| !is_word(byte)) || self.follows_escape(place)
     }
-}
-
-pub(super) fn word(byte: u8) -> bool {
-    static WORD: ByteSet = ByteSet::letters_and(b"_", false);
-    WORD.has(byte)
 }

@@ -116,7 +116,9 @@ pub(super) fn routes(api: Api) -> Api {
     let restore =
         one("post", "/v1/sessions/{id}/restore", "restore_session", "Puts a snapshot of a session back")
             .takes::<Snapshot>()
-            .gives::<Decision>("What guardrails said of it. What people and the law decided is not undone")
+            .gives::<Decision>(
+                "What guardrails said of it. Decisions of people and of Midrail itself are not undone",
+            )
             .fails(&[409, 504]);
     let end = one("post", "/v1/sessions/{id}/end", "end_session", "Ends a session: decides `session_end`")
         .takes::<End>()

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::code;
+use crate::command::invocation::quoted;
 use crate::words::tools::{
     ADDRESS_ARGS, CODE_ARGS, COMMAND_ARGS, LANGUAGE_ARGS, PATCH_ARGS, PATH_ARGS, PATH_LIST_ARGS,
     PROGRAM_ARGS, PROGRAM_TOOLS, QUERY_ARGS, STATEMENT_ARGS, TYPED_ARGS, WORD_LIST_ARGS,
@@ -153,22 +154,4 @@ fn are_texts(values: &[Value]) -> bool {
 fn joined(words: &[Value]) -> String {
     let words: Vec<String> = words.iter().filter_map(Value::as_str).map(quoted).collect();
     words.join(" ")
-}
-
-/// A word as a shell would be given it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-/// The host of an address.
-pub(super) fn host(address: &str) -> Option<String> {
-    let (_, rest) = address.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }

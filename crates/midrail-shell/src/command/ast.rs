@@ -178,7 +178,7 @@ pub(super) struct Substitution<'a> {
     pub(super) is_sink: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Param<'a> {
     pub(super) name: &'a str,
     /// `[…]` after the name.
@@ -204,6 +204,11 @@ impl<'a> Word<'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a byte ends a word where it is not quoted.
+pub(super) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
 }
 
 pub(super) fn is_name_start(byte: u8) -> bool {

@@ -11,14 +11,11 @@ impl<'a> Parser<'a> {
     pub(super) fn compound(&mut self, stops: Stops) -> Option<Option<Kind<'a>>> {
         match self.peek()? {
             b'(' => Some(self.parentheses()),
-            b'{' if self.is_keyword("{") => {
-                self.at += 1;
-                Some(self.deeper(|parser| {
-                    let list = parser.list(stops.with(Stops::BRACE));
-                    parser.expect_word("}");
-                    Kind::Group(list)
-                }))
-            }
+            b'{' if self.eat_word("{") => Some(self.deeper(|parser| {
+                let list = parser.list(stops.with(Stops::BRACE));
+                parser.expect_word("}");
+                Kind::Group(list)
+            })),
             b'[' if self.is_keyword("[[") => Some(self.deeper(Parser::double_brackets)),
             b'i' if self.eat_word("if") => Some(self.deeper(|parser| parser.if_command(stops))),
             b'w' if self.eat_word("while") => Some(self.deeper(|parser| parser.while_command(stops))),
@@ -35,10 +32,7 @@ impl<'a> Parser<'a> {
                     Kind::Repeat { head, body }
                 }))
             }
-            b'c' if self.is_keyword("case") => {
-                self.at += "case".len();
-                Some(self.deeper(|parser| parser.case_command()))
-            }
+            b'c' if self.eat_word("case") => Some(self.deeper(Parser::case_command)),
             b'c' if self.eat_word("coproc") => Some(self.deeper(|parser| {
                 // `coproc NAME { … }`
                 parser.skip_blanks();
@@ -51,17 +45,13 @@ impl<'a> Parser<'a> {
                 let item = parser.pipeline(Joint::Then, stops);
                 Kind::Subshell(List { items: vec![item] })
             })),
-            b'f' if self.is_keyword("function") => {
-                self.at += "function".len();
+            b'f' if self.eat_word("function") => {
                 self.skip_blanks();
                 let name = self.word();
                 self.skip_blanks();
-                if self.peek() == Some(b'(') {
-                    self.at += 1;
+                if self.eat(b'(') {
                     self.skip_blanks();
-                    if self.peek() == Some(b')') {
-                        self.at += 1;
-                    }
+                    self.eat(b')');
                 }
                 Some(self.function(name.bare().map(Cow::Borrowed).unwrap_or_default()))
             }
@@ -86,13 +76,7 @@ impl<'a> Parser<'a> {
             return Some(Kind::Test(vec![Word { parts, has_brace: false }]));
         }
         self.at += 1;
-        let list = self.deeper(|parser| parser.list(Stops::PARENTHESIS))?;
-        if self.peek() == Some(b')') {
-            self.at += 1;
-        } else {
-            self.trouble.is_broken = true;
-        }
-        Some(Kind::Subshell(list))
+        self.parenthesised().map(Kind::Subshell)
     }
 
     pub(super) fn double_brackets(&mut self) -> Kind<'a> {
@@ -108,9 +92,7 @@ impl<'a> Parser<'a> {
                 break;
             }
             let before = self.at;
-            let was_argument = std::mem::replace(&mut self.is_argument, true);
-            let word = self.word();
-            self.is_argument = was_argument;
+            let word = self.argument();
             if self.at == before {
                 // Operators: `&&`, `||`, `(`, `)`, `<`.
                 self.at += 1;
@@ -128,9 +110,7 @@ impl<'a> Parser<'a> {
             let test = self.list(stops.with(Stops::THEN).with(Stops::FI));
             self.skip_lines();
             // `if (( x )) { … }` of zsh needs no `then`.
-            if !self.eat_word("then") {
-                self.trouble.is_broken = true;
-            }
+            self.trouble.is_broken |= !self.eat_word("then");
             let body = self.list(stops.with(Stops::FI));
             arms.push((test, body));
             if self.eat_word("elif") {
@@ -139,9 +119,7 @@ impl<'a> Parser<'a> {
             if self.eat_word("else") {
                 otherwise = self.list(stops.with(Stops::FI));
             }
-            if !self.eat_word("fi") {
-                self.trouble.is_broken = true;
-            }
+            self.trouble.is_broken |= !self.eat_word("fi");
             return Kind::If { arms, otherwise };
         }
     }
@@ -155,15 +133,12 @@ impl<'a> Parser<'a> {
     /// `do … done`, or `{ … }`, or one command.
     pub(super) fn loop_body(&mut self, stops: Stops) -> List<'a> {
         self.skip_lines();
-        if self.peek() == Some(b';') {
-            self.at += 1;
+        if self.eat(b';') {
             self.skip_lines();
         }
         if self.eat_word("do") {
             let body = self.list(stops.with(Stops::DONE));
-            if !self.eat_word("done") {
-                self.trouble.is_broken = true;
-            }
+            self.trouble.is_broken |= !self.eat_word("done");
             return body;
         }
         if self.eat_word("{") {
@@ -203,27 +178,23 @@ impl<'a> Parser<'a> {
                 list.push(word);
             }
             words = Some(list);
-        } else if self.peek() == Some(b'(') {
-            self.at += 1;
+        } else if self.eat(b'(') {
             words = self.deeper(Parser::array);
         }
         self.is_argument = was_argument;
-        if is_foreach {
+        let body = if is_foreach {
             let body = self.list(stops.with(Stops::END));
-            if !self.eat_word("end") {
-                self.trouble.is_broken = true;
-            }
-            return Kind::For { name, words, body };
-        }
-        let body = self.loop_body(stops);
+            self.trouble.is_broken |= !self.eat_word("end");
+            body
+        } else {
+            self.loop_body(stops)
+        };
         Kind::For { name, words, body }
     }
 
     pub(super) fn case_command(&mut self) -> Kind<'a> {
         self.skip_blanks();
-        let was_argument = std::mem::replace(&mut self.is_argument, true);
-        let subject = self.word();
-        self.is_argument = was_argument;
+        let subject = self.argument();
         self.expect_word("in");
         let mut arms = Vec::new();
         loop {
@@ -236,9 +207,7 @@ impl<'a> Parser<'a> {
                 break;
             }
             let before = self.at;
-            if self.peek() == Some(b'(') {
-                self.at += 1;
-            }
+            self.eat(b'(');
             let mut patterns = Vec::new();
             loop {
                 self.skip_blanks();
@@ -248,20 +217,14 @@ impl<'a> Parser<'a> {
                     patterns.push(word);
                 }
                 self.skip_blanks();
-                if self.peek() != Some(b'|') {
+                if !self.eat(b'|') {
                     break;
                 }
-                self.at += 1;
             }
-            if self.peek() == Some(b')') {
-                self.at += 1;
-            } else {
-                self.trouble.is_broken = true;
-            }
+            self.expect(b')');
             let body = self.list(Stops::CASE);
             arms.push((patterns, body));
-            if self.peek() == Some(b';') {
-                self.at += 1;
+            if self.eat(b';') {
                 while matches!(self.peek(), Some(b';' | b'&')) {
                     self.at += 1;
                 }
@@ -277,40 +240,30 @@ impl<'a> Parser<'a> {
     /// The words of an array up to its `)`, which is consumed.
     pub(super) fn array(&mut self) -> Vec<Word<'a>> {
         let mut words = Vec::new();
-        let was_argument = std::mem::replace(&mut self.is_argument, true);
         loop {
             self.skip_lines();
-            match self.peek() {
-                None => {
-                    self.trouble.is_broken = true;
-                    break;
-                }
-                Some(b')') => {
-                    self.at += 1;
-                    break;
-                }
-                Some(_) => {
-                    let before = self.at;
-                    let word = self.word();
-                    if self.at == before {
-                        self.trouble.is_broken = true;
-                        self.at += 1;
-                    } else {
-                        words.push(word);
-                    }
-                }
+            if self.eat(b')') {
+                return words;
             }
+            let before = self.at;
+            let word = self.argument();
+            if self.at > before {
+                words.push(word);
+                continue;
+            }
+            self.trouble.is_broken = true;
+            if self.peek().is_none() {
+                return words;
+            }
+            self.at += 1;
         }
-        self.is_argument = was_argument;
-        words
     }
 
     pub(super) fn function(&mut self, name: Cow<'a, str>) -> Option<Kind<'a>> {
         self.skip_lines();
         let start = self.at;
-        let command = if self.peek() == Some(b'{') {
-            // `f(){x;}` needs no blank in zsh.
-            self.at += 1;
+        // `f(){x;}` needs no blank in zsh.
+        let command = if self.eat(b'{') {
             let list = self.deeper(|parser| parser.list(Stops::BRACE))?;
             self.expect_word("}");
             Command { kind: Kind::Group(list), redirects: Vec::new(), start, end: self.at }

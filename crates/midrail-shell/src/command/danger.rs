@@ -1,7 +1,6 @@
 //! Finds what an invocation might destroy, by the dangers in the row of its program. `condition` evaluates when a danger
 //! applies, `place` decides where a target is.
 
-mod call;
 mod condition;
 mod launch;
 mod place;
@@ -10,11 +9,12 @@ mod tests;
 
 use midrail_core::{Confidence, Danger, Severity};
 
-use self::call::Call;
-use self::place::{Place, Target};
+use self::condition::Call;
+use self::place::Target;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::tail;
 use super::programs::{self, Loss, Program, Rule, Targets};
+use crate::tables::Place;
 
 /// Longest command in a finding, in bytes.
 const COMMAND_LENGTH: usize = 200;
@@ -84,49 +84,31 @@ fn judge_unknown_option(program: &'static Program, call: &Call) -> Option<Danger
     })
 }
 
-/// A redirection that empties or replaces a file: `> file`.
-pub(crate) fn judge_overwrite(
+/// A redirection onto a file: `> file`, `>> file`. What is appended matters only for files that give access or run by
+/// themselves.
+pub(crate) fn judge_redirection(
     target: &Arg,
-    folder: &Folder,
-    is_remote: bool,
-    span: (usize, usize),
-) -> Option<Danger> {
-    let located = place::locate(target, folder, is_remote);
-    let severity = if target.text.starts_with("/proc/") && located.place == Place::System {
-        Severity::Critical
-    } else {
-        place::write_severity(&located)?
-    };
-    let mut danger = redirection(">")?.danger(severity, &[located]);
-    danger.command = bounded(&format!("> {}", target.text));
-    (danger.start, danger.end) = span;
-    Some(danger)
-}
-
-/// A redirection that adds to a file: `>> file`. Only files that give access or run by themselves matter.
-pub(crate) fn judge_append(
-    target: &Arg,
+    is_append: bool,
     folder: &Folder,
     is_remote: bool,
     span: (usize, usize),
 ) -> Option<Danger> {
     let located = place::locate(target, folder, is_remote);
     let severity = match located.place {
+        Place::System if !is_append && target.text.starts_with("/proc/") => Severity::Critical,
+        _ if !is_append => place::write_severity(&located)?,
         Place::Device => Severity::Critical,
         Place::System => Severity::High,
         Place::Secret => place::write_severity(&located)?,
         Place::Startup | Place::Own => Severity::Medium,
         _ => return None,
     };
-    let mut danger = redirection(">>")?.danger(severity, &[located]);
-    danger.command = bounded(&format!(">> {}", target.text));
+    // A redirection has a row like a program.
+    let operator = if is_append { ">>" } else { ">" };
+    let mut danger = programs::row(operator).dangers.first()?.danger(severity, &[located]);
+    danger.command = bounded(&format!("{operator} {}", target.text));
     (danger.start, danger.end) = span;
     Some(danger)
-}
-
-/// The danger of a redirection, which has a row like a program.
-fn redirection(operator: &str) -> Option<&'static Rule> {
-    programs::row(operator).dangers.first().copied()
 }
 
 /// Whether a command only shows help, its version or what would happen.

@@ -112,13 +112,11 @@ pub(crate) fn escapes(text: &str, rules: Escapes) -> Option<String> {
                 }
                 None => out.extend([b'\\', letter]),
             },
-            b'0' if rules == Escapes::Echo => match number(rest, 8, 3) {
-                Some((value, after)) => {
-                    out.push(low_byte(value));
-                    rest = after;
-                }
-                None => out.push(0),
-            },
+            b'0' if rules == Escapes::Echo => {
+                let (value, after) = number(rest, 8, 3).unwrap_or((0, rest));
+                out.push(low_byte(value));
+                rest = after;
+            }
             b'0'..=b'7' => {
                 let first = u32::from(letter - b'0');
                 let (value, after) = number(rest, 8, 2).unwrap_or((0, rest));

@@ -8,6 +8,7 @@ mod uploads;
 
 use self::found::Found;
 use super::danger::is_credential;
+use super::find::{self, Part};
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::{Arguments, tail};
 use super::programs::{self, Files, Operands};
@@ -16,7 +17,7 @@ use super::scope::join;
 pub(super) use self::found::{Touched, is_on_host};
 pub(super) use self::named::{is_symbolic, led_to};
 pub(super) use self::uploads::uploaded;
-use crate::words::shell::{FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
+use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 
 /// The files that a program touches.
 pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
@@ -25,7 +26,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
     match program {
         "dd" => dd(invocation, &mut found),
         "git" => git(invocation, &mut found),
-        "find" | "gfind" | "bfs" => find(invocation, &mut found),
+        "find" | "gfind" | "bfs" => printed_by_find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
         "xargs" | "gxargs" => xargs(invocation, &mut found),
         "docker" | "podman" | "nerdctl" => inside::read_in_container(invocation, &mut found),
@@ -225,12 +226,9 @@ fn xargs(invocation: &Invocation, found: &mut Found) {
 }
 
 /// `find -fprint file`
-fn find(invocation: &Invocation, found: &mut Found) {
-    let mut args = invocation.args.iter();
-    while let Some(arg) = args.next() {
-        if matches!(arg.text.as_str(), "-fprint" | "-fprint0" | "-fprintf" | "-fls")
-            && let Some(file) = args.next()
-        {
+fn printed_by_find(invocation: &Invocation, found: &mut Found) {
+    for part in find::parts(&invocation.args) {
+        if let Part::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
             found.add(file, false, true);
         }
     }
@@ -239,21 +237,7 @@ fn find(invocation: &Invocation, found: &mut Found) {
 /// `-d @file`, `-F name=@file`
 fn curl(invocation: &Invocation, found: &mut Found) {
     let sorted = Arguments::new(invocation);
-    let options = [
-        "-d",
-        "--data",
-        "--data-binary",
-        "--data-ascii",
-        "--data-urlencode",
-        "--json",
-        "-F",
-        "--form",
-        "-H",
-        "--header",
-        "-b",
-        "--cookie",
-    ];
-    for (name, value) in sorted.values.iter().filter(|(name, _)| options.contains(&name.as_str())) {
+    for (name, value) in sorted.values.iter().filter(|(name, _)| CURL_DATA.contains(&name.as_str())) {
         let is_form = matches!(name.as_str(), "-F" | "--form" | "--data-urlencode");
         let path = match value.text.strip_prefix('@') {
             Some(path) => Some(path),

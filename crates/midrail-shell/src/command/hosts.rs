@@ -43,13 +43,17 @@ fn known(arg: &Arg, host: &str) -> Option<String> {
 }
 
 /// The host of a URL: `https://user:word@host:port/path`.
-fn in_url(arg: &Arg) -> Option<String> {
-    let (_, rest) = arg.text.split_once("://")?;
+pub(crate) fn url_host(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host =
         if host.starts_with('[') { host.split_inclusive(']').next()? } else { host.split(':').next()? };
-    known(arg, host)
+    (!host.is_empty()).then_some(host)
+}
+
+fn in_url(arg: &Arg) -> Option<String> {
+    known(arg, url_host(&arg.text)?)
 }
 
 /// `example.com/path` without a scheme.

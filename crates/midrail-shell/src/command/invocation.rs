@@ -26,6 +26,22 @@ impl Arg {
     }
 }
 
+/// Words with blanks between them.
+pub(crate) fn joined(words: &[Arg]) -> String {
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    words.join(" ")
+}
+
+/// A word with the quotes that a POSIX shell needs.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte) || !byte.is_ascii();
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// Where a command runs, as far as files are concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Folder {
@@ -36,10 +52,18 @@ pub enum Folder {
     Unknown,
 }
 
+impl Default for Folder {
+    /// The folder that the command line starts in.
+    fn default() -> Self {
+        Folder::Known(String::new())
+    }
+}
+
 /// What a program reads from its standard input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Input {
     /// Nothing that the line tells of.
+    #[default]
     Inherited,
     /// This text: a here-document, a here-string, or what `echo` or `printf` before it in the pipeline prints.
     Text(String),
@@ -50,7 +74,7 @@ pub enum Input {
 }
 
 /// One program that is started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Invocation {
     /// The program's name without its folder: `rm` for `/bin/rm` and `\rm`. Empty where it is not known.
     pub program: String,

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::ast::{Param, Part, Substitution, Word, is_name_byte, is_name_start};
+use super::ast::{List, Param, Part, Substitution, Word, ends_word, is_name_byte, is_name_start};
+use super::decode::{self, Escapes};
 use super::parse::{Parser, Stops};
 
 /// Where the parts that are being read end.
@@ -18,11 +19,6 @@ pub(super) enum Until {
     Brace { is_quoted: bool, stop: Option<u8> },
     /// The end of the text: a here-document or arithmetic.
     End,
-}
-
-/// Bytes that end a word where they are not quoted.
-pub(super) fn ends_word(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
 }
 
 /// Bytes that quote others.
@@ -173,11 +169,7 @@ impl<'a> Parser<'a> {
     pub(super) fn double(&mut self, parts: &mut Vec<Part<'a>>) {
         self.at += 1;
         let Some(inner) = self.deeper(|parser| parser.parts(Until::Quote)) else { return };
-        if self.peek() == Some(b'"') {
-            self.at += 1;
-        } else {
-            self.trouble.is_broken = true;
-        }
+        self.expect(b'"');
         parts.push(Part::Double(Rc::new(inner)));
     }
 
@@ -198,19 +190,9 @@ impl<'a> Parser<'a> {
         }
         self.at = self.at.min(self.end);
         let raw = self.slice(start, self.at);
-        if self.peek() == Some(b'\'') {
-            self.at += 1;
-        } else {
-            self.trouble.is_broken = true;
-        }
-        parts.push(Part::Quoted(if has_escape {
-            match super::decode::escapes(raw, super::decode::Escapes::AnsiC) {
-                Some(text) => Cow::Owned(text),
-                None => Cow::Borrowed(raw),
-            }
-        } else {
-            Cow::Borrowed(raw)
-        }));
+        self.expect(b'\'');
+        let decoded = if has_escape { decode::escapes(raw, Escapes::AnsiC) } else { None };
+        parts.push(Part::Quoted(decoded.map_or(Cow::Borrowed(raw), Cow::Owned)));
     }
 
     fn dollar(&mut self, until: Until, parts: &mut Vec<Part<'a>>) {
@@ -266,13 +248,9 @@ impl<'a> Parser<'a> {
     }
 
     /// The list up to a `)`, which is consumed. `None` where it is nested too deep.
-    fn parenthesised(&mut self) -> Option<super::ast::List<'a>> {
+    pub(super) fn parenthesised(&mut self) -> Option<List<'a>> {
         let list = self.deeper(|parser| parser.list(Stops::PARENTHESIS))?;
-        if self.peek() == Some(b')') {
-            self.at += 1;
-        } else {
-            self.trouble.is_broken = true;
-        }
+        self.expect(b')');
         Some(list)
     }
 
@@ -303,9 +281,7 @@ impl<'a> Parser<'a> {
         let is_quoted = matches!(until, Until::Quote | Until::End | Until::Brace { is_quoted: true, .. });
         // `${ command; }` and `${| command; }` run a command in new shells.
         if matches!(self.peek(), Some(b' ' | b'\n' | b'\t' | b'|')) {
-            if self.peek() == Some(b'|') {
-                self.at += 1;
-            }
+            self.eat(b'|');
             let Some(list) = self.deeper(|parser| parser.list(Stops::BRACE)) else { return };
             self.eat_word("}");
             let source = self.slice(start, self.at);
@@ -316,19 +292,9 @@ impl<'a> Parser<'a> {
         if self.peek() == Some(b'(') {
             self.skip_balanced_text(b'(', b')');
         }
-        let mut is_indirect = false;
-        let mut is_length = false;
-        match (self.peek(), self.peek_at(1)) {
-            (Some(b'!'), Some(next)) if is_name_byte(next) || next == b'@' || next == b'*' => {
-                is_indirect = true;
-                self.at += 1;
-            }
-            (Some(b'#'), Some(next)) if is_name_byte(next) || matches!(next, b'@' | b'*') => {
-                is_length = true;
-                self.at += 1;
-            }
-            _ => {}
-        }
+        let is_prefix = self.peek_at(1).is_some_and(|next| is_name_byte(next) || matches!(next, b'@' | b'*'));
+        let is_indirect = is_prefix && self.eat(b'!');
+        let is_length = is_prefix && !is_indirect && self.eat(b'#');
         let name_start = self.at;
         match self.peek() {
             Some(byte) if is_name_byte(byte) => {
@@ -362,11 +328,7 @@ impl<'a> Parser<'a> {
             (operand, second)
         });
         let Some((operand, second)) = read else { return };
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-        } else {
-            self.trouble.is_broken = true;
-        }
+        self.expect(b'}');
         let source = self.slice(start, self.at);
         let param = Param { name, index, is_indirect, is_length, operator, operand, second, source };
         parts.push(Part::Param(Rc::new(param)));
@@ -468,14 +430,5 @@ impl<'a> Parser<'a> {
 }
 
 fn plain_param<'a>(name: &'a str, source: &'a str) -> Part<'a> {
-    Part::Param(Rc::new(Param {
-        name,
-        index: None,
-        is_indirect: false,
-        is_length: false,
-        operator: "",
-        operand: Vec::new(),
-        second: None,
-        source,
-    }))
+    Part::Param(Rc::new(Param { name, source, ..Param::default() }))
 }

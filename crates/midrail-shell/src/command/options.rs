@@ -1,5 +1,6 @@
 //! The one parser of arguments: options, their values and operands, by the row of the program.
 
+use super::find::{self, Part};
 use super::invocation::{Arg, Invocation};
 use super::programs::{self, Program, Run, Style};
 use crate::words::shell::COMMON_OPTIONS;
@@ -21,9 +22,6 @@ pub(super) struct Arguments {
     /// value.
     pub(super) unknown: Option<String>,
 }
-
-/// Tests and actions of `find` that are followed by another command up to `;` or `+`.
-const COMMAND_ACTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
 impl Arguments {
     /// Parses all arguments of an invocation.
@@ -171,36 +169,34 @@ impl Parser<'_> {
         }
     }
 
-    /// `find`: folders, then tests and actions. A negated test does not narrow the search, nor does one after `-delete`.
+    /// `find`: a negated test does not narrow the search, nor does one after `-delete`.
     fn search(&mut self) {
-        let (mut is_expression, mut is_negated) = (false, false);
-        let mut args = self.args.iter().enumerate();
-        while let Some((at, arg)) = args.next() {
-            match arg.text.as_str() {
-                "(" | ")" | "\\(" | "\\)" | "," => is_expression = true,
-                "!" | "\\!" | "-not" => (is_expression, is_negated) = (true, true),
-                "-H" | "-L" | "-P" => {}
-                name if name.len() > 1 && name.starts_with('-') => {
-                    is_expression = true;
-                    let is_command = COMMAND_ACTIONS.contains(&name);
-                    let has_value = is_command || self.takes_value(name);
-                    let value = if has_value { args.next().map(|(_, value)| value.clone()) } else { None };
-                    if is_command {
-                        args.find(|(_, arg)| matches!(arg.text.as_str(), ";" | "+" | "\\;"));
-                    }
-                    match value {
-                        _ if is_negated => {}
-                        Some(value) => self.arguments.values.push((name.to_owned(), value)),
-                        None => self.arguments.flags.push(name.to_owned()),
-                    }
-                    if name == "-delete" {
-                        return;
-                    }
-                    is_negated = false;
+        let arguments = &mut self.arguments;
+        let mut is_negated = false;
+        for part in find::parts(self.args) {
+            let (name, value) = match part {
+                Part::Folder(at) => {
+                    arguments.operands.push(at);
+                    continue;
                 }
-                _ if !is_expression => self.arguments.operands.push(at),
-                _ => {}
+                Part::Not => {
+                    is_negated = true;
+                    continue;
+                }
+                Part::Open | Part::Close => continue,
+                Part::Or => ("-o", None),
+                Part::Run(name, command) => (name, Some(command.first().cloned().unwrap_or_default())),
+                Part::Test(name, value) => (name, value.cloned()),
+            };
+            match value {
+                _ if is_negated => {}
+                Some(value) => arguments.values.push((name.to_owned(), value)),
+                None => arguments.flags.push(name.to_owned()),
             }
+            if name == "-delete" {
+                return;
+            }
+            is_negated = false;
         }
     }
 }

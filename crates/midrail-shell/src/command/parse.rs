@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::ast::{Assignment, Command, HereDoc, Item, Joint, Kind, List, Script, Trouble, Value};
-use super::ast::{is_name_byte, is_name_start};
+use super::ast::{Assignment, Command, HereDoc, Item, Joint, Kind, List, Script, Trouble, Value, Word};
+use super::ast::{ends_word, is_name_byte, is_name_start};
 
 /// How deep brackets, quotes and keywords may nest. A frame of a debug build takes some kilobytes of stack.
 const MAX_DEPTH: usize = 48;
@@ -127,6 +127,26 @@ impl<'a> Parser<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
+    /// Skips a byte if it comes next.
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Skips a byte that must come next.
+    pub(super) fn expect(&mut self, byte: u8) {
+        self.trouble.is_broken |= !self.eat(byte);
+    }
+
+    /// Reads a word that is not the first of its command.
+    pub(super) fn argument(&mut self) -> Word<'a> {
+        let outer = std::mem::replace(&mut self.is_argument, true);
+        let word = self.word();
+        self.is_argument = outer;
+        word
+    }
+
     pub(super) fn take_while(&mut self, test: fn(u8) -> bool) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(test) {
@@ -191,30 +211,19 @@ impl<'a> Parser<'a> {
         let end = self.at + word.len();
         end <= self.end
             && self.text.get(self.at..end) == Some(word)
-            && (end == self.end
-                || self.bytes.get(end).is_none_or(|byte| {
-                    matches!(
-                        byte,
-                        b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
-                    )
-                }))
+            && (end == self.end || self.bytes.get(end).is_none_or(|byte| ends_word(*byte)))
     }
 
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
-        if self.is_keyword(word) {
-            self.at += word.len();
-            true
-        } else {
-            false
-        }
+        let is_next = self.is_keyword(word);
+        self.at += if is_next { word.len() } else { 0 };
+        is_next
     }
 
     /// Reads a keyword that must come here; where it does not, goes on without it.
     pub(super) fn expect_word(&mut self, word: &str) {
         self.skip_lines();
-        if !self.eat_word(word) {
-            self.trouble.is_broken = true;
-        }
+        self.trouble.is_broken |= !self.eat_word(word);
     }
 
     /// Reads pipelines until something that closes the list.
@@ -250,13 +259,12 @@ impl<'a> Parser<'a> {
                 if stops.has(*stop) {
                     break;
                 }
-                if *word != "end" && stops.0 & !Stops::PARENTHESIS.0 != 0 {
-                    // It closes something further out.
-                    self.trouble.is_broken = true;
-                    break;
-                }
                 if *word != "end" {
                     self.trouble.is_broken = true;
+                    // It closes something further out.
+                    if stops.0 & !Stops::PARENTHESIS.0 != 0 {
+                        break;
+                    }
                     self.at += word.len();
                     continue;
                 }
@@ -321,9 +329,7 @@ impl<'a> Parser<'a> {
             self.skip_blanks();
             if self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|') {
                 self.at += 1;
-                if self.peek() == Some(b'&') {
-                    self.at += 1;
-                }
+                self.eat(b'&');
                 self.skip_lines();
             } else {
                 return item;
@@ -376,7 +382,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let before = self.at;
-            if self.is_argument_break() {
+            if self.words > MAX_WORDS {
                 break;
             }
             let was_argument = std::mem::replace(&mut self.is_argument, !words.is_empty());
@@ -402,18 +408,12 @@ impl<'a> Parser<'a> {
         Some(Command { kind: Kind::Simple { assignments, words }, redirects, start, end })
     }
 
-    fn is_argument_break(&self) -> bool {
-        self.words > MAX_WORDS
-    }
-
     fn eat_function_parentheses(&mut self) -> bool {
         let before = self.at;
         self.skip_blanks();
-        if self.peek() == Some(b'(') {
-            self.at += 1;
+        if self.eat(b'(') {
             self.skip_blanks();
-            if self.peek() == Some(b')') {
-                self.at += 1;
+            if self.eat(b')') {
                 return true;
             }
         }
@@ -438,23 +438,15 @@ impl<'a> Parser<'a> {
             index = Some(self.slice(self.at + 1, self.at + close));
             self.at += close + 1;
         }
-        let is_append = self.peek() == Some(b'+');
-        if is_append {
-            self.at += 1;
-        }
-        if self.peek() != Some(b'=') {
+        let is_append = self.eat(b'+');
+        if !self.eat(b'=') {
             self.at = start;
             return None;
         }
-        self.at += 1;
-        let value = if self.peek() == Some(b'(') {
-            self.at += 1;
+        let value = if self.eat(b'(') {
             Value::Array(self.deeper(Parser::array)?)
         } else {
-            let was_argument = std::mem::replace(&mut self.is_argument, true);
-            let word = self.word();
-            self.is_argument = was_argument;
-            Value::Word(word)
+            Value::Word(self.argument())
         };
         Some(Assignment { name, is_append, index, value })
     }

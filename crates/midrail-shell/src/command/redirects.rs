@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::ast::is_name_byte;
-use super::ast::{HereDoc, Part, Redirect, RedirectKind, Word};
-use super::lex::{Until, ends_word, is_quote};
+use super::ast::{HereDoc, Part, Redirect, RedirectKind, Word, ends_word, is_name_byte};
+use super::lex::{Until, is_quote};
 use super::parse::{Parser, Pending};
 
 impl<'a> Parser<'a> {
@@ -60,7 +59,6 @@ impl<'a> Parser<'a> {
         let second = self.peek_at(1);
         let (length, make): (usize, fn(Word<'a>) -> RedirectKind<'a>) = match (first, second, self.peek_at(2))
         {
-            (Some(b'<'), Some(b'('), _) | (Some(b'>'), Some(b'('), _) => return self.no_redirect(start),
             (Some(b'<'), Some(b'<'), Some(b'<')) => (3, RedirectKind::HereString),
             (Some(b'<'), Some(b'<'), next) => {
                 let strips_tabs = matches!(next, Some(b'-' | b'~'));
@@ -69,25 +67,24 @@ impl<'a> Parser<'a> {
             }
             (Some(b'<'), Some(b'>'), _) => (2, RedirectKind::Both),
             (Some(b'<'), Some(b'&'), _) => (2, RedirectKind::Duplicate),
-            (Some(b'<'), _, _) => (1, RedirectKind::Read),
+            (Some(b'<'), next, _) if next != Some(b'(') => (1, RedirectKind::Read),
             (Some(b'>'), Some(b'>'), Some(b'|' | b'!')) => (3, RedirectKind::Append),
             (Some(b'>'), Some(b'>'), _) => (2, RedirectKind::Append),
             (Some(b'>'), Some(b'|' | b'!'), _) => (2, RedirectKind::Write),
             (Some(b'>'), Some(b'&'), _) => (2, RedirectKind::Duplicate),
-            (Some(b'>'), _, _) => (1, RedirectKind::Write),
+            (Some(b'>'), next, _) if next != Some(b'(') => (1, RedirectKind::Write),
             (Some(b'&'), Some(b'>'), Some(b'>')) => (3, RedirectKind::Append),
             (Some(b'&'), Some(b'>'), Some(b'|')) => (3, RedirectKind::Write),
             (Some(b'&'), Some(b'>'), _) => (2, RedirectKind::Write),
-            _ => return self.no_redirect(start),
+            _ => {
+                self.at = start;
+                return None;
+            }
         };
         self.at += length;
         self.skip_blanks();
-        let was_argument = std::mem::replace(&mut self.is_argument, true);
-        let word = self.word();
-        self.is_argument = was_argument;
-        if word.parts.is_empty() {
-            self.trouble.is_broken = true;
-        }
+        let word = self.argument();
+        self.trouble.is_broken |= word.parts.is_empty();
         let mut kind = make(word);
         // `>& file` writes a file, `>&2` does not.
         if let RedirectKind::Duplicate(word) = &mut kind {
@@ -98,11 +95,6 @@ impl<'a> Parser<'a> {
             }
         }
         Some(Redirect { fd, kind })
-    }
-
-    pub(super) fn no_redirect(&mut self, start: usize) -> Option<Redirect<'a>> {
-        self.at = start;
-        None
     }
 
     /// The digits or `{name}` before a redirection. They are skipped only where a redirection follows.

@@ -29,7 +29,7 @@ pub(super) struct Variable {
 }
 
 /// The state of a shell at one place of the line.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     pub(super) folder: Folder,
     /// Folders to come back to: `cd -`, `popd`.
@@ -45,23 +45,6 @@ pub(super) struct Scope {
     pub(super) is_privileged: bool,
     /// Something was told that is not kept: what follows may not be understood. Shared by all scopes of a line.
     pub(super) has_forgotten: Rc<Cell<bool>>,
-}
-
-impl Default for Scope {
-    fn default() -> Self {
-        Scope {
-            folder: Folder::Known(String::new()),
-            folders: Vec::new(),
-            variables: Rc::default(),
-            references: Rc::default(),
-            functions: Rc::default(),
-            aliases: Rc::default(),
-            positional: None,
-            is_remote: false,
-            is_privileged: false,
-            has_forgotten: Rc::default(),
-        }
-    }
 }
 
 impl Scope {
@@ -83,11 +66,7 @@ impl Scope {
 
     /// Makes a name another one of a variable.
     pub(super) fn refer(&mut self, name: &str, variable: &str) {
-        if self.references.len() < MAX_VARIABLES {
-            Rc::make_mut(&mut self.references).insert(name.to_owned(), variable.to_owned());
-        } else {
-            self.has_forgotten.set(true);
-        }
+        keep(&mut self.references, &self.has_forgotten, name, variable.to_owned());
     }
 
     pub(super) fn set(&mut self, name: &str, items: Vec<Arg>, is_array: bool) {
@@ -122,19 +101,11 @@ impl Scope {
     }
 
     pub(super) fn define(&mut self, name: &str, body: &str) {
-        if self.functions.len() < MAX_VARIABLES {
-            Rc::make_mut(&mut self.functions).insert(name.to_owned(), Rc::from(body));
-        } else {
-            self.has_forgotten.set(true);
-        }
+        keep(&mut self.functions, &self.has_forgotten, name, Rc::from(body));
     }
 
     pub(super) fn alias(&mut self, name: &str, body: &str) {
-        if self.aliases.len() < MAX_VARIABLES {
-            Rc::make_mut(&mut self.aliases).insert(name.to_owned(), Rc::from(body));
-        } else {
-            self.has_forgotten.set(true);
-        }
+        keep(&mut self.aliases, &self.has_forgotten, name, Rc::from(body));
     }
 
     /// What is known after a branch that may or may not have run: both values of each variable, the new one first.
@@ -144,24 +115,14 @@ impl Scope {
         }
         let variables = Rc::make_mut(&mut self.variables);
         for (name, variable) in variables.iter_mut() {
-            match before.variables.get(name) {
-                Some(old) if old == variable => {}
-                Some(old) => {
-                    for candidate in &old.candidates {
-                        if variable.candidates.len() < MAX_CANDIDATES
-                            && !variable.candidates.contains(candidate)
-                        {
-                            variable.candidates.push(Rc::clone(candidate));
-                        }
-                    }
+            for candidate in before.variables.get(name).into_iter().flat_map(|old| &old.candidates) {
+                if variable.candidates.len() < MAX_CANDIDATES && !variable.candidates.contains(candidate) {
+                    variable.candidates.push(Rc::clone(candidate));
                 }
-                None => {}
             }
         }
         for (name, old) in before.variables.iter() {
-            if !variables.contains_key(name) {
-                variables.insert(name.clone(), old.clone());
-            }
+            variables.entry(name.clone()).or_insert_with(|| old.clone());
         }
     }
 
@@ -193,6 +154,15 @@ impl Scope {
         if self.folders.len() > 32 {
             self.folders.remove(0);
         }
+    }
+}
+
+/// Keeps a name, unless there are too many.
+fn keep<T: Clone>(map: &mut Rc<BTreeMap<String, T>>, has_forgotten: &Cell<bool>, name: &str, value: T) {
+    if map.len() < MAX_VARIABLES {
+        Rc::make_mut(map).insert(name.to_owned(), value);
+    } else {
+        has_forgotten.set(true);
     }
 }
 

@@ -14,12 +14,17 @@ mod tests;
 mod value;
 mod world;
 
-use crate::tables::LANGUAGES;
+use crate::tables::{LANGUAGES, LanguageRow, NO_LANGUAGE};
 
 pub(crate) use self::model::{Snippet, Start};
 pub(crate) use crate::tables::Language;
 
 impl Language {
+    /// What is known about the language.
+    pub(crate) fn row(self) -> &'static LanguageRow {
+        LANGUAGES.iter().find(|row| row.name == Some(self)).unwrap_or(&NO_LANGUAGE)
+    }
+
     /// The language of an interpreter by its program's name: `python3.11`, `nodejs`, `gawk`, `osascript`.
     pub(crate) fn of_program(program: &str) -> Option<Self> {
         let name = program.rsplit(['/', '\\']).next().unwrap_or(program);

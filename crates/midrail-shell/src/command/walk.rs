@@ -5,15 +5,12 @@ mod builtins;
 mod containers;
 mod databases;
 mod each;
-mod fed;
 mod finds;
-mod fleet;
 mod flow;
 mod git;
 mod inline;
 mod interpreters;
 mod invoke;
-mod later;
 mod leaks;
 mod listing;
 mod origins;
@@ -172,6 +169,11 @@ impl Walk {
         (self.is_nested, self.choice, self.choices) = outer;
         self.trouble(script.trouble, text);
         stream
+    }
+
+    /// Walks code that runs in a shell of its own, without input.
+    pub(crate) fn run(&mut self, code: &str, scope: &Scope) {
+        let _ = self.code(code, &mut scope.clone(), &Stream::default());
     }
 
     fn list(&mut self, list: &List<'_>, scope: &mut Scope, input: &Stream) -> Stream {

@@ -1,29 +1,28 @@
 //! Whether a text begins as SQL does, and not as a command of a shell does.
 
 use super::lex::{Kind, Lexer, Reading, Token};
-use crate::tables::SQL_OBJECTS;
-use crate::words::sql::{MODIFIERS, NOT_NAMES, STARTS};
+use super::tokens::Tokens;
+use crate::tables::{SQL_OBJECTS, SQL_STARTS};
+use crate::words::sql::{EXPLAIN_OPTIONS, MODIFIERS, NOT_NAMES, TRANSACTION_WORDS, TRUNCATE_TAILS};
 
 /// Whether a text begins as a statement of SQL does: after comments and brackets, with enough of its grammar that no
 /// command of a shell is taken for it (`truncate -s 0 f`, `set -e`, `select x in a b; do`).
 pub fn looks_like_sql(text: &str) -> bool {
     let reading = Reading { backslash_escapes: true, comments_nest: false };
     let mut lexer = Lexer::new(text, reading).skip_while(|token| token.kind == Kind::Mark(b'('));
-    let Some(first) = lexer.next() else {
-        return false;
-    };
+    let Some(first) = lexer.next() else { return false };
     let word = text.get(first.start..first.end).unwrap_or("");
-    if !STARTS.iter().any(|verb| word.eq_ignore_ascii_case(verb)) {
+    if !SQL_STARTS.contains_key(&word.to_ascii_lowercase()) {
         return false;
     }
     let tokens: Vec<Token> = std::iter::once(first).chain(lexer.take(24)).collect();
-    Start { text, tokens: &tokens }.is_sql(0)
+    Tokens { text, tokens: &tokens }.is_sql(0)
 }
 
 /// Whether the tokens of a statement begin as SQL does. What the languages around SQL start with counts too, where marks
 /// show that it is code: `IF @x = 1`, `WHILE (…)`.
 pub(super) fn begins_as_sql(text: &str, tokens: &[Token]) -> bool {
-    let start = Start { text, tokens: tokens.get(..64).unwrap_or(tokens) };
+    let start = Tokens { text, tokens: tokens.get(..64).unwrap_or(tokens) };
     let is_code = || {
         start.tokens.iter().any(|token| match token.kind {
             Kind::Mark(mark) => b"(=@<>".contains(&mark),
@@ -39,38 +38,7 @@ pub(super) fn begins_as_sql(text: &str, tokens: &[Token]) -> bool {
         ) && is_code())
 }
 
-struct Start<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
-}
-
-impl Start<'_> {
-    fn kind(&self, place: usize) -> Option<Kind> {
-        self.tokens.get(place).map(|token| token.kind)
-    }
-
-    fn is_any(&self, place: usize, words: &[&str]) -> bool {
-        let Some(token) = self.tokens.get(place).filter(|token| token.kind == Kind::Word) else {
-            return false;
-        };
-        let spelling = self.text.get(token.start..token.end).unwrap_or("");
-        words.iter().any(|word| spelling.eq_ignore_ascii_case(word))
-    }
-
-    /// The spelling of a token in lower case.
-    fn lower(&self, place: usize) -> String {
-        let token = self.tokens.get(place).and_then(|token| self.text.get(token.start..token.end));
-        token.unwrap_or("").to_ascii_lowercase()
-    }
-
-    fn is_mark(&self, place: usize, mark: u8) -> bool {
-        self.kind(place) == Some(Kind::Mark(mark))
-    }
-
-    fn is_name(&self, place: usize) -> bool {
-        matches!(self.kind(place), Some(Kind::Word | Kind::Quoted | Kind::Variable))
-    }
-
+impl Tokens<'_> {
     /// Nothing more belongs to the statement.
     fn is_end(&self, place: usize) -> bool {
         matches!(self.kind(place), None | Some(Kind::End | Kind::Delimiter))
@@ -102,21 +70,20 @@ impl Start<'_> {
         let place = (from..from + 8).find(|place| !self.is_any(*place, MODIFIERS))?;
         let after = self.tokens.get(place).and_then(|token| self.text.as_bytes().get(token.end));
         let is_whole = !matches!(after, Some(b'.' | b'-' | b'/'));
-        let is_object = self.kind(place) == Some(Kind::Word) && SQL_OBJECTS.contains_key(&self.lower(place));
+        let is_object = self.kind(place) == Some(Kind::Word)
+            && SQL_OBJECTS.contains_key(&self.spelling(place).to_ascii_lowercase());
         (is_whole && is_object).then_some(place)
     }
 
     fn is_sql(&self, at: usize) -> bool {
-        let Some(token) = self.tokens.get(at).filter(|token| token.kind == Kind::Word) else {
-            return false;
-        };
+        let Some(token) = self.tokens.get(at).filter(|token| token.kind == Kind::Word) else { return false };
         // A word of a command goes on: `create-react-app`, `drop.sh`, `update-alternatives`, `call/x`.
         let next = self.text.as_bytes().get(token.end).copied().unwrap_or(b' ');
         let is_comment = self.text.get(token.end..token.end + 2) == Some("/*");
         if matches!(next, b'-' | b'.' | b'/' | b':' | b'=') && !is_comment {
             return false;
         }
-        let word = self.text.get(token.start..token.end).unwrap_or("").to_ascii_lowercase();
+        let word = self.spelling(at).to_ascii_lowercase();
         let next = at + 1;
         match word.as_str() {
             "select" => {
@@ -144,20 +111,7 @@ impl Start<'_> {
                     self.is_end(place)
                         || self.is_mark(place, b',')
                         || self.is_mark(place, b'.')
-                        || self.is_any(
-                            place,
-                            &[
-                                "restart",
-                                "continue",
-                                "cascade",
-                                "restrict",
-                                "immediate",
-                                "drop",
-                                "reuse",
-                                "on",
-                                "partition",
-                            ],
-                        )
+                        || self.is_any(place, TRUNCATE_TAILS)
                 };
                 !self.has_option()
                     && (self.is_any(next, &["table"]) || (self.is_name(next) && after(next + 1)))
@@ -174,51 +128,15 @@ impl Start<'_> {
             "revoke" => self.has(next, &["from"]) && !self.has_option(),
             "explain" | "describe" | "desc" => {
                 let skipped = (next..next + 8).find(|place| {
-                    !self.is_any(
-                        *place,
-                        &[
-                            "analyze",
-                            "analyse",
-                            "verbose",
-                            "extended",
-                            "formatted",
-                            "plan",
-                            "for",
-                            "query",
-                            "estimate",
-                            "buffers",
-                            "costs",
-                            "format",
-                            "json",
-                            "text",
-                        ],
-                    ) && !matches!(self.kind(*place), Some(Kind::Mark(b'(' | b')' | b',' | b'=')))
+                    !self.is_any(*place, EXPLAIN_OPTIONS)
+                        && !matches!(self.kind(*place), Some(Kind::Mark(b'(' | b')' | b',' | b'=')))
                 });
                 skipped.is_some_and(|place| self.is_sql(place))
                     || (word != "explain" && self.is_name(next) && !self.has_option())
             }
             "begin" | "commit" | "rollback" => {
-                self.is_end(next)
-                    || self.is_any(
-                        next,
-                        &[
-                            "transaction",
-                            "tran",
-                            "work",
-                            "immediate",
-                            "exclusive",
-                            "deferred",
-                            "and",
-                            "to",
-                            "try",
-                            "catch",
-                            "exception",
-                            "end",
-                        ],
-                    )
-                    || self.is_sql(next)
+                self.is_end(next) || self.is_any(next, TRANSACTION_WORDS) || self.is_sql(next)
             }
-            "start" => self.is_any(next, &["transaction"]),
             "savepoint" => self.is_name(next) && self.is_end(next + 1),
             "values" => self.is_mark(next, b'(') || self.is_any(next, &["row"]),
             "set" => {
@@ -237,42 +155,6 @@ impl Start<'_> {
                     && (self.is_end(next + 1)
                         || self.is_any(next, &["catalog", "schema", "database", "role", "warehouse"]))
             }
-            "show" => self.is_any(
-                next,
-                &[
-                    "tables",
-                    "databases",
-                    "schemas",
-                    "columns",
-                    "index",
-                    "indexes",
-                    "create",
-                    "grants",
-                    "variables",
-                    "status",
-                    "processlist",
-                    "full",
-                    "extended",
-                    "session",
-                    "global",
-                    "views",
-                    "functions",
-                    "collation",
-                    "search_path",
-                    "all",
-                    "catalogs",
-                    "terse",
-                    "objects",
-                    "binary",
-                    "engines",
-                    "users",
-                    "roles",
-                    "fields",
-                    "keys",
-                    "character",
-                    "external",
-                ],
-            ),
             "call" => self.is_name(next) && (next..next + 6).any(|place| self.is_mark(place, b'(')),
             "exec" | "execute" => {
                 self.is_any(next, &["immediate", "sp_executesql", "xp_cmdshell"])
@@ -299,10 +181,6 @@ impl Start<'_> {
                     && self.text.len() > token.end + 4
                     && self.is_copy(next)
             }
-            "comment" => self.is_any(next, &["on", "if"]),
-            "lock" | "unlock" | "optimize" | "rename" | "repair" => self.is_any(next, &["table", "tables"]),
-            "load" => self.is_any(next, &["data"]),
-            "attach" | "detach" | "restore" | "backup" => self.is_any(next, &["database", "table"]),
             "vacuum" | "analyze" | "reindex" => {
                 !self.text.contains(" -") && (self.is_end(next) || self.is_name(next))
             }
@@ -313,15 +191,13 @@ impl Start<'_> {
             "match" => {
                 self.is_mark(next, b'(') && self.has(next, &["return", "delete", "set", "remove", "with"])
             }
-            _ => false,
+            word => SQL_STARTS.get(word).is_some_and(|words| self.is_any(next, words)),
         }
     }
 
     /// `DELETE FROM t`, `DELETE FROM t x WHERE`, and not `delete from list in python`.
     fn is_delete(&self, at: usize) -> bool {
-        let Some(from) = (at..at + 6).find(|place| self.is_any(*place, &["from"])) else {
-            return true;
-        };
+        let Some(from) = (at..at + 6).find(|place| self.is_any(*place, &["from"])) else { return true };
         let mut after = from + 2;
         while self.is_mark(after, b'.') {
             after += 2;

@@ -1,15 +1,16 @@
 //! What one statement does. Here its tokens are read; `whole`, `verbs` and `strings` say what they mean.
 
-mod defined;
 mod strings;
 mod verbs;
 mod whole;
 
 use std::cell::Cell;
+use std::ops::Deref;
 
 use super::findings::Findings;
 use super::lex::{Kind, Token};
 use super::start;
+use super::tokens::Tokens;
 use crate::words::sql::{DELETE_TAILS, DROP_TAILS, NEXT_STARTS, NOT_NAMES};
 
 /// Each verb may read to the end of its statement. A statement of very many verbs is given up: nobody writes it.
@@ -60,20 +61,26 @@ pub(super) fn is_definition(text: &str, tokens: &[Token]) -> bool {
 }
 
 struct Statement<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
+    source: Tokens<'a>,
     /// How many tokens may still be read.
     steps: Cell<usize>,
     /// It begins as SQL does: another statement may follow in it without a mark between them.
     is_sql: bool,
 }
 
+impl<'a> Deref for Statement<'a> {
+    type Target = Tokens<'a>;
+
+    fn deref(&self) -> &Tokens<'a> {
+        &self.source
+    }
+}
+
 impl<'a> Statement<'a> {
     fn new(text: &'a str, tokens: &'a [Token]) -> Self {
         let first = tokens.iter().position(|token| token.kind != Kind::Mark(b'(')).unwrap_or(0);
         Statement {
-            text,
-            tokens,
+            source: Tokens { text, tokens },
             steps: Cell::new(STEPS_FOR_EACH_TOKEN * tokens.len() + 4096),
             is_sql: start::begins_as_sql(text, tokens.get(first..).unwrap_or_default()),
         }
@@ -169,39 +176,6 @@ impl<'a> Statement<'a> {
 
     fn spend(&self, steps: usize) {
         self.steps.set(self.steps.get().saturating_sub(steps));
-    }
-
-    fn spelling(&self, place: usize) -> &'a str {
-        self.tokens.get(place).and_then(|token| self.text.get(token.start..token.end)).unwrap_or("")
-    }
-
-    fn kind(&self, place: usize) -> Option<Kind> {
-        self.tokens.get(place).map(|token| token.kind)
-    }
-
-    fn is(&self, place: usize, word: &str) -> bool {
-        self.kind(place) == Some(Kind::Word) && self.spelling(place).eq_ignore_ascii_case(word)
-    }
-
-    fn is_any(&self, place: usize, words: &[&str]) -> bool {
-        if self.kind(place) != Some(Kind::Word) {
-            return false;
-        }
-        let spelling = self.spelling(place);
-        words.iter().any(|word| spelling.eq_ignore_ascii_case(word))
-    }
-
-    fn is_mark(&self, place: usize, mark: u8) -> bool {
-        self.kind(place) == Some(Kind::Mark(mark))
-    }
-
-    /// Whether the token before is one of these words.
-    fn follows(&self, place: usize, words: &[&str]) -> bool {
-        place.checked_sub(1).is_some_and(|before| self.is_any(before, words))
-    }
-
-    fn is_name(&self, place: usize) -> bool {
-        matches!(self.kind(place), Some(Kind::Word | Kind::Quoted | Kind::Variable))
     }
 
     /// `EXPLAIN` shows what would be done; with `ANALYZE` it does it.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tables::examples::{Example, examples};
+use crate::tables::tests::{Example, examples};
 
 fn kinds(text: &str) -> Vec<&'static str> {
     scan(text).iter().map(|hit| hit.kind).collect()

@@ -1,13 +1,15 @@
 //! Conditions that hold for every row: `1 = 1`, `x = x`, `NOT FALSE`, `a IS NULL OR a IS NOT NULL`.
 
 use super::lex::{Kind, Token};
+use super::tokens::Tokens;
+use crate::words::sql::OPERATORS;
 
 /// Brackets nested deeper than this are not looked into.
 const DEEPEST: usize = 24;
 
 /// Whether a condition holds for every row, as far as its text tells.
 pub(super) fn is_always_true(text: &str, condition: &[Token]) -> bool {
-    let mut parser = Parser { text, tokens: condition, at: 0 };
+    let mut parser = Parser { source: Tokens { text, tokens: condition }, at: 0 };
     parser.or(0).truth == Some(true)
 }
 
@@ -15,18 +17,16 @@ pub(super) fn is_always_true(text: &str, condition: &[Token]) -> bool {
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     truth: Option<bool>,
-    /// The tokens of what is tested, and how: `x IS NULL`.
-    test: Option<(usize, usize, Test)>,
+    test: Option<Test>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Test {
-    IsNull,
-    IsNotNull,
-    Holds,
-    DoesNotHold,
-    /// It is compared with the tokens of another side.
-    Compared(&'static str, usize, usize),
+/// What is tested, and how: the tokens of both sides, and the operator between them. `x` alone, `x IS NULL` and their
+/// opposites have no other side.
+#[derive(Debug, Clone, Copy)]
+struct Test {
+    subject: (usize, usize),
+    operator: &'static str,
+    other: (usize, usize),
 }
 
 /// One side of a comparison.
@@ -41,23 +41,17 @@ enum Side {
 }
 
 struct Parser<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
+    source: Tokens<'a>,
     at: usize,
 }
 
 impl Parser<'_> {
     fn kind(&self) -> Option<Kind> {
-        self.tokens.get(self.at).map(|token| token.kind)
-    }
-
-    fn spelling(&self, place: usize) -> &str {
-        self.tokens.get(place).and_then(|token| self.text.get(token.start..token.end)).unwrap_or("")
+        self.source.kind(self.at)
     }
 
     fn is_word(&self, words: &[&str]) -> bool {
-        self.kind() == Some(Kind::Word)
-            && words.iter().any(|word| self.spelling(self.at).eq_ignore_ascii_case(word))
+        self.source.is_any(self.at, words)
     }
 
     fn take(&mut self, words: &[&str]) -> bool {
@@ -67,9 +61,7 @@ impl Parser<'_> {
     }
 
     fn marks(&self, marks: &[u8]) -> bool {
-        marks.iter().enumerate().all(|(ahead, mark)| {
-            self.tokens.get(self.at + ahead).is_some_and(|token| token.kind == Kind::Mark(*mark))
-        })
+        marks.iter().enumerate().all(|(ahead, mark)| self.source.is_mark(self.at + ahead, *mark))
     }
 
     fn or(&mut self, depth: usize) -> Part {
@@ -95,32 +87,24 @@ impl Parser<'_> {
         Part { truth: if is_true { Some(true) } else { is_false.then_some(false) }, test: None }
     }
 
-    /// Two of the alternatives are each other's opposite.
+    /// Whether two of the alternatives are opposites.
     fn covers_all(&self, parts: &[Part]) -> bool {
-        let tests: Vec<_> = parts.iter().filter_map(|part| part.test).collect();
-        tests.iter().enumerate().any(|(place, (start, end, test))| {
-            tests.iter().skip(place + 1).any(|(other_start, other_end, other)| {
-                let is_opposite = match (test, other) {
-                    (Test::IsNull, Test::IsNotNull)
-                    | (Test::IsNotNull, Test::IsNull)
-                    | (Test::Holds, Test::DoesNotHold)
-                    | (Test::DoesNotHold, Test::Holds) => true,
-                    (Test::Compared(one, start, end), Test::Compared(two, other_start, other_end)) => {
-                        (opposite(one) == *two || matches!((*one, *two), ("<=", ">=") | (">=", "<=")))
-                            && self.is_same((*start, *end), (*other_start, *other_end))
-                    }
-                    _ => false,
-                };
-                is_opposite && self.is_same((*start, *end), (*other_start, *other_end))
-            })
-        })
+        let tests: Vec<Test> = parts.iter().filter_map(|part| part.test).collect();
+        let is_opposite = |one: &Test, two: &Test| {
+            (opposite(one.operator) == two.operator
+                || matches!((one.operator, two.operator), ("<=", ">=") | (">=", "<=")))
+                && self.is_same(one.subject, two.subject)
+                && self.is_same(one.other, two.other)
+        };
+        let pairs = tests.iter().enumerate();
+        pairs.into_iter().any(|(at, one)| tests.iter().skip(at + 1).any(|two| is_opposite(one, two)))
     }
 
     fn is_same(&self, one: (usize, usize), other: (usize, usize)) -> bool {
         one.1 - one.0 == other.1 - other.0
-            && (one.0..one.1)
-                .zip(other.0..other.1)
-                .all(|(one, other)| self.spelling(one).eq_ignore_ascii_case(self.spelling(other)))
+            && (one.0..one.1).zip(other.0..other.1).all(|(one, other)| {
+                self.source.spelling(one).eq_ignore_ascii_case(self.source.spelling(other))
+            })
     }
 
     fn and(&mut self, depth: usize) -> Part {
@@ -154,16 +138,7 @@ impl Parser<'_> {
         if !is_negated {
             return part;
         }
-        let test = part.test.map(|(start, end, test)| {
-            let opposite = match test {
-                Test::IsNull => Test::IsNotNull,
-                Test::IsNotNull => Test::IsNull,
-                Test::Holds => Test::DoesNotHold,
-                Test::DoesNotHold => Test::Holds,
-                Test::Compared(operator, from, to) => Test::Compared(opposite(operator), from, to),
-            };
-            (start, end, opposite)
-        });
+        let test = part.test.map(|test| Test { operator: opposite(test.operator), ..test });
         Part { truth: part.truth.map(|truth| !truth), test }
     }
 
@@ -171,9 +146,9 @@ impl Parser<'_> {
         let start = self.at;
         let left = self.side(depth);
         let end = self.at;
+        let alone = |operator| Some(Test { subject: (start, end), operator, other: (0, 0) });
         let Some(operator) = self.operator() else {
-            let test = Some((start, end, Test::Holds));
-            return Part { truth: truth_of(&left), test };
+            return Part { truth: truth_of(&left), test: alone("holds") };
         };
         match operator {
             "is" => {
@@ -184,11 +159,8 @@ impl Parser<'_> {
                         Side::Other(..) => None,
                         Side::Number(_) | Side::Text(_) | Side::Truth(_) => Some(false),
                     };
-                    let test = if is_negated { Test::IsNotNull } else { Test::IsNull };
-                    return Part {
-                        truth: truth.map(|truth| truth != is_negated),
-                        test: Some((start, end, test)),
-                    };
+                    let test = alone(if is_negated { "is not null" } else { "is null" });
+                    return Part { truth: truth.map(|truth| truth != is_negated), test };
                 }
                 let right = self.side(depth);
                 let truth = match (truth_of(&left), &right) {
@@ -218,7 +190,7 @@ impl Parser<'_> {
             operator => {
                 let right_start = self.at;
                 let right = self.side(depth);
-                let compared = Test::Compared(operator, right_start, self.at);
+                let other = (right_start, self.at);
                 let truth = match (&left, &right) {
                     (Side::Other(start, end), Side::Other(other_start, other_end))
                         if end > start && self.is_same((*start, *end), (*other_start, *other_end)) =>
@@ -231,7 +203,7 @@ impl Parser<'_> {
                     }
                     _ => compare(operator, &left, &right),
                 };
-                Part { truth, test: Some((start, end, compared)) }
+                Part { truth, test: Some(Test { subject: (start, end), operator, other }) }
             }
         }
     }
@@ -296,8 +268,7 @@ impl Parser<'_> {
         let mut value = self.single(depth);
         loop {
             // `1::bool` is 1.
-            let is_cast = self.marks(b"::")
-                && self.tokens.get(self.at + 2).is_some_and(|token| token.kind == Kind::Word);
+            let is_cast = self.marks(b"::") && self.source.kind(self.at + 2) == Some(Kind::Word);
             if is_cast && !matches!(value, Side::Other(..)) {
                 self.at += 3;
                 continue;
@@ -314,12 +285,7 @@ impl Parser<'_> {
                     value = Side::Other(start, self.at);
                     continue;
                 }
-                Some(Kind::Word)
-                    if !self.is_word(&[
-                        "and", "or", "xor", "is", "like", "ilike", "rlike", "between", "in", "not", "then",
-                        "end",
-                    ]) =>
-                {
+                Some(Kind::Word) if !self.is_word(OPERATORS) => {
                     self.at += 1;
                     value = Side::Other(start, self.at);
                     continue;
@@ -348,29 +314,25 @@ impl Parser<'_> {
 
     fn single(&mut self, depth: usize) -> Side {
         let start = self.at;
-        let Some(kind) = self.kind() else {
-            return Side::Other(start, start);
-        };
+        let Some(kind) = self.kind() else { return Side::Other(start, start) };
         match kind {
             Kind::Number => {
-                let spelling = self.spelling(start);
+                let spelling = self.source.spelling(start);
                 let hex = spelling.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 let parsed = hex.map(f64::from).or_else(|| spelling.parse().ok());
                 self.at += 1;
                 parsed.map_or(Side::Other(start, self.at), Side::Number)
             }
             Kind::Text => {
-                let content =
-                    self.tokens.get(start).map_or("", |token| super::lex::Lexer::content(self.text, *token));
                 self.at += 1;
-                Side::Text(content.to_owned())
+                Side::Text(self.source.content(start).to_owned())
             }
             Kind::Mark(b'-' | b'+') => {
                 self.at += 1;
                 match self.kind() {
                     Some(Kind::Number) => {
                         let sign = if kind == Kind::Mark(b'-') { -1.0 } else { 1.0 };
-                        let parsed = self.spelling(self.at).parse::<f64>();
+                        let parsed = self.source.spelling(self.at).parse::<f64>();
                         self.at += 1;
                         parsed.map_or(Side::Other(start, self.at), |number| Side::Number(sign * number))
                     }
@@ -392,45 +354,30 @@ impl Parser<'_> {
                     self.skip_brackets();
                     return Side::Other(start, self.at);
                 }
-                let single = self.at == start + 2;
-                let only = self.tokens.get(start + 1).copied();
+                let only = self.source.kind(start + 1).filter(|_| self.at == start + 2);
+                let content = self.source.content(start + 1);
                 self.at += 1;
-                match (single, only) {
-                    (true, Some(token)) if matches!(token.kind, Kind::Number | Kind::Text) => {
-                        let content = super::lex::Lexer::content(self.text, token);
-                        match (token.kind, content.parse::<f64>()) {
-                            (Kind::Number, Ok(number)) => Side::Number(number),
-                            _ => Side::Text(content.to_owned()),
-                        }
-                    }
+                match (only, content.parse::<f64>()) {
+                    (Some(Kind::Number), Ok(number)) => Side::Number(number),
+                    (Some(Kind::Number | Kind::Text), _) => Side::Text(content.to_owned()),
                     _ => inner.truth.map_or(Side::Other(start, self.at), Side::Truth),
                 }
             }
-            Kind::Word if self.is_word(&["true"]) => {
-                self.at += 1;
-                Side::Truth(true)
-            }
-            Kind::Word if self.is_word(&["false"]) => {
-                self.at += 1;
-                Side::Truth(false)
-            }
-            Kind::Word if self.is_word(&["null"]) => {
-                self.at += 1;
-                Side::Null
-            }
-            Kind::Word if self.is_word(&["exists"]) => {
-                self.at += 1;
+            Kind::Word if self.take(&["true"]) => Side::Truth(true),
+            Kind::Word if self.take(&["false"]) => Side::Truth(false),
+            Kind::Word if self.take(&["null"]) => Side::Null,
+            Kind::Word if self.take(&["exists"]) => {
                 let inside = self.at;
                 self.skip_brackets();
                 let reads_table =
-                    (inside..self.at).any(|place| self.spelling(place).eq_ignore_ascii_case("from"));
+                    (inside..self.at).any(|place| self.source.spelling(place).eq_ignore_ascii_case("from"));
                 if reads_table || self.at == inside { Side::Other(start, self.at) } else { Side::Truth(true) }
             }
             // `COALESCE(1, 0)` is 1.
             Kind::Word
                 if depth < DEEPEST
                     && self.is_word(&["coalesce", "ifnull", "nvl", "abs"])
-                    && self.tokens.get(start + 1).is_some_and(|token| token.kind == Kind::Mark(b'(')) =>
+                    && self.source.is_mark(start + 1, b'(') =>
             {
                 self.at = start + 2;
                 let value = self.single(depth + 1);
@@ -473,7 +420,7 @@ impl Parser<'_> {
     }
 }
 
-/// The comparison that holds where another does not.
+/// The operator that holds where another does not.
 fn opposite(operator: &'static str) -> &'static str {
     match operator {
         "=" => "<>",
@@ -482,6 +429,10 @@ fn opposite(operator: &'static str) -> &'static str {
         ">=" => "<",
         ">" => "<=",
         "<=" => ">",
+        "is null" => "is not null",
+        "is not null" => "is null",
+        "holds" => "does not hold",
+        "does not hold" => "holds",
         other => other,
     }
 }

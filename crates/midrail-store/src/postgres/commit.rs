@@ -1,7 +1,7 @@
-//! Writes commits: locks the log, checks what each was decided from, and writes all of them in one transaction.
+//! Writes commits: locks the log, checks what each decision was based on, and writes all of them in one transaction.
 //!
-//! A transaction takes two trips to the database: one that locks the project's row and reads what is to be checked, one
-//! that writes and commits. All that writes to a project holds that lock, so what was checked holds until the end.
+//! A transaction takes two round trips: one locks the row of the project and reads what is checked, one writes and commits.
+//! Every writer of a project holds that lock, so the checks hold until the end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,156 +13,132 @@ use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
 use crate::approval::Approval;
-use crate::approver::Enrolled;
+use crate::approver::{self, StoredApprover};
 use crate::chain::{CHECKPOINT_EVERY, link_hash};
-use crate::draft::{conflict_in_approval, conflict_in_slice};
+use crate::draft::{Draft, check_approval, check_slice, storage_session};
+use crate::entry::AuditEntry;
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
 use crate::postgres::PostgresStore;
-use crate::postgres::approvers;
-use crate::postgres::cells::{Id, number, parse, text, untext};
-use crate::postgres::failure::Trouble;
-use crate::postgres::jobs::Job;
+use crate::postgres::cells::{Id, escape, slice_id, unescape};
+use crate::postgres::dialect::DIALECT;
+use crate::postgres::failure::Failure;
+use crate::postgres::months;
 use crate::postgres::queue::Waiting;
-use crate::postgres::writes::Writes;
+use crate::postgres::session::Session;
+use crate::postgres::writes::{Writes, send};
+use crate::sql::job::Job;
+use crate::sql::{approvers, decode, int, log, number};
 use crate::store::{Commit, Store};
 
-/// How often a batch is begun anew on another connection.
+/// How often a batch is tried on a new connection.
 const TRIES: usize = 3;
 
 impl Store for PostgresStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
         let job = Job::new(commit)?;
         self.key()?;
-        self.project.queue.commit(job, self.family.batch, |batch| self.lead(batch))
+        self.project.queue.commit(job, self.server.batch, |batch| self.write_batch(batch))
     }
 }
 
-/// How a batch failed.
-enum Failure {
-    /// Nothing was written.
-    Clean(Trouble),
-    /// It may have been written, with these outcomes. The batch has this number, and its first record this `seq`.
-    Unknown { outcomes: Vec<Result<AuditRef>>, batch: i64, first: u64 },
-}
-
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
-        Failure::Clean(trouble)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Clean(Trouble::of(&error))
-    }
-}
+/// The result of a batch: one outcome per job, or why nothing was written.
+type Outcomes = Result<Vec<Result<AuditRef>>, Failure>;
 
 impl PostgresStore {
-    /// Writes a batch, and answers each.
-    fn lead(&self, batch: &[Arc<Waiting>]) {
-        // Whoever has waited for so long has waited long enough: the database does not come back any sooner.
-        let patience = self.family.limit.saturating_mul(2);
-        let (batch, late): (Vec<_>, Vec<_>) = batch.iter().partition(|one| one.since.elapsed() <= patience);
+    /// Writes a batch, and answers each job.
+    fn write_batch(&self, batch: &[Arc<Waiting>]) {
+        // A job that has waited longer fails: the database does not return any sooner.
+        let limit = self.server.timeout.saturating_mul(2);
+        let (batch, late): (Vec<_>, Vec<_>) = batch.iter().partition(|one| one.since.elapsed() <= limit);
         for one in late {
-            let what = "others were waited for too long".to_owned();
-            one.answer(Err(StoreError::Unreachable { server: self.family.server.clone(), what }));
+            let what = "the commit waited too long for others".to_owned();
+            one.answer(Err(StoreError::Unreachable { server: self.server.name.clone(), what }));
         }
         if batch.is_empty() {
             return;
         }
         let jobs: Vec<&Job> = batch.iter().map(|one| &one.job).collect();
-        match self.family.run(self.write_all(&jobs)) {
+        match self.write_all(&jobs) {
             Ok(outcomes) => {
                 if let Some(head) = outcomes.iter().rev().find_map(|outcome| outcome.as_ref().ok()) {
-                    self.family.ears.heard(&self.project.signal, head);
+                    self.server.listener.announce(&self.project.signal, head);
                 }
                 batch.iter().zip(outcomes).for_each(|(one, outcome)| one.answer(outcome));
             }
-            // One that the database does not take must not be the failure of all others.
-            Err(Trouble::Failed(_)) if batch.len() > 1 => batch.into_iter().for_each(|one| {
-                self.lead(std::slice::from_ref(one));
-            }),
-            Err(trouble) => batch.iter().for_each(|one| one.answer(Err(trouble.told(&self.family.server)))),
+            // A job that the database rejects must not fail the others.
+            Err(Failure::Other(_)) if batch.len() > 1 => {
+                batch.into_iter().for_each(|one| self.write_batch(std::slice::from_ref(one)));
+            }
+            Err(failure) => {
+                let error = failure.into_store_error(&self.server.name);
+                batch.iter().for_each(|one| one.answer(Err(error.clone())));
+            }
         }
     }
 
-    /// Writes jobs in one transaction. Where a connection is lost in the middle, it is found out what became of them.
-    async fn write_all(&self, jobs: &[&Job]) -> Result<Vec<Result<AuditRef>>, Trouble> {
-        let id = self.made().await?;
-        self.family.months_for(jobs.iter().map(|job| job.draft.labels.time)).await?;
+    /// Writes jobs in one transaction. If the connection is lost, the outcome is determined afterwards.
+    fn write_all(&self, jobs: &[&Job]) -> Outcomes {
+        let id = self.server.run(self.id_or_create())?;
+        for month in self.server.months.missing(jobs.iter().map(|job| job.draft.labels.time)) {
+            let mut client = self.server.run(self.server.client())?;
+            self.server.run(self.server.in_time(months::create(&mut client, month)))??;
+            self.server.months.add(month);
+        }
         let mut tries = 0;
         loop {
             tries += 1;
-            let trouble = match self.write_once(id, jobs).await {
-                Ok(outcomes) => return Ok(outcomes),
-                Err(Failure::Clean(trouble)) => trouble,
-                Err(Failure::Unknown { outcomes, batch, first }) => {
-                    if self.is_written(id, batch, first).await? {
-                        return Ok(outcomes);
-                    }
-                    Trouble::Gone("the connection was lost".to_owned())
-                }
-            };
-            if !trouble.is_gone() || tries >= TRIES {
-                return Err(trouble);
+            match self.write_once(id, jobs) {
+                Err(failure) if failure.is_lost() && tries < TRIES => {}
+                outcome => return outcome,
             }
         }
     }
 
-    async fn write_once(&self, id: i32, jobs: &[&Job]) -> Result<Vec<Result<AuditRef>>, Failure> {
-        let client = self.family.client().await?;
-        let seen = match self.family.in_time(Seen::load(&client, id, jobs)).await {
-            Ok(seen) => seen,
-            Err(late) => {
-                drop(Object::take(client));
-                return Err(Failure::Clean(late));
-            }
-        };
-        let planned = seen.and_then(|seen| Ok(self.plan(id, jobs, seen)?));
+    fn write_once(&self, id: i32, jobs: &[&Job]) -> Outcomes {
+        let session = Session::new(&self.server, self.server.run(self.server.client())?, id);
+        let planned = session
+            .run(async |client| ProjectState::load(client, id, jobs).await)
+            .and_then(|state| self.plan(&session, jobs, state));
         let (outcomes, writes) = match planned {
-            Ok((outcomes, Some(writes))) => (outcomes, writes),
-            // Nothing is to be written, or something could not be read.
+            Ok((outcomes, writes)) if !writes.is_empty() => (outcomes, writes),
+            // There is nothing to write, or something could not be read.
             other => {
-                self.roll_back(client).await;
+                session.roll_back();
                 return other.map(|(outcomes, _)| outcomes);
             }
         };
         let (batch, first) = (writes.batch, writes.first);
-        let sent = self.family.in_time(writes.send(&client, &self.project.signal)).await;
+        let statements = writes.statements();
+        let sent = session.run(async |client| {
+            let outcome = send(client, id, &statements, &self.project.signal).await;
+            Ok(outcome.map_err(|error| (error.as_db_error().is_some(), Failure::from(error))))
+        });
         match sent {
             Ok(Ok(())) => Ok(outcomes),
-            // The server has said no: nothing is written.
-            Ok(Err(error)) if error.as_db_error().is_some() && !Trouble::of(&error).is_gone() => {
-                self.roll_back(client).await;
-                Err(Failure::Clean(Trouble::of(&error)))
+            // The server rejected a statement: nothing is written.
+            Ok(Err((true, failure))) if !failure.is_lost() => {
+                session.roll_back();
+                Err(failure)
             }
             Ok(Err(_)) | Err(_) => {
-                drop(Object::take(client));
-                Err(Failure::Unknown { outcomes, batch, first })
+                session.discard();
+                drop(session);
+                if self.server.run(self.is_written(id, batch, first))? {
+                    Ok(outcomes)
+                } else {
+                    Err(Failure::Lost("the connection was lost".to_owned()))
+                }
             }
         }
     }
 
-    /// Ends a transaction that is not to be. A connection on which that fails is not used again.
-    async fn roll_back(&self, client: Object) {
-        let is_done = !client.is_closed()
-            && self
-                .family
-                .in_time(client.batch_execute("ROLLBACK"))
-                .await
-                .is_ok_and(|outcome| outcome.is_ok());
-        if !is_done {
-            drop(Object::take(client));
-        }
-    }
-
-    /// Whether a batch was written. Its transaction held the project's row, so once that can be locked it is over.
-    async fn is_written(&self, id: i32, batch: i64, first: u64) -> Result<bool, Trouble> {
-        let first = super::cells::int(first);
-        let look = async {
+    /// Whether a batch was written. Its transaction held the row of the project, so once that can be locked it is over.
+    async fn is_written(&self, id: i32, batch: i64, first: u64) -> Result<bool, Failure> {
+        let first = int(first);
+        let search = async {
             loop {
-                let found = self.family.once(async |client| {
+                let found = self.server.once(async |client| {
                     client.batch_execute("BEGIN").await?;
                     let found = async {
                         client.execute("SELECT 1 FROM projects WHERE id = $1 FOR NO KEY UPDATE", &[&id]).await?;
@@ -179,140 +155,127 @@ impl PostgresStore {
                 }
             }
         };
-        self.family.in_time(look).await.map_err(|_| Trouble::Uncertain)
+        self.server.in_time(search).await.map_err(|_| Failure::Uncertain)
     }
 
-    /// What becomes of each job, one after the other, each on top of those before it; and what is written in the end.
+    /// Checks each job on top of those before it, and collects the writes.
     fn plan(
         &self,
-        id: i32,
+        session: &Session<'_>,
         jobs: &[&Job],
-        mut seen: Seen,
-    ) -> Result<(Vec<Result<AuditRef>>, Option<Writes>), Trouble> {
-        let random = || {
-            let mut bytes = [0; 8];
-            getrandom::fill(&mut bytes)
-                .map(|()| i64::from_le_bytes(bytes))
-                .map_err(|error| Trouble::Failed(error.to_string()))
-        };
-        let mut writes = Writes::new(id, random()?, seen.seq, seen.notices);
-        let key = self.key().map_err(|error| Trouble::Failed(error.to_string()))?;
-        let outcomes = jobs
-            .iter()
-            .map(|job| {
-                seen.check(job)?;
-                let enrolled = approvers::changed(&mut seen.approvers, job, key)?;
-                let place = seen.append(job, key, &mut writes);
-                writes.enroll(enrolled);
-                Ok(place)
-            })
-            .collect();
-        Ok((outcomes, (!writes.is_empty()).then_some(writes)))
+        mut state: ProjectState,
+    ) -> Result<(Vec<Result<AuditRef>>, Writes), Failure> {
+        let other = |error: StoreError| Failure::Other(error.to_string());
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes).map_err(|error| Failure::Other(error.to_string()))?;
+        let mut writes = Writes::new(i64::from_le_bytes(bytes), state.seq);
+        let key = self.key().map_err(other)?;
+        if jobs.iter().any(|job| !job.approvers.is_empty()) {
+            state.approvers = approvers::rows(session, &DIALECT).map_err(other)?;
+        }
+        let outcomes = jobs.iter().map(|job| {
+            state.check(job)?;
+            let changed = approver::apply_changes(&mut state.approvers, &job.approvers, job.time, key)?;
+            let place = state.append(job, key, &mut writes);
+            writes.extend(approvers::changes(&DIALECT, changed));
+            Ok(place)
+        });
+        Ok((outcomes.collect(), writes))
     }
 }
 
-/// The project as it is under the lock, with what the jobs so far have made of it.
-struct Seen {
+/// The project under the lock, with the effects of the jobs so far.
+struct ProjectState {
     seq: u64,
     hash: String,
-    notices: u64,
     versions: BTreeMap<Id, u64>,
-    /// The bodies of approvals that are to change.
-    approvals: BTreeMap<String, Result<Approval, String>>,
-    approvers: Vec<Enrolled>,
+    /// The bodies of approvals that are changed.
+    approvals: BTreeMap<String, String>,
+    approvers: Vec<StoredApprover>,
 }
 
-impl Seen {
-    /// Begins a transaction, locks the project and reads what the jobs are to be checked against.
-    async fn load(client: &Object, id: i32, jobs: &[&Job]) -> Result<Self, Failure> {
-        const HEAD: &str = "SELECT seq, hash, notices FROM projects WHERE id = $1 FOR NO KEY UPDATE";
+impl ProjectState {
+    /// Begins a transaction, locks the project and reads what the jobs are checked against.
+    async fn load(client: &Object, id: i32, jobs: &[&Job]) -> Result<Self, Error> {
+        const HEAD: &str = "SELECT seq, hash FROM projects WHERE id = $1 FOR NO KEY UPDATE";
         const VERSIONS: &str = "SELECT id, version FROM slices WHERE project = $1 AND id = ANY($2)";
         const APPROVALS: &str = "SELECT id, body FROM approvals WHERE project = $1 AND id = ANY($2)";
-        let slices: Vec<&[u8]> =
-            jobs.iter().flat_map(|job| &job.read).map(|(id, ..)| id.as_slice()).collect();
+        let read = jobs.iter().flat_map(|job| job.read.iter().map(|(key, _)| job_slice_id(job, key)));
+        let slices: Vec<Vec<u8>> = read.map(|id| id.to_vec()).collect();
         let approvals: Vec<_> =
-            jobs.iter().flat_map(|job| &job.approvals).map(|(change, _)| text(&change.now.id)).collect();
+            jobs.iter().flat_map(|job| &job.approvals).map(|(change, _)| escape(&change.now.id)).collect();
         let head = client.prepare_cached(HEAD).await?;
         let versions = client.prepare_cached(VERSIONS).await?;
-        let asked = client.prepare_cached(APPROVALS).await?;
-        let wants_approvers = jobs.iter().any(|job| !job.approvers.is_empty());
-        let locked: [&(dyn ToSql + Sync); 1] = [&id];
+        let requests = client.prepare_cached(APPROVALS).await?;
+        let by_project: [&(dyn ToSql + Sync); 1] = [&id];
         let by_slices: [&(dyn ToSql + Sync); 2] = [&id, &slices];
         let by_approvals: [&(dyn ToSql + Sync); 2] = [&id, &approvals];
         // Sent in this order and without waiting. Each statement sees what is committed when it begins, so those after
-        // the lock see what the last one who had it has written.
-        let (begun, head, versions, asked, people) = tokio::join!(
+        // the lock see what its last holder has written.
+        let (begun, head, versions, requests) = tokio::join!(
             biased;
             client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"),
-            client.query_one(&head, &locked),
+            client.query_one(&head, &by_project),
             async { if slices.is_empty() { Ok(Vec::new()) } else { client.query(&versions, &by_slices).await } },
-            async { if approvals.is_empty() { Ok(Vec::new()) } else { client.query(&asked, &by_approvals).await } },
-            async { if wants_approvers { approvers::rows(client, id).await } else { Ok(Vec::new()) } },
+            async { if approvals.is_empty() { Ok(Vec::new()) } else { client.query(&requests, &by_approvals).await } },
         );
         begun?;
         let head = head?;
-        let mut seen = Seen {
+        let mut state = ProjectState {
             seq: number(head.try_get(0)?),
             hash: head.try_get(1)?,
-            notices: number(head.try_get(2)?),
             versions: BTreeMap::new(),
             approvals: BTreeMap::new(),
             approvers: Vec::new(),
         };
         for row in versions? {
-            let bytes: &[u8] = row.try_get(0)?;
-            if let Ok(id) = Id::try_from(bytes) {
-                seen.versions.insert(id, number(row.try_get(1)?));
+            if let Ok(id) = Id::try_from(row.try_get::<_, &[u8]>(0)?) {
+                state.versions.insert(id, number(row.try_get(1)?));
             }
         }
-        for row in asked? {
-            let (id, body): (String, String) = (untext(row.try_get(0)?), row.try_get(1)?);
-            let approval = parse(&body, || format!("approval `{id}`")).map_err(|_| body);
-            seen.approvals.insert(id, approval);
+        for row in requests? {
+            state.approvals.insert(unescape(row.try_get(0)?), unescape(row.try_get(1)?));
         }
-        seen.approvers = approvers::enrolled(people?).map_err(|error| Trouble::Failed(error.to_string()))?;
-        Ok(seen)
+        Ok(state)
     }
 
-    /// Whether what a job was decided from is still so.
+    /// Checks that what a job was based on has not changed.
     fn check(&self, job: &Job) -> Result<()> {
-        for (id, key, version) in &job.read {
-            conflict_in_slice(key, *version, self.versions.get(id).copied().unwrap_or(0))?;
+        for (key, version) in &job.read {
+            check_slice(key, *version, self.versions.get(&job_slice_id(job, key)).copied().unwrap_or(0))?;
         }
         for (change, _) in &job.approvals {
             let id = &change.now.id;
-            let now = match self.approvals.get(id) {
-                None => None,
-                Some(Ok(now)) => Some(now),
-                Some(Err(body)) => {
-                    parse::<Approval>(body, || format!("approval `{id}`"))?;
-                    None
-                }
-            };
-            conflict_in_approval(change, now)?;
+            let body = self.approvals.get(id);
+            let now = body.map(|body| decode::<Approval>(body, || format!("approval `{id}`"))).transpose()?;
+            check_approval(change, now.as_ref())?;
         }
         Ok(())
     }
 
-    /// Puts a job's record at the end of the log, and all that comes with it.
+    /// Appends the record of a job to the log.
     fn append(&mut self, job: &Job, key: &StoreKey, writes: &mut Writes) -> AuditRef {
+        let Draft { labels, body, body_hash } = &job.draft;
         let prev = std::mem::take(&mut self.hash);
         self.seq += 1;
-        self.hash = link_hash(self.seq, &prev, &job.draft.body_hash);
-        writes.record(job, self.seq, prev, &self.hash);
-        for slice in &job.slices {
-            let version = if slice.value.is_some() { self.seq } else { 0 };
-            self.versions.insert(slice.id, version);
-            writes.slice(slice, self.seq);
+        self.hash = link_hash(self.seq, &prev, body_hash);
+        let (seq, hash) = (self.seq, self.hash.clone());
+        writes.add(job, AuditEntry { seq, labels: labels.clone(), prev, hash, body: body.clone() });
+        for (slice, value) in &job.slices {
+            self.versions.insert(job_slice_id(job, slice), if value.is_some() { seq } else { 0 });
         }
         for (change, body) in &job.approvals {
-            self.approvals.insert(change.now.id.clone(), Ok(change.now.clone()));
-            writes.approval(&change.now, body);
+            self.approvals.insert(change.now.id.clone(), body.clone());
         }
-        writes.post(&job.notices, Some(self.seq), job.time);
-        if self.seq.is_multiple_of(CHECKPOINT_EVERY) {
-            writes.checkpoint(key.sign(self.seq, &self.hash, job.time), key.public());
+        if seq.is_multiple_of(CHECKPOINT_EVERY) {
+            let checkpoint = key.sign(seq, &self.hash, job.time);
+            writes.extend(log::insert_checkpoint(&DIALECT, &checkpoint, key.public()));
         }
-        AuditRef { seq: self.seq, hash: self.hash.clone() }
+        AuditRef { seq, hash: self.hash.clone() }
     }
+}
+
+/// The id of a slice of a job.
+fn job_slice_id(job: &Job, key: &str) -> Id {
+    slice_id(storage_session(job.session(), key), key)
 }

@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean here. They can be told to many, and hold nothing of what was written.
+//! The conversion of PostgreSQL's errors. They can be cloned, and contain no data of rows.
 
 use std::error::Error as _;
 use std::path::PathBuf;
@@ -11,91 +11,88 @@ use crate::error::StoreError;
 
 /// Why a statement or a connection failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// There is no database, or it is gone. Nothing was written.
-    Gone(String),
-    /// It did not answer in time. Nothing was written.
-    Late(String),
-    /// Others held a lock for too long.
+pub(super) enum Failure {
+    /// The database cannot be reached, or the connection was lost. Nothing was written.
+    Lost(String),
+    /// The database did not answer in time. Nothing was written.
+    Timeout(String),
+    /// Other processes held a lock for too long.
     Busy,
-    /// Its disk is full.
+    /// The disk of the database is full.
     Full,
-    /// It is a replica, say.
+    /// The database is read-only, such as a replica.
     ReadOnly,
-    /// Whether it was written is not known.
+    /// It is unknown whether the commit was written.
     Uncertain,
-    /// Anything else.
-    Failed(String),
+    /// Any other error.
+    Other(String),
 }
 
-impl Trouble {
-    /// The error of a statement.
-    pub(super) fn of(error: &Error) -> Self {
+impl Failure {
+    /// Whether a new connection may help.
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self, Failure::Lost(_))
+    }
+
+    pub(super) fn into_store_error(self, server: &str) -> StoreError {
+        let server = server.to_owned();
+        match self {
+            Failure::Lost(what) | Failure::Timeout(what) => StoreError::Unreachable { server, what },
+            Failure::Busy => StoreError::Busy { path: PathBuf::from(server) },
+            Failure::Full => StoreError::Full { path: PathBuf::from(server) },
+            Failure::ReadOnly => StoreError::ReadOnly { path: PathBuf::from(server) },
+            Failure::Uncertain => StoreError::Uncertain { server },
+            Failure::Other(what) => StoreError::Database { server, what },
+        }
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
         let Some(cause) = error.as_db_error() else {
-            let text = chain(error);
-            let ours =
+            let text = with_causes(error);
+            let local =
                 ["error serializing", "error deserializing", "error encoding", "query returned", "expected"];
-            let is_ours = ours.iter().any(|known| text.starts_with(known));
-            return if is_ours { Trouble::Failed(text) } else { Trouble::Gone(text) };
+            let is_local = local.iter().any(|known| text.starts_with(known));
+            return if is_local { Failure::Other(text) } else { Failure::Lost(text) };
         };
-        // The detail is left out: it can quote a row.
+        // The detail is omitted: it can contain a row.
         let text = format!("{} ({})", cause.message(), cause.code().code());
         match cause.code() {
-            code if code.code().starts_with("08") => Trouble::Gone(text),
+            code if code.code().starts_with("08") => Failure::Lost(text),
             &SqlState::ADMIN_SHUTDOWN
             | &SqlState::CRASH_SHUTDOWN
             | &SqlState::CANNOT_CONNECT_NOW
             | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
-            | &SqlState::TOO_MANY_CONNECTIONS => Trouble::Gone(text),
-            &SqlState::QUERY_CANCELED => Trouble::Late(text),
-            &SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED => Trouble::Busy,
-            &SqlState::DISK_FULL => Trouble::Full,
-            &SqlState::READ_ONLY_SQL_TRANSACTION => Trouble::ReadOnly,
-            _ => Trouble::Failed(text),
-        }
-    }
-
-    /// The error of a pool.
-    pub(super) fn of_pool(error: &PoolError) -> Self {
-        match error {
-            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-                Trouble::of(error)
-            }
-            PoolError::Timeout(TimeoutType::Wait) => Trouble::Late("no connection became free".to_owned()),
-            PoolError::Timeout(_) => Trouble::Late("no connection could be made".to_owned()),
-            other => Trouble::Gone(other.to_string()),
-        }
-    }
-
-    /// Whether a new connection may help.
-    pub(super) fn is_gone(&self) -> bool {
-        matches!(self, Trouble::Gone(_))
-    }
-
-    /// The error in this crate's words.
-    pub(super) fn told(&self, server: &str) -> StoreError {
-        let server = server.to_owned();
-        match self {
-            Trouble::Gone(what) | Trouble::Late(what) => {
-                StoreError::Unreachable { server, what: what.clone() }
-            }
-            Trouble::Busy => StoreError::Busy { path: PathBuf::from(server) },
-            Trouble::Full => StoreError::Full { path: PathBuf::from(server) },
-            Trouble::ReadOnly => StoreError::ReadOnly { path: PathBuf::from(server) },
-            Trouble::Uncertain => StoreError::Uncertain { server },
-            Trouble::Failed(what) => StoreError::Database { server, what: what.clone() },
+            | &SqlState::TOO_MANY_CONNECTIONS => Failure::Lost(text),
+            &SqlState::QUERY_CANCELED => Failure::Timeout(text),
+            &SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED => Failure::Busy,
+            &SqlState::DISK_FULL => Failure::Full,
+            &SqlState::READ_ONLY_SQL_TRANSACTION => Failure::ReadOnly,
+            _ => Failure::Other(text),
         }
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Trouble::of(&error)
+        Failure::from(&error)
     }
 }
 
-/// An error and its causes.
-fn chain(error: &Error) -> String {
+impl From<PoolError> for Failure {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => error.into(),
+            PoolError::Timeout(TimeoutType::Wait) => Failure::Timeout("no connection became free".to_owned()),
+            PoolError::Timeout(_) => Failure::Timeout("no connection could be opened".to_owned()),
+            other => Failure::Lost(other.to_string()),
+        }
+    }
+}
+
+/// The text of an error and its causes.
+fn with_causes(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

@@ -1,61 +1,54 @@
-//! The partitions of the audit log: one a month, made before the first record of the month comes.
+//! The partitions of the audit log: one per month, created before the first record of the month.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
+use deadpool_postgres::Object;
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use tokio_postgres::Error;
 
-use crate::postgres::failure::Trouble;
-use crate::postgres::family::Family;
-use crate::postgres::migrate::{IS_THERE, TABLES};
+use crate::postgres::migrate::{EXISTS, TABLE_LOCK};
 
-/// Months that have a partition, as far as this process knows.
+/// The months that have a partition, as far as this process knows.
 #[derive(Default)]
 pub(super) struct Months(Mutex<BTreeSet<Date>>);
 
-/// Records from before the first and after the last of these years stand in one partition: their clocks are off.
+/// Records before the first and after the last of these years share one partition: their clocks are wrong.
 const YEARS: std::ops::RangeInclusive<i16> = 2020..=2099;
 
-impl Family {
-    /// Makes sure that the months of these times have their partitions, and the months after them.
-    pub(super) async fn months_for(&self, times: impl Iterator<Item = Timestamp>) -> Result<(), Trouble> {
-        let lacking: BTreeSet<Date> = {
-            let known = self.months.0.lock().unwrap_or_else(PoisonError::into_inner);
-            times.filter_map(first_of_month).filter(|month| !known.contains(month)).collect()
-        };
-        for month in lacking {
-            self.make(month).await?;
-            self.months.0.lock().unwrap_or_else(PoisonError::into_inner).insert(month);
-        }
-        Ok(())
+impl Months {
+    /// The months of these times whose partitions are not known to exist.
+    pub(super) fn missing(&self, times: impl Iterator<Item = Timestamp>) -> BTreeSet<Date> {
+        let known = self.0.lock();
+        times.filter_map(first_of_month).filter(|month| !known.contains(month)).collect()
     }
 
-    async fn make(&self, month: Date) -> Result<(), Trouble> {
-        let mut client = self.client().await?;
-        let next = next(month);
-        let work = async {
-            let transaction = client.transaction().await?;
-            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&TABLES]).await?;
-            for month in std::iter::once(month).chain(next.filter(|next| YEARS.contains(&next.year()))) {
-                let name = format!("audit_{:04}_{:02}", month.year(), month.month());
-                if transaction.query_one(IS_THERE, &[&name]).await?.try_get(0)? {
-                    continue;
-                }
-                // To attach one leaves readers and writers alone, and to make one in its place would not.
-                let (from, to) = (micros(month), self::next(month).map_or(i64::MAX, micros));
-                let make = format!(
-                    "CREATE TABLE {name} (LIKE audit INCLUDING ALL);
-                     ALTER TABLE audit ATTACH PARTITION {name} FOR VALUES FROM ({from}) TO ({to})"
-                );
-                transaction.batch_execute(&make).await?;
-            }
-            transaction.commit().await
-        };
-        self.in_time(work).await?.map_err(|error: Error| Trouble::of(&error))
+    /// Notes that a month has a partition.
+    pub(super) fn add(&self, month: Date) {
+        self.0.lock().insert(month);
     }
+}
+
+/// Creates the partitions of a month and of the next one, unless they exist.
+pub(super) async fn create(client: &mut Object, month: Date) -> Result<(), Error> {
+    let transaction = client.transaction().await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&TABLE_LOCK]).await?;
+    for month in std::iter::once(month).chain(next(month).filter(|next| YEARS.contains(&next.year()))) {
+        let name = format!("audit_{:04}_{:02}", month.year(), month.month());
+        if transaction.query_one(EXISTS, &[&name]).await?.try_get(0)? {
+            continue;
+        }
+        // Attaching a table does not block readers and writers, and creating it in place would.
+        let (from, to) = (micros(month), next(month).map_or(i64::MAX, micros));
+        let create = format!(
+            "CREATE TABLE {name} (LIKE audit INCLUDING ALL);
+             ALTER TABLE audit ATTACH PARTITION {name} FOR VALUES FROM ({from}) TO ({to})"
+        );
+        transaction.batch_execute(&create).await?;
+    }
+    transaction.commit().await
 }
 
 fn first_of_month(time: Timestamp) -> Option<Date> {
@@ -64,9 +57,7 @@ fn first_of_month(time: Timestamp) -> Option<Date> {
 }
 
 fn next(month: Date) -> Option<Date> {
-    let (year, number) =
-        if month.month() == 12 { (month.year() + 1, 1) } else { (month.year(), month.month() + 1) };
-    Date::new(year, number, 1).ok()
+    month.last_of_month().tomorrow().ok()
 }
 
 fn micros(month: Date) -> i64 {

@@ -1,34 +1,35 @@
-//! How to reach the database. Nothing here ever shows a password.
+//! How to connect to the database. Nothing here ever shows a password.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use crate::error::{Result, StoreError};
 
-/// How to reach a PostgreSQL database, and how much of it to use.
+/// How to connect to a PostgreSQL database, and how much of it to use.
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=require`. With `sslmode=require` the connection is TLS, and
-    /// the server's certificate and name are checked, against the authorities in `sslrootcert=FILE` where it is given.
-    /// Otherwise the connection is plain.
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=require`. With `sslmode=require` the connection uses TLS,
+    /// and the certificate and name of the server are verified against the authorities in `sslrootcert=FILE`, if it is
+    /// set. Otherwise the connection is not encrypted.
     pub url: String,
-    /// The file that holds the secret of checkpoints, fingerprints and approvers' keys, as SQLite keeps it beside a
-    /// store. `None`: it is kept in the database, and who owns the database can sign what they like.
+    /// The file with the secret for checkpoints, fingerprints and approvers' keys, in the format of the key file of a
+    /// SQLite store. `None`: it is stored in the database, and the owner of the database can sign anything.
     pub key_file: Option<PathBuf>,
-    /// The most connections at once, beside the one that listens.
+    /// The maximum number of connections, in addition to the one that listens.
     pub pool: usize,
-    /// The longest that a connection is waited for, and that a statement may take. Then the store answers an error.
+    /// The timeout for connecting and for each statement, after which the store returns an error.
     pub timeout: Duration,
-    /// The most commits of one project that are written in one transaction.
+    /// The maximum number of commits of one project in one transaction.
     pub batch: usize,
 }
 
 impl PostgresOptions {
-    /// The usual options for a database.
+    /// The default options for a database.
     pub fn new(url: impl Into<String>) -> Self {
         PostgresOptions { url: url.into(), ..PostgresOptions::default() }
     }
@@ -55,32 +56,35 @@ impl fmt::Debug for PostgresOptions {
     }
 }
 
-/// A URL that was understood.
+/// A parsed URL.
 pub(super) struct Target {
     pub(super) config: Config,
-    /// The server and database, for messages. There is no password in it.
+    /// The server and database for messages, without a password.
     pub(super) server: String,
     pub(super) roots: Option<PathBuf>,
 }
 
 impl Target {
-    // The causes are not told: they quote pieces of the text, and with an `@` or `?` in a password that is not written
-    // as `%40` or `%3F` such a piece is a piece of the password.
+    // The causes are not shown: they quote parts of the URL, which can be parts of a password with an unescaped `@` or
+    // `?`.
     pub(super) fn parse(url: &str, timeout: Duration) -> Result<Self> {
         let wrong = |what: &str| StoreError::Database {
             server: "postgres://…".to_owned(),
             what: format!("its URL cannot be used: {what}"),
         };
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(wrong("it does not begin with `postgres://`"));
+            return Err(wrong("it does not start with `postgres://`"));
         }
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut roots = None;
         let mut rest = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
-                Some(("sslrootcert", path)) => roots = Some(PathBuf::from(unescape(path))),
-                // What `require` means here.
+                Some(("sslrootcert", path)) => {
+                    let path = percent_decode_str(path).decode_utf8_lossy();
+                    roots = Some(PathBuf::from(path.into_owned()));
+                }
+                // `require` verifies as well.
                 Some(("sslmode", "verify-full" | "verify-ca")) => rest.push("sslmode=require"),
                 _ => rest.push(pair),
             }
@@ -97,12 +101,12 @@ impl Target {
         };
         if config.get_hosts().is_empty() || !config.get_hosts().iter().all(is_plain) {
             return Err(wrong(
-                "no host can be made out; write `@`, `:`, `/`, `?` and `#` in a password as `%40`, \
+                "no host found; write `@`, `:`, `/`, `?` and `#` in a password as `%40`, \
                  `%3A`, `%2F`, `%3F` and `%23`",
             ));
         }
         if config.get_ssl_mode() == SslMode::Prefer {
-            // Whoever stands in between could make it plain anyway, so it is what it looks like.
+            // An attacker on the network could disable the encryption anyway.
             config.ssl_mode(SslMode::Disable);
         }
         if config.get_connect_timeout().is_none() {
@@ -111,7 +115,7 @@ impl Target {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(timeout.saturating_mul(2));
         }
-        // A connection that a firewall has forgotten is noticed while it is idle, and not when it is needed.
+        // A connection that a firewall has dropped is detected while it is idle, and not when it is needed.
         config.keepalives_idle(config.get_keepalives_idle().min(Duration::from_secs(30)));
         if config.get_application_name().is_none() {
             config.application_name("midrail");
@@ -136,24 +140,15 @@ fn server(config: &Config) -> String {
     format!("postgres://{}/{database}", hosts.join(","))
 }
 
-/// `%2F` and the like. What is no escape stays as it is.
-fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        match hex.and_then(|two| u8::from_str_radix(two, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// The settings of a connection. A commit is durable when it returns, regardless of the settings of the database.
+pub(super) fn settings(timeout: Duration) -> String {
+    let limit = timeout.as_millis();
+    format!(
+        "SET search_path = midrail; SET statement_timeout = {limit}; SET lock_timeout = {limit};
+         SET idle_in_transaction_session_timeout = {}; SET client_encoding = 'UTF8';
+         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+        limit * 2
+    )
 }
 
 #[cfg(test)]
@@ -165,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn url_says_where_and_how() {
+    fn url_is_parsed() {
         let target = parse(
             "postgres://u:secret@db.example:5433/midrail?sslmode=verify-full&sslrootcert=/etc/a%20b.pem",
         );
@@ -182,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn no_error_and_no_debug_shows_a_password() {
+    fn errors_and_debug_output_do_not_show_a_password() {
         for url in [
             "postgres://u:hunter2@h/d",
             "postgres://u:x@hunter2@h/d",

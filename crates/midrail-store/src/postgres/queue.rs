@@ -1,27 +1,28 @@
-//! Commits of one project that come at the same time are written together: one thread leads and writes for all that
-//! wait, the others follow. Alone, a thread writes at once.
+//! Commits of one project that are made at the same time are written together: one thread leads and writes for all that
+//! wait. A single thread writes at once.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use midrail_core::AuditRef;
+use parking_lot::{Condvar, Mutex};
 
 use crate::error::{Result, StoreError};
-use crate::postgres::jobs::Job;
+use crate::sql::job::Job;
 
-/// What is sent at once, in bytes.
-const MOST_BYTES: usize = 8 << 20;
+/// The size of jobs after which a batch takes no more.
+const MAX_BYTES: usize = 8 << 20;
 
-/// How long those who were just answered are waited for. It is a fraction of what a disk takes.
+/// How long the leader waits for threads that were just answered: a fraction of what a disk takes.
 const GATHER: Duration = Duration::from_micros(200);
 
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// Something was answered, or nobody leads any more.
-    news: Condvar,
-    /// As many wait as are waited for.
+    /// A job was answered, or no thread leads any more.
+    changed: Condvar,
+    /// As many jobs wait as are expected.
     gathered: Condvar,
 }
 
@@ -29,11 +30,11 @@ pub(super) struct Queue {
 struct State {
     waiting: VecDeque<Arc<Waiting>>,
     is_led: bool,
-    /// How many had come when the last batch was written: those in it, and those who waited behind it.
-    lately: usize,
+    /// The number of jobs when the last batch was written: those in it, and those that waited behind it.
+    expected: usize,
 }
 
-/// A commit that waits, and its answer.
+/// A waiting commit, and its answer.
 pub(super) struct Waiting {
     pub(super) job: Job,
     pub(super) since: Instant,
@@ -41,53 +42,41 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    /// Answers the job, unless it is answered.
     pub(super) fn answer(&self, outcome: Result<AuditRef>) {
-        self.slot().get_or_insert(outcome);
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Result<AuditRef>>> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.answer.lock().get_or_insert(outcome);
     }
 }
 
 impl Queue {
-    /// Has a job written, by this thread or by one that leads. `lead` answers all that it is given.
+    /// Writes a job, in this thread or in one that leads. `lead` answers all jobs that it receives.
     pub(super) fn commit(&self, job: Job, most: usize, lead: impl Fn(&[Arc<Waiting>])) -> Result<AuditRef> {
-        let mine = Arc::new(Waiting { job, since: Instant::now(), answer: Mutex::new(None) });
-        let mut state = self.state();
-        state.waiting.push_back(mine.clone());
-        if state.waiting.len() >= state.lately.min(most) {
+        let own = Arc::new(Waiting { job, since: Instant::now(), answer: Mutex::new(None) });
+        let mut state = self.state.lock();
+        state.waiting.push_back(own.clone());
+        if state.waiting.len() >= state.expected.min(most) {
             self.gathered.notify_one();
         }
         loop {
-            if let Some(answer) = mine.slot().take() {
+            if let Some(answer) = own.answer.lock().take() {
                 return answer;
             }
             if state.is_led {
-                // The time-out is for nothing but a wake-up that was missed.
-                let wait = self.news.wait_timeout(state, Duration::from_secs(1));
-                state = wait.unwrap_or_else(PoisonError::into_inner).0;
+                // The timeout is for a missed wake-up only.
+                self.changed.wait_for(&mut state, Duration::from_secs(1));
                 continue;
             }
             state.is_led = true;
-            // Otherwise two halves would take turns for ever, each waiting for the other's disk.
-            let is_few = |state: &mut State| state.waiting.len() < state.lately.min(most);
-            state = self
-                .gathered
-                .wait_timeout_while(state, GATHER, is_few)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            // Otherwise two halves would take turns, each waiting for the disk of the other.
+            let is_incomplete = |state: &mut State| state.waiting.len() < state.expected.min(most);
+            self.gathered.wait_while_for(&mut state, is_incomplete, GATHER);
             let batch = state.next_batch(most);
             drop(state);
             let leading = Leading { queue: self, batch };
             lead(&leading.batch);
             drop(leading);
-            state = self.state();
+            state = self.state.lock();
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -96,9 +85,10 @@ impl State {
         let mut batch: Vec<Arc<Waiting>> = Vec::new();
         let mut bytes = 0;
         while let Some(next) = self.waiting.front() {
-            let is_alone = next.job.is_alone();
-            bytes += next.job.size();
-            if !batch.is_empty() && (batch.len() >= most || is_alone || bytes > MOST_BYTES) {
+            // Rare jobs have a transaction of their own, so that the others need not know their effects.
+            let is_alone = next.job.replaces_all || !next.job.approvers.is_empty();
+            bytes += next.job.bytes();
+            if !batch.is_empty() && (batch.len() >= most || is_alone || bytes > MAX_BYTES) {
                 break;
             }
             batch.extend(self.waiting.pop_front());
@@ -110,7 +100,7 @@ impl State {
     }
 }
 
-/// Lets the next one lead, also after a panic; whoever was not answered by then is told that it failed.
+/// Makes the next thread lead, also after a panic. A job without an answer has failed by then.
 struct Leading<'a> {
     queue: &'a Queue,
     batch: Vec<Arc<Waiting>>,
@@ -121,10 +111,10 @@ impl Drop for Leading<'_> {
         for waiting in &self.batch {
             waiting.answer(Err(StoreError::Uncertain { server: "PostgreSQL".to_owned() }));
         }
-        let mut state = self.queue.state();
-        state.lately = self.batch.len() + state.waiting.len();
+        let mut state = self.queue.state.lock();
+        state.expected = self.batch.len() + state.waiting.len();
         state.is_led = false;
         drop(state);
-        self.queue.news.notify_all();
+        self.queue.changed.notify_all();
     }
 }

@@ -1,4 +1,4 @@
-//! TLS to the database. The certificate of the server is always checked, and so is its name.
+//! TLS connections to the database. The certificate and the name of the server are always verified.
 
 use std::future::Future;
 use std::io;
@@ -17,12 +17,12 @@ use tokio_rustls::{TlsConnector, client};
 
 use crate::error::{Result, StoreError};
 
-/// How connections are made safe.
+/// The TLS configuration of connections.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    /// Trusts the authorities of a PEM file, or else the well-known ones.
+    /// Trusts the authorities of a PEM file, or the well-known ones.
     pub(super) fn new(roots: Option<&Path>) -> Result<Self> {
         let mut store = RootCertStore::empty();
         match roots {
@@ -32,11 +32,11 @@ impl Tls {
                 let wrong = |what: String| StoreError::Corrupt { path: path.to_owned(), what };
                 for certificate in CertificateDer::pem_slice_iter(&pem) {
                     let certificate =
-                        certificate.map_err(|error| wrong(format!("it is no PEM file: {error}")))?;
+                        certificate.map_err(|error| wrong(format!("it is not a PEM file: {error}")))?;
                     store.add(certificate).map_err(|error| wrong(error.to_string()))?;
                 }
                 if store.is_empty() {
-                    return Err(wrong("there is no certificate in it".to_owned()));
+                    return Err(wrong("it contains no certificate".to_owned()));
                 }
             }
         }
@@ -63,7 +63,7 @@ where
     }
 }
 
-/// One connection to make.
+/// A connection to open.
 pub(super) struct Connect {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
@@ -87,7 +87,7 @@ where
     }
 }
 
-/// A connection that is made.
+/// An open connection.
 pub(super) struct Stream<S>(Box<client::TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {

@@ -1,4 +1,4 @@
-//! Waiting for futures on plain threads: in any thread, also one that belongs to another runtime, and without panics.
+//! Waits for futures on any thread, also on one of another runtime, without panics.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -18,7 +18,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future to its end on this thread. The runtime's own way would panic on a thread that drives a runtime.
+/// Runs a future to its end on this thread. The runtime's own function would panic on a thread that drives a runtime.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -31,17 +31,17 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A future among others of its kind.
-pub(super) type Flying<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// One of several concurrent futures.
+pub(super) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Sends statements one after the other without waiting in between, and waits for all answers, or for the first error.
+/// Sends statements without waiting between them, and waits for all answers, or for the first error.
 ///
-/// A statement that cannot even be sent keeps those after it from being sent: a commit, say.
-pub(super) async fn all<E>(mut flights: Vec<Flying<'_, Result<(), E>>>) -> Result<(), E> {
-    let mut is_done = vec![false; flights.len()];
+/// After a statement that cannot be sent, the following ones, such as a commit, are not sent.
+pub(super) async fn all<E>(mut tasks: Vec<Task<'_, Result<(), E>>>) -> Result<(), E> {
+    let mut is_done = vec![false; tasks.len()];
     poll_fn(|context| {
-        for (flight, is_done) in flights.iter_mut().zip(&mut is_done).filter(|(_, is_done)| !**is_done) {
-            match flight.as_mut().poll(context) {
+        for (task, is_done) in tasks.iter_mut().zip(&mut is_done).filter(|(_, is_done)| !**is_done) {
+            match task.as_mut().poll(context) {
                 Poll::Ready(Ok(())) => *is_done = true,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => {}
@@ -57,11 +57,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_of_another_runtime_can_wait() {
+    fn thread_of_another_runtime_can_wait() {
         let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let (ours, theirs) = (runtime().unwrap(), runtime().unwrap());
         let slow = || async {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            tokio::task::yield_now().await;
             7
         };
         let wait = || {
@@ -73,10 +73,10 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_failure_is_not_sent() {
+    fn statements_after_a_failure_are_not_sent() {
         let count = std::sync::atomic::AtomicU8::new(0);
         let sent = &count;
-        let flight = |outcome: Result<(), u8>, waits: bool| -> Flying<'_, Result<(), u8>> {
+        let task = |outcome: Result<(), u8>, waits: bool| -> Task<'_, Result<(), u8>> {
             Box::pin(async move {
                 sent.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 if waits {
@@ -86,8 +86,8 @@ mod tests {
             })
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(runtime.block_on(all(vec![flight(Ok(()), true), flight(Ok(()), false)])), Ok(()));
-        let broken = vec![flight(Ok(()), true), flight(Err(7), false), flight(Ok(()), false)];
+        assert_eq!(runtime.block_on(all(vec![task(Ok(()), true), task(Ok(()), false)])), Ok(()));
+        let broken = vec![task(Ok(()), true), task(Err(7), false), task(Ok(()), false)];
         assert_eq!(runtime.block_on(all(broken)), Err(7));
         assert_eq!(count.into_inner(), 4, "the last one was sent");
     }

@@ -1,28 +1,29 @@
-//! The files of a store on disk: who may read them, and the key that lies beside the database.
+//! The files of a store: their permissions, and the key next to the database.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
 
-/// Makes sure that there is a file. A new one is its owner's alone, and so are new folders.
-pub(super) fn make(path: &Path) -> Result<()> {
-    // Closing a file gives up all locks that this process has on it. So while one thread makes the file, no other
-    // may come to open it as a database.
-    static MAKING: Mutex<()> = Mutex::new(());
-    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    match is_file(path) {
+/// Creates a file unless it exists. Only the owner can access a new file and new folders.
+pub(super) fn create(path: &Path) -> Result<()> {
+    // Closing a file releases all locks that this process has on it, so while one thread creates the file, no other
+    // may open it as a database.
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _creating = CREATING.lock();
+    match file_metadata(path) {
         Err(StoreError::NotFound { .. }) => {
             if let Some(folder) = path.parent() {
                 private_folders().create(folder).map_err(|source| StoreError::io(folder, source))?;
             }
             match private(OpenOptions::new().write(true).create_new(true)).open(path) {
                 Ok(_) => sync_folder(path),
-                // Another process was as quick, and its file is the one.
+                // Another process has created it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(StoreError::io(path, error)),
             }
@@ -32,9 +33,9 @@ pub(super) fn make(path: &Path) -> Result<()> {
     }
 }
 
-/// Why SQLite could not make the files that it needs beside a store, if it can be found out by trying.
-pub(super) fn why_not(path: &Path) -> Option<StoreError> {
-    let probe = beside(path, ".probe");
+/// Why SQLite could not create the files that it needs next to a store, if a test file shows it.
+pub(super) fn creation_error(path: &Path) -> Option<StoreError> {
+    let probe = with_suffix(path, ".probe");
     match OpenOptions::new().write(true).create_new(true).open(&probe) {
         Ok(_) => {
             let _ = fs::remove_file(&probe);
@@ -44,26 +45,26 @@ pub(super) fn why_not(path: &Path) -> Option<StoreError> {
     }
 }
 
-/// Looks at a file, which must not be a folder or a device.
-pub(super) fn is_file(path: &Path) -> Result<fs::Metadata> {
+/// The metadata of a file, which must not be a folder or a device.
+pub(super) fn file_metadata(path: &Path) -> Result<fs::Metadata> {
     let metadata = fs::metadata(path).map_err(|source| StoreError::io(path, source))?;
     if metadata.is_file() {
         return Ok(metadata);
     }
-    let what = if metadata.is_dir() { "it is a directory" } else { "it is no regular file" };
+    let what = if metadata.is_dir() { "it is a directory" } else { "it is not a regular file" };
     Err(StoreError::Corrupt { path: path.to_owned(), what: what.to_owned() })
 }
 
-/// Makes sure that a file, and what SQLite keeps beside it, are their owner's alone.
-pub(super) fn keep_private(path: &Path) -> Result<()> {
-    if !narrow(path, &is_file(path)?)? {
+/// Makes sure that only the owner can access a file and the files of SQLite next to it.
+pub(super) fn make_private(path: &Path) -> Result<()> {
+    if !restrict(path, &file_metadata(path)?)? {
         return Ok(());
     }
     for suffix in ["-wal", "-shm"] {
-        let side = beside(path, suffix);
-        match is_file(&side) {
+        let side = with_suffix(path, suffix);
+        match file_metadata(&side) {
             Err(StoreError::NotFound { .. }) => {}
-            outcome => drop(narrow(&side, &outcome?)?),
+            outcome => drop(restrict(&side, &outcome?)?),
         }
     }
     Ok(())
@@ -71,11 +72,11 @@ pub(super) fn keep_private(path: &Path) -> Result<()> {
 
 /// The key file of a store.
 pub(super) fn key_path(store: &Path) -> PathBuf {
-    beside(store, ".key")
+    with_suffix(store, ".key")
 }
 
-/// A file whose name is the store's with something added.
-pub(super) fn beside(store: &Path, suffix: &str) -> PathBuf {
+/// The path of a store with a suffix.
+pub(super) fn with_suffix(store: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(store);
     name.push(suffix);
     PathBuf::from(name)
@@ -90,17 +91,17 @@ pub(super) fn read_key(store: &Path) -> Result<Option<StoreKey>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(fail(error)),
     };
-    keep_private(&path)?;
+    make_private(&path)?;
     let key = std::str::from_utf8(&bytes).ok().and_then(StoreKey::from_text);
-    let what = "it is no key of a store; without it a new key is made, and what is signed stays valid";
+    let what = "it is not a key of a store; if you remove it, a new key is created, and existing signatures stay valid";
     key.map(Some).ok_or_else(|| StoreError::Corrupt { path, what: what.to_owned() })
 }
 
-/// Keeps a new key. The caller holds the store's write lock, so that only one process does this at a time; the key
-/// appears under its name complete or not at all.
+/// Writes a new key. The caller holds the write lock of the store, so that only one process does this at a time; the
+/// key file appears complete or not at all.
 pub(super) fn write_key(store: &Path, key: &StoreKey) -> Result<()> {
     let path = key_path(store);
-    let draft = beside(store, ".key.new");
+    let draft = with_suffix(store, ".key.new");
     let write = || {
         match fs::remove_file(&draft) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -116,9 +117,9 @@ pub(super) fn write_key(store: &Path, key: &StoreKey) -> Result<()> {
     Ok(())
 }
 
-/// Takes away what the group and others may do, and tells whether there was something to take.
+/// Removes the permissions of the group and others. Returns whether there were any.
 #[cfg(unix)]
-fn narrow(path: &Path, metadata: &fs::Metadata) -> Result<bool> {
+fn restrict(path: &Path, metadata: &fs::Metadata) -> Result<bool> {
     use std::os::unix::fs::PermissionsExt;
     if metadata.permissions().mode() & 0o077 == 0 {
         return Ok(false);
@@ -129,7 +130,7 @@ fn narrow(path: &Path, metadata: &fs::Metadata) -> Result<bool> {
 }
 
 #[cfg(not(unix))]
-fn narrow(_: &Path, _: &fs::Metadata) -> Result<bool> {
+fn restrict(_: &Path, _: &fs::Metadata) -> Result<bool> {
     Ok(false)
 }
 
@@ -152,7 +153,7 @@ fn private_folders() -> DirBuilder {
     builder
 }
 
-/// Makes a new name durable. Where a file system has no such thing, the name is as durable as it can be.
+/// Makes a new name durable, if the file system supports that.
 fn sync_folder(path: &Path) {
     let _ = path.parent().and_then(|folder| File::open(folder).ok()).map(|folder| folder.sync_all());
 }

@@ -1,62 +1,58 @@
-//! Connections to read with, for a process that decides for many at once: a reader does not wait for the one who writes.
+//! Connections that read, for a process with many threads: a reader does not wait for the writer.
 
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
 use crate::sqlite::open;
 
-/// Connections to read with, made when they are needed.
+/// Connections that read, opened on demand.
 pub(super) struct Readers {
-    most: usize,
+    max: usize,
     state: Mutex<State>,
-    came_back: Condvar,
+    returned: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     free: Vec<Connection>,
-    made: usize,
+    opened: usize,
 }
 
 impl Readers {
-    pub(super) fn new(most: usize) -> Self {
-        Readers { most: most.max(1), state: Mutex::default(), came_back: Condvar::new() }
+    pub(super) fn new(max: usize) -> Self {
+        Readers { max: max.max(1), state: Mutex::default(), returned: Condvar::new() }
     }
 
-    /// One that is free, or a new one, or after a while one that comes back.
+    /// Returns a free connection, a new one, or waits for one that is returned.
     pub(super) fn take(&self, path: &Path) -> Loan<'_> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if let Some(connection) = state.free.pop() {
                 return Loan { readers: self, connection: Some(connection) };
             }
-            if state.made < self.most {
-                state.made += 1;
+            if state.opened < self.max {
+                state.opened += 1;
                 break;
             }
-            state = self.came_back.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.returned.wait(&mut state);
         }
         drop(state);
         let mut loan = Loan { readers: self, connection: None };
-        loan.connection = open::to_read_beside(path).ok();
+        loan.connection = open::additional_reader(path).ok();
         loan
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection on loan. It goes back when this is dropped; so does the place of one that could not be made.
+/// A borrowed connection. It is returned when this is dropped; so is the place of one that could not be opened.
 pub(super) struct Loan<'r> {
     readers: &'r Readers,
     connection: Option<Connection>,
 }
 
 impl Loan<'_> {
-    /// The connection. `None`: none could be made, and the store's own has to do.
+    /// The connection. `None`: it could not be opened, and the connection of the store is used.
     pub(super) fn connection(&self) -> Option<&Connection> {
         self.connection.as_ref()
     }
@@ -64,12 +60,12 @@ impl Loan<'_> {
 
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
-        let mut state = self.readers.state();
+        let mut state = self.readers.state.lock();
         match self.connection.take() {
             Some(connection) => state.free.push(connection),
-            None => state.made = state.made.saturating_sub(1),
+            None => state.opened = state.opened.saturating_sub(1),
         }
         drop(state);
-        self.readers.came_back.notify_one();
+        self.readers.returned.notify_one();
     }
 }

@@ -1,4 +1,4 @@
-//! A full disk, played by SQLite's own limit of pages, which holds for one connection and so is set from inside.
+//! A full disk, simulated by SQLite's page limit of one connection, and the plans of statements.
 
 use jiff::Timestamp;
 use midrail_core::{Decision, Event, EventKind, Facts, Record};
@@ -6,11 +6,12 @@ use rusqlite::{Connection, StatementStatus, params};
 use serde_json::json;
 
 use crate::approval::{ApprovalFilter, ApprovalState};
+use crate::audit_log::AuditLog;
 use crate::error::StoreError;
 use crate::sqlite::SqliteStore;
-use crate::sqlite::read::sessions_query;
-use crate::store::{Approvals, AuditLog, Commit, Slices, Store};
-use crate::verify::TrustAnchor;
+use crate::sqlite::dialect::sessions_query;
+use crate::store::{Approvals, Commit, Slices, Store};
+use crate::verification::TrustAnchor;
 
 fn record(bytes: usize) -> Record {
     let mut event = Event::new(EventKind::BeforeModel);
@@ -31,7 +32,7 @@ fn limit_pages(store: &SqliteStore, pages: i64) {
 }
 
 #[test]
-fn full_disk_leaves_nothing_half_written() {
+fn full_disk_writes_no_partial_data() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = SqliteStore::open(&path).unwrap();
@@ -41,7 +42,7 @@ fn full_disk_leaves_nothing_half_written() {
     }
     let used: i64 = store.connection().pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
 
-    // Each limit stops the commit at another place: in the record, in a slice, in the checkpoint.
+    // Each limit interrupts the commit at another place: in the record, in a slice, in the checkpoint.
     let large = record(20_000);
     let mut commit = Commit::new(&large);
     commit.changes.set("a", "y".repeat(20_000));
@@ -57,7 +58,7 @@ fn full_disk_leaves_nothing_half_written() {
                 assert_eq!(error.to_string(), format!("no space left for `{}`", path.display()));
                 assert_eq!(
                     error.help().unwrap(),
-                    "free some space, then try again: nothing was half written"
+                    "free some space, then try again: no partial data was written"
                 );
             }
         }
@@ -75,7 +76,7 @@ fn full_disk_leaves_nothing_half_written() {
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 64, 1));
 }
 
-/// What SQLite would compile anew for every value that is bound costs a decision more than all that it asks.
+/// Compiling a statement again for every bound value would cost a decision more than its queries.
 #[test]
 fn statements_of_a_decision_are_compiled_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +96,7 @@ fn statements_of_a_decision_are_compiled_once() {
             commit.changes.set("a", 1);
             store.commit(&commit).unwrap();
         }
-        let pending = "SELECT id, body FROM approvals WHERE true AND state = 'pending' AND session = ? \
+        let pending = "SELECT id, body FROM approvals WHERE true AND state = 'pending' AND session = ?1 \
                        ORDER BY created DESC, id DESC";
         let compiled_again = |connection: &Connection| {
             let slices = "SELECT value, version FROM slices WHERE session = ?1 AND key = ?2";
@@ -112,9 +113,8 @@ fn statements_of_a_decision_are_compiled_once() {
     }
 }
 
-/// A list of sessions does not go through the log, however long it is.
 #[test]
-fn sessions_are_listed_along_the_index() {
+fn sessions_are_listed_without_scanning_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
     for is_named in [false, true] {
@@ -132,6 +132,6 @@ fn sessions_are_listed_along_the_index() {
 }
 
 #[test]
-fn queries_know_what_shared_keys_begin_with() {
+fn queries_contain_the_shared_prefix() {
     assert_eq!((midrail_core::SHARED_PREFIX, midrail_core::SHARED_PREFIX.len()), ("shared/", 7));
 }

@@ -1,26 +1,26 @@
-//! A transaction whose own statements are kept ready: a process that decides for many begins and ends thousands a second.
+//! A transaction whose own statements are prepared once: a busy process begins and ends thousands per second.
 
 use std::ops::Deref;
 
 use rusqlite::Connection;
 
-/// A transaction. What is not committed is rolled back when it is dropped, also by a panic.
+/// A transaction. It is rolled back when it is dropped without a commit, also by a panic.
 pub(super) struct Transaction<'c>(&'c Connection);
 
 impl<'c> Transaction<'c> {
-    /// One that reads: all that it sees is of one moment.
+    /// Begins a transaction that reads one consistent state.
     pub(super) fn reading(connection: &'c Connection) -> rusqlite::Result<Self> {
-        say(connection, "BEGIN").map(|()| Transaction(connection))
+        run(connection, "BEGIN").map(|()| Transaction(connection))
     }
 
-    /// One that takes the write lock at once.
+    /// Begins a transaction that takes the write lock.
     pub(super) fn writing(connection: &'c Connection) -> rusqlite::Result<Self> {
-        say(connection, "BEGIN IMMEDIATE").map(|()| Transaction(connection))
+        run(connection, "BEGIN IMMEDIATE").map(|()| Transaction(connection))
     }
 
     /// Makes it durable.
     pub(super) fn commit(self) -> rusqlite::Result<()> {
-        say(self.0, "COMMIT")
+        run(self.0, "COMMIT")
     }
 }
 
@@ -34,14 +34,14 @@ impl Deref for Transaction<'_> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // SQLite may have ended it by itself after an error.
+        // SQLite may have ended it after an error.
         if !self.0.is_autocommit() {
-            let _ = say(self.0, "ROLLBACK");
+            let _ = run(self.0, "ROLLBACK");
         }
     }
 }
 
-/// Runs a statement that answers nothing.
-pub(super) fn say(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
+/// Runs a statement without parameters and rows.
+pub(super) fn run(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(statement)?.execute([]).map(|_| ())
 }

@@ -12,7 +12,7 @@ use midrail_store::{Approvals, AuditLog, Commit, PostgresOptions, PostgresStore,
 
 use crate::common::{record, verify};
 use crate::server::{self, Server, until};
-use crate::{count_one, counted, hasty};
+use crate::{count_one, counted, short_timeout};
 
 const ROLE: &str = "MIDRAIL_TEST_WRITER";
 
@@ -65,7 +65,7 @@ impl Load {
 
     fn wait_for_more(&self) {
         let now = self.done();
-        until("nothing is written any more", || self.done() > now + 50);
+        until("commits succeed again", || self.done() > now + 50);
     }
 
     /// What is there is what was told.
@@ -89,7 +89,7 @@ impl Load {
 #[test]
 fn a_database_that_is_stopped_comes_back_and_nothing_is_lost() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
-    let store = PostgresStore::connect(&hasty(server.url())).unwrap();
+    let store = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     let load = Load::default();
     load.run(&store, |load| {
         for how in ["immediate", "fast", "immediate"] {
@@ -97,7 +97,7 @@ fn a_database_that_is_stopped_comes_back_and_nothing_is_lost() {
             server.stop(how);
             let failed = || load.failed.load(Ordering::Relaxed) + load.uncertain.load(Ordering::Relaxed);
             let before = failed();
-            until("nobody is told", || failed() > before);
+            until("the errors are returned", || failed() > before);
             assert!(matches!(store.head(), Err(StoreError::Unreachable { .. })));
             server.go();
         }
@@ -109,7 +109,7 @@ fn a_database_that_is_stopped_comes_back_and_nothing_is_lost() {
 #[test]
 fn connections_that_are_cut_lose_and_double_nothing() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
-    let store = PostgresStore::connect(&hasty(server.url())).unwrap();
+    let store = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     let load = Load::default();
     load.run(&store, |load| {
         for _ in 0..40 {
@@ -117,7 +117,7 @@ fn connections_that_are_cut_lose_and_double_nothing() {
             server.sql(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'midrail'",
             );
-            until("nothing is written any more", || load.done() > now);
+            until("commits succeed again", || load.done() > now);
         }
     });
     load.check(&store);
@@ -126,13 +126,13 @@ fn connections_that_are_cut_lose_and_double_nothing() {
 #[test]
 fn a_database_that_hangs_makes_errors_and_no_one_wait_for_ever() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
-    let store = PostgresStore::connect(&hasty(server.url())).unwrap();
+    let store = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     let load = Load::default();
     load.run(&store, |load| {
         load.wait_for_more();
         server.signal("STOP");
         let told = || load.failed.load(Ordering::Relaxed) + load.uncertain.load(Ordering::Relaxed);
-        until("nobody is told", || told() >= THREADS);
+        until("the errors are returned", || told() >= THREADS);
         assert!(store.load("s", &["a"]).is_err() && store.head().is_err() && store.approval("a").is_err());
         server.signal("CONT");
         load.wait_for_more();
@@ -143,13 +143,13 @@ fn a_database_that_hangs_makes_errors_and_no_one_wait_for_ever() {
 #[test]
 fn a_lock_that_is_held_for_too_long_is_an_error_and_writes_nothing() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
-    let store = PostgresStore::connect(&hasty(server.url())).unwrap();
+    let store = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     store.commit(&Commit::new(&record("s", 1))).unwrap();
     thread::scope(|scope| {
         let hold = "SET search_path = midrail; BEGIN; SELECT 1 FROM projects FOR UPDATE; SELECT pg_sleep(20); COMMIT";
         let holder = scope.spawn(|| server.sql_in("postgres", hold));
         let held = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND wait_event = 'PgSleep'";
-        until("it is not held", || server.sql(held) == "1");
+        until("the lock is held", || server.sql(held) == "1");
         let error = store.commit(&Commit::new(&record("s", 2))).unwrap_err();
         assert!(matches!(error, StoreError::Busy { .. } | StoreError::Unreachable { .. }), "{error}");
         server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()");
@@ -227,7 +227,7 @@ fn a_writer_that_is_killed_takes_nothing_acknowledged_with_it() {
 #[test]
 fn no_database_is_an_error_that_shows_no_password() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let options = hasty(format!("postgres://midrail:hunter2@127.0.0.1:{port}/db"));
+    let options = short_timeout(format!("postgres://midrail:hunter2@127.0.0.1:{port}/db"));
     let error = PostgresStore::connect(&options).unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }));
     assert!(error.to_string().contains(&format!("postgres://127.0.0.1:{port}/db")), "{error}");
@@ -235,8 +235,8 @@ fn no_database_is_an_error_that_shows_no_password() {
     assert!(!format!("{error} {error:?} {options:?}").contains("hunter2"));
     let Some(server) = server::own() else { return };
     server.sql("CREATE ROLE weak LOGIN PASSWORD 'right'");
-    let error =
-        PostgresStore::connect(&hasty(server.url().replace("midrail@", "weak:hunter2@"))).unwrap_err();
+    let error = PostgresStore::connect(&short_timeout(server.url().replace("midrail@", "weak:hunter2@")))
+        .unwrap_err();
     // It is let in without its password being asked, and may not make a schema.
     assert!(matches!(error, StoreError::Database { .. }), "{error}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));

@@ -11,7 +11,7 @@ use midrail_store::{AuditLog, Commit, PostgresStore, Store, StoreError};
 
 use crate::common::{record, verify};
 use crate::server::own;
-use crate::{count_one, counted, hasty};
+use crate::{count_one, counted, short_timeout};
 
 /// The message that commits, as it goes over the wire.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
@@ -101,8 +101,8 @@ fn behind() -> Option<(Proxy, PostgresStore, PostgresStore)> {
     let proxy = Proxy::start(port.parse().unwrap());
     // The digits of the port may stand in the database's name as well.
     let at_proxy = url.replacen(&format!(":{port}/"), &format!(":{}/", proxy.port), 1);
-    let through = PostgresStore::connect(&hasty(at_proxy)).unwrap();
-    let direct = PostgresStore::connect(&hasty(url)).unwrap();
+    let through = PostgresStore::connect(&short_timeout(at_proxy)).unwrap();
+    let direct = PostgresStore::connect(&short_timeout(url)).unwrap();
     // Connections, statements and tables are there.
     through.commit(&Commit::new(&record("s", 0))).unwrap();
     Some((proxy, through, direct))

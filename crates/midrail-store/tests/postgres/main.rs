@@ -1,14 +1,13 @@
-//! The PostgreSQL store where it is more than the contract: projects, several machines, faults, tampering, waiting, TLS.
+//! The PostgreSQL store beyond the contract: projects, several machines, faults, tampering, waiting, TLS.
 #![cfg(feature = "postgres")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-#[path = "../common/mod.rs"]
+#[path = "../store/common.rs"]
 mod common;
 mod faults;
 mod lost;
 mod many;
 mod separation;
-#[path = "../common/postgres.rs"]
 mod server;
 mod tables;
 mod tamper;
@@ -30,12 +29,12 @@ fn project(name: &str) -> Option<PostgresStore> {
     Some(connect()?.project(&server::unique(name)))
 }
 
-/// Options that give up soon.
-fn hasty(url: String) -> PostgresOptions {
+/// Options with a short timeout.
+fn short_timeout(url: String) -> PostgresOptions {
     PostgresOptions { timeout: Duration::from_secs(1), ..PostgresOptions::new(url) }
 }
 
-/// Adds one to a slice, as a decision would, until it is no conflict.
+/// Adds one to a slice, as a decision would, until there is no conflict.
 fn count_one(store: &PostgresStore, session: &str, key: &str) -> Result<AuditRef> {
     let record = common::record(session, 1);
     loop {

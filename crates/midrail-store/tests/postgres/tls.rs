@@ -6,13 +6,14 @@ use std::process::Command;
 use midrail_store::{AuditLog, Commit, PostgresOptions, PostgresStore, Store};
 
 use crate::common::record;
-use crate::hasty;
 use crate::server::Server;
+use crate::short_timeout;
 
 #[test]
 fn what_asks_for_tls_is_never_plain() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
-    let error = PostgresStore::connect(&hasty(format!("{}?sslmode=require", server.url()))).unwrap_err();
+    let error =
+        PostgresStore::connect(&short_timeout(format!("{}?sslmode=require", server.url()))).unwrap_err();
     assert!(error.to_string().contains("TLS"), "{error}");
 
     let folder = server.folder().join("data");

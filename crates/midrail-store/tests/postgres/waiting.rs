@@ -8,12 +8,12 @@ use midrail_store::{AuditLog, Commit, PostgresOptions, PostgresStore, Slices, St
 
 use crate::common::record;
 use crate::server::{self, Server, until};
-use crate::{connect, hasty, project};
+use crate::{connect, project, short_timeout};
 
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn who_waits_hears_what_others_write() {
+fn waiting_thread_returns_when_another_process_writes() {
     let (Some(one), Some(other)) = (connect(), connect()) else { return };
     let name = server::unique("wait");
     let (here, there) = (one.project(&name), other.project(&name));
@@ -30,14 +30,14 @@ fn who_waits_hears_what_others_write() {
             assert_eq!(wait.join().unwrap(), place);
         }
     }
-    // What is there already is not waited for, and what does not come is not waited for for ever.
+    // It returns at once if the record exists, and after the given time if there is none.
     assert_eq!(here.wait_for_record(0, LONG).unwrap().unwrap().seq, 3);
     assert_eq!(here.wait_for_record(3, Duration::from_millis(5)).unwrap().unwrap().seq, 3);
     assert_eq!(here.wait_for_record(9, Duration::ZERO).unwrap().unwrap().seq, 3);
 }
 
 #[test]
-fn news_of_one_project_wakes_no_other() {
+fn record_of_one_project_wakes_no_other() {
     let (Some(one), Some(other)) = (connect(), connect()) else { return };
     let (quiet, loud) = (server::unique("quiet"), server::unique("loud"));
     let waits = {
@@ -49,21 +49,21 @@ fn news_of_one_project_wakes_no_other() {
 }
 
 #[test]
-fn who_waits_goes_on_after_the_database_was_away() {
+fn waiting_thread_continues_after_the_database_was_down() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
-    let here = PostgresStore::connect(&hasty(server.url())).unwrap();
-    let there = PostgresStore::connect(&hasty(server.url())).unwrap();
+    let here = PostgresStore::connect(&short_timeout(server.url())).unwrap();
+    let there = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     there.commit(&Commit::new(&record("s", 1))).unwrap();
     assert_eq!(here.wait_for_record(0, LONG).unwrap().unwrap().seq, 1);
     server.stop("immediate");
-    assert!(here.wait_for_record(1, LONG).is_err(), "it is told");
+    assert!(here.wait_for_record(1, LONG).is_err(), "the error is returned");
     server.go();
-    until("it does not come back", || there.commit(&Commit::new(&record("s", 2))).is_ok());
+    until("the database is back", || there.commit(&Commit::new(&record("s", 2))).is_ok());
     assert!(here.wait_for_record(1, LONG).unwrap().unwrap().seq > 1);
 }
 
 #[test]
-fn a_store_works_on_the_threads_of_another_runtime_and_may_end_there() {
+fn store_works_and_ends_on_threads_of_another_runtime() {
     let Some(url) = server::url() else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let name = server::unique("runtime");
@@ -72,7 +72,7 @@ fn a_store_works_on_the_threads_of_another_runtime_and_may_end_there() {
         let blocking = store.clone();
         let place = tokio::task::spawn_blocking(move || blocking.commit(&Commit::new(&record("s", 1))));
         assert_eq!(place.await.unwrap().unwrap().seq, 1);
-        // It should not be done, and it blocks, and nothing breaks.
+        // It blocks a thread of the runtime, which is discouraged but works.
         let careless = store.clone();
         let place = tokio::spawn(async move { careless.commit(&Commit::new(&record("s", 2))) });
         assert_eq!(place.await.unwrap().unwrap().seq, 2);
@@ -82,7 +82,7 @@ fn a_store_works_on_the_threads_of_another_runtime_and_may_end_there() {
 }
 
 #[test]
-fn a_clone_is_the_same_project() {
+fn clone_is_the_same_project() {
     let Some(store) = project("clone") else { return };
     let (copy, again) = (store.clone(), store.project(store.name()));
     store.commit(&Commit::new(&record("s", 1))).unwrap();

@@ -15,7 +15,6 @@ use crate::admin::person::Person;
 use crate::admin::resource::{Cell, Column, Resource};
 use crate::admin::secret::random_hex;
 use crate::error::EngineError;
-use crate::seal::unhex;
 
 /// The prefix of the shared slices that hold keys.
 const KEYS: &str = "shared/api_key/";
@@ -178,13 +177,13 @@ impl Row {
     }
 
     fn is_genuine(&self, store_key: &[u8]) -> bool {
-        let seal = unhex(&self.seal).unwrap_or_default();
+        let seal = hex::decode(&self.seal).unwrap_or_default();
         hmac::verify(&own_key(store_key), self.text().as_bytes(), &seal).is_ok()
     }
 
     /// Whether this is the key's secret, in constant time.
     fn has_secret(&self, secret: &str, store_key: &[u8]) -> bool {
-        let hash = unhex(&self.hash).unwrap_or_default();
+        let hash = hex::decode(&self.hash).unwrap_or_default();
         hmac::verify(&own_key(store_key), salted(&self.key.id, &self.salt, secret).as_bytes(), &hash).is_ok()
     }
 }

@@ -98,7 +98,7 @@ impl Approvals<'_> {
         let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&decided)?));
         let mut commit = Commit {
             approvals: vec![ApprovalChange::update(ApprovalState::Pending, decided.clone())],
-            notices: vec![notice(&decided, state.word(), by)],
+            notices: vec![notice(&decided, state.as_str(), by)],
             ..Commit::new(&record)
         };
         commit.changes.set(approval_key(&decided.guardrail, &decided.action), approval_slice(&decided));

@@ -296,7 +296,7 @@ pub(super) fn request_notice(approval: &Approval, role: &str) -> NewNotice {
     let who = approval.requested_by.as_deref().unwrap_or("an agent");
     let what = approval.subject();
     let why = approval.justification.as_deref().unwrap_or(&approval.reason);
-    let urgency = approval.urgency.word();
+    let urgency = approval.urgency.as_str();
     NewNotice {
         to: role.to_owned(),
         kind: "approval".to_owned(),

@@ -154,7 +154,7 @@ fn a_slow_guardrail_is_told_by_its_name() {
     let desk = Desk::new();
     let engine = desk.engine(PACK);
     let slow = Slow(Duration::from_millis(60));
-    engine.register(PolicyEntry { spec: Spec::new("slow"), guardrail: Arc::new(slow) });
+    engine.register(PolicyEntry::new(Spec::new("slow"), Arc::new(slow)));
     calls(&engine, "ann", "ls", 2);
     let told = raised(&engine, "guardrail_slow");
     assert_eq!((told.len(), told[0].key.as_str()), (1, "slow"));
@@ -166,10 +166,8 @@ fn a_slow_guardrail_is_told_by_its_name() {
 fn one_slow_answer_among_many_is_no_slow_guardrail() {
     let desk = Desk::new();
     let engine = desk.engine(PACK);
-    let entry = |millis| PolicyEntry {
-        spec: Spec::new("mostly-fast"),
-        guardrail: Arc::new(Slow(Duration::from_millis(millis))),
-    };
+    let entry =
+        |millis| PolicyEntry::new(Spec::new("mostly-fast"), Arc::new(Slow(Duration::from_millis(millis))));
     engine.register(entry(0));
     calls(&engine, "ann", "ls", 10);
     engine.register(entry(60));
@@ -198,7 +196,7 @@ fn a_guardrail_that_fails_or_times_out_blocks_and_is_counted() {
     let desk = Desk::new();
     let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
     for engine in [&one, &two] {
-        engine.register(PolicyEntry { spec: Spec::new("fails"), guardrail: Arc::new(Fails) });
+        engine.register(PolicyEntry::new(Spec::new("fails"), Arc::new(Fails)));
     }
     for (engine, tool) in [(&one, "panics"), (&two, "waits")] {
         let mut event = call("ann", tool);

@@ -53,7 +53,7 @@ fn a_snapshot_is_one_value_and_policies_are_told_of_a_restore() {
     }
     let engine = engine(RULES);
     let restores = Arc::new(AtomicUsize::new(0));
-    engine.register(PolicyEntry { spec: Spec::new("counts"), guardrail: Arc::new(Counts(restores.clone())) });
+    engine.register(PolicyEntry::new(Spec::new("counts"), Arc::new(Counts(restores.clone()))));
     let session = engine.session("s");
     let before = session.snapshot().unwrap();
     session.notify_result("build", json!({}), ToolResult::ok(""));
@@ -159,7 +159,7 @@ fn middleware_listeners_and_registration_work_at_run_time() {
         count.fetch_add(1, Ordering::SeqCst);
     });
     let guardrail = inspect.wrap(Arc::new(SequentialDependency::new("deploy", ["build"])));
-    engine.register(PolicyEntry { spec: Spec::new("seq"), guardrail });
+    engine.register(PolicyEntry::new(Spec::new("seq"), guardrail));
     assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Block);
     assert!(looked.load(Ordering::SeqCst) >= 1);
     let denied = seen.lock().unwrap().pop().unwrap();

@@ -131,7 +131,7 @@ fn row(approval: &Approval, now: Timestamp) -> Vec<(String, Option<Style>)> {
         Some(at) => Some(format!("{} to override", time::span_between(now, at))),
         None => authority.and_then(|_| approval.deadline()).map(|end| time::span_between(now, end)),
     };
-    let urgency = approval.urgency.word();
+    let urgency = approval.urgency.as_str();
     let is_usual = urgency == "normal";
     vec![
         cell(short(&approval.id, 20)),

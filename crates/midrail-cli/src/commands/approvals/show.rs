@@ -89,7 +89,7 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
     add("id", approval.id.clone());
     add(
         "guardrail",
-        format!("{} ({}, {})", approval.guardrail, format::kind(approval), approval.urgency.word()),
+        format!("{} ({}, {})", approval.guardrail, format::kind(approval), approval.urgency.as_str()),
     );
     add("stopped", approval.reason.clone());
     let unsaid = "the agent has not said".to_owned();
@@ -165,7 +165,7 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
 fn route(approval: &Approval, authority: &str) -> String {
     let at = approval.approvers.iter().position(|role| role == authority);
     let later = at.and_then(|at| approval.approvers.get(at + 1..)).unwrap_or_default();
-    if later.is_empty() || approval.urgency.word() != "urgent" {
+    if later.is_empty() || approval.urgency.as_str() != "urgent" {
         return String::new();
     }
     format!("then {}", later.join(", then "))

@@ -1,15 +1,13 @@
 //! E-mail addresses whose `@` is escaped, or written as a word.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-use aho_corasick::packed;
-use memchr::{memchr2_iter, memchr3_iter};
 use midrail_core::{Confidence, Hit};
 
-use super::parts::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
-use crate::personal::candidates::{byte, byte_before};
-use crate::personal::settings::KindFilter;
+use super::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
+use crate::bytes::{byte, byte_before, starts_with_any_case, window};
+use crate::personal::packed_search::PackedSearch;
 
 /// Escapes of the sign.
 const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;", "&commat;"];
@@ -28,19 +26,12 @@ const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
 
 /// The signs that begin in a piece of a text, in order: where each begins and ends, and whether it is a word.
 pub(super) fn signs(text: &[u8], piece: Range<usize>) -> Vec<(usize, usize, bool)> {
-    static SEARCH: OnceLock<Option<packed::Searcher>> = OnceLock::new();
-    // A packed search where the processor supports it. No beginning contains the first byte of another, so none is missed.
-    if let Some(search) = SEARCH.get_or_init(|| packed::Searcher::new(BEGINNINGS)) {
-        // A sign may extend over the end of the piece.
-        let part = text.get(piece.start..text.len().min(piece.end + 2)).unwrap_or_default();
-        let places = search.find_iter(part).map(|found| piece.start + found.start());
-        return places.filter_map(|at| any_sign(text, at)).collect();
-    }
-    let part = text.get(piece.clone()).unwrap_or_default();
-    let escapes = memchr3_iter(b'%', b'&', b'\\', part);
-    let mut places: Vec<usize> = escapes.chain(memchr2_iter(b'[', b'(', part)).collect();
-    places.sort_unstable();
-    places.into_iter().filter_map(|at| any_sign(text, piece.start + at)).collect()
+    static SEARCH: LazyLock<PackedSearch> = LazyLock::new(|| PackedSearch::new(BEGINNINGS.iter().copied()));
+    let mut signs = Vec::new();
+    // A sign may extend over the end of the piece. No beginning contains the first byte of another, so none is missed.
+    let part = window(text, piece.start, piece.len() + 2);
+    SEARCH.for_each(part, |found| signs.extend(any_sign(text, piece.start + found.start())));
+    signs
 }
 
 fn any_sign(text: &[u8], at: usize) -> Option<(usize, usize, bool)> {
@@ -52,23 +43,13 @@ fn any_sign(text: &[u8], at: usize) -> Option<(usize, usize, bool)> {
 
 /// The sign at a place: where it begins and ends.
 fn sign(text: &[u8], at: usize, signs: &[&str], is_word: bool) -> Option<(usize, usize, bool)> {
-    if !matches!(byte(text, at + 1), b'4' | b'u' | b'U' | b'x' | b'X' | b'#' | b'c' | b'C' | b'a' | b'A') {
-        return None;
-    }
     let rest = text.get(at..)?;
-    let starts =
-        |sign: &&&str| rest.get(..sign.len()).is_some_and(|part| part.eq_ignore_ascii_case(sign.as_bytes()));
-    signs.iter().find(starts).map(|sign| (at, at + sign.len(), is_word))
+    let sign = signs.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes()))?;
+    Some((at, at + sign.len(), is_word))
 }
 
 /// The address with a sign from `sign` to `sign_end`.
-pub(super) fn address(
-    text: &[u8],
-    sign: usize,
-    sign_end: usize,
-    is_word: bool,
-    allowed: &KindFilter,
-) -> Option<Hit> {
+pub(super) fn address(text: &[u8], sign: usize, sign_end: usize, is_word: bool) -> Option<Hit> {
     let (mut at, mut start) = (sign, sign_end);
     // Blanks are on both sides or on none: `call(at) next` is code.
     if is_word && byte_before(text, at) == b' ' && byte(text, start) == b' ' {
@@ -83,7 +64,7 @@ pub(super) fn address(
         let end = domain_end(text, start)?;
         (std::str::from_utf8(text.get(start..end)?).ok()?.to_ascii_lowercase(), end)
     };
-    let hit = hit_for(text, at, end, &domain, allowed)?;
+    let hit = hit_for(text, at, end, &domain)?;
     Some(Hit { confidence: hit.confidence.min(Confidence::Medium), ..hit })
 }
 
@@ -116,8 +97,7 @@ fn dot_end(text: &[u8], at: usize) -> Option<usize> {
     let is_spaced = byte(text, at) == b' ';
     let from = at + usize::from(is_spaced);
     let rest = text.get(from..)?;
-    let starts = |dot: &&&[u8]| rest.get(..dot.len()).is_some_and(|part| part.eq_ignore_ascii_case(dot));
-    let end = from + DOTS.iter().find(starts)?.len();
+    let end = from + DOTS.iter().find(|dot| starts_with_any_case(rest, dot))?.len();
     match (is_spaced, byte(text, end) == b' ') {
         (true, true) => Some(end + 1),
         (false, false) => Some(end),

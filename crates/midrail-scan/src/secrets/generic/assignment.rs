@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::byte_set::ByteSet;
+use crate::bytes::{ends_with_any_case, is_word};
 use crate::secrets::data::{SETTER_COMMANDS, WRAPPER_FUNCTIONS};
-use crate::secrets::view::{View, word};
+use crate::secrets::view::View;
 
 /// A value and how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl Until {
             Until::Bare(link) => bare_end(view, from, limit, link),
             Until::Quote(quote, escaped) => quoted_end(view, from, limit, quote, escaped),
             Until::Key => view.run(from, limit, |byte| {
-                word(byte) || matches!(byte, b'-' | b'+' | b'/' | b'=' | b'.' | b'%' | b'~')
+                is_word(byte) || matches!(byte, b'-' | b'+' | b'/' | b'=' | b'.' | b'%' | b'~')
             }),
             Until::Space => {
                 view.run(from, limit, |byte| byte > b' ' && !matches!(byte, b'"' | b'\'' | b'`' | b'<'))
@@ -135,9 +136,7 @@ fn paired(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> 
         member = view.run(member + 1, MAX_GAP, parts);
     }
     let end = view.run(member, 24, is_name);
-    let is_value =
-        view.slice(member, end).last_chunk::<5>().is_some_and(|last| last.eq_ignore_ascii_case(b"value"));
-    if !is_value {
+    if !ends_with_any_case(view.slice(member, end), b"value") {
         return None;
     }
     let closed = view.run(end, 4, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
@@ -196,7 +195,7 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     let mut place = view.run(name_end, 6, |byte| CLOSING.has(byte));
     let closed = place > name_end
         && view.slice(name_end, place).iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    if view.at(place) == Some(b'%') && view.starts_with(place, b"%22") {
+    if view.starts_with(place, b"%22") {
         place += 3;
     }
     place = view.run(view.past_ansi(place), MAX_GAP, is_blank);
@@ -227,9 +226,7 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         byte if byte.is_ascii_alphanumeric() => return spaced(view, name_start, name_end, operator),
         _ => {}
     }
-    if view.at(place) == Some(b'%')
-        && ["%3D", "%3d", "%3A"].iter().any(|sign| view.starts_with(place, sign.as_bytes()))
-    {
+    if ["%3D", "%3d", "%3A"].iter().any(|sign| view.starts_with(place, sign.as_bytes())) {
         return found(place + 3, Link::Equals);
     }
     static OPERATOR: ByteSet = ByteSet::only(b":=?+.|!>-~");
@@ -293,9 +290,7 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
 fn is_name_of_element(view: &View<'_>, name_start: usize) -> bool {
     let before = view.slice(name_start.saturating_sub(6), name_start);
     let before = before.strip_suffix(b"\"").or_else(|| before.strip_suffix(b"'")).unwrap_or_default();
-    [b" name=".as_slice(), b" key=", b" id="]
-        .iter()
-        .any(|known| before.ends_with(known.get(1..).unwrap_or(known)))
+    [b"name=".as_slice(), b"key=", b"id="].iter().any(|known| before.ends_with(known))
 }
 
 /// A value in the cell after its name: `| DB_PASSWORD | … |`.
@@ -327,10 +322,8 @@ fn spaced(view: &View<'_>, name_start: usize, name_end: usize, operator: usize) 
     let before = view.slice(name_start.saturating_sub(16), name_start);
     let is_set = may_be_setter(before)
         && SETTER_COMMANDS.iter().any(|setter| {
-            before.len().checked_sub(setter.len()).and_then(|start| before.get(start..)).is_some_and(|last| {
-                // `ENV` is an instruction of Dockerfiles only in upper case.
-                if *setter == "env " { last == b"ENV " } else { last.eq_ignore_ascii_case(setter.as_bytes()) }
-            })
+            // `ENV` is an instruction of Dockerfiles only in upper case.
+            ends_with_any_case(before, setter.as_bytes()) && (*setter != "env " || before.ends_with(b"ENV "))
         });
     if !is_set && view.slice(name_start, name_start + 1) != b"-" {
         return None;
@@ -464,15 +457,10 @@ fn past_wrapper(view: &View<'_>, start: usize) -> usize {
             return start;
         }
         let last = name.last().map(u8::to_ascii_lowercase);
-        let is_wrapper = WRAPPER_FUNCTIONS.iter().any(|wrapper| {
-            wrapper.as_bytes().last().copied() == last
-                && name
-                    .len()
-                    .checked_sub(wrapper.len())
-                    .and_then(|start| name.get(start..))
-                    .is_some_and(|end| end.eq_ignore_ascii_case(wrapper.as_bytes()))
-        });
-        if !is_wrapper {
+        let is_wrapper = |wrapper: &&str| {
+            wrapper.as_bytes().last().copied() == last && ends_with_any_case(name, wrapper.as_bytes())
+        };
+        if !WRAPPER_FUNCTIONS.iter().any(is_wrapper) {
             return start;
         }
         place = end + 1;

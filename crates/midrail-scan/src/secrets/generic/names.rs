@@ -1,5 +1,6 @@
 //! Classifies names that values are assigned to: `DB_PASSWORD`, `apiKey`, `client-secret`, and names that resemble them.
 
+use crate::bytes::ends_with_any_case;
 use crate::secrets::data::{
     FOREIGN_PASSWORDS, METADATA_WORDS, NAME_TAILS, NON_SECRET_OWNERS, PASS_OWNERS, PASSWORD_NAMES,
     PLAIN_KEY_OWNERS, SECRET_KEY_OWNERS, SECRET_NAME_HINTS, SECRET_NAMES, SESSION_WORDS, WEAK_NAMES,
@@ -23,13 +24,7 @@ pub(crate) enum Class {
 
 /// The class of a name, written as in the text.
 pub(crate) fn class(name: &[u8]) -> Option<Class> {
-    let is_foreign = FOREIGN_PASSWORDS.iter().any(|foreign| {
-        let start = name.len().checked_sub(foreign.len());
-        start
-            .and_then(|start| name.get(start..))
-            .is_some_and(|end| end.eq_ignore_ascii_case(foreign.as_bytes()))
-    });
-    if is_foreign {
+    if FOREIGN_PASSWORDS.iter().any(|foreign| ends_with_any_case(name, foreign.as_bytes())) {
         return Some(Class::Password);
     }
     let words = words(name);

@@ -61,7 +61,7 @@ pub(crate) fn guardrails(policy: &Policy, source: &PolicySource) -> Vec<Guardrai
     policy.entries().iter().map(|entry| view(entry, said.get(&*entry.spec.id))).collect()
 }
 
-fn view(PolicyEntry { spec, guardrail }: &PolicyEntry, said: Option<&(String, &Guard)>) -> GuardrailView {
+fn view(PolicyEntry { spec, guardrail, .. }: &PolicyEntry, said: Option<&(String, &Guard)>) -> GuardrailView {
     let tools = match (&spec.tools, guardrail.tools()) {
         (Tools::Only(names), _) => Some(names.clone()),
         (Tools::All, Tools::Only(names)) => Some(names),

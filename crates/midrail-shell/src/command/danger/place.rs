@@ -3,60 +3,12 @@
 use midrail_core::Severity;
 
 use crate::command::invocation::{Arg, Folder};
-use crate::command::programs::Loss;
+use crate::tables::{LOSSES, Loss, Place};
 use crate::words::places::{
-    CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, PERSONAL, REBUILT, REGENERATED, SECRET, SECRET_ENDINGS,
-    SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY, TEMPORARY_VARIABLES, TRASH,
+    CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, PERSONAL, PUBLIC_ENDINGS, REBUILT, REGENERATED, SECRET,
+    SECRET_ENDINGS, SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY,
+    TEMPORARY_VARIABLES, TRASH,
 };
-
-/// Where a target lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Strictly below the folder that the command line starts in.
-    Inside,
-    /// In a temporary folder.
-    Temporary,
-    /// The start folder itself, or all that is in it.
-    Start,
-    /// The data of the version control of the start folder.
-    Repository,
-    /// Files of this guard.
-    Own,
-    /// Above the start folder, or beside it.
-    Above,
-    /// The root of the file system.
-    Root,
-    /// What the machine needs to run.
-    System,
-    /// Somebody's home folder.
-    Home,
-    /// Somewhere in a home folder.
-    BelowHome,
-    /// A folder with personal files, or below one.
-    Personal,
-    /// Keys and passwords.
-    Secret,
-    /// Files that a shell or a tool runs or obeys when it starts.
-    Startup,
-    /// What a shell remembers of past commands.
-    History,
-    /// A disk or another device.
-    Device,
-    /// A device without a memory: `/dev/null`.
-    Sink,
-    /// Another absolute path.
-    Elsewhere,
-    /// It may be made again by a build or a download, wherever it lies.
-    Regenerated,
-    /// A build folder or a cache that is known by its name: made again by the next build or download.
-    Rebuilt,
-    /// Not known.
-    Unknown,
-    /// Not known, and the root of the file system where a variable is empty.
-    UnknownRoot,
-    /// On another machine, or in a container.
-    Remote,
-}
 
 /// A target and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,74 +19,12 @@ pub(super) struct Target {
     pub(super) place: Place,
 }
 
-/// How bad a loss is at a place. `None`: nothing to tell.
+/// How bad a loss is at a place. `None`: it does not matter.
 pub(super) fn severity(loss: Loss, place: Place) -> Option<Severity> {
-    use Place::*;
-    use Severity::{Critical, High, Medium};
-    match loss {
-        Loss::Tree => match place {
-            Root | System | Home | Secret | Device => Some(Critical),
-            Start | Repository | Own | Above | BelowHome | Personal | Startup | History | Elsewhere
-            | UnknownRoot | Remote => Some(High),
-            Unknown | Regenerated => Some(Medium),
-            Inside | Temporary => Some(High),
-            Sink | Rebuilt => None,
-        },
-        Loss::File => match place {
-            Root | Device => Some(Critical),
-            System | Home | Secret | Own | History => Some(High),
-            Start | Repository | Above | BelowHome | Personal | Startup | Elsewhere | UnknownRoot
-            | Remote => Some(Medium),
-            Inside | Temporary => Some(Medium),
-            Unknown | Regenerated | Rebuilt | Sink => None,
-        },
-        Loss::Picked => match place {
-            Root | System | Home | Secret | Own | Device | History => Some(High),
-            Repository | Above | BelowHome | Personal | Startup | Elsewhere | UnknownRoot | Remote => {
-                Some(Medium)
-            }
-            Start | Inside | Temporary | Unknown | Regenerated | Rebuilt | Sink => None,
-        },
-        Loss::Move => match place {
-            Root | Home => Some(Critical),
-            System | Secret | Repository | Own | Device => Some(High),
-            Personal | Startup | History | UnknownRoot => Some(Medium),
-            Inside | Temporary | Start | Above | BelowHome | Elsewhere | Regenerated | Rebuilt | Unknown
-            | Remote | Sink => None,
-        },
-        Loss::Write => match place {
-            Root | Device => Some(Critical),
-            System | Own | History => Some(High),
-            Personal | Startup | Secret | Repository => Some(Medium),
-            Inside | Temporary | Start | Above | Home | BelowHome | Elsewhere | Regenerated | Rebuilt
-            | Unknown | UnknownRoot | Remote | Sink => None,
-        },
-        Loss::Rights => match place {
-            Root | System | Home => Some(Critical),
-            Repository | Own | Secret | Device => Some(High),
-            Above | Personal | UnknownRoot | Startup => Some(Medium),
-            Inside | Temporary | Start | BelowHome | Elsewhere | History | Regenerated | Rebuilt
-            | Unknown | Remote | Sink => None,
-        },
-        Loss::FileRights => match place {
-            Root | Own => Some(High),
-            System | Home | Device | Personal | Startup => Some(Medium),
-            Inside | Temporary | Start | Repository | Above | BelowHome | Secret | History | Elsewhere
-            | Regenerated | Rebuilt | Unknown | UnknownRoot | Remote | Sink => None,
-        },
-        Loss::Upload => match place {
-            Secret => Some(High),
-            _ => None,
-        },
-        Loss::Look => match place {
-            Personal => Some(Medium),
-            _ => None,
-        },
-        Loss::Read => match place {
-            Secret => Some(Medium),
-            _ => None,
-        },
-    }
+    let row = LOSSES.iter().find(|row| row.kind == loss)?;
+    let severities =
+        [(row.critical, Severity::Critical), (row.high, Severity::High), (row.medium, Severity::Medium)];
+    severities.into_iter().find(|(places, _)| places.contains(&place)).map(|(_, severity)| severity)
 }
 
 /// Whether a loss at a place is everyday work.
@@ -500,10 +390,7 @@ pub(super) fn write_severity(target: &Target) -> Option<Severity> {
 /// Whether a path names keys or passwords, by its place or by its name.
 pub(super) fn is_secret(target: &Target) -> bool {
     let name = target.path.rsplit('/').next().unwrap_or_default();
-    let is_template = [".example", ".sample", ".template", ".dist", ".pub", ".test", ".defaults", ".md"]
-        .iter()
-        .any(|ending| name.ends_with(ending));
-    !is_template
+    !PUBLIC_ENDINGS.iter().any(|ending| name.ends_with(ending))
         && !is_certificate(name)
         && (target.place == Place::Secret
             || SECRET_NAMES.contains(&name)

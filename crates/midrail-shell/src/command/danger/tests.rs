@@ -1,7 +1,7 @@
 //! Runs the examples of every row, and properties that hold for any arguments.
 
 use super::*;
-use crate::tables::examples::{Example, examples};
+use crate::tables::tests::{Example, examples};
 
 /// A simple command line: words, quotes, variables, and a text to read after `<<<`; no operators.
 fn invocation(line: &str) -> Invocation {
@@ -214,7 +214,8 @@ fn targets_are_told_from_the_start_folder() {
 
 #[test]
 fn redirections_onto_what_matters_are_told() {
-    let judge = |text: &str| judge_overwrite(&arg(text), &Folder::Known(String::new()), false, (0, 1));
+    let judge =
+        |text: &str| judge_redirection(&arg(text), false, &Folder::Known(String::new()), false, (0, 1));
     for text in
         ["/etc/passwd", "/dev/sda", "~/.bash_history", "/var/log/syslog", "~/.bashrc", "/proc/sysrq-trigger"]
     {
@@ -223,7 +224,8 @@ fn redirections_onto_what_matters_are_told() {
     for text in ["out.log", "/dev/null", "/tmp/x", "$LOG", "/dev/stderr", "../notes.txt"] {
         assert!(judge(text).is_none(), "{text}");
     }
-    let append = |text: &str| judge_append(&arg(text), &Folder::Known(String::new()), false, (0, 1));
+    let append =
+        |text: &str| judge_redirection(&arg(text), true, &Folder::Known(String::new()), false, (0, 1));
     assert!(append("~/.ssh/authorized_keys").is_some());
     assert!(append("app.log").is_none());
 }

@@ -22,8 +22,7 @@ pub(super) fn touched(invocation: &Invocation, found: &mut Found) {
     let row = programs::row(program);
     let sorted = Arguments::parse(row, args, &[]);
     // `cargo +nightly fmt`
-    let named =
-        sorted.operands.iter().filter_map(|at| args.get(*at)).filter(|arg| !arg.text.starts_with('+'));
+    let named = sorted.operands_in(args).into_iter().filter(|arg| !arg.text.starts_with('+'));
     let mut named = named.peekable();
     let verb = named.peek().map_or("", |arg| arg.text.as_str());
     let Some(mode) =

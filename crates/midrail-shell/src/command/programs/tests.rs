@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::command::{Analysis, analyse};
-use crate::tables::examples::examples;
+use crate::tables::tests::examples;
 use crate::tables::{Kind, OptionPattern, Pattern};
 
 /// What must not change: dangers, commands, files and hosts, without the value of an inserted option.

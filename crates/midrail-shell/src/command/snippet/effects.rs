@@ -14,7 +14,7 @@ use crate::tables::{Effect, Language};
 /// Stands for a folder that the code makes for a while.
 const MADE: &str = "/tmp/made-by-this-code";
 
-impl Runner<'_, '_, '_> {
+impl Runner<'_, '_> {
     pub(super) fn call(&mut self, function: Value, args: &Args) -> Value {
         match function {
             Value::Name(name) => {
@@ -63,7 +63,7 @@ impl Runner<'_, '_, '_> {
         {
             let mut plain = vec![Value::Text(path.clone())];
             plain.extend(args.plain.iter().cloned());
-            return self.apply(effect, &Args { plain, ..Args::default() });
+            return self.apply(effect, &Args::new(plain));
         }
         // `platform.system()` starts nothing.
         if let Some(effect) = calls::method(self.language, name).filter(|_| !args.plain.is_empty()) {
@@ -149,7 +149,7 @@ impl Runner<'_, '_, '_> {
             }
             Effect::Spawned => {
                 let plain = args.plain.get(1..).unwrap_or_default().to_vec();
-                return self.apply(Effect::Exec, &Args { plain, ..Args::default() });
+                return self.apply(Effect::Exec, &Args::new(plain));
             }
             Effect::Remove => self.remove_all(&args.plain, false),
             Effect::RemoveTree => self.remove_all(args.plain.get(..1).unwrap_or_default(), true),
@@ -253,11 +253,7 @@ impl Runner<'_, '_, '_> {
                 let plain = args.plain.get(1..).unwrap_or_default().to_vec();
                 // A function that applies another is not followed: it could go round.
                 let is_round = matches!(&function, Value::Name(name) if calls::effect(self.language, name) == Some(Effect::Apply));
-                return if is_round {
-                    Value::Unknown
-                } else {
-                    self.call(function, &Args { plain, ..Args::default() })
-                };
+                return if is_round { Value::Unknown } else { self.call(function, &Args::new(plain)) };
             }
             Effect::Same => return first.cloned().unwrap_or(Value::Unknown),
             Effect::Base64
@@ -308,7 +304,7 @@ impl Runner<'_, '_, '_> {
 
     /// What the program reads.
     fn input(&self) -> Value {
-        let start = self.world.start;
+        let start = &self.world.start;
         match &start.input {
             Some(text) => Value::Text(Text::known(text.trim_end_matches('\n'))),
             None if start.is_fed_by_network => Value::Fetched,

@@ -21,19 +21,23 @@ pub(super) struct Args {
 }
 
 impl Args {
+    pub(super) fn new(plain: Vec<Value>) -> Self {
+        Args { plain, ..Args::default() }
+    }
+
     pub(super) fn text(&self, place: usize) -> Text {
         self.plain.get(place).map_or_else(Text::unknown, Value::text)
     }
 }
 
-pub(super) struct Runner<'a, 'w, 's> {
-    pub(super) world: &'w mut World<'s>,
+pub(super) struct Runner<'a, 'w> {
+    pub(super) world: &'w mut World,
     pub(super) language: Language,
     pub(super) tokens: &'a [Token<'a>],
     pub(super) closings: &'a [usize],
 }
 
-impl<'a> Runner<'a, '_, '_> {
+impl<'a> Runner<'a, '_> {
     pub(super) fn kind(&self, at: usize) -> Option<&'a Kind<'a>> {
         self.tokens.get(at).map(|token| &token.kind)
     }
@@ -138,9 +142,7 @@ impl<'a> Runner<'a, '_, '_> {
                 at += 1;
             }
             if let Some(length) = self.member_mark(at) {
-                let Some(name) = self.word(at + length) else {
-                    break;
-                };
+                let Some(name) = self.word(at + length) else { break };
                 if self.language == Language::Node && matches!(name, "then" | "forEach" | "map") {
                     self.bind_callback(&value, at + length + 1);
                 }
@@ -181,7 +183,7 @@ impl<'a> Runner<'a, '_, '_> {
             && matches!(&value, Value::Name(name) if matches!(name.as_str(), "unlink" | "rmdir"))
             && !self.is_mark(at, b'=');
         if is_bare_removal {
-            value = self.call(value, &Args { plain: vec![Value::Unknown], ..Args::default() });
+            value = self.call(value, &Args::new(vec![Value::Unknown]));
         }
         (value, at)
     }
@@ -352,7 +354,7 @@ impl<'a> Runner<'a, '_, '_> {
     fn getline(&mut self, at: usize) -> Value {
         let from = (at + 1..at + 4).find(|place| self.is_mark(*place, b'<'));
         if let Some(Kind::Text(parts)) = from.and_then(|from| self.kind(from + 1)) {
-            let args = Args { plain: vec![Value::Text(self.resolve(parts))], ..Args::default() };
+            let args = Args::new(vec![Value::Text(self.resolve(parts))]);
             self.apply(Effect::Read, &args);
         }
         Value::Unknown
@@ -386,9 +388,7 @@ impl<'a> Runner<'a, '_, '_> {
 
     /// `x in y`, `a, b in y`: names what a loop goes through. Returns the place after it.
     pub(super) fn bind_loop(&mut self, at: usize, depth: usize) -> usize {
-        let Some(within) = (at..at + 12).find(|place| self.word(*place) == Some("in")) else {
-            return at;
-        };
+        let Some(within) = (at..at + 12).find(|place| self.word(*place) == Some("in")) else { return at };
         let names: Vec<&str> = (at..within).filter_map(|place| self.word(place)).collect();
         let (mut value, end) = self.expression(within + 1, depth);
         // Only some of it is gone through: `for x in y if …`, and `for x in y:` with an `if` below.
@@ -470,7 +470,7 @@ impl<'a> Runner<'a, '_, '_> {
             (self.word(at), self.is_mark(at + 1, b'('), self.kind(at + 2))
         {
             let value = Value::Text(self.resolve(parts));
-            let args = Args { plain: vec![value], ..Args::default() };
+            let args = Args::new(vec![value]);
             let module =
                 at.checked_sub(2).filter(|_| self.is_mark(at - 1, b'.')).and_then(|place| self.word(place));
             let name = module.map_or_else(|| name.to_owned(), |module| format!("{module}.{name}"));
@@ -481,9 +481,7 @@ impl<'a> Runner<'a, '_, '_> {
 
     /// Perl, Ruby and AppleScript call functions without brackets, Python 2 `exec`, Lua with one string.
     fn takes_bare_args(&self, value: &Value, at: usize) -> bool {
-        let Value::Name(name) = value else {
-            return false;
-        };
+        let Value::Name(name) = value else { return false };
         let starts_value = match self.kind(at) {
             Some(Kind::Text(_) | Kind::Shell(_)) => true,
             Some(Kind::Word(word)) => !is_keyword(word) && self.language != Language::Lua,
@@ -495,19 +493,10 @@ impl<'a> Runner<'a, '_, '_> {
             }
             _ => false,
         };
-        match self.language {
-            Language::Perl | Language::Ruby | Language::Lua | Language::Php => {
-                starts_value && calls::effect(self.language, name).is_some()
-            }
-            Language::Python => starts_value && name == "exec",
-            Language::Node
-            | Language::Awk
-            | Language::AppleScript
-            | Language::R
-            | Language::Julia
-            | Language::Elixir
-            | Language::Groovy => false,
-        }
+        let is_known = || calls::effect(self.language, name).is_some();
+        starts_value
+            && ((self.language.row().bare_calls && is_known())
+                || (self.language == Language::Python && name == "exec"))
     }
 
     fn bare_args(&mut self, mut at: usize, depth: usize) -> (Args, usize) {

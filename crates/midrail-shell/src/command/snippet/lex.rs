@@ -1,6 +1,6 @@
 //! A tolerant tokenizer that the languages of snippets share: words, strings with what they interpolate, and brackets.
 
-use crate::tables::Language;
+use crate::tables::{Language, LanguageRow};
 
 /// A piece of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub(super) struct Token<'a> {
 
 /// The tokens of a snippet.
 pub(super) fn tokens(language: Language, code: &str) -> Vec<Token<'_>> {
-    let mut lexer =
-        Lexer { language, code, bytes: code.as_bytes(), at: 0, tokens: Vec::new(), missing: [0; 2] };
+    let (row, bytes) = (language.row(), code.as_bytes());
+    let mut lexer = Lexer { language, row, code, bytes, at: 0, tokens: Vec::new(), missing: [0; 2] };
     while lexer.at < lexer.bytes.len() {
         lexer.step();
     }
@@ -51,6 +51,7 @@ pub(super) fn tokens(language: Language, code: &str) -> Vec<Token<'_>> {
 
 struct Lexer<'a> {
     language: Language,
+    row: &'static LanguageRow,
     code: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -122,58 +123,43 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_comment(&mut self) -> bool {
-        use Language::{AppleScript, Awk, Elixir, Groovy, Julia, Lua, Node, Perl, Php, Python, R, Ruby};
-        let (byte, next) = (self.peek(0), self.peek(1));
-        let is_line = match self.language {
-            Python | Ruby | Awk | R | Julia | Elixir => byte == b'#',
-            // `$#x` is the last index of a list.
-            Perl => byte == b'#' && (self.at == 0 || self.bytes.get(self.at - 1) != Some(&b'$')),
-            Php => byte == b'#' || (byte == b'/' && next == b'/'),
-            Node | Groovy => byte == b'/' && next == b'/',
-            Lua | AppleScript => byte == b'-' && next == b'-' && self.peek(2) != b'[',
-        };
-        if is_line {
-            self.at += memchr::memchr(b'\n', self.rest().as_bytes()).unwrap_or(self.rest().len());
+        let (row, rest) = (self.row, self.rest());
+        if let [open, close] = row.block_comment
+            && let Some(inside) = rest.strip_prefix(open)
+        {
+            self.at += open.len() + inside.find(close).map_or(inside.len(), |found| found + close.len());
             return true;
         }
-        let (open, close) = match self.language {
-            Node | Php | Groovy => ("/*", "*/"),
-            Lua => ("--[[", "]]"),
-            Python | Ruby | Awk | Perl | AppleScript | R | Julia | Elixir => return false,
-        };
-        if !self.rest().starts_with(open) {
-            return false;
+        // `$#x` of Perl is the last index of a list, `--[` of Lua begins no comment.
+        let is_index = self.language == Language::Perl
+            && self.at.checked_sub(1).is_some_and(|before| self.bytes.get(before) == Some(&b'$'));
+        let is_line = row.comments.iter().any(|mark| rest.starts_with(mark));
+        if is_line && !is_index && !rest.starts_with("--[") {
+            self.at += memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+            return true;
         }
-        self.at += open.len();
-        self.at += self.rest().find(close).map_or(self.rest().len(), |found| found + close.len());
-        true
+        false
     }
 
     /// Takes a string, if one starts here.
     fn string(&mut self) -> bool {
-        use Language::{AppleScript, Awk, Elixir, Groovy, Julia, Lua, Node, Perl, Php, Python, R, Ruby};
         let start = self.at;
-        if self.language == Python {
+        if self.language == Language::Python {
             return self.python_string();
         }
-        if matches!(self.language, Perl | Ruby) && self.quote_operator() {
+        if matches!(self.language, Language::Perl | Language::Ruby) && self.quote_operator() {
             return true;
         }
         let quote = self.peek(0);
-        let (is_raw, is_shell) = match (quote, self.language) {
-            (b'"', Node | Lua | Awk | AppleScript | R | Julia | Elixir | Groovy) => (true, false),
-            (b'"', Perl | Ruby | Php) => (false, false),
-            (b'\'', Perl | Ruby | Php | Node | Lua | R | Elixir | Groovy) => (true, false),
-            (b'`', Node) => (false, false),
-            (b'`', Perl | Ruby | Php | Julia) => (false, true),
-            _ => return false,
-        };
-        let Some(end) = self.closing(start + 1, quote) else {
+        let is_in = |quotes: &str| quotes.as_bytes().contains(&quote);
+        let (is_raw, is_shell) = (is_in(self.row.raw_quotes), is_in(self.row.shell_quotes));
+        if !is_raw && !is_shell && !is_in(self.row.quotes) {
             return false;
-        };
+        }
+        let Some(end) = self.closing(start + 1, quote) else { return false };
         let body = self.slice(start + 1, end);
         self.at = end + 1;
-        let keeps_escapes = quote == b'\'' && !matches!(self.language, Node | Lua);
+        let keeps_escapes = quote == b'\'' && !matches!(self.language, Language::Node | Language::Lua);
         let parts = self.parts(body, is_raw, keeps_escapes, is_shell);
         self.push(start, if is_shell { Kind::Shell(parts) } else { Kind::Text(parts) });
         true
@@ -238,9 +224,7 @@ impl<'a> Lexer<'a> {
         } else {
             &[("%x", b'`'), ("%q", b'\''), ("%Q", b'"'), ("%w", b'w'), ("%W", b'w'), ("%r", b'/')]
         };
-        let Some((name, kind)) = rows.iter().find(|(name, _)| rest.starts_with(name)) else {
-            return false;
-        };
+        let Some((name, kind)) = rows.iter().find(|(name, _)| rest.starts_with(name)) else { return false };
         let open = self.peek(name.len());
         if !open.is_ascii_punctuation()
             || matches!(open, b'_' | b',' | b';' | b'=' | b')' | b'>' | b'.' | b'-' | b'+')
@@ -249,9 +233,7 @@ impl<'a> Lexer<'a> {
         }
         let close = closing_of(open);
         let body_start = start + name.len() + 1;
-        let Some(end) = self.closing_nested(body_start, open, close) else {
-            return false;
-        };
+        let Some(end) = self.closing_nested(body_start, open, close) else { return false };
         let body = self.slice(body_start, end);
         self.at = end + 1;
         if *kind == b's' {
@@ -306,9 +288,7 @@ impl<'a> Lexer<'a> {
             return false;
         }
         let start = self.at;
-        let Some(end) = self.closing(start + 1, b'/') else {
-            return false;
-        };
+        let Some(end) = self.closing(start + 1, b'/') else { return false };
         if self.slice(start, end).contains('\n') {
             return false;
         }
@@ -390,9 +370,6 @@ impl<'a> Lexer<'a> {
         const LONGEST: usize = 512;
         let (open, close) = match self.language {
             Language::Python if rest.starts_with("{{") => return Some((String::new(), 2)),
-            Language::Python => ("{", '}'),
-            Language::Ruby => ("#{", '}'),
-            Language::Node => ("${", '}'),
             Language::Perl if rest.starts_with("@{[") => ("@{[", ']'),
             Language::Php if rest.starts_with("{$") => ("{", '}'),
             Language::Perl | Language::Php => {
@@ -408,13 +385,10 @@ impl<'a> Lexer<'a> {
                 return is_named
                     .then(|| (rest.get(..length + 1 + tail).unwrap_or("").to_owned(), length + 1 + tail));
             }
-            Language::Awk
-            | Language::Lua
-            | Language::AppleScript
-            | Language::R
-            | Language::Julia
-            | Language::Elixir
-            | Language::Groovy => return None,
+            _ => match self.row.interpolation {
+                [open, _] => (*open, '}'),
+                _ => return None,
+            },
         };
         let inside = rest.strip_prefix(open)?;
         let end = inside.bytes().take(LONGEST).position(|byte| char::from(byte) == close)?;

@@ -3,6 +3,7 @@
 use super::value::{Piece, Text, Value};
 use crate::command::decode;
 use crate::tables::Effect;
+use crate::words::code::KEYWORDS;
 
 pub(super) fn member(value: Value, name: &str) -> Value {
     match value {
@@ -86,58 +87,7 @@ pub(super) fn module_name(name: &str) -> String {
 }
 
 pub(super) fn is_keyword(word: &str) -> bool {
-    matches!(
-        word,
-        "if" | "else"
-            | "elif"
-            | "elsif"
-            | "unless"
-            | "while"
-            | "until"
-            | "then"
-            | "begin"
-            | "end"
-            | "return"
-            | "const"
-            | "let"
-            | "var"
-            | "my"
-            | "our"
-            | "local"
-            | "use"
-            | "try"
-            | "except"
-            | "finally"
-            | "catch"
-            | "with"
-            | "and"
-            | "or"
-            | "in"
-            | "do"
-            | "echo"
-            | "print"
-            | "puts"
-            | "say"
-            | "for"
-            | "foreach"
-            | "def"
-            | "function"
-            | "async"
-            | "await"
-            | "BEGIN"
-            | "END"
-            | "global"
-            | "lambda"
-            | "as"
-            | "to"
-            | "tell"
-            | "is"
-            | "not"
-            | "yield"
-            | "raise"
-            | "throw"
-            | "die"
-    )
+    KEYWORDS.contains(&word)
 }
 
 pub(super) fn number_of(text: &str) -> Value {
@@ -203,9 +153,7 @@ pub(super) fn join(joint: &Text, list: Option<&Value>) -> Value {
 
 pub(super) fn split(text: &Text, by: Option<&Value>) -> Value {
     // Longer ones are data: a list of their letters would take far more room than they do.
-    let Some(text) = text.all().filter(|text| text.len() < 64 * 1024) else {
-        return Value::Unknown;
-    };
+    let Some(text) = text.all().filter(|text| text.len() < 64 * 1024) else { return Value::Unknown };
     let word = |word: &str| Value::Text(Text::known(word));
     let by = by.map(Value::text);
     match by.as_ref().and_then(Text::all) {
@@ -259,9 +207,7 @@ pub(super) fn braces(text: &Text, values: &[Value]) -> Text {
         let mut rest = known.as_str();
         while let Some((before, after)) = rest.split_once('{') {
             out.append(Text::known(before));
-            let Some((name, after)) = after.split_once('}') else {
-                break;
-            };
+            let Some((name, after)) = after.split_once('}') else { break };
             let is_next = name.is_empty() || name.parse::<u8>().is_ok();
             out.append(if is_next {
                 values.next().map_or_else(Text::unknown, Value::text)

@@ -9,10 +9,11 @@ use super::value::Value;
 pub(super) const MOST: usize = 256;
 
 /// What is known while a snippet is followed.
-pub(super) struct World<'s> {
+#[derive(Default)]
+pub(super) struct World {
     pub(super) snippet: Snippet,
     /// How it is started.
-    pub(super) start: &'s Start,
+    pub(super) start: Start,
     /// Variables, each with the size of its value.
     pub(super) variables: BTreeMap<String, (Value, usize)>,
     /// Modules whose names are all imported: `from os import *`.

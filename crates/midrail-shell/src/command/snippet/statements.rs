@@ -6,7 +6,7 @@ use super::pure::{is_keyword, module_name};
 use super::value::{Text, Value};
 use crate::tables::{Effect, Language};
 
-impl Runner<'_, '_, '_> {
+impl Runner<'_, '_> {
     /// Follows what starts here; returns the place after it.
     pub(super) fn statement(&mut self, at: usize) -> usize {
         let Some(word) = self.word(at) else {
@@ -59,9 +59,7 @@ impl Runner<'_, '_, '_> {
         if !is_change {
             return None;
         }
-        let Some(Value::List(mut values)) = self.world.look_up(name) else {
-            return None;
-        };
+        let Some(Value::List(mut values)) = self.world.look_up(name) else { return None };
         let end = self.closing(at + 3);
         let args = self.args(at + 4, end, 0);
         values.extend(args.plain.iter().flat_map(Value::each).cloned());
@@ -70,9 +68,7 @@ impl Runner<'_, '_, '_> {
     }
 
     fn assignment(&mut self, name: usize, value: usize) -> usize {
-        let Some(name) = self.word(name) else {
-            return value;
-        };
+        let Some(name) = self.word(name) else { return value };
         let (value, end) = self.expression(value, 0);
         self.world.set(name, value);
         end
@@ -138,24 +134,16 @@ impl Runner<'_, '_, '_> {
     /// `import x from 'm'`, `import * as x from 'm'`, `import {a as b} from 'm'`.
     fn node_import(&mut self, at: usize) -> usize {
         let from = (at..self.tokens.len().min(at + 64)).find(|place| self.word(*place) == Some("from"));
-        let Some(from) = from else {
-            return at;
-        };
-        let Some(Kind::Text(parts)) = self.kind(from + 1) else {
-            return at;
-        };
-        let [Part::Known(module)] = parts.as_slice() else {
-            return at;
-        };
+        let Some(from) = from else { return at };
+        let Some(Kind::Text(parts)) = self.kind(from + 1) else { return at };
+        let [Part::Known(module)] = parts.as_slice() else { return at };
         let module = module_name(module);
         let mut is_member = false;
         for place in at..from {
             if self.is_mark(place, b'{') {
                 is_member = true;
             }
-            let Some(name) = self.word(place).filter(|name| *name != "as") else {
-                continue;
-            };
+            let Some(name) = self.word(place).filter(|name| *name != "as") else { continue };
             let original = if place >= 2 && self.word(place - 1) == Some("as") {
                 self.word(place - 2)
             } else {
@@ -177,13 +165,9 @@ impl Runner<'_, '_, '_> {
             return at + 1;
         }
         let (value, after) = self.expression(end + 2, 0);
-        let Value::Name(module) = value else {
-            return after;
-        };
+        let Value::Name(module) = value else { return after };
         for place in at..end {
-            let Some(name) = self.word(place).filter(|_| !self.is_mark(place + 1, b':')) else {
-                continue;
-            };
+            let Some(name) = self.word(place).filter(|_| !self.is_mark(place + 1, b':')) else { continue };
             let original =
                 if self.is_mark(place - 1, b':') { self.word(place.saturating_sub(2)) } else { Some(name) };
             let full = format!("{module}.{}", original.unwrap_or(name));
@@ -197,8 +181,7 @@ impl Runner<'_, '_, '_> {
         match (self.word(at + 1), self.word(at + 2)) {
             (Some("shell"), Some("script")) => {
                 let (value, end) = self.expression(at + 3, 0);
-                let args = Args { plain: vec![value], ..Args::default() };
-                self.apply(Effect::Line, &args);
+                self.apply(Effect::Line, &Args::new(vec![value]));
                 end
             }
             (Some("trash"), _) | (Some("the"), Some("trash")) => {
@@ -219,8 +202,7 @@ impl Runner<'_, '_, '_> {
                 Some(Kind::Mark(b'>')) => {
                     at += 1 + usize::from(self.is_mark(at + 1, b'>'));
                     let (value, end) = self.expression(at, 0);
-                    let args = Args { plain: vec![value], ..Args::default() };
-                    self.apply(Effect::Write, &args);
+                    self.apply(Effect::Write, &Args::new(vec![value]));
                     at = end;
                 }
                 Some(Kind::Mark(b'|')) => {

@@ -1,5 +1,7 @@
 //! What the expressions of a snippet stand for, as far as its text tells.
 
+use crate::command::invocation::quoted;
+
 /// Texts longer than this are not followed.
 const LONGEST_TEXT: usize = 64 * 1024;
 
@@ -70,7 +72,7 @@ impl Text {
     /// The text as one word of a command line.
     pub(super) fn to_word(&self) -> String {
         match self.all() {
-            Some(text) => quote(text),
+            Some(text) => quoted(text),
             None => {
                 let mut word = String::from("\"");
                 for piece in &self.0 {
@@ -95,16 +97,6 @@ impl Text {
 
 /// How an unknown part is spelt in command lines and paths.
 const UNKNOWN: &str = "${unknown}";
-
-/// A word with the quotes that a POSIX shell needs.
-fn quote(word: &str) -> String {
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte) || !byte.is_ascii();
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
 
 /// The value of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! What is known while a snippet is followed: its variables, what it does, and how far it may still be followed.
 
-use std::collections::BTreeMap;
-
 use super::eval::Runner;
 use super::lex::{self, Kind, Token};
 use super::model::{Removal, Snippet, Start};
@@ -25,25 +23,9 @@ fn is_fork_bomb(code: &str) -> bool {
     FORK_BOMBS.iter().any(|bomb| bare.contains(bomb))
 }
 
-impl<'s> World<'s> {
-    pub(super) fn new(code: &str, start: &'s Start) -> Self {
-        World {
-            snippet: Snippet::default(),
-            start,
-            searched: Vec::new(),
-            variables: BTreeMap::new(),
-            stars: Vec::new(),
-            is_connected: false,
-            hands_over: false,
-            starts_shell: false,
-            has_fetched: false,
-            runs_unknown_code: false,
-            walks: false,
-            is_database_temporary: false,
-            loops: 64,
-            budget: 4 * code.len() + 256 * 1024,
-            depth: 0,
-        }
+impl World {
+    pub(super) fn new(code: &str, start: &Start) -> Self {
+        World { start: start.clone(), loops: 64, budget: 4 * code.len() + 256 * 1024, ..World::default() }
     }
 
     /// Draws the conclusions that need the whole snippet.

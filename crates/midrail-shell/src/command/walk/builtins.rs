@@ -1,5 +1,9 @@
 //! Commands of the shell itself that change what is known: folders, variables, aliases, code as text.
 
+use std::rc::Rc;
+
+use midrail_core::Danger;
+
 use super::super::ast::{Part, Word};
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::tail;
@@ -115,7 +119,7 @@ impl Walk {
             "trap" => {
                 let code = args.iter().find(|arg| !is_flag(arg) && arg.text != "--");
                 if let Some(code) = code.filter(|code| code.text != "-") {
-                    let _ = self.code(&code.text, &mut scope.clone(), &Stream::default());
+                    self.run(&code.text, scope);
                 }
             }
             "eval" => return Some(self.eval(args, scope, input)),
@@ -128,6 +132,32 @@ impl Walk {
             _ => return None,
         }
         Some(Stream::silent())
+    }
+
+    /// Code under a name that a later call may use: an alias, a function. It is judged where it is written.
+    pub(super) fn later(&mut self, code: &str, scope: &Scope) {
+        if self.is_script || self.is_exhausted() {
+            return;
+        }
+        let mut apart = Walk { spent: self.spent, span: self.span, depth: self.depth, ..Walk::default() };
+        let mut inner = scope.clone();
+        inner.positional = None;
+        let _ = apart.code(code, &mut inner, &Stream::default());
+        self.spent = apart.spent;
+        // What it is called with is not known yet.
+        let is_sure = |danger: &Danger| !danger.targets.iter().any(|it| it.contains(['$', '`']));
+        let dangers = apart.analysis.dangers.into_iter();
+        dangers
+            .filter(|danger| danger.rule != "opaque" && is_sure(danger))
+            .for_each(|danger| self.tell(danger));
+    }
+
+    /// Functions that the line defines and does not call.
+    pub(super) fn uncalled(&mut self, scope: &Scope) {
+        const MAX_FUNCTIONS: usize = 16;
+        let functions = scope.functions.iter().filter(|(name, _)| !self.called.contains(*name));
+        let bodies: Vec<_> = functions.map(|(_, body)| Rc::clone(body)).take(MAX_FUNCTIONS).collect();
+        bodies.iter().for_each(|body| self.later(body, scope));
     }
 
     fn read(&mut self, args: &[Arg], is_mapped: bool, scope: &mut Scope, input: &Stream) {

@@ -93,7 +93,7 @@ impl Walk {
             match (stream.text, stream.source) {
                 (Some(text), _) => {
                     let told = Invocation { input: Input::Text(text.text), ..invocation.clone() };
-                    let _ = self.look_at(&told, scope);
+                    self.judge_with_files(&told, scope);
                 }
                 (None, Source::Remote) => {
                     self.remote_code("a database does what comes from the network", &file.text);
@@ -131,24 +131,16 @@ impl Walk {
             return;
         }
         for hit in sql::scan(text).into_iter().filter(|hit| !is_spare || BEYOND_TABLES.contains(&hit.kind)) {
-            let danger = Danger {
-                rule: hit.kind.to_owned(),
-                severity: hit.severity,
-                confidence: hit.confidence,
-                reason: hit.explanation.into_owned(),
-                command: super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text)),
-                start: self.span.0,
-                end: self.span.1,
-                ..Danger::default()
-            };
-            self.tell(danger);
+            let command = super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text));
+            let (start, end) = self.span;
+            self.tell(Danger { command, start, end, ..sql::danger(text, &hit) });
         }
         for file in INCLUDES.iter().filter(|word| text.contains(**word)).flat_map(|word| included(text, word))
         {
             self.statement_file(&Arg::known(file), scope);
         }
         for shell in sql::shell_commands(text) {
-            let _ = self.code(&shell.command, &mut scope.clone(), &Stream::default());
+            self.run(&shell.command, scope);
         }
     }
 }

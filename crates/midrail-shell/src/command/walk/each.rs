@@ -1,6 +1,7 @@
 //! Programs that run another one for each thing that they find or read: `xargs`, `parallel`, `find`, `fd`.
 
-use super::super::invocation::{Arg, Invocation};
+use super::super::find::{self, Part};
+use super::super::invocation::{Arg, Invocation, joined};
 use super::super::options::{self, Arguments};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
@@ -118,12 +119,11 @@ impl Walk {
         let (command, items) = rest.split_at_checked(end).unwrap_or((rest, &[]));
         let from_files = self.lines_of_files(items, scope);
         let items = from_files.as_deref().unwrap_or(items);
-        let line: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
-        let line = line.join(" ");
+        let line = joined(command);
         if line.is_empty() {
             // Without a command each item is one.
             for item in items.iter().skip(1) {
-                let _ = self.code(&item.text, &mut scope.clone(), &Stream::default());
+                self.run(&item.text, scope);
             }
             return Stream::default();
         }
@@ -145,7 +145,7 @@ impl Walk {
         for item in known {
             // Nothing but the item: it is the command.
             if line == "{}" {
-                let _ = self.code(&item.text, &mut scope.clone(), &Stream::default());
+                self.run(&item.text, scope);
                 continue;
             }
             let item = quoted_line(std::slice::from_ref(item));
@@ -154,7 +154,7 @@ impl Walk {
             } else {
                 format!("{line}{item}")
             };
-            let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+            self.run(&code, scope);
         }
         Stream::default()
     }
@@ -168,21 +168,8 @@ impl Walk {
                 finds::taken(invocation, |command| self.changes_what_it_gets(command, Some("{}"), &here));
             taken.iter().for_each(|taken| self.sweep(taken, scope));
         }
-        let mut at = 0;
-        while let Some(arg) = args.get(at) {
-            at += 1;
-            if !matches!(arg.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
-                continue;
-            }
-            let start = at;
-            while args.get(at).is_some_and(|arg| {
-                let is_end = matches!(arg.text.as_str(), ";" | "\\;");
-                let is_plus = arg.text == "+" && ends_with_mark(args, at);
-                !is_end && !is_plus
-            }) {
-                at += 1;
-            }
-            let command = args.get(start..at).unwrap_or(&[]);
+        for part in find::parts(args) {
+            let Part::Run(_, command) = part else { continue };
             // What `find` hands to a program directly is judged with `find` itself, which knows its tests.
             if !command.first().is_some_and(|first| runs_others(base_name(&first.text))) {
                 let _ = self.invoke(command.to_vec(), true, &mut scope.clone(), &Stream::default());
@@ -245,10 +232,6 @@ fn replaced(arg: &Arg, mark: &str, by: &str) -> Arg {
         return arg.clone();
     }
     Arg { text: arg.text.replace(mark, by), unknown: Vec::new(), is_glob: arg.is_glob }
-}
-
-fn ends_with_mark(args: &[Arg], at: usize) -> bool {
-    at > 0 && args.get(at - 1).is_some_and(|arg| arg.text == "{}")
 }
 
 /// A word with a path in the place of a mark.

@@ -1,6 +1,7 @@
 //! What programs change of files that they are handed and that the line does not name: `find` by `-delete` and by programs
 //! that it runs on each file, `fd` and `xargs` by theirs.
 
+use super::super::find::{self, Part};
 use super::super::invocation::{Arg, Invocation};
 use super::super::scope::Scope;
 use super::flow::base_name;
@@ -93,50 +94,29 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn of(find: &'a Invocation, mut changes: impl FnMut(&[Arg]) -> bool) -> Self {
-        let args = find.args.as_slice();
         let mut search = Search::default();
-        let mut is_expression = false;
         // Where tests are turned round or one of several is enough, a name says nothing of the rest.
         let mut is_plain = true;
         let (mut is_of_folders, mut removes_folders) = (false, false);
-        let mut at = 0;
-        while let Some(arg) = args.get(at) {
-            at += 1;
-            let value = args.get(at);
-            match arg.text.as_str() {
+        for part in find::parts(&find.args) {
+            match part {
+                Part::Folder(at) => search.roots.extend(find.args.get(at).map(|root| root.text.as_str())),
                 // Of folders only those go that are empty.
-                "-delete" if is_of_folders => removes_folders = true,
-                "-delete" => search.changes = true,
-                "-type" => {
-                    is_of_folders |= value.is_some_and(|kind| kind.text == "d");
-                    at += 1;
-                }
-                "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let rest = args.get(at..).unwrap_or(&[]);
-                    let is_end = |arg: &Arg| matches!(arg.text.as_str(), ";" | "\\;" | "+");
-                    let end = rest.iter().position(is_end).unwrap_or(rest.len());
-                    search.changes |= changes(rest.get(..end).unwrap_or(&[]));
-                    at += end + 1;
-                }
+                Part::Test("-delete", _) if is_of_folders => removes_folders = true,
+                Part::Test("-delete", _) => search.changes = true,
+                Part::Test("-type", kind) => is_of_folders |= kind.is_some_and(|kind| kind.text == "d"),
+                Part::Run(_, command) => search.changes |= changes(command),
                 // What stands after the change is no test for it.
-                "-name" => {
-                    let name = value.filter(|name| is_telling(name) && !search.changes);
+                Part::Test("-name", name) => {
+                    let name = name.filter(|name| is_telling(name) && !search.changes);
                     search.name = search.name.or(name.map(|name| name.text.as_str()));
-                    at += 1;
                 }
-                "-maxdepth" => {
-                    search.is_shallow = value.is_some_and(|depth| depth.text == "1");
-                    at += 1;
+                Part::Test("-maxdepth", depth) => {
+                    search.is_shallow = depth.is_some_and(|depth| depth.text == "1");
                 }
-                "!" | "\\!" | "-not" | "(" | "\\(" | "-o" | "-or" | "," => is_plain = false,
-                "-H" | "-L" | "-P" => continue,
-                text if !is_expression && !text.starts_with('-') => {
-                    search.roots.push(text);
-                    continue;
-                }
-                _ => {}
+                Part::Not | Part::Open | Part::Or => is_plain = false,
+                Part::Close | Part::Test(..) => {}
             }
-            is_expression = true;
         }
         if search.roots.is_empty() {
             search.roots.push(".");

@@ -8,7 +8,7 @@ use super::super::parse::parse;
 use super::super::programs::{self, Tag};
 use super::state::Walk;
 use super::stream::{Source, Stream};
-use crate::words::shell::DESTROYERS;
+use crate::words::shell::{COMMAND_WORDS, DESTROYERS};
 
 /// Whether a text names a program that destroys at a place where a command may stand.
 pub(super) fn mentions_destruction(text: &str) -> bool {
@@ -21,21 +21,7 @@ pub(super) fn mentions_destruction(text: &str) -> bool {
         if is_destroyer && (is_command_place || opens.len() < word.len()) {
             return true;
         }
-        is_command_place = word.ends_with([';', '|', '&', '(', '{', '`'])
-            || matches!(
-                base,
-                "sudo"
-                    | "doas"
-                    | "then"
-                    | "do"
-                    | "else"
-                    | "exec"
-                    | "xargs"
-                    | "-exec"
-                    | "!"
-                    | "time"
-                    | "nohup"
-            );
+        is_command_place = word.ends_with([';', '|', '&', '(', '{', '`']) || COMMAND_WORDS.contains(&base);
     }
     false
 }

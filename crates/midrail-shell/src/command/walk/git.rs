@@ -66,7 +66,7 @@ impl Walk {
         let Some(row) = git.runs.iter().find(|row| row.subcommands.contains(&verb)) else { return };
         let sorted = Arguments::parse(git, rest, &[row.code, row.values].concat());
         for code in sorted.values_of(row.code) {
-            let _ = self.code(&code.text, &mut scope.clone(), &Stream::default());
+            self.run(&code.text, scope);
         }
         for setting in sorted.values_of(&["-c", "--config"]) {
             if let ("clone", Some((key, value))) = (verb, setting.text.split_once('=')) {
@@ -77,7 +77,7 @@ impl Walk {
 
     /// The command of an address such as `ext::sh -c a% b`, in which `% ` is a blank that does not end a word.
     fn git_address(&mut self, address: &str, scope: &Scope) {
-        let _ = self.code(&address.replace("% ", " "), &mut scope.clone(), &Stream::default());
+        self.run(&address.replace("% ", " "), scope);
         let words = address.replace("% ", "\0");
         let argv = words.split_whitespace().map(|word| Arg::known(word.replace('\0', " "))).collect();
         let _ = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
@@ -99,7 +99,7 @@ impl Walk {
         if let Some(address) = value.strip_prefix("ext::") {
             self.git_address(address, scope);
         } else if is_code {
-            let _ = self.code(code, &mut scope.clone(), &Stream::default());
+            self.run(code, scope);
         }
     }
 
@@ -109,7 +109,7 @@ impl Walk {
             Some(code) => format!("{code}{}", quoted_line(rest)),
             None => format!("git {body}{}", quoted_line(rest)),
         };
-        let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+        self.run(&code, scope);
     }
 
     /// `git config name value`: from here on git does that.

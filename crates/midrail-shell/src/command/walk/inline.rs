@@ -1,6 +1,5 @@
 //! Code of languages that are not parsed, where a command line holds it: what it hands to a shell, and what it removes.
 
-use super::super::danger;
 use super::super::invocation::{Arg, Invocation};
 use super::super::options;
 use super::super::programs::{self, Inline};
@@ -29,7 +28,7 @@ impl Walk {
             let commands = invocation.args.iter().filter_map(|arg| arg.text.strip_prefix("+!"));
             let commands: Vec<String> = commands.map(str::to_owned).collect();
             for code in commands {
-                let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+                self.run(&code, scope);
             }
             return;
         }
@@ -59,7 +58,7 @@ impl Walk {
                         quoted_line(&words)
                     }
                 };
-                let _ = self.code(&line, &mut scope.clone(), &Stream::default());
+                self.run(&line, scope);
             }
         }
         for name in row.removes.iter().filter(|name| code.contains(**name)) {
@@ -72,7 +71,7 @@ impl Walk {
                 let before = code.get(..at).unwrap_or("");
                 let text = before.strip_suffix('"').and_then(|before| before.rsplit_once('"'));
                 if let Some((_, line)) = text {
-                    let _ = self.code(line, &mut scope.clone(), &Stream::default());
+                    self.run(line, scope);
                 }
             }
         }
@@ -84,7 +83,7 @@ impl Walk {
         let code = code.text.clone();
         for line in code.split(['\n', ';']).map(|line| line.trim().trim_matches(['[', ']', '{', '}'])) {
             if let Some(command) = line.strip_prefix("exec ") {
-                let _ = self.code(command, &mut scope.clone(), &Stream::default());
+                self.run(command, scope);
             } else if let Some(paths) = line.strip_prefix("file delete ") {
                 let paths = paths.split_whitespace().filter(|path| !path.starts_with('-'));
                 let paths: Vec<String> = paths.map(str::to_owned).collect();
@@ -100,8 +99,7 @@ impl Walk {
             true => options::unknown(path),
             false => Arg::known(path.as_str()),
         }));
-        let removal = super::shells::invocation_of("rm", args, scope, self.span);
-        danger::judge(&removal).into_iter().for_each(|danger| self.tell(danger));
+        self.judge(&self.invocation("rm", args, scope));
     }
 }
 

@@ -9,7 +9,7 @@ use super::flow::{base_name, has_fetched};
 use super::shells::Code;
 use super::state::Walk;
 use super::stream::{Source, Stream};
-use crate::words::code::{CODE_OPTIONS, MODULES};
+use crate::words::code::MODULES;
 
 impl Walk {
     pub(super) fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -155,18 +155,8 @@ impl Walk {
 
 /// Whether an option of an interpreter takes code.
 fn is_code_option(language: Language, text: &str) -> bool {
-    let flags = text.trim_start_matches('-');
-    match language {
-        Language::Python => !text.starts_with("--") && flags.ends_with('c') && flags.len() <= 4,
-        Language::Perl | Language::Ruby => {
-            !text.starts_with("--") && (flags.ends_with('e') || flags.ends_with('E')) && flags.len() <= 8
-        }
-        Language::Php => matches!(text, "-r" | "--run" | "-R" | "-B" | "-E"),
-        Language::Node => matches!(text, "-e" | "-p" | "-pe" | "-ep" | "--eval" | "--print"),
-        Language::Lua | Language::AppleScript => text == "-e",
-        Language::R | Language::Julia | Language::Elixir | Language::Groovy => {
-            matches!(text, "-e" | "-E" | "--eval")
-        }
-        Language::Awk => CODE_OPTIONS.contains(&text),
-    }
+    let row = language.row();
+    let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-') && letters.len() <= 8);
+    row.code_options.contains(&text)
+        || letters.is_some_and(|letters| letters.ends_with(|letter| row.code_letters.contains(letter)))
 }

@@ -62,17 +62,9 @@ impl Walk {
         let Some(name) = argv.next() else { return Stream::silent() };
         let args = argv.map(|arg| self.localise(arg, scope)).collect();
         let program = program_name(&name);
-        let invocation = Invocation {
-            program,
-            args,
-            folder: scope.folder.clone(),
-            is_remote: scope.is_remote,
-            is_privileged: scope.is_privileged,
-            has_more_args: has_more,
-            input: input.input(),
-            start: self.span.0,
-            end: self.span.1,
-        };
+        let (has_more_args, input_kind) = (has_more, input.input());
+        let invocation =
+            Invocation { has_more_args, input: input_kind, ..self.invocation(&program, args, scope) };
         if self.keeps {
             self.kept.push(invocation.clone());
         }
@@ -244,7 +236,7 @@ impl Walk {
     fn rewrites(&self, invocation: &Invocation, place: &str, scope: &Scope) -> bool {
         let is_written_here = |arg: &Arg| self.files.contains_key(&scope.place(&arg.text));
         matches!(invocation.program.as_str(), "mv" | "cp" | "install")
-            && self.seen.first().is_some_and(|read| read.contains(place))
+            && self.is_listed(Listed::Read, place)
             && !self.named.contains(place)
             && invocation.args.iter().any(is_written_here)
     }

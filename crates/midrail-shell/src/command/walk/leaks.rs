@@ -12,7 +12,7 @@ use super::super::scope::Scope;
 use super::flow::line_of;
 use super::state::Walk;
 use super::stream::{Secret, Source, Stream};
-use crate::words::shell::LOGINS;
+use crate::words::shell::{LOGINS, SECRET_VARIABLES};
 
 impl Walk {
     /// The credential that a program prints by itself or passes on.
@@ -142,8 +142,7 @@ fn sends_input(text: &str) -> bool {
 fn is_secret_variable(arg: &Arg) -> bool {
     let is_all = matches!(arg.unknown.as_slice(), [range] if range.start == 0 && range.end == arg.text.len());
     let name = arg.text.trim_start_matches(['$', '{']).trim_end_matches('}').to_ascii_uppercase();
-    let marks = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY"];
-    is_all && !arg.text.starts_with("$(") && marks.iter().any(|mark| name.contains(mark))
+    is_all && !arg.text.starts_with("$(") && SECRET_VARIABLES.iter().any(|mark| name.contains(mark))
 }
 
 fn is_here(host: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Programs that print paths, and what these paths are: `find`, `fd`, `ls`, `grep -l`, `git ls-files`. What is done to
 //! such a list is judged by where it comes from.
 
+use super::super::find::{self, Part};
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::Arguments;
 use super::super::programs;
@@ -77,54 +78,37 @@ pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
     let mut roots = Vec::new();
     let mut name = None;
     let mut tests = 0;
-    let mut is_expression = false;
-    let mut is_negated = false;
-    let mut is_plain = true;
-    let mut is_pruned = false;
+    let (mut is_negated, mut is_plain, mut is_pruned) = (false, true, false);
     let mut denied: usize = 0;
-    let mut iter = args.iter();
-    while let Some(arg) = iter.next() {
-        match arg.text.as_str() {
-            "-H" | "-L" | "-P" => {}
-            "(" | "\\(" => {
-                is_expression = true;
+    for part in find::parts(args) {
+        match part {
+            Part::Folder(at) => roots.extend(args.get(at).cloned()),
+            Part::Open => {
                 is_plain = false;
                 // All of a group that is turned round narrows nothing down.
-                if denied > 0 || is_negated {
-                    denied += 1;
-                }
+                denied += usize::from(denied > 0 || is_negated);
                 is_negated = false;
             }
-            ")" | "\\)" => denied = denied.saturating_sub(1),
-            "-prune" => is_pruned = true,
-            "-o" | "-or" | "," => {
+            Part::Close => denied = denied.saturating_sub(1),
+            Part::Or => {
                 // What is left out: `-name x -prune -o …`.
                 if std::mem::take(&mut is_pruned) {
                     tests = 0;
                 }
                 is_plain = false;
             }
-            "!" | "\\!" | "-not" => (is_expression, is_negated) = (true, !is_negated),
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                iter.by_ref().find(|arg| matches!(arg.text.as_str(), ";" | "\\;" | "+"));
-                (is_expression, is_negated) = (true, false);
-            }
-            test if test.starts_with('-') && test.len() > 1 => {
-                is_expression = true;
-                let takes_value = !matches!(test, "-empty" | "-nouser" | "-nogroup");
-                if FIND_TESTS.contains(&test) || test == "-type" {
-                    let value = if takes_value { iter.next() } else { None };
-                    let is_all = value.is_some_and(|value| matches!(value.text.as_str(), "*" | "**" | "*.*"));
-                    let is_kind = test == "-type" && value.is_none_or(|value| value.text != "l");
-                    if !is_negated && denied == 0 && !is_all && !is_kind {
-                        tests += 1;
-                        name = value.filter(|_| test == "-name");
-                    }
+            Part::Not => is_negated = !is_negated,
+            Part::Run(..) => is_negated = false,
+            Part::Test("-prune", _) => is_pruned = true,
+            Part::Test(test, value) => {
+                let is_all = value.is_some_and(|value| matches!(value.text.as_str(), "*" | "**" | "*.*"));
+                let is_link = test == "-type" && value.is_some_and(|value| value.text == "l");
+                if !is_negated && denied == 0 && !is_all && (FIND_TESTS.contains(&test) || is_link) {
+                    tests += 1;
+                    name = value.filter(|_| test == "-name");
                 }
                 is_negated = false;
             }
-            _ if !is_expression => roots.push(arg.clone()),
-            _ => {}
         }
     }
     if roots.is_empty() {

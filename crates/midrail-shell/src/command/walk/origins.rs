@@ -38,8 +38,7 @@ impl Walk {
     /// A copy holds what the original does.
     pub(super) fn copied(&mut self, invocation: &Invocation, scope: &Scope) {
         let sorted = Arguments::new(invocation);
-        let mut sources: Vec<&Arg> =
-            sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
+        let mut sources: Vec<&Arg> = sorted.operands_in(&invocation.args);
         let folder = sorted.values_of(&["-t", "--target-directory"]).last();
         let Some(to) = folder.or_else(|| sources.pop()) else { return };
         let target = scope.place(&to.text);

@@ -9,7 +9,7 @@ use super::flow::base_name;
 use super::listing;
 use super::state::Walk;
 use super::stream::{Content, Source, Stream, concat};
-use crate::words::shell::HINTS;
+use crate::words::shell::{HINTS, SILENT_PROGRAMS};
 
 impl Walk {
     /// What a program prints.
@@ -55,7 +55,7 @@ impl Walk {
         if matches!(program, "cp" | "mv" | "install" | "ln") {
             self.copied(invocation, scope);
         }
-        if is_silent(program) {
+        if SILENT_PROGRAMS.contains(&program) {
             return Stream::silent();
         }
         if prints_what_it_fetches(invocation) {
@@ -231,40 +231,6 @@ fn prints_what_it_fetches(invocation: &Invocation) -> bool {
         "az" => first == "storage" && args.iter().any(|arg| arg.text == "/dev/stdout"),
         _ => false,
     }
-}
-
-/// Programs that print nothing when all goes well.
-fn is_silent(program: &str) -> bool {
-    matches!(
-        program,
-        "mkdir"
-            | "touch"
-            | "chmod"
-            | "chown"
-            | "cp"
-            | "mv"
-            | "rm"
-            | "ln"
-            | "true"
-            | "false"
-            | ":"
-            | "sleep"
-            | "test"
-            | "["
-            | "kill"
-            | "wait"
-            | "exit"
-            | "return"
-            | "break"
-            | "continue"
-            | "set"
-            | "shopt"
-            | "umask"
-            | "ulimit"
-            | "hash"
-            | "bind"
-            | "stty"
-    )
 }
 
 /// Whether what a program prints may name something that destroys.

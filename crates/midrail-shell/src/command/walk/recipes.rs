@@ -61,13 +61,13 @@ impl Walk {
         for folder in sorted.values_of(row.folders) {
             inner.change_folder(Some(folder));
         }
-        let goals: Vec<&Arg> = sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
+        let goals: Vec<&Arg> = sorted.operands_in(&invocation.args);
         let given: Vec<(&str, &str)> = goals.iter().filter_map(|goal| goal.text.split_once('=')).collect();
         let goals: Vec<&str> =
             goals.iter().map(|goal| goal.text.as_str()).filter(|goal| !goal.contains('=')).collect();
         // `make SHELL=…` runs that for every line, `--eval` is a part of the file.
         for (_, code) in given.iter().filter(|(name, _)| *name == "SHELL") {
-            let _ = self.code(code, &mut inner.clone(), &Stream::default());
+            self.run(code, &inner);
         }
         let evaluated: Vec<Arg> = sorted.values_of(&["--eval", "-E"]).cloned().collect();
         for text in evaluated {
@@ -173,7 +173,7 @@ impl Walk {
                 pending.extend(&recipe.needs);
                 for line in &recipe.lines {
                     let code = shell_variables(line.trim_start_matches(['@', '-', '+', ' ', '\t']));
-                    let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+                    self.run(&code, &scope);
                 }
             }
         }
@@ -186,7 +186,7 @@ impl Walk {
         for folder in sorted.values_of(&["--prefix", "-C", "--dir", "--cwd"]) {
             inner.change_folder(Some(folder));
         }
-        let words: Vec<&Arg> = sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
+        let words: Vec<&Arg> = sorted.operands_in(&invocation.args);
         let first = words.first().map_or("install", |word| word.text.as_str());
         let (names, rest) = match first {
             "install" | "i" | "ci" | "add" => {
@@ -206,7 +206,7 @@ impl Walk {
         for name in names {
             if let Some(code) = package.get("scripts").and_then(|scripts| scripts.get(&name)?.as_str()) {
                 let code = format!("{code}{}", quoted_line(&rest));
-                let _ = self.code(&code, &mut inner.clone(), &Stream::default());
+                self.run(&code, &inner);
             }
         }
     }

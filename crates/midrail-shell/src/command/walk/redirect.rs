@@ -1,7 +1,6 @@
 //! Redirections: what a command reads from, which files it empties, and what it writes into them.
 
 use super::super::ast::{HereDoc, Redirect, RedirectKind, Word};
-use super::super::danger;
 use super::super::invocation::Arg;
 use super::super::scope::Scope;
 use super::state::{Listed, Walk};
@@ -58,41 +57,23 @@ impl Walk {
                     self.note(Listed::Write, &place);
                 }
             }
-            RedirectKind::Write(word) => {
+            RedirectKind::Write(word) | RedirectKind::Append(word) => {
+                let is_append = matches!(redirect.kind, RedirectKind::Append(_));
                 let target = self.target(word, scope);
                 redirected.is_taken |= is_output;
                 if self.is_socket(&target) || is_device(&target.text) {
                     return;
                 }
-                let span = self.span;
-                if let Some(danger) = danger::judge_overwrite(&target, &scope.folder, scope.is_remote, span) {
-                    self.tell(danger);
-                }
+                self.judge_redirection(&target, is_append, scope);
                 let place = scope.place(&target.text);
                 if !scope.is_remote {
                     self.note(Listed::Write, &place);
+                }
+                if !scope.is_remote && !is_append {
                     self.note(Listed::Overwrite, &place);
                 }
                 if is_output {
-                    redirected.files.push((place, false));
-                }
-            }
-            RedirectKind::Append(word) => {
-                let target = self.target(word, scope);
-                redirected.is_taken |= is_output;
-                if self.is_socket(&target) || is_device(&target.text) {
-                    return;
-                }
-                let span = self.span;
-                if let Some(danger) = danger::judge_append(&target, &scope.folder, scope.is_remote, span) {
-                    self.tell(danger);
-                }
-                let place = scope.place(&target.text);
-                if !scope.is_remote {
-                    self.note(Listed::Write, &place);
-                }
-                if is_output {
-                    redirected.files.push((place, true));
+                    redirected.files.push((place, is_append));
                 }
             }
             RedirectKind::Duplicate(word) => {

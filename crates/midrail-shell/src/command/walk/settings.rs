@@ -18,10 +18,10 @@ impl Walk {
         let value = scope.variable(name).and_then(|variable| variable.candidates.first());
         let Some(code) = value.and_then(|items| items.first()).map(|arg| arg.text.clone()) else { return };
         if !is_prompt {
-            let _ = self.code(code.trim_start_matches('|'), &mut scope.clone(), &Stream::default());
+            self.run(code.trim_start_matches('|'), scope);
         } else if code.contains(['$', '`']) {
             let code = format!(": \"{}\"", code.replace('"', "\\\""));
-            let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+            self.run(&code, scope);
         }
     }
 
@@ -34,7 +34,17 @@ impl Walk {
                 .iter()
                 .any(|known| known.eq_ignore_ascii_case(name));
             if is_code && code != "none" {
-                let _ = self.code(code, &mut scope.clone(), &Stream::default());
+                self.run(code, scope);
+            }
+        }
+    }
+
+    /// `rsync -e command`
+    pub(super) fn rsync(&mut self, invocation: &Invocation, scope: &Scope) {
+        self.ssh_options(invocation, scope);
+        for value in Arguments::new(invocation).values_of(&["-e", "--rsh", "--rsync-path"]) {
+            if !value.text.starts_with("ssh") {
+                self.run(&value.text, scope);
             }
         }
     }
@@ -51,7 +61,7 @@ impl Walk {
         }
         let commands: Vec<String> = scripts.iter().flat_map(|script| sed_commands(&script.text)).collect();
         for code in commands {
-            let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+            self.run(&code, scope);
         }
     }
 

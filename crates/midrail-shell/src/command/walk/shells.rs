@@ -1,12 +1,13 @@
 //! Programs that run code: shells, interpreters of other languages, clients of databases, the shells of Windows.
 
 use super::super::danger;
+use super::super::files;
 use super::super::invocation::{Arg, Invocation};
 use super::super::notebook;
 use super::super::options;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
-use super::super::snippet::{self, Language, Snippet, Start};
+use super::super::snippet::{self, Language, Start};
 use super::super::windows;
 use super::flow::{has_fetched, line_of};
 use super::state::{Listed, Walk};
@@ -272,73 +273,56 @@ impl Walk {
         if self.is_exhausted() {
             return;
         }
-        let Snippet {
-            commands,
-            removes,
-            moves,
-            reads,
-            writes,
-            overwrites,
-            statements,
-            sends_environment,
-            hosts,
-            is_reverse_shell,
-            is_fork_bomb,
-            runs_downloaded_code,
-            is_opaque,
-        } = snippet::analyse(language, code, &std::mem::take(&mut self.start));
+        let found = snippet::analyse(language, code, &std::mem::take(&mut self.start));
+        let mut commands = found.commands;
         if language == Language::Python {
-            self.magics(code, scope);
+            // Lines of a notebook that are for a shell: `!ls`.
+            commands.splice(0..0, notebook::cell(code).commands);
         }
-        for command in commands {
-            let _ = self.code(&command, &mut scope.clone(), &Stream::default());
-        }
-        for removal in removes {
+        commands.iter().for_each(|command| self.run(command, scope));
+        for removal in found.removes {
             let flags = if removal.is_recursive { "-rf" } else { "-f" };
             let target = match removal.path {
                 Some(path) => Arg { is_glob: path.contains(['*', '?']), ..Arg::known(path) },
                 None => options::unknown("$path"),
             };
-            let mut inner = scope.clone();
-            let removed = self.removal(&[Arg::known(flags), target], &mut inner);
-            let _ = removed;
+            let removed = self.invocation("rm", vec![Arg::known(flags), target], scope);
+            self.judge_with_files(&removed, scope);
         }
-        for (from, to) in moves {
-            let moved = invocation_of("mv", vec![Arg::known(from), Arg::known(to)], scope, self.span);
-            danger::judge(&moved).into_iter().for_each(|danger| self.tell(danger));
+        for (from, to) in found.moves {
+            self.judge(&self.invocation("mv", vec![Arg::known(from), Arg::known(to)], scope));
         }
-        let rewritten: Vec<String> = overwrites.iter().filter(|path| reads.contains(path)).cloned().collect();
+        let is_rewritten = |path: &String| found.reads.contains(path);
+        let rewritten: Vec<String> = found.overwrites.iter().filter(|it| is_rewritten(it)).cloned().collect();
         if !scope.is_remote {
-            for path in reads {
-                self.note(Listed::Read, &scope.place(&path));
+            for path in &found.reads {
+                self.note(Listed::Read, &scope.place(path));
             }
-            let fetches = !hosts.is_empty() && FETCHING.iter().any(|call| code.contains(call));
-            for path in writes.iter().map(String::as_str).filter(|_| fetches).chain(retrieved(code)) {
+            let fetches = !found.hosts.is_empty() && FETCHING.iter().any(|call| code.contains(call));
+            let writes = || found.writes.iter().map(String::as_str);
+            for path in writes().filter(|_| fetches).chain(retrieved(code)) {
                 let remote = Stream { source: Source::Remote, ..Stream::default() };
                 self.write_file(&scope.place(path), false, &remote);
             }
-            for path in writes.iter().map(String::as_str).chain(retrieved(code)) {
+            for path in writes().chain(retrieved(code)) {
                 self.note(Listed::Write, &scope.place(path));
             }
         }
-        for path in overwrites {
+        for path in found.overwrites {
             // What code writes back it has read before.
             if !scope.is_remote && !rewritten.contains(&path) {
                 self.note(Listed::Overwrite, &scope.place(&path));
             }
             let target = if path.contains("${unknown}") { options::unknown(&path) } else { Arg::known(path) };
-            if let Some(danger) = danger::judge_overwrite(&target, &scope.folder, scope.is_remote, self.span)
-            {
-                self.tell(danger);
-            }
+            self.judge_redirection(&target, false, scope);
         }
-        for statement in statements {
+        for statement in found.statements {
             self.statements(&statement, scope);
         }
-        for host in hosts {
+        for host in found.hosts {
             self.note(Listed::Host, &host);
         }
-        if sends_environment {
+        if found.sends_environment {
             self.found(
                 "credential-exfiltration",
                 midrail_core::Severity::High,
@@ -347,68 +331,53 @@ impl Walk {
                 code,
             );
         }
-        if is_reverse_shell {
+        if found.is_reverse_shell {
             self.reverse_shell("the code hands a connection to a shell");
         }
-        if is_fork_bomb {
+        if found.is_fork_bomb {
             self.fork_bomb("the code");
         }
-        if runs_downloaded_code {
+        if found.runs_downloaded_code {
             self.remote_code("the code runs what it fetches from the network", code);
         }
-        if is_opaque {
+        if found.is_opaque {
             self.opaque_command("the code runs something that its text hides", code);
         }
     }
 
-    /// What code removes is judged as `rm` is.
-    fn removal(&mut self, args: &[Arg], scope: &mut Scope) -> bool {
-        let invocation = invocation_of("rm", args.to_vec(), scope, self.span);
-        self.look_at(&invocation, scope)
-    }
-
-    /// Lines of a notebook that are for a shell: `!ls`.
-    fn magics(&mut self, code: &str, scope: &Scope) {
-        for command in notebook::cell(code).commands {
-            let _ = self.code(&command, &mut scope.clone(), &Stream::default());
+    /// A program as code calls it.
+    pub(super) fn invocation(&self, program: &str, args: Vec<Arg>, scope: &Scope) -> Invocation {
+        Invocation {
+            program: program.to_owned(),
+            args,
+            folder: scope.folder.clone(),
+            is_remote: scope.is_remote,
+            is_privileged: scope.is_privileged,
+            start: self.span.0,
+            end: self.span.1,
+            ..Invocation::default()
         }
     }
 
-    /// Judges a program that no shell of this line starts, and notes what it touches.
-    pub(super) fn look_at(&mut self, invocation: &Invocation, scope: &Scope) -> bool {
-        let dangers = danger::judge(invocation);
-        let is_found = !dangers.is_empty();
-        for danger in dangers {
-            self.tell(danger);
-        }
-        if !scope.is_remote {
-            for touched in super::super::files::touched(invocation) {
-                if touched.is_written && !touched.path.contains('$') {
-                    self.note(Listed::Write, &scope.place(&touched.path));
-                }
+    /// Reports what a program might destroy.
+    pub(super) fn judge(&mut self, invocation: &Invocation) {
+        danger::judge(invocation).into_iter().for_each(|danger| self.tell(danger));
+    }
+
+    /// Judges a program that no shell of this line starts, and notes what it writes.
+    pub(super) fn judge_with_files(&mut self, invocation: &Invocation, scope: &Scope) {
+        self.judge(invocation);
+        for touched in files::touched(invocation).into_iter().filter(|_| !scope.is_remote) {
+            if touched.is_written && !touched.path.contains('$') {
+                self.note(Listed::Write, &scope.place(&touched.path));
             }
         }
-        is_found
     }
-}
 
-/// A program as code calls it.
-pub(super) fn invocation_of(
-    program: &str,
-    args: Vec<Arg>,
-    scope: &Scope,
-    span: (usize, usize),
-) -> Invocation {
-    Invocation {
-        program: program.to_owned(),
-        args,
-        folder: scope.folder.clone(),
-        is_remote: scope.is_remote,
-        is_privileged: scope.is_privileged,
-        has_more_args: false,
-        input: super::super::invocation::Input::Inherited,
-        start: span.0,
-        end: span.1,
+    /// Reports a redirection onto a file that matters.
+    pub(super) fn judge_redirection(&mut self, target: &Arg, is_append: bool, scope: &Scope) {
+        let danger = danger::judge_redirection(target, is_append, &scope.folder, scope.is_remote, self.span);
+        danger.into_iter().for_each(|danger| self.tell(danger));
     }
 }
 

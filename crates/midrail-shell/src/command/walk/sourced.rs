@@ -4,6 +4,7 @@
 use super::super::invocation::{Arg, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
+use super::super::snippet::Language;
 use super::state::{Listed, Sourced, Walk};
 use crate::words::code::{ENVIRONMENT, INTERPRETERS, PRINTS};
 use crate::words::shell::SENT_DATA;
@@ -15,6 +16,14 @@ impl Walk {
         self.note(listed, text);
         if !is_opened {
             self.named.insert(text.to_owned());
+        }
+    }
+
+    /// Lists the files that feed something which obeys them.
+    pub(super) fn list_fed(&mut self) {
+        if self.analysis.programs.iter().any(|program| obeys(program)) {
+            let is_script = |path: &&String| self.is_listed(Listed::Script, path);
+            self.analysis.feeds = self.analysis.reads.iter().filter(|it| !is_script(it)).cloned().collect();
         }
     }
 
@@ -38,7 +47,8 @@ impl Walk {
 
     /// Whether the content of a file was shown or changed so far.
     pub(super) fn is_opened(&self, place: &str) -> bool {
-        self.seen.iter().take(2).any(|seen| seen.contains(place)) && !self.named.contains(place)
+        (self.is_listed(Listed::Read, place) || self.is_listed(Listed::Write, place))
+            && !self.named.contains(place)
     }
 
     /// Looks at a program for what it does with files that were taken over, by the shell or by its own code.
@@ -108,4 +118,13 @@ fn tells(invocation: &Invocation) -> bool {
             args.iter().any(names) || args.windows(2).any(is_data)
         }
     }
+}
+
+/// Whether a program does what it reads.
+fn obeys(program: &str) -> bool {
+    let row = programs::row(program);
+    row.tags.contains(&Tag::Shell)
+        || row.tags.contains(&Tag::ObeysInput)
+        || row.client.is_some()
+        || Language::of_program(program).is_some_and(|language| language != Language::Awk)
 }

@@ -29,7 +29,7 @@ pub(super) const MAX_COPIES: usize = 64;
 pub(crate) struct Walk {
     pub(crate) analysis: Analysis,
     /// What was put into the lists of the analysis.
-    pub(super) seen: [BTreeSet<String>; 9],
+    pub(super) seen: BTreeSet<(Listed, String)>,
     /// What has been told, so that nothing is told twice.
     pub(super) told: BTreeSet<(String, String, usize)>,
     /// The programs that were met, where they are asked for.
@@ -81,7 +81,7 @@ pub(crate) struct Walk {
 }
 
 /// Which list of the analysis something belongs to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Listed {
     Read,
     Write,
@@ -143,29 +143,31 @@ impl Walk {
     }
 
     pub(super) fn note(&mut self, listed: Listed, text: &str) {
-        let (set, list) = match listed {
-            Listed::Read => (0, &mut self.analysis.reads),
-            Listed::Write => (1, &mut self.analysis.writes),
-            Listed::Host => (2, &mut self.analysis.hosts),
-            Listed::Program => (3, &mut self.analysis.programs),
-            Listed::Script => (4, &mut self.analysis.scripts),
-            Listed::Overwrite => (5, &mut self.analysis.overwrites),
-            Listed::Sweep => (6, &mut self.analysis.sweeps),
-            Listed::Folder => (7, &mut self.analysis.folders),
-            Listed::Hook => (8, &mut self.analysis.hooks),
-        };
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;
         }
-        if let Some(seen) = self.seen.get_mut(set)
-            && !seen.contains(text)
-        {
-            seen.insert(text.to_owned());
+        let list = match listed {
+            Listed::Read => &mut self.analysis.reads,
+            Listed::Write => &mut self.analysis.writes,
+            Listed::Host => &mut self.analysis.hosts,
+            Listed::Program => &mut self.analysis.programs,
+            Listed::Script => &mut self.analysis.scripts,
+            Listed::Overwrite => &mut self.analysis.overwrites,
+            Listed::Sweep => &mut self.analysis.sweeps,
+            Listed::Folder => &mut self.analysis.folders,
+            Listed::Hook => &mut self.analysis.hooks,
+        };
+        if self.seen.insert((listed, text.to_owned())) {
             list.push(text.to_owned());
         }
         if matches!(listed, Listed::Read | Listed::Write) {
             self.named.remove(text);
         }
+    }
+
+    /// Whether a list of the analysis contains a text.
+    pub(super) fn is_listed(&self, listed: Listed, text: &str) -> bool {
+        self.seen.contains(&(listed, text.to_owned()))
     }
 
     pub(super) fn tell(&mut self, danger: Danger) {

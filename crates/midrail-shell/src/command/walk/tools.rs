@@ -1,26 +1,22 @@
-//! Tools that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`.
+//! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, services, build tools.
 
-use super::super::invocation::{Arg, Invocation};
+use serde_json::Value;
+
+use super::super::invocation::{Arg, Invocation, joined};
 use super::super::options::{Arguments, tail};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::flow::base_name;
-use super::state::Walk;
+use super::state::{Listed, Walk};
 use super::stream::Stream;
+use crate::words::shell::{SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
 
 impl Walk {
     pub(super) fn tar(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = Arguments::new(invocation);
-        for value in sorted.values_of(&[
-            "--checkpoint-action",
-            "--to-command",
-            "-I",
-            "--use-compress-program",
-            "--info-script",
-            "-F",
-        ]) {
+        for value in sorted.values_of(TAR_CODE_OPTIONS) {
             let code = value.text.strip_prefix("exec=").unwrap_or(&value.text).to_owned();
-            let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+            self.run(&code, scope);
         }
     }
 
@@ -31,7 +27,7 @@ impl Walk {
         for value in values.into_iter().chain(plus) {
             let text = value.text.trim_start_matches([':', ' ', '%', 's', 'i', 'l', 'e', 'n', 't']);
             if let Some(code) = text.strip_prefix('!') {
-                let _ = self.code(code, &mut scope.clone(), &Stream::default());
+                self.run(code, scope);
             }
         }
     }
@@ -46,7 +42,7 @@ impl Walk {
             for line in value.text.split(['\n', ';']).map(str::trim) {
                 let words = ["spawn ", "exec ", "system ", "shell ", "platform shell ", "make ", "!"];
                 if let Some(code) = words.iter().find_map(|word| line.strip_prefix(word)) {
-                    let _ = self.code(code, &mut scope.clone(), &Stream::default());
+                    self.run(code, scope);
                 }
             }
         }
@@ -54,47 +50,20 @@ impl Walk {
 
     pub(super) fn tmux(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let args = invocation.args.as_slice();
-        let verbs = [
-            "new-session",
-            "new",
-            "new-window",
-            "neww",
-            "split-window",
-            "splitw",
-            "send-keys",
-            "send",
-            "respawn-pane",
-            "run-shell",
-            "run",
-            "popup",
-            "display-popup",
-            "if-shell",
-            "pipe-pane",
-        ];
-        let Some(at) = args.iter().position(|arg| verbs.contains(&arg.text.as_str())) else { return };
+        let Some(at) = args.iter().position(|arg| TMUX_COMMANDS.contains(&arg.text.as_str())) else { return };
         let rest = args.get(at + 1..).unwrap_or(&[]);
         let sorted = Arguments::parse(programs::row("tmux"), rest, &[]);
         let keys = ["Enter", "C-m", "C-c", "Escape", "Space", "Tab", "C-d", "KPEnter"];
-        let mut words: Vec<Arg> = Vec::new();
-        for arg in sorted.operands.iter().filter_map(|at| rest.get(*at)) {
-            if keys.contains(&arg.text.as_str()) {
-                words.push(Arg::known("\n"));
-            } else {
-                words.push(arg.clone());
-            }
-        }
-        let code: Vec<&str> = words.iter().map(|arg| arg.text.as_str()).collect();
-        let _ = self.code(&code.join(" "), &mut scope.clone(), &Stream::default());
+        let typed =
+            |arg: &Arg| if keys.contains(&arg.text.as_str()) { Arg::known("\n") } else { arg.clone() };
+        let words: Vec<Arg> = sorted.operands_in(rest).into_iter().map(typed).collect();
+        self.run(&joined(&words), scope);
     }
 
     pub(super) fn scheduled(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
         let sorted = Arguments::new(invocation);
-        let operands: Vec<&Arg> = sorted
-            .operands
-            .iter()
-            .filter_map(|at| invocation.args.get(*at))
-            .filter(|it| it.text != "-")
-            .collect();
+        let operands: Vec<&Arg> =
+            sorted.operands_in(&invocation.args).into_iter().filter(|it| it.text != "-").collect();
         let file = match invocation.program.as_str() {
             "crontab" => operands.first().copied(),
             _ => sorted.values_of(&["-f"]).next(),
@@ -108,12 +77,12 @@ impl Walk {
                 let skip = if line.trim_start().starts_with('@') { 1 } else { 5 };
                 if !line.trim_start().starts_with('#') && fields.len() > skip {
                     let code = fields.get(skip..).unwrap_or(&[]).join(" ");
-                    let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+                    self.run(&code, scope);
                 }
             }
             return;
         }
-        let _ = self.code(&text.text, &mut scope.clone(), &Stream::default());
+        self.run(&text.text, scope);
     }
 
     /// `nc -e sh` and `socat … EXEC:sh`
@@ -140,5 +109,99 @@ impl Walk {
         if sorted.values_of(&["-e", "--exec", "--sh-exec", "-c"]).any(is_shell) {
             self.reverse_shell("netcat hands a connection to a shell");
         }
+    }
+
+    /// `aws ssm send-command --parameters commands=[…]`: runs on other machines.
+    pub(super) fn sent_commands(&mut self, invocation: &Invocation, scope: &Scope) {
+        let mut words = invocation.args.iter().map(|arg| arg.text.as_str());
+        if !words.any(|word| word == "send-command") {
+            return;
+        }
+        let sorted = Arguments::new(invocation);
+        let mut inner = scope.clone();
+        inner.is_remote = true;
+        for parameters in sorted.values_of(&["--parameters"]) {
+            for command in commands_of(&parameters.text) {
+                let _ = self.code(&command, &mut inner, &Stream::default());
+            }
+        }
+    }
+
+    /// `start-stop-daemon --start --exec program -- arguments`
+    pub(super) fn daemon(
+        &mut self,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let args = invocation.args.as_slice();
+        let names = ["-x", "--exec", "-a", "--startas"];
+        let sorted = Arguments::new(invocation);
+        let program = sorted.values_of(&names).last()?.clone();
+        let dashes = args.iter().position(|arg| arg.text == "--").map_or(args.len(), |at| at + 1);
+        let mut argv = vec![program];
+        argv.extend(args.get(dashes..).unwrap_or(&[]).iter().cloned());
+        Some(self.invoke(argv, invocation.has_more_args, scope, input))
+    }
+
+    /// `cmake -E env A=b program`, `cmake -E time program`
+    pub(super) fn cmake(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
+        let mut words = invocation.args.iter().skip_while(|arg| arg.text != "-E").skip(1);
+        let verb = words.next().map_or("", |arg| arg.text.as_str());
+        let skip = match verb {
+            "env" | "time" => 0,
+            "chdir" => 1,
+            _ => return,
+        };
+        let is_setting = |arg: &&Arg| verb == "env" && arg.text.contains('=') || arg.text.starts_with("--");
+        let argv: Vec<Arg> = words.skip(skip).skip_while(is_setting).cloned().collect();
+        let _ = self.invoke(argv, false, scope, input);
+    }
+
+    /// `npm pkg set scripts.x=code`: code that runs by its name from then on.
+    pub(super) fn set_package_scripts(&mut self, invocation: &Invocation, scope: &Scope) {
+        let [pkg, set, pairs @ ..] = invocation.args.as_slice() else { return };
+        if !(pkg.text == "pkg" && set.text == "set") {
+            return;
+        }
+        for pair in pairs.iter().filter(|pair| pair.text.starts_with("scripts.")) {
+            if let Some(at) = pair.text.find('=') {
+                let code = tail(pair, at + 1);
+                self.run(&code.text, scope);
+            }
+        }
+    }
+
+    /// `dotenv -e .env -- printenv`: shows what the file holds.
+    pub(super) fn shows_environment(&mut self, invocation: &Invocation, scope: &Scope) {
+        let names = ["-e", "-f", "--file", "--env-file"];
+        let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
+        let program = invocation.args.iter().rev().find(|arg| !arg.text.starts_with('-'));
+        if !program.is_some_and(|program| SHOWS_ENVIRONMENT.contains(&program.text.as_str())) {
+            return;
+        }
+        let files: Vec<&Arg> = sorted.values_of(&names).collect();
+        let usual = Arg::known(".env");
+        let files = if files.is_empty() { vec![&usual] } else { files };
+        for file in files.into_iter().filter(|_| !scope.is_remote) {
+            self.note(Listed::Read, &scope.place(&file.text));
+        }
+    }
+}
+
+/// The command lines of `commands=["a","b"]`, `commands=a` and `{"commands":["a"]}`.
+fn commands_of(parameters: &str) -> Vec<String> {
+    let texts = |value: &Value| match value {
+        Value::Array(list) => list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
+        Value::String(text) => vec![text.clone()],
+        _ => Vec::new(),
+    };
+    if let Ok(object) = serde_json::from_str::<Value>(parameters) {
+        return object.get("commands").map(texts).unwrap_or_default();
+    }
+    let Some((_, list)) = parameters.split_once("commands=") else { return Vec::new() };
+    match serde_json::from_str::<Value>(list) {
+        Ok(list) => texts(&list),
+        Err(_) => vec![list.trim_matches(['[', ']', '"', '\'']).to_owned()],
     }
 }

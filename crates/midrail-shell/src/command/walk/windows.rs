@@ -1,12 +1,13 @@
 //! The shells of Windows, started from a command line.
 
 use super::super::decode;
-use super::super::invocation::Invocation;
+use super::super::invocation::{Invocation, joined};
 use super::super::scope::Scope;
 use super::super::windows::{self, Translation};
 use super::shells::Code;
 use super::state::{Listed, Walk};
 use super::stream::Stream;
+use crate::words::windows::POWERSHELL_OPTIONS;
 
 impl Walk {
     pub(super) fn cmd(&mut self, invocation: &Invocation, scope: &mut Scope) -> Option<Stream> {
@@ -14,9 +15,8 @@ impl Walk {
             let text = arg.text.to_ascii_lowercase();
             matches!(text.as_str(), "/c" | "/k" | "-c" | "//c") || text.starts_with("/c")
         })?;
-        let line: Vec<&str> = invocation.args.iter().skip(at + 1).map(|arg| arg.text.as_str()).collect();
-        let translated = windows::cmd(&line.join(" "));
-        self.translated(translated, scope);
+        let line = joined(invocation.args.get(at + 1..).unwrap_or_default());
+        self.translated(windows::cmd(&line), scope);
         Some(Stream::from("cmd"))
     }
 
@@ -51,27 +51,17 @@ impl Walk {
                     }
                     return Stream::default();
                 }
-                let takes_value = [
-                    "executionpolicy",
-                    "version",
-                    "windowstyle",
-                    "inputformat",
-                    "outputformat",
-                    "configurationname",
-                ];
-                if takes_value.iter().any(|name| name.starts_with(flag)) || flag == "ep" || flag == "ex" {
-                    at += 1;
-                }
-                at += 1;
+                let takes_value = POWERSHELL_OPTIONS.iter().any(|name| name.starts_with(flag));
+                at += 1 + usize::from(takes_value || flag == "ep");
                 continue;
             }
             break;
         }
-        let words: Vec<&str> = args.iter().skip(at).map(|arg| arg.text.as_str()).collect();
-        if words.is_empty() || words == ["-"] {
+        let script = joined(args.get(at..).unwrap_or_default());
+        if matches!(script.as_str(), "" | "-") {
             return self.run_stream(input, Code::PowerShell, invocation, scope);
         }
-        self.run_code(&words.join(" "), Code::PowerShell, scope, input)
+        self.run_code(&script, Code::PowerShell, scope, input)
     }
 
     /// What a line of a Windows shell does.
@@ -80,7 +70,7 @@ impl Walk {
             (invocation.start, invocation.end) = self.span;
             invocation.is_remote |= scope.is_remote;
             self.note(Listed::Program, &invocation.program);
-            let _ = self.look_at(&invocation, scope);
+            self.judge_with_files(&invocation, scope);
         }
         for mut danger in translated.dangers {
             (danger.start, danger.end) = self.span;

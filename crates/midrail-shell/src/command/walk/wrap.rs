@@ -1,6 +1,6 @@
 //! Programs that run other programs: by their rows, and some in ways of their own.
 
-use super::super::invocation::{Arg, Folder, Invocation};
+use super::super::invocation::{Arg, Folder, Invocation, joined};
 use super::super::options::{Arguments, after_subcommand, tail};
 use super::super::programs::{self, Program, Rest, Run};
 use super::super::scope::Scope;
@@ -20,76 +20,49 @@ impl Walk {
         scope: &mut Scope,
         input: &Stream,
     ) -> Option<Stream> {
-        let program = invocation.program.as_str();
-        match program {
+        match invocation.program.as_str() {
             "xargs" | "gxargs" => return Some(self.xargs(invocation, scope, input)),
             "parallel" => return Some(self.parallel(invocation, scope, input)),
-            "find" | "gfind" | "bfs" => {
-                self.find(invocation, scope);
-                return None;
-            }
-            "fd" | "fdfind" => {
-                self.fd(invocation, scope);
-                return None;
-            }
-            "git" => {
-                self.git(invocation, scope);
-                return None;
-            }
+            "start-stop-daemon" => return self.daemon(invocation, scope, input),
+            "find" | "gfind" | "bfs" => self.find(invocation, scope),
+            "fd" | "fdfind" => self.fd(invocation, scope),
+            "git" => self.git(invocation, scope),
             "tar" | "gtar" | "bsdtar" => {
                 self.tar(invocation, scope);
                 self.unpacked(invocation, scope, input);
-                return None;
             }
-            "vim" | "vi" | "nvim" | "ex" | "view" | "emacs" => {
-                self.editor(invocation, scope);
-                return None;
-            }
-            "tmux" => {
-                self.tmux(invocation, scope);
-                return None;
-            }
-            "nc" | "ncat" | "netcat" | "nc.traditional" | "socat" => {
-                self.netcat(invocation);
-                return None;
-            }
-            "at" | "batch" | "crontab" => {
-                self.scheduled(invocation, scope, input);
-                return None;
-            }
-            "expect" | "gdb" | "lldb" => {
-                self.debugger(invocation, scope);
-                return None;
-            }
-            "unzip" | "cpio" | "7z" | "bsdcpio" => {
-                self.unpacked(invocation, scope, input);
-                return None;
-            }
-            "sed" | "gsed" => {
-                self.sed(invocation, scope);
-                return None;
-            }
-            "rsync" | "scp" => {
-                self.ssh_options(invocation, scope);
-                let values = Arguments::new(invocation);
-                for value in values.values_of(&["-e", "--rsh", "--rsync-path"]) {
-                    if !value.text.starts_with("ssh") {
-                        let _ = self.code(&value.text, &mut scope.clone(), &Stream::default());
-                    }
-                }
-                return None;
-            }
+            "vim" | "vi" | "nvim" | "ex" | "view" | "emacs" => self.editor(invocation, scope),
+            "tmux" => self.tmux(invocation, scope),
+            "nc" | "ncat" | "netcat" | "nc.traditional" | "socat" => self.netcat(invocation),
+            "at" | "batch" | "crontab" => self.scheduled(invocation, scope, input),
+            "expect" | "gdb" | "lldb" => self.debugger(invocation, scope),
+            "unzip" | "cpio" | "7z" | "bsdcpio" => self.unpacked(invocation, scope, input),
+            "sed" | "gsed" => self.sed(invocation, scope),
+            "rsync" | "scp" => self.rsync(invocation, scope),
+            _ if self.builds(invocation, scope, input) => {}
+            _ => return self.wrapped_by_row(invocation, scope, input),
+        }
+        None
+    }
+
+    /// Walks the commands that the row of a program describes.
+    fn wrapped_by_row(
+        &mut self,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let program = invocation.program.as_str();
+        match program {
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
             "npm" | "pnpm" | "yarn" | "bun" => {
                 self.set_package_scripts(invocation, scope);
                 self.package_scripts(invocation, scope);
             }
             "aws" => self.sent_commands(invocation, scope),
-            "start-stop-daemon" => return self.daemon(invocation, scope, input),
             "cmake" => self.cmake(invocation, scope, input),
             "dotenv" | "env-cmd" | "dotenvx" | "dotenv-cli" => self.shows_environment(invocation, scope),
             "ztcp" => self.has_socket = true,
-            _ if self.builds(invocation, scope, input) => return None,
             _ => {}
         }
         let mut stream = None;
@@ -177,8 +150,7 @@ impl Walk {
                 Some(self.invoke(rest.to_vec(), invocation.has_more_args, scope, input))
             }
             (Rest::Text, _) => {
-                let code: Vec<&str> = rest.iter().map(|arg| arg.text.as_str()).collect();
-                let mut stream = self.code(&code.join(" "), &mut inner, input);
+                let mut stream = self.code(&joined(rest), &mut inner, input);
                 if run.remote && stream.text.is_none() {
                     stream.source = Source::Remote;
                     stream.program = invocation.program.clone();

@@ -2,9 +2,10 @@
 
 use super::command::Command;
 use super::path::{environment, posix};
-use super::translation::{DEEPEST, MOST, Translation};
+use super::translation::{MOST, Translation};
 use super::verbs::tell;
-use crate::command::invocation::Arg;
+use crate::command::invocation::{Arg, joined};
+use crate::words::windows::HARMLESS_COMMANDS;
 
 /// Reads a line, or a batch file, and tells what it does.
 pub(super) fn read(text: &str, depth: usize, out: &mut Translation) {
@@ -179,35 +180,13 @@ impl Reader<'_, '_> {
         let input = std::mem::take(&mut self.input);
         strip_control(&mut command.words);
         if is_piped {
-            let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-            self.input = words.join(" ");
+            self.input = joined(&command.words);
         }
-        let Some(first) = command.words.first() else {
-            return;
-        };
+        let Some(first) = command.words.first() else { return };
         let name = first.text.to_ascii_lowercase();
-        let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
-        let rest = |from: usize| {
-            let words: Vec<&str> = command.words.iter().skip(from).map(|word| word.text.as_str()).collect();
-            words.join(" ")
-        };
-        match name.as_str() {
-            "cmd" => {
-                let at = command.words.iter().position(|word| {
-                    word.text.eq_ignore_ascii_case("/c") || word.text.eq_ignore_ascii_case("/k")
-                });
-                if let Some(at) = at.filter(|_| self.depth < DEEPEST) {
-                    read(&rest(at + 1), self.depth + 1, self.out);
-                }
-            }
-            "powershell" | "pwsh" if self.depth < DEEPEST => {
-                // PowerShell reads its own options; the words are quoted so that they stay words.
-                let words: Vec<String> = command.words.iter().map(|word| quoted(&word.text)).collect();
-                self.out.read_powershell(&words.join(" "), self.depth + 1);
-            }
-            "cmd.exe" | "powershell.exe" | "pwsh.exe" | "powershell" | "pwsh" => self.out.is_opaque = true,
-            "echo" | "rem" | "title" | "cd" | "chdir" | "pushd" | "set" | "cls" | "pause" | "exit"
-            | "goto" | "setlocal" | "endlocal" => {}
+        match name.strip_suffix(".exe").unwrap_or(&name) {
+            _ if self.out.start_shell(&command, self.depth) => {}
+            name if HARMLESS_COMMANDS.contains(&name) => {}
             "diskpart" if input.to_ascii_lowercase().contains("clean") => {
                 let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
                 tell(&Command { words, ..command.clone() }, true, self.out);
@@ -215,12 +194,6 @@ impl Reader<'_, '_> {
             _ => tell(&command, true, self.out),
         }
     }
-}
-
-/// A word in single quotes, unless it is plain.
-fn quoted(word: &str) -> String {
-    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:=+\\".contains(&byte));
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "''")) }
 }
 
 /// Removes what stands in front of a command: `if exist x`, `for %i in (…) do`, `call`, `start`, `@`.

@@ -50,9 +50,7 @@ impl Command {
     pub(super) fn value(&self, names: &[&str]) -> Option<Arg> {
         let mut args = self.args().iter();
         while let Some(arg) = args.next() {
-            let Some(given) = arg.text.strip_prefix('-') else {
-                continue;
-            };
+            let Some(given) = arg.text.strip_prefix('-') else { continue };
             let (given, inline) =
                 given.split_once(':').map_or((given, None), |(name, value)| (name, Some(value)));
             let given = given.to_ascii_lowercase();

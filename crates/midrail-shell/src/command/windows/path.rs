@@ -4,9 +4,7 @@
 /// `C:\Users\x` is `~`. Other paths keep their drive.
 pub(super) fn posix(path: &str) -> String {
     let path = path.replace('\\', "/");
-    let Some((drive, rest)) = path.split_once(':') else {
-        return path;
-    };
+    let Some((drive, rest)) = path.split_once(':') else { return path };
     let is_drive = drive.len() == 1 && drive.bytes().all(|letter| letter.is_ascii_alphabetic());
     if !is_drive || !(rest.is_empty() || rest.starts_with('/')) {
         return path;

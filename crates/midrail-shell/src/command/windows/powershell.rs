@@ -206,9 +206,7 @@ impl Reader<'_, '_> {
                 _ => {}
             }
             let rest = self.text.get(self.at..).unwrap_or("");
-            let Some(letter) = rest.chars().next() else {
-                break;
-            };
+            let Some(letter) = rest.chars().next() else { break };
             text.push(letter);
             self.at += letter.len_utf8();
         }
@@ -445,9 +443,7 @@ impl Reader<'_, '_> {
         } else {
             self.finish(false);
         }
-        let Some(outer) = self.outer.pop() else {
-            return;
-        };
+        let Some(outer) = self.outer.pop() else { return };
         self.current = outer;
         // `iex(…)`: a bracket directly after a command is its argument, after a method it is a part of the word.
         if let [only] = self.current.command.words.as_slice() {

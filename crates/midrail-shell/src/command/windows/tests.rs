@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tables::examples::{Example, examples};
+use crate::tables::tests::{Example, examples};
 
 fn spelt(translated: &Translation) -> Vec<String> {
     let mut all: Vec<String> = translated

@@ -2,6 +2,7 @@
 
 use midrail_core::Danger;
 
+use crate::command::hosts::url_host;
 use crate::command::invocation::Invocation;
 
 /// Code inside code is followed this far.
@@ -44,12 +45,10 @@ impl Translation {
     }
 
     pub(super) fn host(&mut self, url: &str) {
-        let Some((_, rest)) = url.split_once("://") else {
-            return;
-        };
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
-        let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
-        if !host.is_empty() && self.hosts.len() < MOST && !self.hosts.iter().any(|known| known == host) {
+        if let Some(host) = url_host(url)
+            && self.hosts.len() < MOST
+            && !self.hosts.iter().any(|known| known == host)
+        {
             self.hosts.push(host.to_owned());
         }
     }

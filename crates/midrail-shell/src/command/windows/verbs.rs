@@ -4,7 +4,7 @@ use midrail_core::{Confidence, Danger};
 
 use super::command::{Command, is_switch, translated};
 use super::translation::{DEEPEST, MOST, Translation};
-use crate::command::invocation::{Arg, Folder, Input, Invocation};
+use crate::command::invocation::{Arg, Invocation, joined};
 use crate::tables::{WINDOWS_RULES, WindowsRule};
 
 /// Tells what a command does. `is_cmd`: its switches start with a slash.
@@ -230,7 +230,7 @@ fn for_files(command: &Command, out: &mut Translation) {
     let found = format!("{}\\{pattern}", folder.trim_end_matches('\\'));
     if let Some(line) = after("/c").filter(|_| out.may_start()) {
         let line = line.replace("@path", &found).replace("@file", &found);
-        out.read_cmd(&line, DEEPEST - 1);
+        out.read_cmd(&line, DEEPEST - 2);
     }
 }
 
@@ -238,31 +238,16 @@ fn start_process(command: &Command, out: &mut Translation) {
     let targets = command.targets();
     let program = command.value(&["filepath"]).or_else(|| targets.first().cloned());
     let list = command.value(&["argumentlist", "args"]);
-    let Some(program) = program.filter(Arg::is_known) else {
-        return;
-    };
+    let Some(program) = program.filter(Arg::is_known) else { return };
     let mut words = vec![program];
     for part in list.into_iter().chain(targets.into_iter().skip(1)).flat_map(split_list) {
         words.extend(part.text.split_ascii_whitespace().map(Arg::known));
     }
     let started = Command { words, ..command.clone() };
-    let rest = |from: usize| {
-        let words: Vec<&str> = started.words.iter().skip(from).map(|word| word.text.as_str()).collect();
-        words.join(" ")
-    };
-    let is_flag = |word: &Arg, flags: &[&str]| flags.iter().any(|flag| word.text.eq_ignore_ascii_case(flag));
-    match started.program().as_str() {
-        "powershell" | "pwsh" | "cmd" if !out.may_start() => return,
-        "powershell" | "pwsh" => {
-            return out.read_powershell(&rest(0), DEEPEST - 1);
-        }
-        "cmd" => {
-            if let Some(at) = started.words.iter().position(|word| is_flag(word, &["/c", "/k"])) {
-                out.read_cmd(&rest(at + 1), DEEPEST - 1);
-            }
-            return;
-        }
-        _ => {}
+    if matches!(started.program().as_str(), "powershell" | "pwsh" | "cmd")
+        && (!out.may_start() || out.start_shell(&started, DEEPEST - 1))
+    {
+        return;
     }
     // Started once more by the same name it would not end.
     if !matches!(started.program().as_str(), "start-process" | "saps" | "start") {
@@ -279,16 +264,13 @@ fn note(list: &mut Vec<String>, target: Option<&Arg>) {
 }
 
 fn invoke(command: &Command, program: &str, args: Vec<Arg>, out: &mut Translation) {
+    let (start, end) = (command.start, command.end);
     out.invocations.push(Invocation {
         program: program.to_owned(),
         args,
-        folder: Folder::Known(String::new()),
-        is_remote: false,
-        is_privileged: false,
-        has_more_args: false,
-        input: Input::Inherited,
-        start: command.start,
-        end: command.end,
+        start,
+        end,
+        ..Invocation::default()
     });
 }
 
@@ -298,14 +280,13 @@ fn named_danger(command: &Command, id: &str, out: &mut Translation) {
 }
 
 fn danger(command: &Command, rule: &WindowsRule, out: &mut Translation) {
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     out.dangers.push(Danger {
         rule: rule.id.to_owned(),
         severity: rule.severity,
         confidence: Confidence::High,
         reason: rule.reason.to_owned(),
         safer: rule.safer.to_owned(),
-        command: words.join(" "),
+        command: joined(&command.words),
         start: command.start,
         end: command.end,
         ..Danger::default()

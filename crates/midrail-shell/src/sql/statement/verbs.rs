@@ -3,10 +3,10 @@
 use super::Statement;
 use super::strings::unquote;
 use crate::sql::findings::Findings;
-use crate::sql::lex::{Kind, Lexer};
+use crate::sql::lex::Kind;
 use crate::sql::truth;
 use crate::tables::{SQL_FUNCTIONS, SQL_OBJECTS};
-use crate::words::sql::{DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
+use crate::words::sql::{AFTER_CONDITION, DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
 
 impl Statement<'_> {
     /// What a word starts, wherever it stands in the statement.
@@ -110,8 +110,7 @@ impl Statement<'_> {
         if !is_first && !self.is_name(name) || !fits {
             return;
         }
-        let spelling =
-            self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token)).to_ascii_lowercase();
+        let spelling = self.content(name).to_ascii_lowercase();
         let is_named_so = ["tmp", "temp"].iter().any(|mark| {
             spelling == *mark || spelling.strip_prefix(mark).is_some_and(|rest| rest.starts_with('_'))
         });
@@ -129,7 +128,7 @@ impl Statement<'_> {
     /// Whether all tables that are named from here on are temporary ones of this text: `#work`, or made by it.
     pub(super) fn are_own(&self, mut at: usize, found: &Findings) -> bool {
         loop {
-            let name = self.tokens.get(at).map_or("", |token| Lexer::content(self.text, *token));
+            let name = self.content(at);
             let is_own = name.starts_with('#') || found.is_temporary(name);
             if !is_own || self.after_name(at) != at + 1 {
                 return false;
@@ -208,25 +207,8 @@ impl Statement<'_> {
 
     /// Whether a condition leaves rows out.
     fn restricts(&self, condition: Option<usize>, end: usize) -> bool {
-        let Some(condition) = condition else {
-            return false;
-        };
-        let after = [
-            "returning",
-            "order",
-            "limit",
-            "option",
-            "select",
-            "insert",
-            "drop",
-            "exec",
-            "execute",
-            "union",
-            "output",
-            "end",
-            "go",
-        ];
-        let end = self.find(condition + 1, end, &after).unwrap_or(end);
+        let Some(condition) = condition else { return false };
+        let end = self.find(condition + 1, end, AFTER_CONDITION).unwrap_or(end);
         // A WHERE without anything after it is broken, and no harm.
         end == condition + 1
             || !truth::is_always_true(self.text, self.tokens.get(condition + 1..end).unwrap_or_default())
@@ -257,9 +239,7 @@ impl Statement<'_> {
         let operator: String = (column..value).map(|place| self.spelling(place)).collect();
         let is_nothing = match self.kind(value) {
             Some(Kind::Number) => matches!(self.spelling(value), "0" | "1"),
-            Some(Kind::Text) => {
-                self.tokens.get(value).is_some_and(|token| Lexer::content(self.text, *token).is_empty())
-            }
+            Some(Kind::Text) => self.content(value).is_empty(),
             _ => false,
         };
         let is_wide = is_wide(column)
@@ -299,9 +279,7 @@ impl Statement<'_> {
             return;
         }
         let end = self.scope_end(place);
-        let Some(set) = self.find(place + 1, end.min(place + 64), &["set"]) else {
-            return;
-        };
+        let Some(set) = self.find(place + 1, end.min(place + 64), &["set"]) else { return };
         if set == place + 1 || self.find(place + 1, set, &["join"]).is_some() {
             return;
         }
@@ -321,9 +299,7 @@ impl Statement<'_> {
             return;
         }
         let end = self.scope_end(place);
-        let Some(to) = self.find(place + 1, end, &["to"]) else {
-            return;
-        };
+        let Some(to) = self.find(place + 1, end, &["to"]) else { return };
         let is_public = self.find(to + 1, end, &["public"]).is_some();
         let hands_on =
             self.find(to + 1, end, &["with"]).is_some_and(|with| self.is_any(with + 1, &["grant", "admin"]));
@@ -348,9 +324,7 @@ impl Statement<'_> {
 
     fn copy(&self, place: usize, found: &mut Findings) {
         let program = self.find(place + 1, self.tokens.len(), &["program"]);
-        let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else {
-            return;
-        };
+        let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else { return };
         self.hit(found, "sql-copy-program", place, self.tokens.len());
         if let Some(token) = self.tokens.get(program + 1).filter(|token| token.kind == Kind::Text) {
             found.command(unquote(self.text, *token), *token);

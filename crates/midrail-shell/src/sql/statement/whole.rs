@@ -75,7 +75,7 @@ impl Statement<'_> {
             return;
         }
         let name = table + 1 + if self.is(table + 1, "if") { 3 } else { 0 };
-        let spelling = self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token));
+        let spelling = self.content(name);
         let goes_at_commit = (name..self.tokens.len())
             .any(|place| self.is(place, "on") && self.is(place + 1, "commit") && self.is(place + 2, "drop"));
         if (has("temp") || has("temporary") || has("volatile")) && !goes_at_commit {

@@ -1,10 +1,8 @@
 //! What a command of PowerShell does once it is read: assigns, hands on through a pipe, or runs, perhaps other code.
 
 use super::{ASSIGNS, Context, LONGEST_VALUE, Reader, Value, is_bare_command, is_fetch};
-use crate::command::decode;
-use crate::command::invocation::Arg;
+use crate::command::invocation::{Arg, joined};
 use crate::command::windows::command::Command;
-use crate::command::windows::translation::DEEPEST;
 use crate::command::windows::verbs::tell;
 
 impl Reader<'_, '_> {
@@ -28,8 +26,7 @@ impl Reader<'_, '_> {
             self.current.is_input_fetched =
                 input_fetched || context.command.is_fetched || is_fetch(&context.command);
             self.current.is_input_decoded = context.is_input_decoded || context.command.is_decoded;
-            let words: Vec<&str> = context.command.words.iter().map(|word| word.text.as_str()).collect();
-            let input = words.join(" ");
+            let input = joined(&context.command.words);
             self.current.input = if input.len() <= LONGEST_VALUE { input } else { String::new() };
         }
     }
@@ -56,9 +53,7 @@ impl Reader<'_, '_> {
 
     fn tell(&mut self, context: &Context) {
         let command = &context.command;
-        let Some(first) = command.words.first() else {
-            return;
-        };
+        let Some(first) = command.words.first() else { return };
         if context.starts_with_string && !context.is_called {
             return;
         }
@@ -84,10 +79,10 @@ impl Reader<'_, '_> {
                 if command.is_fetched || context.is_input_fetched || is_fetched_inside {
                     self.out.runs_downloaded_code = true;
                     if is_fetched_inside && let Some(code) = code {
-                        self.nested(&code.text.clone());
+                        self.out.read_powershell(&code.text, self.depth);
                     }
                 } else if let Some(code) = code.filter(|code| code.is_known()) {
-                    self.nested(&code.text.clone());
+                    self.out.read_powershell(&code.text, self.depth);
                 } else if command.is_decoded || context.is_input_decoded {
                     self.out.is_opaque = true;
                 } else if code.is_none()
@@ -95,22 +90,10 @@ impl Reader<'_, '_> {
                     && context.input.contains([' ', '-'])
                     && is_text(&context.input)
                 {
-                    self.nested(&context.input.clone());
+                    self.out.read_powershell(&context.input, self.depth);
                 }
             }
-            "powershell" | "pwsh" => self.powershell(command),
-            "cmd" => {
-                let at = command.words.iter().position(|word| {
-                    word.text.eq_ignore_ascii_case("/c") || word.text.eq_ignore_ascii_case("/k")
-                });
-                if let Some(at) = at {
-                    let words: Vec<&str> =
-                        command.words.iter().skip(at + 1).map(|word| word.text.as_str()).collect();
-                    if self.depth < DEEPEST {
-                        self.out.read_cmd(&words.join(" "), self.depth + 1);
-                    }
-                }
-            }
+            _ if self.out.start_shell(command, self.depth) => {}
             "diskpart" if context.input.to_ascii_lowercase().contains("clean") => {
                 let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
                 tell(&Command { words, ..command.clone() }, false, self.out);
@@ -134,41 +117,6 @@ impl Reader<'_, '_> {
                     }
                 }
             }
-        }
-    }
-
-    /// `powershell -EncodedCommand …`, `pwsh -c …`.
-    fn powershell(&mut self, command: &Command) {
-        let mut args = command.words.iter().skip(1);
-        while let Some(arg) = args.next() {
-            let flag = arg.text.to_ascii_lowercase();
-            let Some(flag) = flag.strip_prefix(['-', '/']) else {
-                let mut words = vec![arg.text.as_str()];
-                words.extend(args.map(|arg| arg.text.as_str()));
-                return self.nested(&words.join(" "));
-            };
-            if flag.starts_with('e') && "encodedcommand".starts_with(flag) || flag == "enc" || flag == "ec" {
-                let code = args.next().and_then(|arg| decode::base64_utf16(&arg.text));
-                return match code {
-                    Some(code) => self.nested(&code),
-                    None => self.out.is_opaque = true,
-                };
-            }
-            if ["executionpolicy", "windowstyle", "version", "file"]
-                .iter()
-                .any(|name| !flag.is_empty() && name.starts_with(flag))
-                || flag == "ep"
-            {
-                args.next();
-            }
-        }
-    }
-
-    pub(super) fn nested(&mut self, script: &str) {
-        if self.depth >= DEEPEST {
-            self.out.is_opaque = true;
-        } else {
-            self.out.read_powershell(script, self.depth + 1);
         }
     }
 }

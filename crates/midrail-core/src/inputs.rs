@@ -1,0 +1,136 @@
+//! The inputs of one decision, and which of them turned out to be missing. Reading a value that is not known records a need, so
+//! what guardrails read and what the engine fetches cannot diverge.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::decision::Mode;
+use crate::definition::Definition;
+use crate::event::{Event, EventKind, Risk, Task};
+use crate::facts::{Fact, FactKey, Facts, Needs};
+use crate::routing::Routing;
+use crate::session::Session;
+use crate::spec::Spec;
+
+/// A value that a guardrail needs and that is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Missing(pub String);
+
+/// What one decision is made from.
+pub struct Inputs<'a> {
+    pub(crate) definitions: &'a [Definition],
+    pub(crate) routing: &'a Routing,
+    pub(crate) session: &'a Session,
+    pub(crate) facts: &'a Facts,
+    pub(crate) event: &'a Event,
+    pub(crate) needs: RefCell<Needs>,
+    /// Prefetched slices that were read.
+    pub(crate) prefetched: RefCell<BTreeSet<String>>,
+    /// Whether an enforced guardrail or `decide` itself lacks a value.
+    pub(crate) is_incomplete: Cell<bool>,
+    /// Whether the running guardrail is in shadow mode.
+    pub(crate) in_shadow: Cell<bool>,
+    /// Whether the running guardrail lacks a value that can still be fetched.
+    pub(crate) has_pending_needs: Cell<bool>,
+    /// The milliseconds that the running guardrail grants to probes.
+    pub(crate) within_ms: Cell<Option<u64>>,
+    /// The guardrails that can rewrite the result, in order, and whether each of them did.
+    pub(crate) rewrites: RefCell<Vec<(Arc<str>, bool)>>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Attributes the reads that follow to a guardrail.
+    pub(crate) fn start_guardrail(&self, spec: &Spec) {
+        self.in_shadow.set(spec.mode == Mode::Shadow);
+        self.has_pending_needs.set(false);
+    }
+
+    /// The definitions of the policy that apply to the event's agent and task.
+    pub fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
+        let event = self.event;
+        self.definitions.iter().filter(move |definition| definition.applies_to(event))
+    }
+
+    /// The event's own task and those of the definitions. Every limit in any of them applies.
+    pub fn tasks(&self) -> impl Iterator<Item = &'a Task> {
+        let own = self.event.task.as_ref();
+        own.into_iter().chain(self.definitions().map(|definition| &definition.task))
+    }
+
+    /// The acting agent, by a name that is valid across sessions: its id, or the session's if it has none.
+    pub fn actor(&self) -> String {
+        self.event.actor(&self.session.id)
+    }
+
+    /// The risk of the task: the highest that the host and the definitions give.
+    pub fn risk(&self) -> Option<Risk> {
+        self.tasks().filter_map(|task| task.risk).max()
+    }
+
+    /// Any slice of the session, by its full key.
+    pub fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
+        if let Some(slice) = self.session.get(key) {
+            return Ok(slice);
+        }
+        if let Some(slice) = self.session.prefetched(key) {
+            self.prefetched.borrow_mut().insert(key.to_owned());
+            return Ok(slice);
+        }
+        self.record_missing();
+        self.needs.borrow_mut().slices.insert(key.to_owned());
+        Err(Missing(format!("the session's `{key}` was not loaded")))
+    }
+
+    pub(crate) fn fact(&self, key: FactKey) -> Result<&'a Fact, Missing> {
+        match (self.facts.get(&key), self.expected(&key)) {
+            (Some(Fact::Unavailable(why)), _) => Err(unavailable(&key, why)),
+            (Some(fact), _) => Ok(fact),
+            (None, Some(expected)) => {
+                self.needs.borrow_mut().add_fact(key, self.within_ms.get());
+                Ok(expected)
+            }
+            (None, None) => {
+                let missing = Missing(format!("`{key}` was not looked up"));
+                self.record_missing();
+                self.needs.borrow_mut().add_fact(key, self.within_ms.get());
+                Err(missing)
+            }
+        }
+    }
+
+    /// The answer of a script or an external judge. If it failed, the error is its own message.
+    pub(crate) fn answer(&self, key: FactKey) -> Result<&'a Fact, Missing> {
+        match self.facts.get(&key) {
+            Some(Fact::Unavailable(why)) => Err(Missing(why.clone())),
+            _ => self.fact(key),
+        }
+    }
+
+    /// A fact that was requested before, as it is known or expected. Does not request it.
+    pub(crate) fn requested_fact(&self, key: &FactKey) -> Option<&'a Fact> {
+        let expected = || self.expected(key).filter(|_| self.needs.borrow().facts.contains(key));
+        self.facts.get(key).or_else(expected)
+    }
+
+    /// A fact as it is expected to be. Results can be rewritten, so nothing is expected of their events.
+    fn expected(&self, key: &FactKey) -> Option<&'a Fact> {
+        if self.event.kind == EventKind::AfterTool { None } else { self.facts.expected(key) }
+    }
+
+    fn record_missing(&self) {
+        self.has_pending_needs.set(true);
+        self.is_incomplete.set(self.is_incomplete.get() || !self.in_shadow.get());
+    }
+}
+
+fn unavailable(key: &FactKey, why: &str) -> Missing {
+    Missing(match (key, why.strip_prefix("it ")) {
+        (FactKey::Command(run), Some(what)) => format!("the command `{}` {what}", run.command),
+        (FactKey::Command(run), None) => format!("the command `{}` was not run: {why}", run.command),
+        _ => format!("`{key}` is not known: {why}"),
+    })
+}

@@ -1,0 +1,186 @@
+//! Turns the collected verdicts into the decision, in four steps: strikes, what depends on the effect, the description, the state.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::approval::EMERGENCY_OVERRIDE;
+use super::preconditions::HALTED;
+use super::review::Review;
+use super::stream::{self, chunk_stream};
+use super::{Pending, Tally, host};
+use crate::budget::Autonomy;
+use crate::decision::{Decision, Retry};
+use crate::effect::Effect;
+use crate::event::EventKind;
+use crate::inputs::Inputs;
+use crate::redact;
+use crate::run::Answer;
+use crate::session::{denied_key, quarantine_key};
+use crate::sub_agents;
+use crate::verdict::{Notice, Redaction};
+
+impl Tally<'_> {
+    /// The decision, after all guardrails ran.
+    pub(crate) fn conclude(mut self) -> Decision {
+        self.apply_strikes();
+        self.apply_effect();
+        self.describe();
+        self.record_state();
+        self.decision
+    }
+
+    fn apply_strikes(&mut self) {
+        let strikes = std::mem::take(&mut self.strikes);
+        let rules = self.policy.strike_rules();
+        let reached = strikes.count(rules, self.inputs, self.ranking.requested, &mut self.decision);
+        let Some((spec, verdict)) = reached else { return };
+        let mut review = Review::new(&spec, Answer { verdict, error: None }, None);
+        if review.verdict.effect == Effect::Escalate {
+            self.find_approval(&mut review);
+        }
+        self.apply_as_is(review);
+    }
+
+    /// Whether the host's own user is the approver of this decision.
+    pub(super) fn asks_host_user(&self) -> bool {
+        let host = self.inputs.event.host.as_ref();
+        self.decision.effect == Effect::Escalate && host.is_some_and(|host| host.asks_user)
+    }
+
+    /// Sets the effect, and adds the changes, requests and notices that depend on it.
+    fn apply_effect(&mut self) {
+        let effect = self.ranking.effect;
+        self.decision.effect = effect;
+        let is_held = effect == Effect::Escalate && !self.asks_host_user();
+        let Pending { on_allow, on_retry, on_escalate, retries, requests, notices } =
+            std::mem::take(&mut self.pending);
+        let decision = &mut self.decision;
+        decision.would = Some(self.ranking.would).filter(|would| *would > effect);
+        if !is_held {
+            decision.requests = if effect.allows() { requests } else { Vec::new() };
+        }
+        // Two late answers with the same content request the same approval.
+        let mut ids = BTreeSet::new();
+        decision.requests.retain(|request| ids.insert(request.id.clone()));
+        if effect.allows() {
+            decision.changes.0.extend(on_allow.0);
+            if !notices.is_empty() {
+                decision.effects.push(EMERGENCY_OVERRIDE.to_owned());
+                decision.metadata.insert("severity".to_owned(), "critical".into());
+                decision.notices.extend(notices);
+            }
+        } else if effect == Effect::Retry {
+            decision.changes.0.extend(on_retry.0);
+            decision.retry = join(retries);
+        } else if is_held {
+            decision.changes.0.extend(on_escalate.0);
+        }
+    }
+
+    /// Describes the decision: who decided and why, the text that is passed on, notes to the agent.
+    fn describe(&mut self) {
+        let (event, decision) = (self.inputs.event, &mut self.decision);
+        // A note on an allowed result is part of the result. If the result is withheld, so is the note.
+        let is_withheld = event.kind == EventKind::AfterTool && !decision.effect.allows();
+        let notes = std::mem::take(&mut self.feedback).into_iter();
+        decision.feedback =
+            notes.filter(|(effect, _)| !(is_withheld && effect.allows())).map(|(_, note)| note).collect();
+        let replacement = decision.content.take();
+        decision.content = passed_text(self.inputs, replacement, &self.redactions, decision.effect);
+        decision.rollback_requested =
+            event.kind == EventKind::AfterTool && self.ranking.requested >= Effect::Block;
+        decision.risk = self.inputs.risk();
+        if event.kind.is_action() {
+            let autonomy = self.inputs.autonomy().unwrap_or_default();
+            decision.autonomy = Some(autonomy).filter(|autonomy| *autonomy != Autonomy::Standard);
+        }
+        let Some((by, verdict)) = self.ranking.deciding.take() else { return };
+        decision.requested = Some(verdict.effect).filter(|requested| *requested != decision.effect);
+        decision.approval = decision.requests.iter().find(|request| request.guardrail == by).cloned();
+        decision.by = Some(by);
+        decision.reason = verdict.reason;
+        decision.advice = verdict.advice;
+        decision.metadata.extend(verdict.metadata);
+        decision.user_message = verdict.user_message;
+    }
+
+    /// Records the state that follows from the decision.
+    fn record_state(&mut self) {
+        self.record_holds();
+        self.record_denial();
+        self.record_quarantine();
+        let (inputs, decision) = (self.inputs, &mut self.decision);
+        decision.changes.0.extend(self.ranking.halt.take().map(|halt| (HALTED.to_owned(), Some(halt))));
+        host::count_forced_stops(inputs, decision.effect, &mut decision.changes);
+        sub_agents::record_parent(inputs, &mut decision.changes);
+        stream::record_stop(inputs, decision);
+        host::deliver_notes(inputs, decision);
+    }
+
+    /// Records a stopped call by its id, so that a result that a host reports for it all the same never counts as a success. A
+    /// call that is allowed later is removed.
+    fn record_denial(&mut self) {
+        let event = self.inputs.event;
+        let Some(id) = event.call_id().filter(|_| event.kind == EventKind::BeforeTool) else { return };
+        if self.asks_host_user() {
+            return;
+        }
+        let key = denied_key(id);
+        if !self.decision.effect.allows() {
+            self.decision.changes.set(key, true);
+        } else if matches!(self.inputs.slice(&key), Ok(Some(_))) {
+            self.decision.changes.remove(key);
+        }
+    }
+
+    /// Quarantines the agent in all sessions, and notifies a person.
+    fn record_quarantine(&mut self) {
+        let event = self.inputs.event;
+        let Some(reason) = self.quarantine.take().filter(|_| event.kind == EventKind::OnError) else {
+            return;
+        };
+        let actor = self.inputs.actor();
+        let since = event.time.map(|time| time.to_string());
+        self.decision.changes.set(quarantine_key(&actor), json!({"reason": reason, "since": since}));
+        let message = format!("`{actor}` is quarantined: {reason}");
+        self.decision.notices.push(Notice { to: "human_operator".to_owned(), message });
+    }
+}
+
+/// One retry for those of several guardrails: all messages, and the fewest attempts left.
+fn join(retries: Vec<Retry>) -> Option<Retry> {
+    let messages: Vec<&str> = retries.iter().map(|retry| retry.message.as_str()).collect();
+    let fewest = retries.iter().min_by_key(|retry| retry.max_attempts.saturating_sub(retry.attempt))?;
+    Some(Retry { message: messages.join("\n\n"), ..*fewest })
+}
+
+/// The text that is passed on, if it differs from the event's: a replacement first, then redactions on it.
+fn passed_text(
+    inputs: &Inputs<'_>,
+    replacement: Option<String>,
+    redactions: &[Redaction],
+    effect: Effect,
+) -> Option<String> {
+    let event = inputs.event;
+    if chunk_stream(event).is_some() {
+        return effect.allows().then(|| stream::passed_chunk(inputs, replacement, redactions));
+    }
+    let is_rewritten = inputs.rewrites.borrow().iter().any(|(_, is_rewritten)| *is_rewritten);
+    let is_changed = is_rewritten || replacement.is_some() || !redactions.is_empty();
+    if effect >= Effect::Escalate || !is_changed {
+        return None;
+    }
+    let content = event.result.as_ref().and_then(|result| result.content.as_ref());
+    let own = match (content.filter(|content| !content.is_null()), &event.text) {
+        (Some(Value::String(content)), _) => Some(content.clone()),
+        (Some(content), _) => Some(content.to_string()),
+        (None, text) => text.clone(),
+    };
+    match (own, replacement) {
+        (Some(own), None) => Some(redact::apply(&own, redactions)),
+        // Guardrails saw the event's own text. What they redact there is redacted everywhere in the replacement.
+        (Some(own), Some(replacement)) => Some(redact::apply_elsewhere(&own, redactions, &replacement)),
+        (None, replacement) => replacement,
+    }
+}

@@ -1,0 +1,75 @@
+//! Bytes, runs and boundaries in texts, for all detectors.
+
+use crate::byte_set::ByteSet;
+
+/// The byte at a place; a line break outside the text, which is a boundary to every rule.
+#[inline]
+pub(crate) fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(b'\n')
+}
+
+/// The byte before a place.
+#[inline]
+pub(crate) fn byte_before(bytes: &[u8], at: usize) -> u8 {
+    at.checked_sub(1).map_or(b'\n', |at| byte(bytes, at))
+}
+
+/// Letters, digits and the underscore, which continue a name in code.
+#[inline]
+pub(crate) fn is_word(byte: u8) -> bool {
+    static WORD: ByteSet = ByteSet::letters_and(b"_", false);
+    WORD.has(byte)
+}
+
+/// Whether the letter at a place belongs to an escape such as `\n`, and not to the word after it.
+pub(crate) fn is_escape(bytes: &[u8], at: usize) -> bool {
+    matches!(byte(bytes, at), b'n' | b't' | b'r') && byte_before(bytes, at) == b'\\'
+}
+
+/// Whether a word ends right before a place.
+#[inline]
+pub(crate) fn follows_word(bytes: &[u8], at: usize) -> bool {
+    is_word(byte_before(bytes, at)) && !at.checked_sub(1).is_some_and(|at| is_escape(bytes, at))
+}
+
+/// The end of the run of bytes of a class that starts at a place.
+#[inline]
+pub(crate) fn run_end(bytes: &[u8], start: usize, is_member: impl Fn(u8) -> bool) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    start + rest.iter().position(|byte| !is_member(*byte)).unwrap_or(rest.len())
+}
+
+/// The start of the run of bytes of a class that ends at a place, at most `limit` back.
+#[inline]
+pub(crate) fn run_start(bytes: &[u8], end: usize, limit: usize, is_member: impl Fn(u8) -> bool) -> usize {
+    let from = end.saturating_sub(limit);
+    let before = bytes.get(from..end).unwrap_or_default();
+    from + before.iter().rposition(|byte| !is_member(*byte)).map_or(0, |at| at + 1)
+}
+
+/// At most `limit` bytes from a place on.
+#[inline]
+pub(crate) fn window(bytes: &[u8], from: usize, limit: usize) -> &[u8] {
+    let rest = bytes.get(from..).unwrap_or_default();
+    rest.get(..limit).unwrap_or(rest)
+}
+
+/// Whether a text ends with another one, in any case.
+pub(crate) fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
+    let from = text.len().checked_sub(end.len());
+    from.and_then(|from| text.get(from..)).is_some_and(|last| last.eq_ignore_ascii_case(end))
+}
+
+/// Whether a text starts with another one, in any case.
+pub(crate) fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
+    text.get(..start.len()).is_some_and(|first| first.eq_ignore_ascii_case(start))
+}
+
+/// The last character boundary up to a place.
+pub(crate) fn floor(text: &str, place: usize) -> usize {
+    let mut place = place.min(text.len());
+    while !text.is_char_boundary(place) {
+        place -= 1;
+    }
+    place
+}

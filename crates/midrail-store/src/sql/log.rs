@@ -1,0 +1,221 @@
+//! The audit log: pages of records, checkpoints, and signing the head.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use midrail_core::{AuditRef, Effect};
+
+use crate::audit_log::{AuditLog, poll_for_record, verify_log};
+use crate::checkpoint::{Checkpoint, PublicKey};
+use crate::entry::{AuditEntry, Labels};
+use crate::error::Result;
+use crate::filter::AuditFilter;
+use crate::sql::{Cell, Connection, Dialect, Row, SqlStore, Statement, first_micro_from};
+use crate::verification::{MisfitKind, TrustAnchor, Verification};
+
+/// The columns of the audit log.
+pub(crate) const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev, hash, body";
+
+const CHECKPOINT_COLUMNS: &str = "seq, hash, time, key, signature";
+
+/// A page ends after the record that exceeds this size.
+const PAGE_BYTES: usize = 16 << 20;
+
+impl<S: SqlStore> AuditLog for S {
+    fn verify(&self, anchor: &TrustAnchor, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
+        self.check_database()?;
+        // Read before the log, so that a decision that is made meanwhile is not reported as removed.
+        let head = self.head()?;
+        let select = format!("SELECT coalesce(max(version), 0) FROM slices WHERE {}true", S::DIALECT.own);
+        let written =
+            self.select(|connection| connection.row(&select, &[], |row| row.number(0)))?.unwrap_or(0);
+        let mut found = verify_log(self, anchor, progress)?;
+        let end = found.head.as_ref().map_or(0, |head| head.seq);
+        let stored = head.as_ref().map_or(0, |head| head.seq);
+        let evidence =
+            [(stored, "the stored head is record"), (written, "sessions were written with record")];
+        if let Some((seq, evidence)) = evidence.into_iter().find(|(seq, _)| *seq > end) {
+            let detail = format!("the log ends at record {end}, and {evidence} {seq}");
+            found.add_misfit(end + 1, MisfitKind::Truncated, detail);
+        }
+        if found.is_intact() {
+            self.check_head(head.as_ref(), &mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn entry(&self, seq: u64) -> Result<Option<AuditEntry>> {
+        let own = S::DIALECT.own;
+        let select = format!("SELECT {COLUMNS} FROM audit WHERE {own}seq = ?1 ORDER BY time LIMIT 1");
+        self.select(|connection| connection.row(&select, &[seq.into()], entry))
+    }
+
+    fn entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
+        let (select, cells) = query(&S::DIALECT, filter);
+        self.select(|connection| {
+            let (mut bytes, mut page) = (0, Vec::new());
+            connection.each(&select, &cells, &mut |row| {
+                let entry = entry(row)?;
+                bytes += entry.body.len();
+                page.push(entry);
+                Ok(bytes <= PAGE_BYTES)
+            })?;
+            Ok(page)
+        })
+    }
+
+    fn head(&self) -> Result<Option<AuditRef>> {
+        self.select(|connection| head(connection, &S::DIALECT))
+    }
+
+    fn wait_for_record(&self, seq: u64, at_most: Duration) -> Result<Option<AuditRef>> {
+        self.wait_for_notification(seq, at_most).unwrap_or_else(|| poll_for_record(self, seq, at_most))
+    }
+
+    fn checkpoints(&self, after_seq: u64, limit: usize) -> Result<Vec<Checkpoint>> {
+        let select = select_checkpoints(&S::DIALECT, "seq > ?1 ORDER BY seq LIMIT ?2");
+        let cells = [after_seq.into(), limit.into()];
+        self.select(|connection| connection.rows(&select, &cells, checkpoint))
+    }
+
+    fn last_checkpoint(&self) -> Result<Option<Checkpoint>> {
+        let select = select_checkpoints(&S::DIALECT, "true ORDER BY seq DESC LIMIT 1");
+        self.select(|connection| connection.row(&select, &[], checkpoint))
+    }
+
+    fn public_keys(&self) -> Result<Vec<PublicKey>> {
+        let Dialect { own, key_order, .. } = S::DIALECT;
+        let select = format!("SELECT id, public FROM keys WHERE {own}true ORDER BY {key_order}");
+        self.select(|connection| {
+            connection.rows(&select, &[], |row| Ok(PublicKey { id: row.string(0)?, public: row.string(1)? }))
+        })
+    }
+
+    fn checkpoint_now(&self, time: Timestamp) -> Result<Option<Checkpoint>> {
+        let key = self.store_key()?;
+        let select = select_checkpoints(&S::DIALECT, "seq = ?1");
+        self.transact(|connection| {
+            let Some(head) = head(connection, &S::DIALECT)? else { return Ok(None) };
+            let signed = connection.row(&select, &[head.seq.into()], checkpoint)?;
+            if signed.is_some() {
+                return Ok(signed);
+            }
+            let signed = key.sign(head.seq, &head.hash, time);
+            connection.execute_all(insert_checkpoint(&S::DIALECT, &signed, key.public()))?;
+            Ok(Some(signed))
+        })
+    }
+}
+
+/// Returns the last record.
+pub(crate) fn head(connection: &dyn Connection, dialect: &Dialect) -> Result<Option<AuditRef>> {
+    connection.row(dialect.head, &[], |row| Ok(AuditRef { seq: row.number(0)?, hash: row.string(1)? }))
+}
+
+/// The statements that store a checkpoint and its key.
+pub(crate) fn insert_checkpoint(
+    Dialect { column, value, own, .. }: &Dialect,
+    checkpoint: &Checkpoint,
+    key: &PublicKey,
+) -> [Statement; 2] {
+    let insert_key = format!(
+        "INSERT INTO keys ({column}id, public) SELECT {value}?1, ?2
+         WHERE NOT EXISTS (SELECT 1 FROM keys WHERE {own}id = ?1) ON CONFLICT DO NOTHING"
+    );
+    let insert =
+        format!("INSERT INTO checkpoints ({column}{CHECKPOINT_COLUMNS}) VALUES ({value}?1, ?2, ?3, ?4, ?5)");
+    let Checkpoint { seq, hash, time, key: id, signature } = checkpoint;
+    let cells = vec![(*seq).into(), hash.into(), time.into(), id.into(), signature.into()];
+    [(insert_key, vec![(&key.id).into(), (&key.public).into()]), (insert, cells)]
+}
+
+/// The cells of a record in the order of [`COLUMNS`].
+pub(crate) fn cells(entry: AuditEntry) -> [Cell; 10] {
+    let AuditEntry { seq, labels, prev, hash, body } = entry;
+    let Labels { time, session, kind, tool, effect, guardrails } = labels;
+    let guardrails =
+        if guardrails.is_empty() { String::new() } else { serde_json::Value::from(guardrails).to_string() };
+    let [prev, hash, body] = [prev, hash, body].map(Cell::from);
+    let (session, kind, effect) = (session.into(), kind.into(), effect.into());
+    [seq.into(), time.into(), session, kind, tool.into(), effect, guardrails.into(), prev, hash, body]
+}
+
+fn select_checkpoints(Dialect { own, .. }: &Dialect, rest: &str) -> String {
+    format!("SELECT {CHECKPOINT_COLUMNS} FROM checkpoints WHERE {own}{rest}")
+}
+
+/// The query for a page of records.
+fn query(dialect: &Dialect, filter: &AuditFilter) -> (String, Vec<Cell>) {
+    let Dialect { own, position, .. } = dialect;
+    let mut terms = String::new();
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut add = |term: &dyn Fn(&str) -> String, cell: Cell| {
+        cells.push(cell);
+        terms.push_str(&format!("{} AND ", term(&format!("?{}", cells.len()))));
+    };
+    // The index of the rarest term also returns the records ordered by `seq`.
+    let mut index = "";
+    if let Some(session) = &filter.session {
+        add(&|cell| dialect.equals("session", cell), session.into());
+        index = "audit_session";
+    }
+    if let Some(effect) = filter.effect {
+        let is_indexed = effect != Effect::Allow;
+        let partial = if is_indexed { " AND effect <> 'allow'" } else { "" };
+        add(&|cell| format!("effect = {cell}{partial}"), effect.as_str().into());
+        index = if is_indexed { "audit_effect" } else { index };
+    }
+    if let Some(guardrail) = &filter.guardrail {
+        let quoted = serde_json::Value::from(guardrail.as_str()).to_string();
+        add(&|cell| format!("guardrails <> '' AND {position}(guardrails, {cell}) > 0"), quoted.into());
+        index = "audit_guardrails";
+    }
+    if let Some(kind) = filter.kind {
+        add(&|cell| format!("kind = {cell}"), kind.as_str().into());
+    }
+    if let Some(tool) = &filter.tool {
+        add(&|cell| format!("tool = {cell}"), tool.into());
+    }
+    if let Some(after) = filter.after_seq {
+        let comparison = if filter.newest_first { "<" } else { ">" };
+        add(&|cell| format!("seq {comparison} {cell}"), after.into());
+    }
+    if filter.since.is_some() || filter.until.is_some() {
+        let since = filter.since.map_or(i64::MIN, first_micro_from);
+        let until = filter.until.map_or(i64::MAX, first_micro_from);
+        let (first, last) = (cells.len() + 1, cells.len() + 2);
+        terms.push_str(&format!("{} AND ", (dialect.period)(&format!("?{first}"), &format!("?{last}"))));
+        cells.extend([since, until].map(Cell::from));
+    }
+    let hint = if index.is_empty() { String::new() } else { dialect.indexed_by(index) };
+    let order = if filter.newest_first { "DESC" } else { "ASC" };
+    cells.push(filter.page().into());
+    let limit = cells.len();
+    let select = format!(
+        "SELECT {COLUMNS} FROM audit{hint} WHERE {own}{terms}true ORDER BY seq {order} LIMIT ?{limit}"
+    );
+    (select, cells)
+}
+
+fn entry(row: &dyn Row) -> Result<AuditEntry> {
+    let guardrails = row.string(6)?;
+    let labels = Labels {
+        time: row.time(1)?,
+        session: row.string(2)?,
+        kind: row.string(3)?,
+        tool: row.text(4)?,
+        effect: row.string(5)?,
+        // A column that is not a list was tampered with. It is returned unchanged, and `verify` reports it.
+        guardrails: match guardrails.as_str() {
+            "" => Vec::new(),
+            list => serde_json::from_str(list).unwrap_or_else(|_| vec![guardrails.clone()]),
+        },
+    };
+    let (prev, hash, body) = (row.string(7)?, row.string(8)?, row.string(9)?);
+    Ok(AuditEntry { seq: row.number(0)?, labels, prev, hash, body })
+}
+
+fn checkpoint(row: &dyn Row) -> Result<Checkpoint> {
+    let (hash, time, key, signature) = (row.string(1)?, row.string(2)?, row.string(3)?, row.string(4)?);
+    Ok(Checkpoint { seq: row.number(0)?, hash, time, key, signature })
+}
