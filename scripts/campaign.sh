@@ -8,8 +8,10 @@ cd "$(dirname "$0")/.."
 step() { printf '\n== %s\n' "$*"; }
 
 seeds() {
-    step "property tests with random seeds"
-    MIDRAIL_SEED=random PROPTEST_CASES=${PROPTEST_CASES:-2048} cargo test --workspace --locked -- --nocapture propert
+    local seed=${MIDRAIL_SEED:-random}
+    [ "$seed" = random ] && seed=$((RANDOM * 32768 + RANDOM))
+    step "property tests with the seed $seed (repeat with MIDRAIL_SEED=$seed)"
+    PROPTEST_RNG_SEED=$seed PROPTEST_CASES=${PROPTEST_CASES:-2048} cargo test --workspace --locked
 }
 console() {
     step "the console in a browser"

@@ -313,8 +313,11 @@ pub enum Fact {
 
 impl Fact {
     /// What an event does, or why it is not known.
-    pub fn from_action(action: Result<Action, String>) -> Self {
-        action.map_or_else(Fact::Unavailable, |action| Fact::Action(Box::new(action)))
+    pub fn from_action(action: Result<Action, impl std::error::Error>) -> Self {
+        action.map_or_else(
+            |error| Fact::Unavailable(error.to_string()),
+            |action| Fact::Action(Box::new(action)),
+        )
     }
 }
 

@@ -300,8 +300,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(crate::seed::config())]
-
         #[test]
         fn agrees_with_globset(pattern in "(\\*\\*/)?[ab*?]{1,4}(/(\\*\\*|[ab*?]{1,3})){0,3}", path in "[ab]{1,3}(/[ab]{1,3}){0,3}") {
             // globset reads `***` in its own way; we hold to `**` as a whole segment.

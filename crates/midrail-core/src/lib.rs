@@ -32,9 +32,6 @@ mod routing;
 mod rules;
 mod run;
 mod script_source;
-#[cfg(test)]
-#[path = "../tests/decide/seed.rs"]
-mod seed;
 mod session;
 mod severity;
 mod spec;

@@ -89,7 +89,7 @@ impl Inputs<'_> {
 
     /// The time of the event.
     pub fn now(&self) -> Result<Timestamp, Missing> {
-        self.event.time.ok_or_else(|| Missing("the event tells no time".to_owned()))
+        self.event.time.ok_or_else(|| Missing("the event has no time".to_owned()))
     }
 
     /// Midrail's own sum.

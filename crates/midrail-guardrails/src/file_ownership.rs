@@ -6,7 +6,7 @@ use midrail_core::{
     Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing,
     Risk, Verdict, glob, lock_key,
 };
-use midrail_shell::action::{bare_name, is_known};
+use midrail_shell::action::{bare_name, is_local_file_tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -330,7 +330,7 @@ fn held(context: &Context<'_>) -> Result<Map<String, Value>, Missing> {
 fn written<'a>(context: &Context<'a>, action: &'a Action) -> Result<Option<&'a [String]>, Missing> {
     let tool = context.event.tool_name().unwrap_or_default();
     // A server may work on remote files, in a repository or a bucket.
-    if tool.starts_with("mcp__") && !is_known(bare_name(tool)) {
+    if tool.starts_with("mcp__") && !is_local_file_tool(bare_name(tool)) {
         return Ok(Some(&[]));
     }
     if action.is_partial {

@@ -6,7 +6,7 @@ use midrail_core::{
     Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing,
     Tools, Verdict, glob,
 };
-use midrail_shell::action::{bare_name, is_known};
+use midrail_shell::action::{bare_name, is_local_file_tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ impl ReadBeforeWrite {
 
     fn is_write(&self, tool: &str, action: &Action) -> bool {
         if self.write_tools.is_empty() {
-            let may_be_elsewhere = tool.starts_with("mcp__") && !is_known(tool);
+            let may_be_elsewhere = tool.starts_with("mcp__") && !is_local_file_tool(tool);
             return action.kind == ActionType::FileWrite && !may_be_elsewhere;
         }
         self.write_tools.iter().any(|pattern| glob::name_matches(pattern, tool))

@@ -12,12 +12,12 @@ use midrail_core::{Action, ActionType, Danger, Event, EventKind, HostLimit, Tool
 use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
-use self::names::{has_word, kind_of_words, known};
+use self::names::{has_word, kind_by_words, known};
 use crate::command::Analysis;
 use crate::command::notebook::{self, Cell};
 use crate::{command, patch, sql};
 
-pub use self::names::{bare_name, is_known};
+pub use self::names::{bare_name, is_local_file_tool};
 
 /// Argument names under which tools take one path.
 pub const PATH_ARGS: &[&str] = tools::PATH_ARGS;
@@ -25,29 +25,39 @@ use crate::words::tools::{
     self, DATABASE_WORDS, EDITORS, FOLDER_ARGS, GIT_PATCHERS, PATCHERS, SEARCH_WORDS, SEARCHES,
 };
 
-/// Derives the action of an event, or says why it cannot be told. Events that are no calls do nothing to files.
-pub fn of(event: &Event) -> Result<Action, String> {
+/// Why the action of an event is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ActionError {
+    /// It is a tool call without a tool.
+    #[error("the event names no tool")]
+    NoTool,
+    /// Its arguments are more than Midrail reads.
+    #[error("`{0}` names more than Midrail analyses")]
+    TooMuch(String),
+}
+
+/// Derives the action of an event. Events that are no tool calls do nothing to files.
+pub fn derive(event: &Event) -> Result<Action, ActionError> {
     let is_call = matches!(event.kind, EventKind::BeforeTool | EventKind::AfterTool);
     let tool = match event.tool.as_ref().filter(|tool| !tool.name.is_empty()) {
         Some(tool) => tool,
-        None if is_call => return Err("the event names no tool".to_owned()),
+        None if is_call => return Err(ActionError::NoTool),
         None => return Ok(Action { target_files: Some(Vec::new()), ..Action::default() }),
     };
     let name = bare_name(&tool.name);
-    let mut args = args_of(tool);
+    let mut args = collect_args(tool);
     let analyses = analyses(tool, &args, &[]);
     let patched = add_patches(name, &mut args, &analyses);
-    let too_much = || format!("`{}` names more than can be looked at", tool.name);
     if args.is_too_much {
-        return Err(too_much());
+        return Err(ActionError::TooMuch(tool.name.clone()));
     }
-    let kind = kind_of(tool, &args, !patched.is_empty(), &analyses);
+    let kind = action_kind(tool, &args, !patched.is_empty(), &analyses);
     let files = std::mem::take(&mut args.files);
     let command = args.split.take().or_else(|| command_line(tool));
     let mut action = Action { kind, command, ..Action::default() };
     action.target_files = match (files.is_empty(), kind) {
         (false, _) => Some(files),
-        // A search without a path looks at the folder that the agent is in.
+        // A search without a path searches the folder that the agent is in.
         (true, ActionType::FileRead) if SEARCHES.contains(&name) => Some(vec![".".to_owned()]),
         (true, ActionType::FileRead | ActionType::FileWrite) => None,
         (true, ActionType::Command | ActionType::Network | ActionType::Other) => Some(Vec::new()),
@@ -59,12 +69,12 @@ pub fn of(event: &Event) -> Result<Action, String> {
         ActionType::Command => action.writes = patched,
         ActionType::Network | ActionType::Other => {}
     }
-    action.seen = seen::of(tool, &action);
+    action.seen = seen::known_files(tool, &action);
     let runs = !analyses.is_empty();
     for analysis in analyses {
         add(&mut action, analysis);
     }
-    // What such a host types into an open program is never asked about.
+    // Midrail does not see what such a host types into an open program.
     if runs && event.host.as_ref().is_some_and(|host| host.limits.contains(&HostLimit::Typing)) {
         action.dangers.extend(args.commands.iter().filter_map(|line| command::prompt::danger(line)));
     }
@@ -81,16 +91,16 @@ pub fn of(event: &Event) -> Result<Action, String> {
         .map(str::to_ascii_lowercase)
         .collect();
     action.hosts.extend(hosts.into_iter().filter(|host| !action.hosts.contains(host)).collect::<Vec<_>>());
-    match action.target_files.as_ref().is_some_and(|files| files.len() > MAX_TARGETS) {
-        true => Err(too_much()),
-        false => Ok(action),
+    if action.target_files.as_ref().is_some_and(|files| files.len() > MAX_TARGETS) {
+        return Err(ActionError::TooMuch(tool.name.clone()));
     }
+    Ok(action)
 }
 
-fn args_of(tool: &ToolCall) -> Args<'_> {
+fn collect_args(tool: &ToolCall) -> Args<'_> {
     let name = bare_name(&tool.name);
     let may_run = !EDITORS.contains(&name) && known(name).is_none_or(|kind| kind == ActionType::Command);
-    Args::of(name, may_run.then_some(tool.name.as_str()), &tool.args)
+    Args::collect(name, may_run.then_some(tool.name.as_str()), &tool.args)
 }
 
 /// Whether the name of a tool says that its queries are people's words.
@@ -106,7 +116,7 @@ fn searches(tool: &str) -> bool {
 /// What an event does beyond its own text where its commands find these files.
 pub fn with_files(event: &Event, files: &[command::File]) -> Action {
     let Some(tool) = &event.tool else { return Action::default() };
-    let args = args_of(tool);
+    let args = collect_args(tool);
     let done = |files: &[command::File]| {
         let mut action =
             Action { kind: ActionType::Command, target_files: Some(Vec::new()), ..Action::default() };
@@ -134,9 +144,9 @@ fn beyond(mut action: Action, known: &Action) -> Action {
         let known: BTreeSet<&String> = known.iter().collect();
         list.retain(|it| !known.contains(it));
     }
-    let told = |danger: &Danger| (danger.rule.clone(), danger.command.clone(), danger.start);
-    let known_dangers: BTreeSet<_> = known.dangers.iter().map(told).collect();
-    action.dangers.retain(|danger| !known_dangers.contains(&told(danger)));
+    let key = |danger: &Danger| (danger.rule.clone(), danger.command.clone(), danger.start);
+    let known_dangers: BTreeSet<_> = known.dangers.iter().map(key).collect();
+    action.dangers.retain(|danger| !known_dangers.contains(&key(danger)));
     action.is_partial &= !known.is_partial;
     action
 }
@@ -234,10 +244,10 @@ fn add(action: &mut Action, analysis: Analysis) {
 fn operation(tool: &ToolCall, args: &Args<'_>) -> Option<ActionType> {
     let text = ["operation", "command", "action"].iter().find_map(|arg| tool.args.get(*arg)?.as_str())?;
     let is_word = text.len() < 32 && !text.contains(' ');
-    Some(text).filter(|_| is_word && !args.files.is_empty()).and_then(kind_of_words)
+    Some(text).filter(|_| is_word && !args.files.is_empty()).and_then(kind_by_words)
 }
 
-fn kind_of(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Analysis]) -> ActionType {
+fn action_kind(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Analysis]) -> ActionType {
     let name = bare_name(&tool.name);
     let is_only_patch = has_patch && analyses.iter().all(|it| it.programs.as_slice() == ["apply_patch"]);
     if is_only_patch && (known(name) != Some(ActionType::Command) || !analyses.is_empty()) {
@@ -246,20 +256,20 @@ fn kind_of(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Analys
     if SEARCHES.contains(&name) {
         return ActionType::FileRead;
     }
-    // What is known of a tool stands, whatever else its arguments say.
+    // What is known about a tool counts more than its arguments.
     if let Some(kind) = known(name) {
         return kind;
     }
     // Of the name and the argument, what does more counts.
-    let said = operation(tool, args);
+    let operation_kind = operation(tool, args);
     let has_files = !args.files.is_empty();
     let has_command = !args.commands.is_empty() || !args.codes.is_empty();
-    match (said, kind_of_words(name).filter(|_| has_files)) {
+    match (operation_kind, kind_by_words(name).filter(|_| has_files)) {
         (Some(ActionType::FileRead), Some(ActionType::FileWrite)) if EDITORS.contains(&name) => {
             ActionType::FileRead
         }
         (Some(ActionType::FileWrite), _) | (_, Some(ActionType::FileWrite)) => ActionType::FileWrite,
-        _ if has_command && said.is_none() => ActionType::Command,
+        _ if has_command && operation_kind.is_none() => ActionType::Command,
         (Some(kind), _) | (None, Some(kind)) => kind,
         (None, None) => ActionType::Other,
     }
@@ -283,7 +293,7 @@ mod tests {
     use serde_json::json;
 
     fn action(name: &str, args: Value) -> (ActionType, Option<Vec<String>>) {
-        let action = of(&Event::before_tool(name, args)).unwrap();
+        let action = derive(&Event::before_tool(name, args)).unwrap();
         (action.kind, action.target_files)
     }
 
@@ -313,7 +323,7 @@ mod tests {
             ["mcp_fs_read_text_file", "fs_read_text_file", "fs-read_text_file", "my-fs/read_text_file"]
         {
             assert_eq!(bare_name(name), "read_text_file", "{name}");
-            assert!(is_known(name), "{name}");
+            assert!(is_local_file_tool(name), "{name}");
             assert_eq!(action(name, json!({"path": "a"})), (ActionType::FileRead, files(&["a"])), "{name}");
         }
         assert_eq!(action("fs_write_file", json!({"path": "a"})), (ActionType::FileWrite, files(&["a"])));
@@ -331,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nobody_listed_are_read_by_their_words() {
+    fn unlisted_names_are_read_by_their_words() {
         assert_eq!(action("saveDocument", json!({"path": "a"})), (ActionType::FileWrite, files(&["a"])));
         assert_eq!(action("fs.view_text", json!({"path": "a"})), (ActionType::FileRead, files(&["a"])));
         assert_eq!(action("credit_check", json!({"path": "a"})), (ActionType::Other, files(&["a"])));
@@ -339,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_can_tell_the_operation() {
+    fn an_argument_can_name_the_operation() {
         assert_eq!(action("file_ops", json!({"operation": "write", "path": "f"})).0, ActionType::FileWrite);
         assert_eq!(
             action("str_replace_editor", json!({"command": "view", "path": "f"})).0,
@@ -403,8 +413,8 @@ mod tests {
 
     #[test]
     fn a_call_without_a_tool_is_not_known() {
-        assert!(of(&Event::new(EventKind::BeforeTool)).is_err());
-        assert!(of(&Event::before_tool("", json!({}))).is_err());
-        assert!(of(&Event::new(EventKind::BeforeModel)).is_ok());
+        assert!(derive(&Event::new(EventKind::BeforeTool)).is_err());
+        assert!(derive(&Event::before_tool("", json!({}))).is_err());
+        assert!(derive(&Event::new(EventKind::BeforeModel)).is_ok());
     }
 }

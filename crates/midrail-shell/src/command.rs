@@ -33,7 +33,7 @@ pub(crate) use self::hosts::url_host;
 
 use crate::sql;
 
-/// Looks into a command line, or into a script of a shell.
+/// Analyses a command line or a shell script.
 pub fn analyse(command: &str) -> Analysis {
     analyse_with(command, None, &[])
 }

@@ -1,6 +1,6 @@
 //! The files that a patch touches: unified diffs, git's extended headers, and `apply_patch` bodies.
 //!
-//! Headers are recognised wherever they stand, also inside what claims to be a hunk: a patch that lies about its
+//! Headers are recognised anywhere, also inside what claims to be a hunk: a patch with wrong
 //! line counts names more files here, never fewer.
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub fn targets(text: &str) -> Vec<String> {
 }
 
 /// The two names of a file in a diff. Tools put a folder of their own before them and take it off again; which one it is
-/// cannot always be told, so the file goes by both.
+/// is not always known, so both names are reported.
 fn pair(old: &str, new: &str, files: &mut Files) {
     let (old, new) = (header_path(old), header_path(new));
     let is_git = prefixed(&old, "a/") && prefixed(&new, "b/");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_that_lies_about_its_length_hides_nothing() {
+    fn a_hunk_with_a_wrong_length_hides_nothing() {
         let diff = "--- a/x\n+++ b/x\n@@ -1,999 +1,999 @@\n-a\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-x\n+y\n";
         assert_eq!(targets(diff), ["x", ".env"]);
     }

@@ -1,11 +1,11 @@
 //! Statements that destroy: a lexer for many dialects of SQL, and what its statements do.
 
+mod condition;
+mod detect;
 mod findings;
 mod lex;
-mod start;
 mod statement;
 mod tokens;
-mod truth;
 
 use midrail_core::{Confidence, Danger, Hit, Severity};
 
@@ -13,20 +13,20 @@ use self::findings::Findings;
 use self::lex::{Kind, Lexer, Reading, Token};
 use crate::tables::SQL_RULES;
 
+pub use self::detect::looks_like_sql;
 pub use self::findings::ShellCommand;
-pub use self::start::looks_like_sql;
 
-/// Statements longer than this are not looked at as a whole.
+/// Statements longer than this are not analysed as a whole.
 const MOST_TOKENS: usize = 1 << 20;
 /// Strings that are run as SQL, inside of others, are followed this far.
 const DEEPEST: usize = 4;
-/// No more findings than this: the first ones tell enough.
+/// The most findings of one text.
 const MOST_HITS: usize = 1000;
 
 /// The destructive statements of a text that holds SQL, in order.
 ///
 /// Where dialects read a text differently (`'\'`, comments inside comments), a statement that any of them would run is
-/// told.
+/// reported.
 pub fn scan(text: &str) -> Vec<Hit> {
     examine(text).hits
 }
@@ -124,13 +124,13 @@ impl Findings {
     fn statement(&mut self, text: &str, tokens: &[Token], is_cut: bool) {
         let is_end = |token: &Token| token.kind == Kind::End;
         // Only bodies hold ends. One that never closes is no body: its statements may well be run.
-        let is_open = tokens.iter().any(is_end) && Body::depth_of(text, tokens) > 0;
+        let is_open = tokens.iter().any(is_end) && Body::open_blocks(text, tokens) > 0;
         if is_open {
             for part in tokens.split(is_end) {
-                statement::look(text, part, self);
+                statement::analyse(text, part, self);
             }
         } else {
-            statement::look(text, tokens, self);
+            statement::analyse(text, tokens, self);
         }
         let first = tokens.first().and_then(|token| text.get(token.start..token.end)).unwrap_or("");
         if is_cut
@@ -159,7 +159,7 @@ impl Findings {
     }
 
     /// A string is run as SQL.
-    fn look_into(&mut self, code: &str, start: usize, end: usize) {
+    fn analyse_string(&mut self, code: &str, start: usize, end: usize) {
         if self.depth >= DEEPEST || code.len() > self.budget {
             self.hit("sql-unreadable", start, end);
             return;
@@ -193,9 +193,9 @@ impl Findings {
         }
     }
 
-    fn look_into_remembered(&mut self) {
+    fn analyse_remembered(&mut self) {
         for (code, start, end) in std::mem::take(&mut self.remembered) {
-            self.look_into(&code, start, end);
+            self.analyse_string(&code, start, end);
         }
     }
 
@@ -241,7 +241,7 @@ struct Body {
 }
 
 impl Body {
-    /// Takes the next token of a statement; tells whether it lies inside of a body.
+    /// Takes the next token of a statement. Returns whether it is inside of a body.
     fn step(&mut self, text: &str, before: &[Token], token: Token) -> bool {
         if self.is_definition.is_none()
             && (before.len() >= 16 || matches!(token.kind, Kind::End) || Self::opens(text, token))
@@ -279,7 +279,7 @@ impl Body {
     }
 
     /// How many blocks are open after some tokens.
-    fn depth_of(text: &str, tokens: &[Token]) -> usize {
+    fn open_blocks(text: &str, tokens: &[Token]) -> usize {
         let mut body = Body::default();
         for token in tokens {
             body.count(text, *token);

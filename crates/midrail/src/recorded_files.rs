@@ -30,7 +30,7 @@ impl RecordedFiles {
             return;
         }
         let named = action::PATH_ARGS.iter().filter_map(|name| tool.args.get(*name)?.as_str());
-        let written = action::of(event).map(|action| action.writes).unwrap_or_default();
+        let written = action::derive(event).map(|action| action.writes).unwrap_or_default();
         let roots = Roots { root, aliases: &[] };
         let root = root.unwrap_or_default().to_owned();
         let mut files = self.files.lock();

@@ -183,7 +183,7 @@ fn is_decided(record: &Record) -> bool {
 pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
     let recorded = record.facts.get(key).cloned();
     recorded.or_else(|| match key {
-        FactKey::Action => Some(Fact::from_action(action::of(&record.event))),
+        FactKey::Action => Some(Fact::from_action(action::derive(&record.event))),
         // An event with secrets has a digest of its own, because its record does not show it as it was.
         FactKey::Secrets if record.facts.action_digest.is_none() => Some(Fact::Secrets(Vec::new())),
         // Without a file system a path is what it says.

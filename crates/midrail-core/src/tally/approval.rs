@@ -102,7 +102,7 @@ impl Tally<'_> {
             "denied" => (Effect::Block, format!("denied by {by} ({id}): {reason}")),
             "pending" if self.grants_itself(spec, approval) => {
                 self.pending.on_allow.remove(key);
-                let reason = format!("emergency override ({id}), as nobody answered: {reason}");
+                let reason = format!("emergency override ({id}) without an answer: {reason}");
                 self.notify_of_override(&reason);
                 (Effect::Allow, reason)
             }

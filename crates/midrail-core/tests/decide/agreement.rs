@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::generate::{cases, events};
 use crate::plan::policy;
 use crate::reference;
-use crate::seed::config_with_cases;
 use crate::world::key_part;
 
 fn agrees(real: &Decision, (model, expired): &(Decision, BTreeSet<String>)) -> Result<(), TestCaseError> {
@@ -67,6 +66,12 @@ fn agrees(real: &Decision, (model, expired): &(Decision, BTreeSet<String>)) -> R
     Ok(())
 }
 
+/// More cases than usual, or as many as `PROPTEST_CASES` requests.
+fn at_least(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases.max(cases), ..config }
+}
+
 /// A step of a session.
 #[derive(Debug, Clone)]
 enum Step {
@@ -95,7 +100,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(config_with_cases(1_500))]
+    #![proptest_config(at_least(1_500))]
 
     #[test]
     fn event_matches_the_model(case in cases(12), event in events()) {
@@ -106,7 +111,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config_with_cases(300))]
+    #![proptest_config(at_least(300))]
 
     #[test]
     fn session_matches_the_model(case in cases(8), steps in steps()) {

@@ -1,7 +1,7 @@
 //! Tests of `decide`: a naive reference model, properties, and examples.
 //!
-//! One binary, so that the tests link once. `reference` is the model; `plan` and `world` are what the tests are
-//! written in; `generate` makes random ones of both.
+//! One binary, so that the tests link once. `reference` is the model, `plan` describes guardrails as data, `world` is the store
+//! and the probes, and `generate` has the strategies of property tests.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,9 +24,9 @@ mod plan;
 mod policies;
 mod properties;
 mod records;
+mod redaction;
 mod reference;
 mod rewriting;
-mod seed;
 mod state;
 mod streams;
 mod strikes;

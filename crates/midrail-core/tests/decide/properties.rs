@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::generate::{Case, cases, events, findings, plans};
 use crate::plan::{Does, Learns, Plan, When, policy};
-use crate::seed::config;
 use crate::world::{Backing, Settled, key_part, minute};
 
 /// A meter that never says the same twice.
@@ -114,8 +113,6 @@ fn handoff_of_a_sub_agent_fetches_all_quarantines_in_one_round() {
 }
 
 proptest! {
-    #![proptest_config(config())]
-
     #[test]
     fn order_of_declaration_never_changes_the_effect(
         (case, shuffled) in cases(12).prop_flat_map(|case| {

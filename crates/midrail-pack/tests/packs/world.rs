@@ -124,7 +124,7 @@ impl World {
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match key {
-            FactKey::Action => Fact::from_action(midrail_shell::action::of(event)),
+            FactKey::Action => Fact::from_action(midrail_shell::action::derive(event)),
             FactKey::Place(path) => Fact::Place(
                 midrail_core::path::resolve(path, event.cwd.as_deref(), Default::default(), None).key,
             ),

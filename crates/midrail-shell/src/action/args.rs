@@ -14,7 +14,7 @@ use crate::words::tools::{
 /// The most files that one call may name.
 pub(super) const MAX_TARGETS: usize = 10_000;
 
-/// How deep arguments are looked into.
+/// How deep arguments are read.
 const MAX_DEPTH: usize = 64;
 
 /// What the arguments of a call hold.
@@ -25,7 +25,7 @@ pub(super) struct Args<'a> {
     known: BTreeSet<String>,
     /// Command lines, as a shell would be given them.
     pub(super) commands: Vec<String>,
-    /// The first of them whose program and arguments stand apart.
+    /// The first of them whose program and arguments are separate.
     pub(super) split: Option<String>,
     /// What is typed into a program that runs.
     pub(super) typed: Vec<&'a str>,
@@ -35,9 +35,9 @@ pub(super) struct Args<'a> {
     /// Statements, and whether they may as well be people's words.
     pub(super) statements: Vec<(&'a str, bool)>,
     pub(super) addresses: Vec<&'a str>,
-    /// There is more than is looked at.
+    /// There is more than Midrail reads.
     pub(super) is_too_much: bool,
-    /// The tool, where it may run code of a language that its name tells.
+    /// The tool, if it may run code of a language that its name contains.
     runner: Option<&'a str>,
     /// The program that the tool starts by its name.
     program: Option<&'static str>,
@@ -46,7 +46,11 @@ pub(super) struct Args<'a> {
 impl<'a> Args<'a> {
     /// What the arguments of a tool hold, by its name without that of its server. `runner`: its whole name, where it may
     /// run code.
-    pub(super) fn of(tool: &str, runner: Option<&'a str>, args: &'a serde_json::Map<String, Value>) -> Self {
+    pub(super) fn collect(
+        tool: &str,
+        runner: Option<&'a str>,
+        args: &'a serde_json::Map<String, Value>,
+    ) -> Self {
         let program = PROGRAM_TOOLS.iter().find(|program| **program == tool).copied();
         let mut all = Args { runner, program, ..Args::default() };
         all.map(args, 0);
@@ -60,7 +64,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A program and its arguments that stand apart: `{"command": "rm", "args": ["-rf", "/"]}`.
+    /// A program and its arguments in separate fields: `{"command": "rm", "args": ["-rf", "/"]}`.
     fn split_command(&mut self, map: &serde_json::Map<String, Value>) {
         let words = WORD_LIST_ARGS.iter().find_map(|name| match map.get(*name)? {
             Value::Array(words) if are_texts(words) => Some(joined(words)),

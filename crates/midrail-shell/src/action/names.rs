@@ -8,7 +8,7 @@ use crate::words::tools::{
     WRITING_WORDS,
 };
 
-pub(super) fn kind_of_words(name: &str) -> Option<ActionType> {
+pub(super) fn kind_by_words(name: &str) -> Option<ActionType> {
     let has = |words: &[&str]| words.iter().any(|word| has_word(name, word));
     // A name that says both, such as `read_and_update`, writes.
     if has(WRITING_WORDS) {
@@ -37,7 +37,7 @@ pub(super) fn has_word(name: &str, word: &str) -> bool {
 
 /// Whether a tool is known by its name to work on files of this machine. A tool of an MCP server that is not may well
 /// mean files elsewhere, in a repository or a bucket.
-pub fn is_known(tool: &str) -> bool {
+pub fn is_local_file_tool(tool: &str) -> bool {
     let name = bare_name(tool);
     EDITORS.contains(&name) || known(name).is_some()
 }

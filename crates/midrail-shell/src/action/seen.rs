@@ -1,4 +1,4 @@
-//! Files that the agent knows after a call of a tool: it was shown all of them, or wrote all that stands in them.
+//! Files whose content the agent knows after a tool call: it was shown all of them, or wrote all of them.
 
 use midrail_core::{Action, ActionType, ToolCall};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::words::tools::{CONTENT_ARGS, SEARCHES, SHOWING_WORDS};
 const MANY_LINES: u64 = 100;
 
 /// The files that a call shows or writes as a whole.
-pub(super) fn of(tool: &ToolCall, action: &Action) -> Vec<String> {
+pub(super) fn known_files(tool: &ToolCall, action: &Action) -> Vec<String> {
     let name = bare_name(&tool.name);
     let is_whole = match action.kind {
         ActionType::FileRead => {
@@ -30,7 +30,7 @@ fn is_view(tool: &ToolCall) -> bool {
     tool.args.get("command").and_then(Value::as_str) == Some("view")
 }
 
-/// Whether a call asks for a few lines only, or begins later than the file.
+/// Whether a call requests a few lines only, or begins later than the file.
 fn is_part(tool: &ToolCall) -> bool {
     let number = |names: &[&str]| names.iter().find_map(|name| tool.args.get(*name)?.as_u64());
     let range = tool.args.get("view_range").and_then(Value::as_array);
@@ -49,7 +49,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn seen(tool: &str, args: Value) -> Vec<String> {
-        crate::action::of(&Event::before_tool(tool, args)).unwrap().seen
+        crate::action::derive(&Event::before_tool(tool, args)).unwrap().seen
     }
 
     #[test]

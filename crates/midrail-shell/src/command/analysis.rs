@@ -5,7 +5,7 @@ use midrail_core::{Danger, FileCopy, RepositoryCall};
 /// What a command line does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Analysis {
-    /// What it might destroy. Those that are harmless by the spelling of their targets are told too, with `is_inside`.
+    /// What it might destroy. Dangers whose targets are harmless are included, with `is_inside`.
     pub dangers: Vec<Danger>,
     /// Files that it reads, relative to the folder that it starts in.
     pub reads: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Analysis {
     pub hosts: Vec<String>,
     /// Programs that it starts.
     pub programs: Vec<String>,
-    /// Files that it runs as scripts or programs, and whose content it does not tell.
+    /// Files that it runs as scripts or programs, and whose content is not known.
     pub scripts: Vec<String>,
     /// Files that it runs on the way, where they are there: the hooks of git.
     pub hooks: Vec<String>,
@@ -33,13 +33,13 @@ pub struct Analysis {
     pub feeds: Vec<String>,
     /// Files that it writes with what comes from the network. One that ends with `/` is a folder, with all that is in it.
     pub fetched: Vec<String>,
-    /// Files that are known from then on: it shows all of them, or says what stands in them.
+    /// Files whose content the agent knows afterwards: it was shown all of them, or wrote all of them.
     pub seen: Vec<String>,
-    /// Files that get what stands in others.
+    /// Files that get the content of others.
     pub copies: Vec<FileCopy>,
-    /// What it asks of git and of the programs of forges, in order.
+    /// Its calls of git and of the programs of forges, in order.
     pub repository: Vec<RepositoryCall>,
-    /// It is longer, deeper or more work than is looked into: what it does is not all here.
+    /// It is longer, deeper or more work than Midrail analyses: the findings are incomplete.
     pub is_partial: bool,
 }
 
@@ -48,6 +48,6 @@ pub struct Analysis {
 pub struct File {
     /// As command lines spell it, seen from the folder that they start in.
     pub path: String,
-    /// Its text. None: it came from the network, and nobody has looked at it.
+    /// Its text. None: it came from the network and was not reviewed.
     pub text: Option<String>,
 }

@@ -15,11 +15,11 @@ pub(super) struct Script<'a> {
 /// What went wrong while parsing. The rest of the text was still parsed, except where it is too deep or too long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Trouble {
-    /// A quote or a bracket is missing, or stands where none belongs.
+    /// A quote or a bracket is missing, or is where none belongs.
     pub(super) is_broken: bool,
-    /// Nested deeper than is looked into.
+    /// Nested deeper than Midrail analyses.
     pub(super) is_too_deep: bool,
-    /// More text than is looked into.
+    /// More text than Midrail analyses.
     pub(super) is_too_long: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) enum Kind<'a> {
         words: Option<Vec<Word<'a>>>,
         body: List<'a>,
     },
-    /// `for ((…))`, `repeat` and other loops that are told by a word only.
+    /// `for ((…))`, `repeat` and other loops without a list of values.
     Repeat {
         head: Word<'a>,
         body: List<'a>,
@@ -132,7 +132,7 @@ pub(super) enum RedirectKind<'a> {
     Duplicate(Word<'a>),
     /// `<<< word`
     HereString(Word<'a>),
-    /// `<<EOF`; its body stands after the line.
+    /// `<<EOF`; its body follows the line.
     HereDoc(Rc<OnceCell<HereDoc<'a>>>),
 }
 
@@ -144,7 +144,7 @@ pub(super) struct HereDoc<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Word<'a> {
     pub(super) parts: Vec<Part<'a>>,
-    /// An unquoted `{` stands in it.
+    /// It contains an unquoted `{`.
     pub(super) has_brace: bool,
 }
 
@@ -152,7 +152,7 @@ pub(super) struct Word<'a> {
 pub(super) enum Part<'a> {
     /// Text without quotes: wildcards, braces and a tilde in it mean something.
     Bare(&'a str),
-    /// Text that stands for itself.
+    /// Plain text.
     Quoted(Cow<'a, str>),
     /// `"…"`
     Double(Rc<Vec<Part<'a>>>),

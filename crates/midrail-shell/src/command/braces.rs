@@ -13,7 +13,7 @@ pub(super) fn expand<'a>(parts: &[Part<'a>], most: usize) -> Option<Vec<Vec<Part
     Some(words.into_iter().map(|word| join(&word)).collect())
 }
 
-/// One character of bare text, or a part that braces do not look into.
+/// One character of bare text, or a part without brace expansion.
 #[derive(Clone, Debug)]
 enum Piece<'a> {
     Open,
@@ -52,7 +52,7 @@ fn pieces<'a>(parts: &[Part<'a>]) -> Vec<Piece<'a>> {
     pieces
 }
 
-/// All words that the pieces stand for. `None` where there are too many, or they nest too deep.
+/// All words that the pieces expand to. `None` if there are too many, or they nest too deep.
 fn alternatives<'a>(pieces: &[Piece<'a>], most: usize, depth: usize) -> Option<Vec<Vec<Piece<'a>>>> {
     if depth > MAX_DEPTH {
         return None;

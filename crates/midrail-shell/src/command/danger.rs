@@ -230,7 +230,7 @@ impl Rule {
         let mut paths: Vec<String> =
             targets.iter().take(MOST_TARGETS).map(|target| target.path.clone()).collect();
         if targets.len() > MOST_TARGETS {
-            // What is not named must not pass for a target that was looked at.
+            // A target that is not named must not count as harmless.
             let worst = targets.iter().skip(MOST_TARGETS).find(|target| !place::is_harmless(target.place));
             paths.extend(worst.map(|target| target.path.clone()));
         }
@@ -257,7 +257,7 @@ impl Rule {
     }
 }
 
-/// Several rows may tell of one command: the worst is enough, without targets and for the same targets.
+/// Several rules can apply to one command: the worst is enough, without targets and for the same targets.
 fn keep_worst(dangers: &mut Vec<Danger>) {
     let mut kept: Vec<Danger> = Vec::with_capacity(dangers.len());
     for danger in dangers.drain(..) {

@@ -45,7 +45,7 @@ pub(crate) fn hex(text: &str) -> Option<String> {
                 Some(first) => bytes.push(first << 4 | digit),
                 None => high = Some(digit),
             },
-            // A separator may not stand inside a pair.
+            // A separator must not be inside a pair.
             None if high.is_none() && (byte.is_ascii_whitespace() || byte == b':' || byte == b',') => {}
             None => return None,
         }
@@ -152,7 +152,7 @@ pub(crate) fn translate(text: &str, from: &str, to: &str) -> Option<String> {
     let last = *to.last()?;
     let mut table = std::collections::BTreeMap::new();
     for (place, letter) in from.iter().enumerate() {
-        // Where a letter stands twice, the last one counts, as in `tr`.
+        // If a letter occurs twice, the last one counts, as in `tr`.
         table.insert(*letter, to.get(place).copied().unwrap_or(last));
     }
     Some(text.chars().map(|letter| table.get(&letter).copied().unwrap_or(letter)).collect())
@@ -193,7 +193,7 @@ fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     unpack(text, 6, midrail_core::base64::digit_value)
 }
 
-/// Joins digits of a few bits each into bytes. Padding may only stand at the end.
+/// Joins digits of a few bits each into bytes. Padding is allowed only at the end.
 fn unpack(text: &str, bits: u32, value: impl Fn(u8) -> Option<u8>) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 8 * 6);
     let (mut held, mut held_bits, mut is_padded) = (0u32, 0u32, false);

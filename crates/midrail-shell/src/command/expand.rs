@@ -1,4 +1,4 @@
-//! What the words of a command mean: quotes, braces, tildes, variables and substitutions, as far as the line tells.
+//! What the words of a command mean: quotes, braces, tildes, variables and substitutions, as far as the line shows it.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ const MAX_BRACES: usize = 512;
 struct Fields {
     done: Vec<Arg>,
     now: Arg,
-    /// Something stands in `now`, be it an empty quote.
+    /// `now` has content, perhaps an empty quote.
     is_begun: bool,
     never_splits: bool,
 }
@@ -28,7 +28,7 @@ impl Fields {
     }
 
     fn unknown(&mut self, text: &str) {
-        // Nobody reads on in so long an expansion, and copies of it would add up.
+        // Copies of so long an expansion would add up.
         const LONGEST: usize = 1 << 15;
         let text = if text.len() > LONGEST { "$(…)" } else { text };
         self.is_begun = true;
@@ -240,7 +240,7 @@ impl Walk {
     }
 
     /// What an expansion of a variable gives: its items, and whether they are joined to one in quotes. `None` where the
-    /// line does not tell.
+    /// value is not known.
     fn param_value(&mut self, param: &Param<'_>, scope: &mut Scope) -> Option<(Vec<Arg>, bool)> {
         let mut name = param.name.to_owned();
         if param.is_indirect {
@@ -337,7 +337,7 @@ impl Walk {
         }
     }
 
-    /// The value that is looked at in this round (see [`Walk::choice`]).
+    /// The value that is used in this round (see [`Walk::choice`]).
     fn candidate(&mut self, variable: &Variable) -> Rc<Vec<Arg>> {
         self.choices = self.choices.max(variable.candidates.len());
         let chosen = variable.candidates.get(self.choice).or_else(|| variable.candidates.first());
@@ -355,7 +355,7 @@ fn environment(name: &str, scope: &Scope) -> Option<Arg> {
     match name {
         "HOME" => Some(Arg::known("~")),
         "SHELL" | "BASH" => Some(Arg::known("/bin/bash")),
-        // A shell, or the script that the text stands in: its folder is not known.
+        // A shell, or the script that contains the text: its folder is not known.
         "0" => Some(Arg::known("bash")),
         "TMPDIR" => Some(Arg::known("/tmp")),
         "IFS" => Some(Arg::known(" \t\n")),

@@ -6,7 +6,7 @@ mod inside;
 mod named;
 mod uploads;
 
-use self::found::Found;
+use self::found::TouchedFiles;
 use super::danger::is_credential;
 use super::find::{self, Part};
 use super::invocation::{Arg, Folder, Input, Invocation};
@@ -22,7 +22,7 @@ use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES
 /// The files that a program touches.
 pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
     let program = invocation.program.as_str();
-    let mut found = Found::default();
+    let mut found = TouchedFiles::default();
     match program {
         "dd" => dd(invocation, &mut found),
         "git" => git(invocation, &mut found),
@@ -49,7 +49,7 @@ pub(super) fn is_known(program: &str) -> bool {
         || programs::row(program).files.is_some()
 }
 
-/// The folder in which a patch changes files that the line does not name, because it stands in a file or comes from
+/// The folder in which a patch changes files that the line does not name, because it is in a file or comes from
 /// elsewhere.
 pub(super) fn patched(invocation: &Invocation) -> Option<String> {
     if invocation.program != "patch" {
@@ -70,7 +70,7 @@ pub(super) fn unpacks(program: &str) -> bool {
     matches!(program, "tar" | "gtar" | "bsdtar" | "unzip" | "unrar" | "unar")
 }
 
-fn by_row(row: &Files, invocation: &Invocation, found: &mut Found) {
+fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     let from = found.list.len();
     let sorted = Arguments::new(invocation);
     for value in sorted.values_of(row.reads) {
@@ -170,7 +170,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut Found) {
 }
 
 /// What is copied or moved into a folder is written there under its own name.
-fn into_folder(operands: &[&Arg], found: &mut Found) {
+fn into_folder(operands: &[&Arg], found: &mut TouchedFiles) {
     let Some((folder, sources)) = operands.split_last() else { return };
     let folder = folder.text.as_str();
     if !(matches!(folder, "." | ".." | "~") || folder.ends_with('/')) {
@@ -179,7 +179,7 @@ fn into_folder(operands: &[&Arg], found: &mut Found) {
     put_into(folder, sources, found);
 }
 
-fn put_into(folder: &str, sources: &[&Arg], found: &mut Found) {
+fn put_into(folder: &str, sources: &[&Arg], found: &mut TouchedFiles) {
     for source in sources {
         let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         // `host:file`
@@ -205,7 +205,7 @@ fn edits_in_place(program: &str, args: &[Arg]) -> bool {
 }
 
 /// `perl -pi -e code files`
-fn in_place(invocation: &Invocation, found: &mut Found) {
+fn in_place(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::new(invocation);
     if !sorted.has(&["-i"]) {
         return;
@@ -220,13 +220,13 @@ fn in_place(invocation: &Invocation, found: &mut Found) {
 }
 
 /// `xargs -a file program`
-fn xargs(invocation: &Invocation, found: &mut Found) {
+fn xargs(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
     sorted.values_of(&["-a", "--arg-file"]).for_each(|file| found.add(file, true, false));
 }
 
 /// `find -fprint file`
-fn printed_by_find(invocation: &Invocation, found: &mut Found) {
+fn printed_by_find(invocation: &Invocation, found: &mut TouchedFiles) {
     for part in find::parts(&invocation.args) {
         if let Part::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
             found.add(file, false, true);
@@ -235,7 +235,7 @@ fn printed_by_find(invocation: &Invocation, found: &mut Found) {
 }
 
 /// `-d @file`, `-F name=@file`
-fn curl(invocation: &Invocation, found: &mut Found) {
+fn curl(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::new(invocation);
     for (name, value) in sorted.values.iter().filter(|(name, _)| CURL_DATA.contains(&name.as_str())) {
         let is_form = matches!(name.as_str(), "-F" | "--form" | "--data-urlencode");
@@ -257,8 +257,8 @@ fn curl(invocation: &Invocation, found: &mut Found) {
 /// How the address of a file of this machine begins.
 const LOCAL: &str = "file://";
 
-fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut Found) {
-    // The letters may stand without a dash: `tar czf archive files`.
+fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
+    // The letters can be written without a dash: `tar czf archive files`.
     let first = invocation.args.first().map_or("", |arg| arg.text.as_str());
     let letters: String = invocation
         .args
@@ -303,7 +303,7 @@ fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut Found) {
     }
 }
 
-fn dd(invocation: &Invocation, found: &mut Found) {
+fn dd(invocation: &Invocation, found: &mut TouchedFiles) {
     for arg in &invocation.args {
         if let Some(path) = arg.text.strip_prefix("if=") {
             found.add(&Arg::known(path), true, false);
@@ -314,17 +314,17 @@ fn dd(invocation: &Invocation, found: &mut Found) {
 }
 
 /// `git show HEAD:file`, `git checkout -- file` and the like.
-fn git(invocation: &Invocation, found: &mut Found) {
+fn git(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
     let Some(at) = sorted.operands.first().copied() else { return };
-    let verb = invocation.args.get(at).map_or("", |arg| arg.text.as_str());
+    let subcommand = invocation.args.get(at).map_or("", |arg| arg.text.as_str());
     let rest = invocation.args.get(at + 1..).unwrap_or(&[]);
     let after_dashes = rest.iter().position(|arg| arg.text == "--").map(|at| at + 1);
-    match verb {
+    match subcommand {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
-            shown_by_git(verb, rest, &invocation.folder, found);
+            shown_by_git(subcommand, rest, &invocation.folder, found);
             // Settings that are put aside are gone from here: `git stash push -- .midrail`.
-            let is_put_aside = verb == "stash"
+            let is_put_aside = subcommand == "stash"
                 && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
             let named =
                 after_dashes.filter(|_| is_put_aside).and_then(|from| rest.get(from..)).unwrap_or(&[]);
@@ -338,9 +338,9 @@ fn git(invocation: &Invocation, found: &mut Found) {
             files.for_each(|arg| found.add(arg, true, false));
         }
         "clone" | "init" | "submodule" => {
-            // The folder that it is made in stands last.
+            // The folder that it is made in comes last.
             let words: Vec<&Arg> = rest.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-            let fewest = match (verb, words.first().map(|word| word.text.as_str())) {
+            let fewest = match (subcommand, words.first().map(|word| word.text.as_str())) {
                 ("submodule", Some("add")) => 3,
                 ("submodule", _) => return,
                 ("clone", _) => 2,
@@ -360,7 +360,7 @@ fn git(invocation: &Invocation, found: &mut Found) {
         "restore" | "rm" | "mv" => {
             let sorted = Arguments::parse(programs::row("git"), rest, &["-s", "--source"]);
             // What is taken from the index alone leaves the files as they are.
-            let is_index = match verb {
+            let is_index = match subcommand {
                 "restore" => sorted.has(&["-S", "--staged"]) && !sorted.has(&["-W", "--worktree"]),
                 "rm" => sorted.has(&["--cached"]),
                 _ => false,
@@ -381,18 +381,18 @@ fn git(invocation: &Invocation, found: &mut Found) {
     }
 }
 
-/// The files that a verb of git shows: `HEAD:file`, those after `--`, and others that hold keys or passwords by their name,
+/// The files that a subcommand of git shows: `HEAD:file`, those after `--`, and others that hold keys or passwords by their name,
 /// because a word without dashes may be a branch as well.
-fn shown_by_git(verb: &str, args: &[Arg], folder: &Folder, found: &mut Found) {
+fn shown_by_git(subcommand: &str, args: &[Arg], folder: &Folder, found: &mut TouchedFiles) {
     let is_any = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.text.as_str()));
     let takes_lines = args.iter().any(|arg| ["-L", "-U"].iter().any(|option| arg.text.starts_with(option)));
-    let is_log = matches!(verb, "log" | "whatchanged");
+    let is_log = matches!(subcommand, "log" | "whatchanged");
     let is_summary = !takes_lines && !is_any(GIT_PATCHES) && (is_log || is_any(GIT_SUMMARIES));
     let after_dashes = args.iter().position(|arg| arg.text == "--");
     for (at, arg) in args.iter().enumerate().filter(|(_, arg)| !arg.text.starts_with('-')) {
         let in_commit = arg.text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());
         let is_file = after_dashes.is_some_and(|dashes| at > dashes)
-            || matches!(verb, "blame" | "annotate")
+            || matches!(subcommand, "blame" | "annotate")
             || is_credential(arg, folder);
         match in_commit {
             Some(path) if !is_log => found.add(&Arg::known(path), true, false),

@@ -1,4 +1,4 @@
-//! One program that a command line starts, with its words resolved as far as the line tells: what the walk of a command
+//! One program that a command line starts, with its words resolved as far as the line shows them: what the walk of a command
 //! line hands to the tables of [`super::danger`].
 
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 /// One word of a command, after quotes, escapes and expansions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arg {
-    /// The value. Where a part of it is not known it stands as it was written: `$DIR/build`.
+    /// The value. A part that is not known is kept as it was written: `$DIR/build`.
     pub text: String,
-    /// The parts of `text` that are not known: expansions of variables or commands that the line does not tell.
+    /// The parts of `text` that are not known: expansions of variables or commands with an unknown value.
     pub unknown: Vec<Range<usize>>,
     /// It holds a wildcard (`*`, `?`, `[`) that the shell would expand.
     pub is_glob: bool,
@@ -48,7 +48,7 @@ pub enum Folder {
     /// Here: the folder that the command line starts in, followed by this relative or absolute path (`""`, `src`,
     /// `/etc`, `~`, `~/x`).
     Known(String),
-    /// Somewhere that the line does not tell.
+    /// An unknown folder.
     Unknown,
 }
 
@@ -62,7 +62,7 @@ impl Default for Folder {
 /// What a program reads from its standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Input {
-    /// Nothing that the line tells of.
+    /// The standard input of the whole command line.
     #[default]
     Inherited,
     /// This text: a here-document, a here-string, or what `echo` or `printf` before it in the pipeline prints.
@@ -86,7 +86,7 @@ pub struct Invocation {
     pub is_remote: bool,
     /// It runs with the rights of another user (`sudo`, `doas`).
     pub is_privileged: bool,
-    /// Its arguments are followed by others that the line does not tell (`xargs rm`, `find -exec rm {}`).
+    /// Its arguments are followed by others that are not known (`xargs rm`, `find -exec rm {}`).
     pub has_more_args: bool,
     /// What it reads.
     pub input: Input,

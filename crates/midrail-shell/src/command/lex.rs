@@ -77,7 +77,7 @@ impl<'a> Parser<'a> {
                 _ => self.plain(until, &mut parts),
             }
             if self.at == before {
-                // A byte that no rule takes stands for itself.
+                // A byte that no rule takes is plain text.
                 self.at += 1;
                 self.push_bare(before, self.at, &mut parts);
             }
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
         parts
     }
 
-    /// The `=` before a parenthesis: one text with the name that stands before it.
+    /// The `=` before a parenthesis: one text with the name before it.
     fn equals_sign(&mut self, parts: &mut Vec<Part<'a>>) {
         let mut start = self.at;
         if let Some(Part::Bare(name)) = parts.last() {
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         if next == b'\n' {
             return;
         }
-        // Windows line ends: a backslash before them goes on in the next line too.
+        // Windows line ends: a backslash before them continues the line too.
         if next == b'\r' && self.peek() == Some(b'\n') {
             self.at += 1;
             return;
@@ -407,7 +407,7 @@ impl<'a> Parser<'a> {
         true
     }
 
-    /// Skips from an opening bracket past the one that closes it, without a look at what stands between.
+    /// Skips from an opening bracket past the one that closes it.
     pub(super) fn skip_balanced_text(&mut self, open: u8, close: u8) {
         let mut level = 0_usize;
         while let Some(byte) = self.peek() {

@@ -11,13 +11,13 @@ use super::ast::{ends_word, is_name_byte, is_name_start};
 /// How deep brackets, quotes and keywords may nest. A frame of a debug build takes some kilobytes of stack.
 const MAX_DEPTH: usize = 48;
 
-/// How many words are looked at.
+/// How many words are parsed.
 const MAX_WORDS: usize = 150_000;
 
 /// The most text that is parsed. The longest argument that Linux takes is an eighth of it.
 const MAX_TEXT: usize = 1 << 20;
 
-/// As much of a text as is looked into.
+/// The part of a text that is analysed.
 pub(super) fn bounded(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_TEXT)).unwrap_or(text)
 }
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a keyword stands here, by itself.
+    /// Whether a keyword comes next, as a whole word.
     pub(super) fn is_keyword(&self, word: &str) -> bool {
         let end = self.at + word.len();
         end <= self.end
@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
         is_next
     }
 
-    /// Reads a keyword that must come here; where it does not, goes on without it.
+    /// Reads a keyword that must come here; parsing continues without it.
     pub(super) fn expect_word(&mut self, word: &str) {
         self.skip_lines();
         self.trouble.is_broken |= !self.eat_word(word);

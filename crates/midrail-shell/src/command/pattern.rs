@@ -119,7 +119,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where to go on after the last `*`, if the way taken fails.
+    // Where to continue after the last `*` if this match fails.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         match pattern.get(p) {

@@ -18,10 +18,7 @@ pub fn danger(command: &str) -> Option<Danger> {
         rule: RULE.to_owned(),
         severity: Severity::High,
         confidence: Confidence::High,
-        reason: format!(
-            "`{}` waits for what is typed into it, and nobody is asked about what is typed.",
-            open.program
-        ),
+        reason: format!("`{}` waits for typed input, and Midrail does not see what is typed.", open.program),
         safer: "Run the commands one by one, or give them to it on the command line (`-c`) or in a file."
             .to_owned(),
         command: command.get(open.start..open.end).unwrap_or(command).to_owned(),
@@ -90,7 +87,7 @@ impl Prompt {
         let named = word.split_once('=').map_or(word, |(name, _)| name);
         let is_one =
             |end: &&str| match end.strip_prefix('-').filter(|it| it.len() == 1 && !it.starts_with('-')) {
-                // Short options stand together, `-Sc`, and have their value behind them, `-cprint(1)`.
+                // Short options can share a dash, `-Sc`, and are followed by their value, `-cprint(1)`.
                 Some(letter) => {
                     let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
                     letters.is_some_and(|rest| {

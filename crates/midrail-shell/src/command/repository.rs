@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_and_what_is_not_known_are_told() {
+    fn the_folder_and_unknown_words_are_kept() {
         assert_eq!(calls("cd sub && gh pr merge 3"), ["sub: gh pr merge 3"]);
         assert_eq!(calls("ssh host git pull"), ["?: git pull"]);
         let call = analyse("git push origin $1").repository.pop().unwrap();

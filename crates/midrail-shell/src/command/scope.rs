@@ -1,4 +1,4 @@
-//! What a command line has told so far at some place in it: the folder, variables, functions and aliases.
+//! What is known at a place in a command line: the folder, variables, functions and aliases.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::invocation::{Arg, Folder};
 
-/// Stands for the folder that the whole line starts in, inside of values that may be used after a `cd`.
+/// A placeholder for the folder that the whole line starts in, in values that may be used after a `cd`.
 pub(super) const START: char = '\u{F8FE}';
 
 /// How many values a variable may have at once, after branches that may or may not have run.
@@ -43,7 +43,7 @@ pub(super) struct Scope {
     pub(super) positional: Option<Rc<Vec<Arg>>>,
     pub(super) is_remote: bool,
     pub(super) is_privileged: bool,
-    /// Something was told that is not kept: what follows may not be understood. Shared by all scopes of a line.
+    /// Something was not remembered: what follows may be misunderstood. Shared by all scopes of a line.
     pub(super) has_forgotten: Rc<Cell<bool>>,
 }
 
@@ -52,7 +52,7 @@ impl Scope {
         self.variables.get(self.referred(name))
     }
 
-    /// The variable that a name stands for.
+    /// The variable that a name refers to.
     pub(super) fn referred<'n>(&'n self, name: &'n str) -> &'n str {
         let mut name = name;
         for _ in 0..MAX_REFERENCES {
@@ -93,7 +93,7 @@ impl Scope {
         self.variables = Rc::clone(&before.variables);
     }
 
-    /// The line no longer tells what a variable holds.
+    /// The value of a variable is no longer known.
     pub(super) fn forget(&mut self, name: &str) {
         if self.variables.contains_key(name) {
             Rc::make_mut(&mut self.variables).remove(name);
@@ -166,7 +166,7 @@ fn keep<T: Clone>(map: &mut Rc<BTreeMap<String, T>>, has_forgotten: &Cell<bool>,
     }
 }
 
-/// Whether the unknown parts of a path stand behind its known beginning: `/data/$x`.
+/// Whether the beginning of a path is known: `/data/$x`.
 fn starts_known(arg: &Arg) -> bool {
     arg.unknown.first().is_none_or(|range| range.start > 0)
 }

@@ -17,7 +17,7 @@ pub(super) enum Kind {
 /// What a file is.
 pub(super) fn kind(name: &str, content: &str) -> Kind {
     if let Some(program) = interpreter(content) {
-        return match Language::of_program(program) {
+        return match Language::from_program(program) {
             Some(language) => Kind::Code(language),
             None => Kind::Shell,
         };

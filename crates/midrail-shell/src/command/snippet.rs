@@ -1,5 +1,5 @@
 //! Code of other languages that a command line holds (`python -c`, `perl -e`): what it starts, removes, reads, writes
-//! and talks to, as far as its text tells without a full parser.
+//! and contacts, as far as its text shows without a full parser.
 
 mod calls;
 mod effects;
@@ -26,7 +26,7 @@ impl Language {
     }
 
     /// The language of an interpreter by its program's name: `python3.11`, `nodejs`, `gawk`, `osascript`.
-    pub(crate) fn of_program(program: &str) -> Option<Self> {
+    pub(crate) fn from_program(program: &str) -> Option<Self> {
         let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
         let name = name.strip_suffix(".exe").unwrap_or(name);
         let name =
@@ -38,7 +38,7 @@ impl Language {
 
 /// Analyses a snippet of code that is started in a certain way.
 pub(crate) fn analyse(language: Language, code: &str, start: &Start) -> Snippet {
-    let mut world = state::World::new(code, start);
-    world.run(language, code);
-    world.finish(code)
+    let mut state = state::SnippetState::new(code, start);
+    state.run(language, code);
+    state.finish(code)
 }

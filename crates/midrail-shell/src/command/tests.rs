@@ -1,11 +1,11 @@
-//! What command lines do, as tables. What destroys is tested beside its own tables; here it is whether the walk gets
+//! What command lines do, as tables. Dangers are tested with their own tables; these tests check that the walk gets
 //! there: through quotes, variables, wrappers and pipes, and not into what is only text.
 
 mod files;
+mod findings;
 mod harmless;
 mod limits;
 mod network;
-mod told;
 mod values;
 mod wrappers;
 

@@ -1,17 +1,16 @@
-//! The walk through a parsed command line: follows folders, variables and pipes, and looks at every program that is
+//! The walk through a parsed command line: follows folders, variables and pipes, and analyses every program that is
 //! started. What each program is goes to the tables of [`super::danger`]; what lies around it is judged here.
 
 mod builtins;
 mod containers;
 mod databases;
 mod each;
-mod finds;
+mod exfiltration;
 mod flow;
 mod git;
 mod inline;
 mod interpreters;
 mod invoke;
-mod leaks;
 mod listing;
 mod origins;
 mod output;
@@ -22,9 +21,10 @@ mod shells;
 mod simple;
 mod sourced;
 mod state;
-mod strangers;
 mod stream;
+mod sweeps;
 mod tools;
+mod unknown_programs;
 mod windows;
 mod wrap;
 
@@ -43,7 +43,7 @@ use stream::Content;
 pub(crate) use stream::Stream;
 
 impl Walk {
-    /// Looks into a file of another language.
+    /// Analyses a file of another language.
     pub(crate) fn script(mut self, language: Language, code: &str) -> Analysis {
         self.span = (0, code.len());
         self.is_nested = true;
@@ -99,10 +99,10 @@ impl Walk {
         if self.is_exhausted() {
             self.span = (0, text.len());
             self.analysis.is_partial = true;
-            self.opaque("the command line makes more work than is looked into");
+            self.opaque("the command line takes more work than Midrail spends on it");
         } else if scope.has_forgotten.get() || self.analysis.is_partial {
             self.analysis.is_partial = true;
-            self.opaque("the command line tells more than is kept in mind");
+            self.opaque("the command line sets more values than Midrail remembers");
         }
         self.follow_links();
         self.list_fed();
@@ -138,13 +138,13 @@ impl Walk {
         }
     }
 
-    /// What could not be parsed is told if it looks as if it might destroy.
+    /// Reports text that could not be parsed and mentions destructive programs.
     fn trouble(&mut self, trouble: Trouble, text: &str) {
         self.analysis.is_partial |= trouble.is_too_deep || trouble.is_too_long;
         if trouble.is_too_deep {
-            self.opaque("the command nests deeper than is looked into");
+            self.opaque("the command nests deeper than Midrail analyses");
         } else if trouble.is_too_long {
-            self.opaque("the command is longer than is looked into");
+            self.opaque("the command is longer than Midrail analyses");
         } else if trouble.is_broken && flow::mentions_destruction(text) {
             self.opaque("the command cannot be parsed, and mentions programs that destroy");
         }
@@ -154,7 +154,7 @@ impl Walk {
     pub(crate) fn code(&mut self, text: &str, scope: &mut Scope, input: &Stream) -> Stream {
         if self.depth >= MAX_DEPTH {
             self.analysis.is_partial = true;
-            self.opaque("code runs code deeper than is looked into");
+            self.opaque("code runs code deeper than Midrail analyses");
             return Stream::default();
         }
         self.spend(10 + text.len() / 4);
@@ -218,7 +218,7 @@ impl Walk {
     pub(crate) fn substitution(&mut self, list: &List<'_>, scope: &Scope, input: &Stream) -> Stream {
         self.spend(5);
         if self.depth >= MAX_DEPTH {
-            self.opaque("substitutions nest deeper than is looked into");
+            self.opaque("substitutions nest deeper than Midrail analyses");
             return Stream::default();
         }
         let outer = (self.span, self.choice, self.choices);
@@ -229,14 +229,14 @@ impl Walk {
         stream
     }
 
-    /// The name that stands for `<(…)`.
+    /// The file name that replaces `<(…)`.
     pub(crate) fn process(&mut self, substitution: &Substitution<'_>, scope: &Scope) -> String {
         // What a program writes to `>(…)` is most often what it reads: `tee >(sh)`.
         let input = if substitution.is_sink { self.flowing.clone() } else { Stream::default() };
         let stream = self.substitution(&substitution.list, scope, &input);
         self.processes += 1;
         let name = format!("/dev/fd/{}", 64 + self.processes);
-        let content = if substitution.is_sink { Content::Unknown } else { Content::of(&stream) };
+        let content = if substitution.is_sink { Content::Unknown } else { Content::from_stream(&stream) };
         self.files.insert(name.clone(), content);
         name
     }
@@ -244,7 +244,7 @@ impl Walk {
     fn command(&mut self, command: &Command<'_>, scope: &mut Scope, input: &Stream) -> Stream {
         self.spend(4);
         if self.depth >= MAX_DEPTH {
-            self.opaque("the command nests deeper than is looked into");
+            self.opaque("the command nests deeper than Midrail analyses");
             return Stream::default();
         }
         if let Kind::Simple { assignments, words } = &command.kind {

@@ -1,4 +1,4 @@
-//! A subset of PowerShell and of cmd: their destructive verbs, translated to the programs that the tables of
+//! A subset of PowerShell and of cmd: their destructive commands, translated to the programs that the tables of
 //! [`super::danger`] know, and those that have no such counterpart.
 
 mod cmd;
@@ -8,8 +8,8 @@ mod path;
 mod powershell;
 #[cfg(test)]
 mod tests;
+mod translate;
 mod translation;
-mod verbs;
 
 use self::command::Command;
 use self::translation::DEEPEST;

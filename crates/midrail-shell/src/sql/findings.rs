@@ -20,13 +20,13 @@ pub(super) struct Findings {
     pub(super) commands: Vec<ShellCommand>,
     /// Strings that were given to variables: they count when something runs them.
     pub(super) remembered: Vec<(String, usize, usize)>,
-    /// Tables that the text itself creates for a while.
+    /// Temporary tables that the text itself creates.
     pub(super) temporary: Vec<String>,
     /// Functions that the text itself defines, by their names, with where their bodies lie.
     pub(super) defined: Vec<Defined>,
     /// Where everything lies that is found in a string that is run.
     pub(super) span: Option<(usize, usize)>,
-    /// How many bytes of strings may still be looked into.
+    /// How many bytes of strings can still be analysed.
     pub(super) budget: usize,
     pub(super) depth: usize,
 }

@@ -1,10 +1,10 @@
-//! The words of SQL in many dialects. Strings and comments are told apart from code; hints that servers run
+//! The tokens of SQL in many dialects. Strings and comments are separated from code; hints that servers run
 //! (`/*!50000 DROP … */`) are code.
 
 /// How the parts of a text are read where dialects disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// A backslash escapes the quote after it, as in MySQL. Elsewhere it stands for itself.
+    /// A backslash escapes the quote after it, as in MySQL. Elsewhere it is an ordinary character.
     pub(super) backslash_escapes: bool,
     /// Comments nest, as in PostgreSQL and SQL Server. Elsewhere the first `*/` ends them.
     pub(super) comments_nest: bool,
@@ -55,7 +55,7 @@ pub(super) struct Lexer<'a> {
     /// The last two tokens.
     last: Option<Token>,
     before_last: Option<Token>,
-    /// Nothing but blanks stands between the start of the line, or of the statement, and here.
+    /// Only blanks come between the start of the line, or of the statement, and here.
     is_fresh: bool,
     failed_searches: usize,
     /// A string was never closed.

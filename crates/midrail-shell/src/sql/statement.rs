@@ -1,30 +1,30 @@
-//! What one statement does. Here its tokens are read; `whole`, `verbs` and `strings` say what they mean.
+//! What one statement does. This file reads its tokens; the modules below decide what they mean.
 
+mod first_word;
+mod keywords;
 mod strings;
-mod verbs;
-mod whole;
 
 use std::cell::Cell;
 use std::ops::Deref;
 
+use super::detect;
 use super::findings::Findings;
 use super::lex::{Kind, Token};
-use super::start;
 use super::tokens::Tokens;
 use crate::words::sql::{DELETE_TAILS, DROP_TAILS, NEXT_STARTS, NOT_NAMES};
 
-/// Each verb may read to the end of its statement. A statement of very many verbs is given up: nobody writes it.
+/// Each keyword can read to the end of its statement. A statement with very many keywords is reported as unreadable.
 const STEPS_FOR_EACH_TOKEN: usize = 16;
 
 /// The shortest word that does something by itself.
-const SHORTEST_DEED: usize = 4;
+const SHORTEST_KEYWORD: usize = 4;
 
-/// Looks at one statement: its tokens without the one that ends it.
-pub(super) fn look(text: &str, tokens: &[Token], found: &mut Findings) {
+/// Analyses one statement: its tokens without the one that ends it.
+pub(super) fn analyse(text: &str, tokens: &[Token], found: &mut Findings) {
     // A short word by itself does nothing. Very many of them are passed over quickly.
     if let [token] = tokens
         && token.kind == Kind::Word
-        && token.end - token.start < SHORTEST_DEED
+        && token.end - token.start < SHORTEST_KEYWORD
     {
         return;
     }
@@ -38,10 +38,10 @@ pub(super) fn look(text: &str, tokens: &[Token], found: &mut Findings) {
         return;
     }
     statement.call_defined(found);
-    statement.whole(first, found);
+    statement.first_word(first, found);
     for place in 0..tokens.len() {
         if tokens.get(place).is_some_and(|token| token.kind == Kind::Word) {
-            statement.verb(place, first, found);
+            statement.keyword(place, first, found);
             if statement.steps.get() == 0 {
                 statement.hit(found, "sql-unreadable", first, tokens.len());
                 return;
@@ -82,7 +82,7 @@ impl<'a> Statement<'a> {
         Statement {
             source: Tokens { text, tokens },
             steps: Cell::new(STEPS_FOR_EACH_TOKEN * tokens.len() + 4096),
-            is_sql: start::begins_as_sql(text, tokens.get(first..).unwrap_or_default()),
+            is_sql: detect::begins_as_sql(text, tokens.get(first..).unwrap_or_default()),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'a> Statement<'a> {
             || self.is_mark(at, b'%')
             || self.is_mark(at, b'$')
         {
-            // A placeholder stands for the name.
+            // A placeholder replaces the name.
             while at < self.tokens.len() && !self.is_any(at, DROP_TAILS) && !self.is_any(at, NEXT_STARTS) {
                 at += 1;
             }
@@ -141,7 +141,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Whether names, separated by commas, stand from here on, and then an end or a word that may follow them.
+    /// Whether names, separated by commas, follow from here on, and then an end or a word that can follow them.
     fn fits_to_its_end(&self, from: usize, tails: &[&str]) -> bool {
         if self.is_any(from, NOT_NAMES) {
             return false;

@@ -30,7 +30,7 @@ fn every_rule_finds_its_examples_and_nothing_in_its_near_misses() {
 }
 
 #[test]
-fn several_statements_are_told_in_order() {
+fn several_statements_are_reported_in_order() {
     let text = "DROP TABLE a; SELECT 1;\nGO\nDELETE FROM b\nGO\nTRUNCATE c";
     assert_eq!(kinds(text), ["sql-drop-table", "sql-delete-all", "sql-truncate"]);
     let spans: Vec<&str> = scan(text).iter().map(|hit| &text[hit.start..hit.end]).collect();
@@ -57,7 +57,7 @@ fn bodies_without_an_end_hide_nothing() {
 }
 
 #[test]
-fn commands_for_a_shell_are_told() {
+fn shell_commands_are_found() {
     for (text, expected) in [
         ("\\! rm -rf /srv", "rm -rf /srv"),
         ("SELECT 1;\n.shell rm -rf /srv", "rm -rf /srv"),
@@ -73,7 +73,7 @@ fn commands_for_a_shell_are_told() {
 }
 
 #[test]
-fn sql_is_told_from_commands() {
+fn sql_is_distinguished_from_commands() {
     for text in [
         "SELECT 1",
         "select * from t",

@@ -1,4 +1,4 @@
-//! The tokens of a statement with their text, and what an analysis asks about them.
+//! The tokens of a statement with their text, and the lookups that analyses need.
 
 use super::lex::{Kind, Lexer, Token};
 

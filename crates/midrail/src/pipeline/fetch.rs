@@ -40,7 +40,7 @@ impl Pipeline<'_> {
         let root = inputs.facts.root.as_deref().map(Path::new);
         let files = self.engine.files();
         match key {
-            FactKey::Action => Fact::from_action(action::of(&self.event)),
+            FactKey::Action => Fact::from_action(action::derive(&self.event)),
             FactKey::Secrets => match &inputs.rewritten {
                 Some(event) => self.scan_with(event, secrets::scan_json, Fact::Secrets),
                 None => Fact::Secrets(self.scan.findings.clone()),

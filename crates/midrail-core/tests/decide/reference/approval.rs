@@ -98,7 +98,7 @@ impl Model<'_> {
 
     /// The share of the tightest budget that remains, from 1 to 0.
     pub(super) fn remaining(&self) -> Result<f64, String> {
-        let now = || self.event.time.ok_or_else(|| "the event tells no time".to_owned());
+        let now = || self.event.time.ok_or_else(|| "the event has no time".to_owned());
         let time = |value: Option<&Value>| value.and_then(|it| it.as_str()?.parse::<Timestamp>().ok());
         let task = self.event.task.clone().unwrap_or_default();
         let mut share = 1.0_f64;

@@ -151,7 +151,7 @@ fn one_of(patterns: &[Pattern], text: &str) -> bool {
     patterns.iter().any(|pattern| pattern.matches(text))
 }
 
-/// Whether a text is like a pattern in which `*` stands for any text. Linear for each star.
+/// Whether a text is like a pattern in which `*` means any text. Linear for each star.
 fn like(pattern: &str, text: &str) -> bool {
     if pattern == "[*]" {
         return matches!(text, "*" | "**" | "*.*" | "./*");

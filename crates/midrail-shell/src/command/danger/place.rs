@@ -1,4 +1,4 @@
-//! Where a target lies, judged by its spelling alone, and how bad a loss is there. No file system is asked.
+//! Where a target is, by its spelling alone, and how bad a loss is there. The file system is not read.
 
 use midrail_core::Severity;
 
@@ -107,7 +107,7 @@ enum Variable {
     Unknown,
 }
 
-/// What the name of a variable, or a command that is replaced by its output, tells of the folder.
+/// The folder that the name of a variable, or a command substitution, means.
 fn variable_folder(text: &str) -> Variable {
     let bare = text.trim_start_matches('$').trim_matches(['{', '}', '(', ')', '`', '"']).trim();
     let name = bare.split([':', '-']).next().unwrap_or(bare);
@@ -139,7 +139,7 @@ fn unknown(text: &str, name: &str, rest: &str) -> Target {
     Target { path: text.to_owned(), place }
 }
 
-/// Whether a component stands for all that is in its folder: `*`, `.*`, `?*`, `.[!.]*`.
+/// Whether a component means everything in its folder: `*`, `.*`, `?*`, `.[!.]*`.
 fn is_all(component: &str) -> bool {
     component.contains('*')
         && component
@@ -380,7 +380,7 @@ fn starts_with(components: &[&str], folder: &str) -> bool {
     folder.split('/').all(|part| components.next().is_some_and(|component| *component == part))
 }
 
-/// How bad it is to write to a target. Whoever may add a key to a login may come back at any time.
+/// How bad it is to write to a target. A key that is added to a login gives access at any later time.
 pub(super) fn write_severity(target: &Target) -> Option<Severity> {
     let severity = severity(Loss::Write, target.place);
     let gives_access = target.place == Place::Secret && target.path.contains("authorized_keys");

@@ -199,7 +199,7 @@ fn nothing_is_inside_on_another_machine() {
 }
 
 #[test]
-fn targets_are_told_from_the_start_folder() {
+fn targets_are_relative_to_the_start_folder() {
     for (text, folder, expected) in [
         ("x", "src", "src/x"),
         ("../x", "src", "x"),
@@ -213,7 +213,7 @@ fn targets_are_told_from_the_start_folder() {
 }
 
 #[test]
-fn redirections_onto_what_matters_are_told() {
+fn redirections_onto_important_files_are_reported() {
     let judge =
         |text: &str| judge_redirection(&arg(text), false, &Folder::Known(String::new()), false, (0, 1));
     for text in
@@ -362,7 +362,7 @@ fn whole_lines_are_as_bad_as_they_are() {
 }
 
 #[test]
-fn one_command_is_told_of_once() {
+fn one_command_is_reported_once() {
     for line in ["busybox rm -rf /etc", "find / -exec shred {} ;", "find / -delete", "rm -rf /etc"] {
         let dangers = crate::command::analyse(line).dangers;
         assert_eq!(dangers.len(), 1, "{line}: {dangers:?}");

@@ -1,6 +1,6 @@
 //! Programs that put the text of files into shape, and when they write what they found: one row a program.
 
-use super::found::Found;
+use super::found::TouchedFiles;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::Arguments;
 use crate::command::programs::{self, Formatted};
@@ -9,7 +9,7 @@ use crate::command::programs::{self, Formatted};
 const ASKS: &[&str] = &["--help", "--version", "-h"];
 
 /// The files that a formatter reads and writes.
-pub(super) fn touched(invocation: &Invocation, found: &mut Found) {
+pub(super) fn touched(invocation: &Invocation, found: &mut TouchedFiles) {
     let (program, args) = match invocation.args.as_slice() {
         // `python3 -m black src`
         [option, module, rest @ ..] if option.text == "-m" && invocation.program.starts_with("python") => {
@@ -24,9 +24,9 @@ pub(super) fn touched(invocation: &Invocation, found: &mut Found) {
     // `cargo +nightly fmt`
     let named = sorted.operands_in(args).into_iter().filter(|arg| !arg.text.starts_with('+'));
     let mut named = named.peekable();
-    let verb = named.peek().map_or("", |arg| arg.text.as_str());
+    let subcommand = named.peek().map_or("", |arg| arg.text.as_str());
     let Some(mode) =
-        row.formats.iter().find(|mode| mode.subcommands.is_empty() || mode.subcommands.contains(&verb))
+        row.formats.iter().find(|mode| mode.subcommands.is_empty() || mode.subcommands.contains(&subcommand))
     else {
         return;
     };
@@ -59,7 +59,7 @@ pub(super) fn touched(invocation: &Invocation, found: &mut Found) {
         .for_each(|touched| touched.is_swept = writes && !touched.path.contains('$'));
 }
 
-/// Whether an option is given, also among letters that share a dash (`-lw`). `--name=value` asks for that value.
+/// Whether an option is given, also among letters that share a dash (`-lw`). `--name=value` requires that value.
 fn is_given(name: &str, args: &[Arg]) -> bool {
     if let Some((name, value)) = name.split_once('=') {
         let is_next = |pair: &[Arg]| matches!(pair, [one, two] if one.text == name && two.text == value);
@@ -89,7 +89,7 @@ mod tests {
     use crate::command::analyse;
 
     #[test]
-    fn what_formatters_write_is_told() {
+    fn files_that_formatters_write_are_listed() {
         for (command, writes) in [
             ("rustfmt src/a.rs", &["src/a.rs"][..]),
             ("rustfmt --edition 2024 --emit files src/a.rs", &["src/a.rs"]),
@@ -140,8 +140,8 @@ mod tests {
             ("gawk -i inplace -v i=1 '{print}' a.txt", &["a.txt"]),
             ("gawk --include=inplace -f p.awk a.txt", &["a.txt"]),
         ] {
-            let told = analyse(command);
-            assert_eq!(told.writes, writes, "{command}");
+            let analysis = analyse(command);
+            assert_eq!(analysis.writes, writes, "{command}");
         }
     }
 
@@ -190,9 +190,13 @@ mod tests {
             ("terraform plan", &[]),
             ("go build ./...", &[]),
         ] {
-            let told = analyse(command);
-            assert!(told.writes.is_empty() && told.sweeps.is_empty(), "{command}: {:?}", told.writes);
-            assert_eq!(told.reads, reads, "{command}");
+            let analysis = analyse(command);
+            assert!(
+                analysis.writes.is_empty() && analysis.sweeps.is_empty(),
+                "{command}: {:?}",
+                analysis.writes
+            );
+            assert_eq!(analysis.reads, reads, "{command}");
         }
     }
 

@@ -18,11 +18,11 @@ pub(crate) struct Touched {
 
 /// The files found so far.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct TouchedFiles {
     pub(super) list: Vec<Touched>,
 }
 
-impl Found {
+impl TouchedFiles {
     pub(super) fn add(&mut self, arg: &Arg, is_read: bool, is_written: bool) {
         let path = arg.text.as_str();
         let is_none = path.is_empty()

@@ -1,6 +1,6 @@
 //! Files that are named inside of other things: in statements for a database, and by the name that a container sees.
 
-use super::found::Found;
+use super::found::TouchedFiles;
 use crate::command::danger::is_credential;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::{Arguments, find_run};
@@ -11,7 +11,7 @@ use crate::words::sql::READING_FUNCTIONS;
 const IMPORT: &str = ".import ";
 
 /// `sqlite3 :memory: "select readfile('x')"`, `sqlite3 a.db '.import x t'`
-pub(super) fn read_by_statements(invocation: &Invocation, found: &mut Found) {
+pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFiles) {
     for arg in &invocation.args {
         let text = arg.text.as_str();
         for name in READING_FUNCTIONS.iter().filter(|name| text.contains(**name)) {
@@ -33,7 +33,7 @@ pub(super) fn read_by_statements(invocation: &Invocation, found: &mut Found) {
 }
 
 /// `docker run -v $PWD/.env:/x image cat /x`: a file with credentials that the command names as the container sees it.
-pub(super) fn read_in_container(invocation: &Invocation, found: &mut Found) {
+pub(super) fn read_in_container(invocation: &Invocation, found: &mut TouchedFiles) {
     let Some((args, run)) = find_run(invocation, "run") else { return };
     let sorted = Arguments::leading(programs::row(&invocation.program), args, run.values);
     let command = sorted.operands.first().map_or(args.len(), |image| image + 1);

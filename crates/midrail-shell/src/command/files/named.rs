@@ -1,7 +1,7 @@
-//! Programs that look at files without showing what is in them, and programs that log in with a key: the content stays where
+//! Programs that use files without showing their content, and programs that log in with a key: the content stays where
 //! it is.
 
-use super::found::Found;
+use super::found::TouchedFiles;
 use crate::command::danger::is_credential;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::Arguments;
@@ -10,7 +10,7 @@ use crate::words::places::TEMPLATES;
 use crate::words::shell::{CERTIFICATE_COMMANDS, OWNER_ONLY_MODES};
 
 /// Programs that need more than a row.
-pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut Found) {
+pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
     match invocation.program.as_str() {
         "openssl" => {
             let command = invocation.args.first().map_or("", |arg| arg.text.as_str());
@@ -26,7 +26,7 @@ pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut F
             }
         }
         "ssh-keygen" => {
-            // What is asked for a fingerprint or the public half tells no more than that.
+            // A fingerprint or the public half of a key discloses nothing else.
             let is_asked = sorted.has(&["-l", "-y", "-B", "-F"]);
             for file in sorted.values_of(&["-f"]) {
                 if is_asked {
@@ -59,7 +59,7 @@ pub(crate) fn led_to(target: &str, link: &str) -> String {
 }
 
 /// A link changes nothing of what it leads to, and shows nothing of it. Under another name, keys would be shown.
-pub(super) fn linked(target: &Arg, link: Option<&Arg>, invocation: &Invocation, found: &mut Found) {
+pub(super) fn linked(target: &Arg, link: Option<&Arg>, invocation: &Invocation, found: &mut TouchedFiles) {
     let link = link.map_or("", |link| link.text.as_str());
     let target = Arg { text: led_to(&target.text, link), ..target.clone() };
     if is_credential(&target, &invocation.folder) {

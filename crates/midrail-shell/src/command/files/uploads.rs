@@ -5,7 +5,7 @@ use crate::command::invocation::{Arg, Input, Invocation};
 use crate::command::options::{Arguments, tail};
 use crate::command::programs::{self, Sent, Upload};
 
-/// The files that a program sends away, as far as its arguments tell.
+/// The files that a program sends to another machine, by its arguments.
 pub(crate) fn uploaded(invocation: &Invocation) -> Vec<Arg> {
     programs::row(&invocation.program).uploads.iter().flat_map(|row| row.files(invocation)).collect()
 }
@@ -68,9 +68,9 @@ fn in_item(item: &Arg) -> Option<Arg> {
 fn put(commands: &str) -> impl Iterator<Item = &str> {
     commands.split(['\n', ';']).flat_map(|command| {
         let mut words = command.split_whitespace();
-        let puts = words
-            .next()
-            .is_some_and(|verb| matches!(verb, "put" | "mput" | "reput" | "send" | "append" | "mirror"));
+        let puts = words.next().is_some_and(|subcommand| {
+            matches!(subcommand, "put" | "mput" | "reput" | "send" | "append" | "mirror")
+        });
         words.filter(move |word| puts && !word.starts_with('-'))
     })
 }

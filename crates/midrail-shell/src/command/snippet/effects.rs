@@ -11,7 +11,7 @@ use super::state::MOST;
 use super::value::{Piece, Text, Value};
 use crate::tables::{Effect, Language};
 
-/// Stands for a folder that the code makes for a while.
+/// A placeholder for a temporary folder that the code creates.
 const MADE: &str = "/tmp/made-by-this-code";
 
 impl Runner<'_, '_> {
@@ -26,7 +26,7 @@ impl Runner<'_, '_> {
                     return if name.ends_with("Path.home") { Value::Path(home) } else { Value::Text(home) };
                 }
                 let mut effect = calls::effect(self.language, &name);
-                for module in &self.world.stars {
+                for module in &self.state.stars {
                     effect = effect.or_else(|| calls::effect(self.language, &format!("{module}.{name}")));
                 }
                 if let Some(effect) = effect {
@@ -115,7 +115,7 @@ impl Runner<'_, '_> {
                 Value::Path(path)
             }
             (Value::Path(path), "glob" | "rglob" | "joinpath" | "join") => {
-                self.world.walks |= name == "rglob";
+                self.state.walks |= name == "rglob";
                 let mut path = path.clone();
                 path.append(Text::known("/"));
                 path.append(args.text(0));
@@ -125,7 +125,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Notes what a call does, and tells its value.
+    /// Notes what a call does, and returns its value.
     pub(super) fn apply(&mut self, effect: Effect, args: &Args) -> Value {
         let first = args.plain.first();
         match effect {
@@ -162,21 +162,21 @@ impl Runner<'_, '_> {
                     _ if matches!(first, Some(Value::Number(0))) => return self.input(),
                     Some("/dev/stdin") => return self.input(),
                     Some(url) if url.contains("://") => return self.fetch(&text),
-                    _ => note(&mut self.world.snippet.reads, &text),
+                    _ => note(&mut self.state.snippet.reads, &text),
                 }
             }
             Effect::Overwrite => {
-                note(&mut self.world.snippet.writes, &args.text(0));
-                note(&mut self.world.snippet.overwrites, &args.text(0));
+                note(&mut self.state.snippet.writes, &args.text(0));
+                note(&mut self.state.snippet.overwrites, &args.text(0));
             }
             Effect::Walk => {
-                self.world.walks = true;
+                self.state.walks = true;
                 let any = || Value::Text(Text::known("*"));
                 return Value::List(vec![Value::Text(args.text(0)), any(), any()]);
             }
             Effect::Search => {
                 let folders = args.plain.iter().skip(1).map(Value::text).filter(Text::has_known);
-                self.world.searched.extend(folders.map(|folder| folder.to_line()).take(MOST));
+                self.state.searched.extend(folders.map(|folder| folder.to_line()).take(MOST));
             }
             // Names from a folder of the project are nothing outside of it.
             Effect::Listing => {
@@ -193,33 +193,33 @@ impl Runner<'_, '_> {
             Effect::Database => {
                 let place = args.text(0);
                 if place.all().is_some_and(|place| place != ":memory:" && !place.contains("://")) {
-                    note(&mut self.world.snippet.writes, &place);
+                    note(&mut self.state.snippet.writes, &place);
                 }
-                self.world.is_database_temporary |=
+                self.state.is_database_temporary |=
                     place.all().is_some_and(|place| place == ":memory:" || place.starts_with("/tmp/"));
             }
             Effect::Statement => self.sql(&args.text(0)),
             Effect::SecondStatement => self.sql(&args.text(1)),
-            Effect::Write => note(&mut self.world.snippet.writes, &args.text(0)),
+            Effect::Write => note(&mut self.state.snippet.writes, &args.text(0)),
             Effect::Open => return self.open(args),
             Effect::Move | Effect::Copy => {
                 let (from, to) = (args.text(0), args.text(1));
-                note(&mut self.world.snippet.reads, &from);
-                note(&mut self.world.snippet.writes, &to);
-                let moves = &mut self.world.snippet.moves;
+                note(&mut self.state.snippet.reads, &from);
+                note(&mut self.state.snippet.writes, &to);
+                let moves = &mut self.state.snippet.moves;
                 if effect == Effect::Move && from.has_known() && to.has_known() && moves.len() < MOST {
                     moves.push((from.to_line(), to.to_line()));
                 }
             }
             Effect::Fetch => {
                 let sent = args.plain.iter().skip(1).chain(args.named.iter().map(|(_, value)| value));
-                self.world.snippet.sends_environment |= sent
+                self.state.snippet.sends_environment |= sent
                     .flat_map(Value::each)
                     .any(|value| matches!(value, Value::Name(name) if is_environment(name)));
                 return self.fetch(&args.text(0));
             }
             Effect::Connect => {
-                self.world.is_connected = true;
+                self.state.is_connected = true;
                 let values =
                     args.plain.iter().flat_map(Value::each).chain(args.named.iter().map(|(_, value)| value));
                 let host = values.map(Value::text).find_map(|text| {
@@ -228,11 +228,11 @@ impl Runner<'_, '_> {
                         .map(str::to_owned)
                 });
                 if let Some(host) = host {
-                    self.world.host(&host);
+                    self.state.host(&host);
                 }
             }
             Effect::Code => self.code(first),
-            Effect::HandOver => self.world.hands_over = true,
+            Effect::HandOver => self.state.hands_over = true,
             Effect::Module => {
                 return args.text(0).all().map_or(Value::Unknown, |name| Value::Name(module_name(name)));
             }
@@ -304,7 +304,7 @@ impl Runner<'_, '_> {
 
     /// What the program reads.
     fn input(&self) -> Value {
-        let start = &self.world.start;
+        let start = &self.state.start;
         match &start.input {
             Some(text) => Value::Text(Text::known(text.trim_end_matches('\n'))),
             None if start.is_fed_by_network => Value::Fetched,
@@ -317,22 +317,22 @@ impl Runner<'_, '_> {
         match value {
             // A program that comes over a connection, with the mode of the pipe to it.
             Some(Value::List(words))
-                if self.world.is_connected && words.first().is_some_and(|word| !word.text().has_known()) =>
+                if self.state.is_connected && words.first().is_some_and(|word| !word.text().has_known()) =>
             {
-                self.world.hands_over = true;
+                self.state.hands_over = true;
             }
             Some(Value::List(words)) => {
                 let words: Vec<String> = words.iter().map(|word| word.text().to_word()).collect();
-                self.world.command(words.join(" "));
+                self.state.command(words.join(" "));
             }
             Some(Value::Text(text) | Value::Path(text)) if text.has_known() => {
-                self.world.command(text.to_line())
+                self.state.command(text.to_line())
             }
-            Some(Value::Fetched) => self.world.snippet.runs_downloaded_code = true,
-            Some(Value::Decoded) => self.world.snippet.is_opaque = true,
+            Some(Value::Fetched) => self.state.snippet.runs_downloaded_code = true,
+            Some(Value::Decoded) => self.state.snippet.is_opaque = true,
             _ => {
                 // A command that comes over a connection makes a remote shell of the snippet.
-                self.world.hands_over |= self.world.is_connected;
+                self.state.hands_over |= self.state.is_connected;
             }
         }
     }
@@ -342,13 +342,13 @@ impl Runner<'_, '_> {
             Some(Value::Text(text)) => match text.all() {
                 Some(code) => {
                     let code = code.to_owned();
-                    self.world.run(self.language, &code);
+                    self.state.run(self.language, &code);
                 }
-                None => self.world.runs_unknown_code = true,
+                None => self.state.runs_unknown_code = true,
             },
-            Some(Value::Fetched) => self.world.snippet.runs_downloaded_code = true,
-            Some(Value::Decoded) => self.world.snippet.is_opaque = true,
-            Some(Value::Unknown | Value::Name(_)) => self.world.runs_unknown_code = true,
+            Some(Value::Fetched) => self.state.snippet.runs_downloaded_code = true,
+            Some(Value::Decoded) => self.state.snippet.is_opaque = true,
+            Some(Value::Unknown | Value::Name(_)) => self.state.runs_unknown_code = true,
             _ => {}
         }
     }
@@ -357,11 +357,11 @@ impl Runner<'_, '_> {
     fn sql(&mut self, text: &Text) {
         let line = text.to_line();
         if text.has_known()
-            && !self.world.is_database_temporary
-            && self.world.snippet.statements.len() < MOST
+            && !self.state.is_database_temporary
+            && self.state.snippet.statements.len() < MOST
             && crate::sql::looks_like_sql(&line)
         {
-            self.world.snippet.statements.push(line);
+            self.state.snippet.statements.push(line);
         }
     }
 
@@ -377,24 +377,24 @@ impl Runner<'_, '_> {
     }
 
     pub(super) fn remove(&mut self, path: &Text, is_recursive: bool) {
-        // What the code itself makes for a while is its own to remove.
+        // The code may remove temporary files that it creates itself.
         let is_own = path.all().is_some_and(|path| path.starts_with(MADE) && !path.contains(".."));
-        if self.world.snippet.removes.len() < MOST && !is_own {
+        if self.state.snippet.removes.len() < MOST && !is_own {
             let path = path.has_known().then(|| path.to_line());
-            let is_below = self.world.walks && path.as_ref().is_some_and(|path| path.contains('*'));
+            let is_below = self.state.walks && path.as_ref().is_some_and(|path| path.contains('*'));
             let is_recursive = is_recursive || is_below;
-            self.world.snippet.removes.push(Removal { path, is_recursive });
+            self.state.snippet.removes.push(Removal { path, is_recursive });
         }
     }
 
     fn fetch(&mut self, url: &Text) -> Value {
-        self.world.has_fetched = true;
+        self.state.has_fetched = true;
         // Parts after the host may be unknown.
         if let Some(Piece::Known(start)) = url.0.first()
             && (url.all().is_some() || start.split_once("://").is_some_and(|(_, rest)| rest.contains('/')))
         {
             let start = start.clone();
-            self.world.host(&start);
+            self.state.host(&start);
         }
         Value::Fetched
     }
@@ -413,9 +413,9 @@ impl Runner<'_, '_> {
             if matches!(spelling, "-|" | "|-") {
                 self.start(args.plain.get(2));
             } else if spelling.starts_with(">&") || spelling.starts_with("<&") {
-                self.world.hands_over |= self.world.is_connected;
+                self.state.hands_over |= self.state.is_connected;
             } else if let Some(command) = spelling.strip_suffix('|').or_else(|| spelling.strip_prefix('|')) {
-                self.world.command(command.trim().to_owned());
+                self.state.command(command.trim().to_owned());
             } else {
                 let is_write = spelling.starts_with(['>', '+']);
                 let is_overwrite = spelling.starts_with('>') && !spelling.starts_with(">>");
@@ -423,11 +423,11 @@ impl Runner<'_, '_> {
                 let is_apart = name.is_empty() || name.starts_with(':');
                 let text = if is_apart { args.text(2) } else { Text::known(name) };
                 note(
-                    if is_write { &mut self.world.snippet.writes } else { &mut self.world.snippet.reads },
+                    if is_write { &mut self.state.snippet.writes } else { &mut self.state.snippet.reads },
                     &text,
                 );
                 if is_overwrite {
-                    note(&mut self.world.snippet.overwrites, &text);
+                    note(&mut self.state.snippet.overwrites, &text);
                 }
             }
             return Value::Unknown;
@@ -439,14 +439,14 @@ impl Runner<'_, '_> {
             if self.language == Language::Ruby
                 && let Some(command) = text.strip_prefix('|')
             {
-                self.world.command(command.trim().to_owned());
+                self.state.command(command.trim().to_owned());
                 return Value::Unknown;
             }
         }
         let is_write = mode.contains(['w', 'a', 'x', '+', 'c']);
-        note(if is_write { &mut self.world.snippet.writes } else { &mut self.world.snippet.reads }, &path);
+        note(if is_write { &mut self.state.snippet.writes } else { &mut self.state.snippet.reads }, &path);
         if mode.starts_with('w') {
-            note(&mut self.world.snippet.overwrites, &path);
+            note(&mut self.state.snippet.overwrites, &path);
         }
         Value::Unknown
     }

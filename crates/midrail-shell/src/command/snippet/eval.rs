@@ -1,11 +1,11 @@
-//! Follows the expressions of a snippet, as far as its text tells, and notes what its calls do.
+//! Evaluates the expressions of a snippet, as far as its text shows them, and notes what its calls do.
 
 use super::calls;
 use super::lex::{Kind, Part, Token};
 use super::pure::{
-    below, format, is_environment, is_home, is_keyword, member, narrowed, number_of, parent, reverse,
+    below, format, is_environment, is_home, is_keyword, member, narrowed, parent, parse_number, reverse,
 };
-use super::state::World;
+use super::state::SnippetState;
 use super::value::{Text, Value};
 use crate::tables::{Effect, Language};
 
@@ -16,7 +16,7 @@ const DEEPEST: usize = 40;
 pub(super) struct Args {
     pub(super) plain: Vec<Value>,
     pub(super) named: Vec<(String, Value)>,
-    /// A setting `recursive: true` stands among them.
+    /// They contain a setting `recursive: true`.
     pub(super) is_recursive: bool,
 }
 
@@ -31,7 +31,7 @@ impl Args {
 }
 
 pub(super) struct Runner<'a, 'w> {
-    pub(super) world: &'w mut World,
+    pub(super) state: &'w mut SnippetState,
     pub(super) language: Language,
     pub(super) tokens: &'a [Token<'a>],
     pub(super) closings: &'a [usize],
@@ -114,12 +114,12 @@ impl<'a> Runner<'a, '_> {
             if self.word(getline) == Some("getline") {
                 let text = value.text();
                 if text.all().is_some_and(|text| text.starts_with("/inet/")) {
-                    self.world.is_connected = true;
-                    self.world.hands_over = true;
+                    self.state.is_connected = true;
+                    self.state.hands_over = true;
                 } else if text.has_known() {
-                    self.world.command(text.to_line());
+                    self.state.command(text.to_line());
                 } else {
-                    self.world.hands_over = true;
+                    self.state.hands_over = true;
                 }
             }
         }
@@ -154,7 +154,7 @@ impl<'a> Runner<'a, '_> {
             } else if self.runs_template(&value, at) {
                 // Bun and zx: a template after `$` is a command line.
                 let (line, end) = self.primary(at, depth);
-                self.world.command(line.text().to_line());
+                self.state.command(line.text().to_line());
                 (value, at) = (Value::Unknown, end);
             } else if self.is_mark(at, b'(') {
                 let end = self.closing(at);
@@ -198,7 +198,7 @@ impl<'a> Runner<'a, '_> {
             && self.is_mark(arrow + 1, b'>')
             && let (Some(name), Value::Name(_) | Value::List(_) | Value::Text(_)) = (self.word(name), value)
         {
-            self.world.set(name, value.clone());
+            self.state.set(name, value.clone());
         }
     }
 
@@ -234,12 +234,12 @@ impl<'a> Runner<'a, '_> {
             Some(Kind::Text(parts)) => (Value::Text(self.resolve(parts)), at + 1),
             Some(Kind::Shell(parts)) => {
                 let line = self.resolve(parts).to_line();
-                self.world.command(line);
+                self.state.command(line);
                 (Value::Unknown, at + 1)
             }
-            Some(Kind::Number(number)) => (number_of(number), at + 1),
+            Some(Kind::Number(number)) => (parse_number(number), at + 1),
             Some(Kind::Word("getline")) if self.language == Language::Awk => (self.getline(at), at + 1),
-            Some(Kind::Word(word)) => match self.world.look_up(word).or_else(|| self.own_place(word)) {
+            Some(Kind::Word(word)) => match self.state.look_up(word).or_else(|| self.own_place(word)) {
                 Some(value) => (value, at + 1),
                 None => (Value::Name((*word).to_owned()), at + 1),
             },
@@ -256,7 +256,7 @@ impl<'a> Runner<'a, '_> {
             Some(Kind::Mark(b'{')) => {
                 let end = self.closing(at);
                 let inner = if depth < DEEPEST { self.args(at + 1, end, depth + 1) } else { Args::default() };
-                // An object that holds the environment stands for it.
+                // An object that contains the environment counts as the environment.
                 let environment = inner
                     .plain
                     .into_iter()
@@ -310,7 +310,7 @@ impl<'a> Runner<'a, '_> {
             }
             self.bind_comprehension(at, end, depth);
             let (mut value, mut after) = self.expression(at, depth + 1);
-            // Whatever else stands before the next comma is followed for what it does.
+            // Everything else before the next comma is evaluated for its effects.
             let mut is_block = false;
             while after < end && !self.is_separator(after) {
                 let is_blank = matches!(self.kind(after), Some(Kind::Line));
@@ -331,14 +331,14 @@ impl<'a> Runner<'a, '_> {
         args
     }
 
-    /// What stands between two arguments. Those with names follow a semicolon in Julia.
+    /// The separator between two arguments. In Julia, those with names follow a semicolon.
     fn is_separator(&self, at: usize) -> bool {
         self.is_mark(at, b',') || (self.language == Language::Julia && self.is_mark(at, b';'))
     }
 
-    /// The file that the code stands in, and its folder.
+    /// The file that contains the code, and its folder.
     fn own_place(&self, word: &str) -> Option<Value> {
-        let script = || self.world.start.script.clone().unwrap_or_else(|| "this-script".to_owned());
+        let script = || self.state.start.script.clone().unwrap_or_else(|| "this-script".to_owned());
         match (self.language, word) {
             (Language::Python | Language::Ruby, "__file__" | "__FILE__") | (Language::Node, "__filename") => {
                 Some(Value::Text(Text::known(script())))
@@ -366,7 +366,7 @@ impl<'a> Runner<'a, '_> {
             return;
         }
         let mut at = from;
-        while at < end && self.world.loops > 0 {
+        while at < end && self.state.loops > 0 {
             if self.is_mark(at, b'(') || self.is_mark(at, b'[') || self.is_mark(at, b'{') {
                 at = self.closing(at) + 1;
                 continue;
@@ -375,11 +375,11 @@ impl<'a> Runner<'a, '_> {
                 return;
             }
             if self.word(at) == Some("for") && at > from {
-                self.world.loops -= 1;
+                self.state.loops -= 1;
                 // It is followed once more in its own place: what it does is noted there.
-                let noted = self.world.snippet.clone();
+                let noted = self.state.snippet.clone();
                 at = self.bind_loop(at + 1, depth + 1).max(at + 1);
-                self.world.snippet = noted;
+                self.state.snippet = noted;
                 continue;
             }
             at += 1;
@@ -398,13 +398,13 @@ impl<'a> Runner<'a, '_> {
             value = narrowed(value);
         }
         match (names.as_slice(), &value) {
-            ([only], _) => self.world.set(only, value),
+            ([only], _) => self.state.set(only, value),
             (names, Value::List(values)) if values.len() == names.len() => {
                 for (name, value) in names.iter().zip(values) {
-                    self.world.set(name, value.clone());
+                    self.state.set(name, value.clone());
                 }
             }
-            (names, _) => names.iter().for_each(|name| self.world.set(name, Value::Unknown)),
+            (names, _) => names.iter().for_each(|name| self.state.set(name, Value::Unknown)),
         }
         end
     }
@@ -418,14 +418,14 @@ impl<'a> Runner<'a, '_> {
             && self.is_mark(at + 3, b'|')
             && let (Some(name), Value::Text(_) | Value::Path(_) | Value::List(_)) = (self.word(at + 2), value)
         {
-            self.world.set(name, value.clone());
+            self.state.set(name, value.clone());
         }
     }
 
     /// `.then(eval)`: a function that runs code is handed on.
     fn note_code_by_name(&mut self, value: &Value) {
         if let Value::Name(name) = value {
-            self.world.runs_unknown_code |= calls::effect(self.language, name) == Some(Effect::Code);
+            self.state.runs_unknown_code |= calls::effect(self.language, name) == Some(Effect::Code);
         }
     }
 
@@ -449,15 +449,15 @@ impl<'a> Runner<'a, '_> {
             {
                 let Some(name) = self.word(at) else { return at + 1 };
                 let (value, end) = self.expression(at + 2, depth);
-                self.world.set(name, value);
+                self.state.set(name, value);
                 end.max(at + 1)
             }
             // `d += chunk`
             Some(name) if self.is_mark(at + 1, b'+') && self.is_mark(at + 2, b'=') => {
                 let (value, end) = self.expression(at + 3, depth);
-                let mut text = self.world.look_up(name).map_or_else(Text::unknown, |value| value.text());
+                let mut text = self.state.look_up(name).map_or_else(Text::unknown, |value| value.text());
                 text.append(value.text());
-                self.world.set(name, Value::Text(text));
+                self.state.set(name, Value::Text(text));
                 end.max(at + 1)
             }
             _ => self.expression(at, depth).1.max(at + 1),
@@ -521,11 +521,11 @@ impl<'a> Runner<'a, '_> {
         for part in parts {
             match part {
                 Part::Known(known) => text.append(Text::known(known.as_str())),
-                Part::Code(code) => match self.world.look_up(code.trim()) {
+                Part::Code(code) => match self.state.look_up(code.trim()) {
                     Some(value) => text.append(value.text()),
                     None => {
                         if code.contains(['(', '`']) {
-                            self.world.run(self.language, code);
+                            self.state.run(self.language, code);
                         }
                         text.append(if is_home(code) { Text::known("~") } else { Text::unknown() });
                     }
@@ -536,7 +536,7 @@ impl<'a> Runner<'a, '_> {
     }
 
     /// `sys.argv[1]`: a word that follows the script, where it is known.
-    fn word_of_start(&self, name: &str, place: u32) -> Value {
+    fn script_argument(&self, name: &str, place: u32) -> Value {
         let before = match name {
             "sys.argv" => 1,
             "process.argv" => 2,
@@ -544,7 +544,7 @@ impl<'a> Runner<'a, '_> {
             _ => return Value::Unknown,
         };
         let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(before));
-        let word = place.and_then(|place| self.world.start.args.as_ref()?.get(place));
+        let word = place.and_then(|place| self.state.start.args.as_ref()?.get(place));
         word.map_or(Value::Unknown, |word| Value::Text(Text::known(word.as_str())))
     }
 
@@ -562,7 +562,7 @@ impl<'a> Runner<'a, '_> {
                 Some(key) if !is_environment(&name) => Value::Name(format!("{name}.{key}")),
                 _ => Value::Unknown,
             },
-            (Value::Name(name), Some(Value::Number(place))) => self.word_of_start(&name, *place),
+            (Value::Name(name), Some(Value::Number(place))) => self.script_argument(&name, *place),
             (Value::List(values), Some(Value::Number(place))) => usize::try_from(*place)
                 .ok()
                 .and_then(|place| values.into_iter().nth(place))

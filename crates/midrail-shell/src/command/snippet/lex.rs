@@ -5,7 +5,7 @@ use crate::tables::{Language, LanguageRow};
 /// A piece of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// As it stands.
+    /// Plain text.
     Known(String),
     /// Code whose value is put here: `${x}`, `#{x}`, `{x}`, `$x`.
     Code(String),
@@ -35,7 +35,7 @@ pub(super) enum Kind<'a> {
 pub(super) struct Token<'a> {
     /// What it is.
     pub(super) kind: Kind<'a>,
-    /// Nothing stands between the token before and this one.
+    /// It follows the token before it without a blank.
     pub(super) is_joined: bool,
 }
 
@@ -231,7 +231,7 @@ impl<'a> Lexer<'a> {
         {
             return false;
         }
-        let close = closing_of(open);
+        let close = closing_bracket(open);
         let body_start = start + name.len() + 1;
         let Some(end) = self.closing_nested(body_start, open, close) else { return false };
         let body = self.slice(body_start, end);
@@ -270,7 +270,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    /// A regular expression between slashes, where a value may stand.
+    /// A regular expression between slashes, where a value can be.
     fn regex(&mut self) -> bool {
         use Language::{Awk, Node, Perl, Ruby};
         if self.peek(0) != b'/' || !matches!(self.language, Node | Perl | Ruby | Awk) {
@@ -366,7 +366,7 @@ impl<'a> Lexer<'a> {
 
     /// Code that is put into a string here, and the length of its spelling. No code: a doubled brace.
     fn interpolation(&self, rest: &str) -> Option<(String, usize)> {
-        // Longer ones are taken as plain text: nobody writes them, and it keeps this linear.
+        // Longer ones are plain text, so that this stays linear.
         const LONGEST: usize = 512;
         let (open, close) = match self.language {
             Language::Python if rest.starts_with("{{") => return Some((String::new(), 2)),
@@ -443,7 +443,7 @@ fn unescape(rest: &str, keeps_escapes: bool, out: &mut String) -> usize {
     length
 }
 
-fn closing_of(open: u8) -> u8 {
+fn closing_bracket(open: u8) -> u8 {
     match open {
         b'(' => b')',
         b'[' => b']',

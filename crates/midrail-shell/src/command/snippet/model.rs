@@ -3,7 +3,7 @@
 /// A file or folder that a snippet removes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Removal {
-    /// The path, with `${unknown}` for parts that the snippet does not tell; `None` where it tells nothing of it.
+    /// The path, with `${unknown}` for parts that are not known; `None` if nothing of it is known.
     pub(crate) path: Option<String>,
     /// A folder goes with all that lies in it.
     pub(crate) is_recursive: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Removal {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Snippet {
     /// Shell command lines that it starts. Lists of arguments are joined with quotes; parts that the snippet does not
-    /// tell stand as `${unknown}`.
+    /// show are written as `${unknown}`.
     pub(crate) commands: Vec<String>,
     /// What it removes.
     pub(crate) removes: Vec<Removal>,
@@ -44,7 +44,7 @@ pub(crate) struct Snippet {
 /// How a snippet is started.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Start {
-    /// The file that it stands in, seen from the folder that it runs in.
+    /// The file that contains it, relative to the folder that it runs in.
     pub(crate) script: Option<String>,
     /// The words that follow it, where they are known.
     pub(crate) args: Option<Vec<String>>,

@@ -52,7 +52,7 @@ pub(super) fn below(mut folder: Text, path: Text) -> Text {
     folder
 }
 
-/// Stands for some of the names in a folder.
+/// A placeholder for some of the names in a folder.
 pub(super) const SOME: &str = "…";
 
 /// A list of names of which only some are left.
@@ -90,7 +90,7 @@ pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-pub(super) fn number_of(text: &str) -> Value {
+pub(super) fn parse_number(text: &str) -> Value {
     let parsed = match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16),
         None => text.parse(),

@@ -10,7 +10,7 @@ pub(super) const MOST: usize = 256;
 
 /// What is known while a snippet is followed.
 #[derive(Default)]
-pub(super) struct World {
+pub(super) struct SnippetState {
     pub(super) snippet: Snippet,
     /// How it is started.
     pub(super) start: Start,
@@ -27,9 +27,9 @@ pub(super) struct World {
     pub(super) searched: Vec<String>,
     /// It goes through all that lies below some folder.
     pub(super) walks: bool,
-    /// Its database lies in memory, or is there for a while only.
+    /// Its database is in memory or temporary.
     pub(super) is_database_temporary: bool,
-    /// How many loops inside of expressions may still be looked at ahead of what they repeat.
+    /// How many loops inside of expressions can still be read ahead of what they repeat.
     pub(super) loops: usize,
     /// How many bytes may still be copied from variables: doubling a text again and again must end.
     pub(super) budget: usize,

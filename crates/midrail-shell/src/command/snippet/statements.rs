@@ -43,9 +43,9 @@ impl Runner<'_, '_> {
             || self.is_mark(at + 1, b'.') && self.is_mark(at + 2, b'=')
         {
             let (value, end) = self.expression(at + 3, 0);
-            let mut text = self.world.look_up(word).map_or_else(Text::unknown, |value| value.text());
+            let mut text = self.state.look_up(word).map_or_else(Text::unknown, |value| value.text());
             text.append(value.text());
-            self.world.set(word, Value::Text(text));
+            self.state.set(word, Value::Text(text));
             return end;
         }
         self.expression(at, 0).1
@@ -59,18 +59,18 @@ impl Runner<'_, '_> {
         if !is_change {
             return None;
         }
-        let Some(Value::List(mut values)) = self.world.look_up(name) else { return None };
+        let Some(Value::List(mut values)) = self.state.look_up(name) else { return None };
         let end = self.closing(at + 3);
         let args = self.args(at + 4, end, 0);
         values.extend(args.plain.iter().flat_map(Value::each).cloned());
-        self.world.set(name, Value::List(values));
+        self.state.set(name, Value::List(values));
         Some(end + 1)
     }
 
     fn assignment(&mut self, name: usize, value: usize) -> usize {
         let Some(name) = self.word(name) else { return value };
         let (value, end) = self.expression(value, 0);
-        self.world.set(name, value);
+        self.state.set(name, value);
         end
     }
 
@@ -94,7 +94,7 @@ impl Runner<'_, '_> {
             if self.word(at) == Some("as")
                 && let Some(alias) = self.word(at + 1)
             {
-                self.world.set(alias, Value::Name(module));
+                self.state.set(alias, Value::Name(module));
                 at += 2;
             }
             if !self.is_mark(at, b',') {
@@ -110,8 +110,8 @@ impl Runner<'_, '_> {
             return at;
         }
         at += 1;
-        if self.is_mark(at, b'*') && self.world.stars.len() < 8 {
-            self.world.stars.push(module);
+        if self.is_mark(at, b'*') && self.state.stars.len() < 8 {
+            self.state.stars.push(module);
             return at + 1;
         }
         if self.is_mark(at, b'(') {
@@ -121,7 +121,7 @@ impl Runner<'_, '_> {
             let full = format!("{module}.{name}");
             let is_renamed = self.word(at + 1) == Some("as");
             let alias = if is_renamed { self.word(at + 2).unwrap_or(name) } else { name };
-            self.world.set(alias, Value::Name(full));
+            self.state.set(alias, Value::Name(full));
             at += if is_renamed { 3 } else { 1 };
             if !self.is_mark(at, b',') {
                 break;
@@ -153,7 +153,7 @@ impl Runner<'_, '_> {
                 Some(original) if is_member => format!("{module}.{original}"),
                 _ => module.clone(),
             };
-            self.world.set(name, Value::Name(value));
+            self.state.set(name, Value::Name(value));
         }
         from + 2
     }
@@ -171,7 +171,7 @@ impl Runner<'_, '_> {
             let original =
                 if self.is_mark(place - 1, b':') { self.word(place.saturating_sub(2)) } else { Some(name) };
             let full = format!("{module}.{}", original.unwrap_or(name));
-            self.world.set(name, Value::Name(full));
+            self.state.set(name, Value::Name(full));
         }
         after
     }
@@ -211,7 +211,7 @@ impl Runner<'_, '_> {
                     let command = value.text().to_line();
                     let feeds_shell = matches!(command.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash");
                     if !command.starts_with("/inet/") {
-                        self.world.command(if feeds_shell { printed.to_line() } else { command });
+                        self.state.command(if feeds_shell { printed.to_line() } else { command });
                     }
                     at = end;
                 }

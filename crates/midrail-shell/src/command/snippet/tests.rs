@@ -22,7 +22,7 @@ fn interpreters_by_name() {
         ("bash", None),
         ("pythonize", None),
     ] {
-        assert_eq!(Language::of_program(program), expected, "{program}");
+        assert_eq!(Language::from_program(program), expected, "{program}");
     }
 }
 
@@ -374,7 +374,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_text_is_looked_at(code in "[a-z'\"`(){}\\[\\].,;$#%/\\\\ =+\n|:é-]{0,120}") {
+    fn any_text_is_analysed(code in "[a-z'\"`(){}\\[\\].,;$#%/\\\\ =+\n|:é-]{0,120}") {
         for language in ALL {
             let _ = look(language, &code);
         }

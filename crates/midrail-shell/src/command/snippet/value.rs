@@ -1,4 +1,4 @@
-//! What the expressions of a snippet stand for, as far as its text tells.
+//! The values of the expressions of a snippet, as far as its text shows them.
 
 use crate::command::invocation::quoted;
 
@@ -8,9 +8,9 @@ const LONGEST_TEXT: usize = 64 * 1024;
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// As it stands.
+    /// Plain text.
     Known(String),
-    /// Something that the snippet does not tell.
+    /// Something that is not known.
     Unknown,
 }
 
@@ -64,7 +64,7 @@ impl Text {
         }
     }
 
-    /// The text as a piece of a command line: what is unknown stands as a variable that no line sets.
+    /// The text as a piece of a command line: unknown parts are written as a variable that no line sets.
     pub(super) fn to_line(&self) -> String {
         self.0.iter().map(|piece| if let Piece::Known(text) = piece { text } else { UNKNOWN }).collect()
     }
@@ -144,7 +144,7 @@ impl Value {
         }
     }
 
-    /// Whether lists stand in lists more than `depth` times.
+    /// Whether lists are nested more than `depth` times.
     pub(super) fn is_deeper_than(&self, depth: usize) -> bool {
         match self {
             Value::List(values) => match depth.checked_sub(1) {

@@ -3,7 +3,7 @@
 use super::eval::Runner;
 use super::lex::{self, Kind, Token};
 use super::model::{Removal, Snippet, Start};
-use super::state::{MOST, World};
+use super::state::{MOST, SnippetState};
 use super::value::Value;
 use crate::tables::Language;
 use crate::words::code::FORK_BOMBS;
@@ -23,9 +23,14 @@ fn is_fork_bomb(code: &str) -> bool {
     FORK_BOMBS.iter().any(|bomb| bare.contains(bomb))
 }
 
-impl World {
+impl SnippetState {
     pub(super) fn new(code: &str, start: &Start) -> Self {
-        World { start: start.clone(), loops: 64, budget: 4 * code.len() + 256 * 1024, ..World::default() }
+        SnippetState {
+            start: start.clone(),
+            loops: 64,
+            budget: 4 * code.len() + 256 * 1024,
+            ..SnippetState::default()
+        }
     }
 
     /// Draws the conclusions that need the whole snippet.
@@ -49,7 +54,7 @@ impl World {
         self.depth += 1;
         let tokens = lex::tokens(language, code);
         let closings = closings(&tokens);
-        let mut runner = Runner { world: self, language, tokens: &tokens, closings: &closings };
+        let mut runner = Runner { state: self, language, tokens: &tokens, closings: &closings };
         let mut at = 0;
         while at < tokens.len() {
             at = runner.statement(at).max(at + 1);

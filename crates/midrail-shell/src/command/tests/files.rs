@@ -11,7 +11,7 @@ fn with(command: &str, path: &str, text: &str) -> Analysis {
 }
 
 #[test]
-fn files_that_are_obeyed_are_told_apart_from_files_that_are_read() {
+fn obeyed_files_differ_from_read_files() {
     let none: &[&str] = &[];
     for (command, scripts, feeds) in [
         ("psql -f x.sql", &["x.sql"][..], none),
@@ -34,7 +34,7 @@ fn files_that_are_obeyed_are_told_apart_from_files_that_are_read() {
 }
 
 #[test]
-fn files_from_the_network_are_told() {
+fn downloaded_files_are_listed() {
     for (command, fetched) in [
         ("curl -o x.sh https://example.com/x", &["x.sh"][..]),
         ("cd tools && wget https://example.com/a.sh", &["tools/a.sh"]),
@@ -48,7 +48,7 @@ fn files_from_the_network_are_told() {
 }
 
 #[test]
-fn a_recipe_counts_where_its_target_is_asked_for() {
+fn only_requested_targets_run_their_recipes() {
     let makefile = "DIR := build\nall: app ; cc app.c\napp: lib.o\n%.o: %.c\n\trm -rf $(DIR)\nwipe:\n\t-@rm -rf ~\n\
                     deep:\n\t$(MAKE) wipe\nloop: loop deep2\ndeep2: loop\n";
     for (command, is_bad) in [

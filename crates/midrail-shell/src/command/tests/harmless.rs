@@ -1,9 +1,9 @@
-//! What is only text, everyday work, or nobody's loss.
+//! What is only text, everyday work, or harmless.
 
 use super::{assert_blocked, assert_harmless, assert_rule, is_blocked};
 
 #[test]
-fn text_that_only_lies_around_is_no_code() {
+fn unused_text_is_no_code() {
     assert_harmless(&[
         "echo 'rm -rf /'",
         "echo \"rm -rf /\" > notes.md",
@@ -94,7 +94,7 @@ fn what_is_temporary_elsewhere_is_nothing() {
 }
 
 #[test]
-fn what_is_spare_is_nobodys_loss() {
+fn temporary_databases_are_harmless() {
     assert_harmless(&[
         "sqlite3 :memory: 'create table t(x); drop table t;'",
         "sqlite3 /tmp/x.db 'drop table if exists t; create table t(x)'",

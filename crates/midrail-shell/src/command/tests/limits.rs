@@ -6,7 +6,7 @@ use super::{assert_harmless, assert_rule, is_blocked, rules};
 use crate::command::{analyse, analyse_script};
 
 #[test]
-fn what_cannot_be_read_is_told_where_it_might_destroy() {
+fn unreadable_text_is_reported_if_it_might_destroy() {
     let deep = "$(".repeat(5000) + "rm -rf /";
     assert_rule(
         "opaque",
@@ -22,7 +22,7 @@ fn what_cannot_be_read_is_told_where_it_might_destroy() {
 }
 
 #[test]
-fn the_value_of_a_variable_that_is_not_told_is_not_run_unseen() {
+fn running_an_unknown_variable_is_opaque() {
     assert_rule(
         "opaque",
         &[
@@ -47,7 +47,7 @@ fn the_value_of_a_variable_that_is_not_told_is_not_run_unseen() {
         "bash -c '$CMD'",
         "bash \"$script\"",
         "echo \"$X\"",
-        // Whoever starts a script sets its variables.
+        // The caller of a script sets its variables.
         "#!/bin/sh\nset -e\nsh -c \"$CMD\"",
         "cat > run.sh <<'E'\nsh -c \"$CMD\"\nE\nsh run.sh",
     ]);

@@ -1,4 +1,4 @@
-//! What words stand for: quotes, variables, loops and folders.
+//! What words mean: quotes, variables, loops and folders.
 
 use super::{assert_blocked, assert_harmless, is_blocked, rules};
 

@@ -3,7 +3,7 @@
 use super::{assert_blocked, assert_harmless, assert_rule, is_blocked};
 
 #[test]
-fn wrappers_are_looked_through() {
+fn wrapped_commands_are_found() {
     let wrappers = [
         "sudo",
         "sudo -u root -E",
@@ -297,7 +297,7 @@ fn more_ways_to_run_code_are_followed() {
 }
 
 #[test]
-fn what_stands_before_does_not_swallow_the_rest() {
+fn text_before_a_statement_does_not_hide_it() {
     let before = [
         "echo \"a'b\"",
         "echo 'a\"b'",
@@ -449,7 +449,7 @@ fn code_of_languages_that_are_not_parsed_is_searched_for_commands() {
 }
 
 #[test]
-fn words_behind_a_program_that_nobody_knows_may_be_run() {
+fn arguments_of_unknown_programs_may_be_run() {
     assert_rule(
         "opaque",
         &["newrunner rm -rf /etc", "newrunner --x -- /bin/rm -rf ~", "./with-env rm -rf /home/me"],

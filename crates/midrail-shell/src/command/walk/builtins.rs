@@ -149,7 +149,7 @@ impl Walk {
         let dangers = apart.analysis.dangers.into_iter();
         dangers
             .filter(|danger| danger.rule != "opaque" && is_sure(danger))
-            .for_each(|danger| self.tell(danger));
+            .for_each(|danger| self.add_danger(danger));
     }
 
     /// Functions that the line defines and does not call.

@@ -1,10 +1,9 @@
 //! What is lost in a container: nothing where it is thrown away afterwards, and what lies behind its mounts.
 
-use super::super::danger;
 use super::super::invocation::Invocation;
 use super::super::options::{Arguments, find_run};
-use super::super::programs;
 use super::super::scope::join;
+use super::super::{danger, programs};
 use super::state::Walk;
 use crate::words::shell::CONTAINER_ACCESS;
 
@@ -20,7 +19,7 @@ pub(super) struct Container {
     folder: String,
 }
 
-/// The container of `docker run --rm`, where all that it can reach is told.
+/// The container of `docker run --rm`, if everything that it can reach is known.
 pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
     if !matches!(invocation.program.as_str(), "docker" | "podman" | "nerdctl") {
         return None;
@@ -88,7 +87,7 @@ impl Walk {
             };
             let places: Vec<String> = places.into_iter().flatten().collect();
             if places.is_empty() {
-                self.told.remove(&(finding.rule.clone(), finding.command.clone(), finding.start));
+                self.reported.remove(&(finding.rule.clone(), finding.command.clone(), finding.start));
                 continue;
             }
             finding.is_inside = places.iter().all(|place| danger::is_expendable(place));

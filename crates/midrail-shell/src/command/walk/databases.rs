@@ -52,13 +52,13 @@ impl Walk {
         }
         // Nothing can be lost there.
         if sorted.has(&["-readonly", "-safe", "--readonly", "--safe"]) {
-            return Some(Stream::from(&invocation.program));
+            return Some(Stream::printed_by(&invocation.program));
         }
         let is_spare = is_spare(invocation, &sorted, input);
         let mut has_statement = false;
         for value in sorted.values_of(client.statements) {
             has_statement = true;
-            self.statements_of(&value.text, scope, is_spare);
+            self.statements_for(&value.text, scope, is_spare);
         }
         for file in sorted.values_of(client.files) {
             has_statement = true;
@@ -68,15 +68,15 @@ impl Walk {
             let operands = std::mem::take(&mut sorted.operands);
             for operand in operands.into_iter().skip(from).filter_map(|at| invocation.args.get(at)) {
                 has_statement = true;
-                self.statements_of(&operand.text, scope, is_spare);
+                self.statements_for(&operand.text, scope, is_spare);
             }
         }
         match (has_statement, &input.text, &input.source) {
-            (false, Some(text), _) => self.statements_of(&text.text, scope, is_spare),
+            (false, Some(text), _) => self.statements_for(&text.text, scope, is_spare),
             (false, None, Source::File(file)) => self.note(Listed::Script, file),
             _ => {}
         }
-        Some(Stream::from(&invocation.program))
+        Some(Stream::printed_by(&invocation.program))
     }
 
     /// The files of a client that speaks no SQL: `mongosh app file.js`, `redis-cli < file`.
@@ -92,8 +92,8 @@ impl Walk {
             let stream = self.obeyed_file(file, scope);
             match (stream.text, stream.source) {
                 (Some(text), _) => {
-                    let told = Invocation { input: Input::Text(text.text), ..invocation.clone() };
-                    self.judge_with_files(&told, scope);
+                    let read = Invocation { input: Input::Text(text.text), ..invocation.clone() };
+                    self.judge_with_files(&read, scope);
                 }
                 (None, Source::Remote) => {
                     self.remote_code("a database does what comes from the network", &file.text);
@@ -121,11 +121,11 @@ impl Walk {
 
     /// Statements of SQL.
     pub(super) fn statements(&mut self, text: &str, scope: &Scope) {
-        self.statements_of(text, scope, false);
+        self.statements_for(text, scope, false);
     }
 
-    /// Statements for a database. What a spare one holds is nobody's loss.
-    fn statements_of(&mut self, text: &str, scope: &Scope, is_spare: bool) {
+    /// Statements for a database. The content of a temporary one does not matter.
+    fn statements_for(&mut self, text: &str, scope: &Scope, is_spare: bool) {
         self.spend(10 + text.len() / 8);
         if self.is_exhausted() {
             return;
@@ -133,7 +133,7 @@ impl Walk {
         for hit in sql::scan(text).into_iter().filter(|hit| !is_spare || BEYOND_TABLES.contains(&hit.kind)) {
             let command = super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text));
             let (start, end) = self.span;
-            self.tell(Danger { command, start, end, ..sql::danger(text, &hit) });
+            self.add_danger(Danger { command, start, end, ..sql::danger(text, &hit) });
         }
         for file in INCLUDES.iter().filter(|word| text.contains(**word)).flat_map(|word| included(text, word))
         {

@@ -9,7 +9,7 @@ use super::flow::base_name;
 use super::invoke::quoted_line;
 use super::state::{MAX_LOOP, Walk};
 use super::stream::{Stream, concat};
-use super::{finds, listing};
+use super::{listing, sweeps};
 
 impl Walk {
     pub(super) fn xargs(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
@@ -17,7 +17,7 @@ impl Walk {
         let file = sorted.values_of(&["-a", "--arg-file"]).next();
         let from_file = file.map(|file| self.obeyed_file(file, scope));
         let input = from_file.as_ref().unwrap_or(input);
-        let Some(at) = sorted.operands.first() else { return Stream::from("xargs") };
+        let Some(at) = sorted.operands.first() else { return Stream::printed_by("xargs") };
         let mut argv: Vec<Arg> = invocation.args.get(*at..).unwrap_or(&[]).to_vec();
         let mark = sorted.values_of(&["-I", "--replace", "-J"]).next().map(|arg| arg.text.clone());
         let mark = mark.or_else(|| sorted.has(&["-i"]).then(|| "{}".to_owned()));
@@ -32,7 +32,7 @@ impl Walk {
             .any(|count| count.text.trim_start_matches('=') == "1");
         let listed = input.items();
         if items.is_none() {
-            self.hand(&argv, mark.as_deref(), &listed, scope);
+            self.sweep_lists(&argv, mark.as_deref(), &listed, scope);
         }
         match (mark, items) {
             (Some(mark), Some(items)) => {
@@ -88,7 +88,7 @@ impl Walk {
         }
     }
 
-    /// The items of `:::: file…`: the lines of these files. `None`: the items stand there themselves.
+    /// The items of `:::: file…`: the lines of these files. `None`: the items are on the command line.
     fn lines_of_files(&mut self, items: &[Arg], scope: &Scope) -> Option<Vec<Arg>> {
         let (mark, files) = items.split_first().filter(|(mark, _)| mark.text.starts_with("::::"))?;
         let mut lines = vec![mark.clone()];
@@ -164,8 +164,9 @@ impl Walk {
         let paths = listing::found(args);
         if !scope.is_remote {
             let here = scope.clone();
-            let taken =
-                finds::taken(invocation, |command| self.changes_what_it_gets(command, Some("{}"), &here));
+            let taken = sweeps::swept_by_find(invocation, |command| {
+                self.changes_given_files(command, Some("{}"), &here)
+            });
             taken.iter().for_each(|taken| self.sweep(taken, scope));
         }
         for part in find::parts(args) {
@@ -192,7 +193,7 @@ impl Walk {
         let argv: Vec<Arg> = args.iter().skip(at + 1).take_while(|arg| arg.text != ";").cloned().collect();
         let has_mark = argv.iter().any(|arg| arg.text.contains('{'));
         let mark = argv.iter().any(|arg| arg.text.contains("{}")).then_some("{}");
-        self.hand(&argv, mark, &listing::fd(args), scope);
+        self.sweep_lists(&argv, mark, &listing::fd(args), scope);
         for found in listing::fd(args).into_iter().take(4) {
             let mut argv: Vec<Arg> = argv.iter().map(|arg| marked(arg, "{}", &found)).collect();
             if !has_mark {
@@ -208,7 +209,7 @@ fn runs_others(program: &str) -> bool {
     programs::is(program, Tag::Shell) || !programs::row(program).runs.is_empty()
 }
 
-/// What stands between the items that `xargs` reads.
+/// The separators between the items that `xargs` reads.
 fn separators(sorted: &Arguments) -> &'static [char] {
     let mark = sorted.values_of(&["-d", "--delimiter"]).last().map(|mark| mark.text.as_str());
     match mark {

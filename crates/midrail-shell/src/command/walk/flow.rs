@@ -10,7 +10,7 @@ use super::state::Walk;
 use super::stream::{Source, Stream};
 use crate::words::shell::{COMMAND_WORDS, DESTROYERS};
 
-/// Whether a text names a program that destroys at a place where a command may stand.
+/// Whether a text names a destructive program where a command can begin.
 pub(super) fn mentions_destruction(text: &str) -> bool {
     let mut is_command_place = true;
     for word in text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
@@ -78,7 +78,7 @@ pub(super) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a text that stands for a value, such as `$(curl …)`, fetches it from the network.
+/// Whether a text that produces a value, such as `$(curl …)`, fetches it from the network.
 fn is_fetched(text: &str) -> bool {
     let script = parse(text);
     list_fetches(&script.list, 0)
@@ -89,7 +89,7 @@ pub(super) fn has_fetched(arg: &Arg) -> bool {
     arg.unknown.iter().filter_map(|range| arg.text.get(range.clone())).any(is_fetched)
 }
 
-/// Whether a text that stands for a value, such as `$(… | base64 -d)`, decodes it from something that is not known.
+/// Whether a text that produces a value, such as `$(… | base64 -d)`, decodes it from something that is not known.
 pub(super) fn is_decoded(text: &str) -> bool {
     text.starts_with(['$', '`'])
         && ["base64 -d", "base64 -D", "base64 --d", "base32 -d", "xxd -r", "xxd -p -r", "openssl enc"]
@@ -135,7 +135,7 @@ impl Walk {
     }
 
     pub(super) fn opaque_command(&mut self, reason: &str, command: &str) {
-        self.found(
+        self.report(
             "opaque",
             Severity::Medium,
             reason.to_owned(),
@@ -146,31 +146,31 @@ impl Walk {
 
     pub(super) fn remote_code(&mut self, reason: &str, command: &str) {
         let safer = "download the file, read it, and run it then";
-        self.found("remote-code", Severity::High, reason.to_owned(), safer, command);
+        self.report("remote-code", Severity::High, reason.to_owned(), safer, command);
     }
 
     pub(super) fn reverse_shell(&mut self, reason: &str) {
-        let reason = format!("{reason}: whoever is at the other end can run anything here");
-        self.found("reverse-shell", Severity::Critical, reason, "use ssh with its own access rules", "");
+        let reason = format!("{reason}: the other side can run any command on this machine");
+        self.report("reverse-shell", Severity::Critical, reason, "use ssh with its own access rules", "");
     }
 
     pub(super) fn fork_bomb(&mut self, name: &str) {
-        let reason = format!("`{name}` starts itself over and over until the machine stands still");
-        self.found("fork-bomb", Severity::Critical, reason, "", name);
+        let reason = format!("`{name}` starts itself over and over until the machine stops responding");
+        self.report("fork-bomb", Severity::Critical, reason, "", name);
     }
 
     /// Code that is nothing but the value of a variable that the line does not set. In a script that is everyday work:
-    /// whoever starts it sets the variable.
+    /// its caller sets the variable.
     pub(super) fn unread_code(&mut self, code: &Arg, command: &str) {
         if !self.is_script && is_one_variable(code) {
-            let reason = "all that runs is the value of a variable, which the command line does not tell";
+            let reason = "the command runs the value of a variable that the command line does not set";
             self.opaque_command(reason, &format!("{command} \"{}\"", code.text));
         }
     }
 
-    /// A program whose name the line does not tell.
+    /// A program whose name is not known.
     pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
-        let command = line_of(&name.text, &invocation.args);
+        let command = command_line(&name.text, &invocation.args);
         let begins_unknown = name.unknown.first().is_some_and(|range| range.start == 0);
         if self.is_on_socket || (self.has_socket && input.source == Source::Remote) {
             self.reverse_shell("commands are read from the network and run");
@@ -196,7 +196,7 @@ fn is_one_variable(code: &Arg) -> bool {
 }
 
 /// A command as it would run.
-pub(super) fn line_of(program: &str, args: &[Arg]) -> String {
+pub(super) fn command_line(program: &str, args: &[Arg]) -> String {
     let mut line = program.to_owned();
     for arg in args {
         if line.len() > 400 {

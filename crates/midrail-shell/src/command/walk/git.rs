@@ -9,7 +9,7 @@ use super::state::{Listed, Walk};
 use super::stream::Stream;
 use crate::words::shell::{GIT_CODE_SETTINGS, GIT_HOOK_FOLDERS};
 
-/// How deep names for commands of git may stand for each other.
+/// How deep aliases of git are followed.
 const MAX_ALIASES: usize = 8;
 
 /// The hooks that a command of git runs.
@@ -19,7 +19,7 @@ impl Walk {
     pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
         let Some(at) = sorted.operands.first().copied() else { return };
-        let verb = invocation.args.get(at).map_or("", |arg| arg.text.as_str()).to_owned();
+        let subcommand = invocation.args.get(at).map_or("", |arg| arg.text.as_str()).to_owned();
         let rest: Vec<Arg> = invocation.args.get(at + 1..).unwrap_or(&[]).to_vec();
         let mut inner = scope.clone();
         for folder in sorted.values_of(&["-C"]) {
@@ -29,20 +29,20 @@ impl Walk {
             let Some((key, value)) = setting.text.split_once('=') else { continue };
             let key = key.to_ascii_lowercase();
             if let Some(name) = key.strip_prefix("alias.")
-                && name == verb.to_ascii_lowercase()
+                && name == subcommand.to_ascii_lowercase()
             {
                 self.git_alias(value, &rest, &inner);
             } else {
                 self.git_setting(&key, value, &inner);
             }
         }
-        let alias = scope.aliases.get(&format!("git {}", verb.to_ascii_lowercase())).cloned();
+        let alias = scope.aliases.get(&format!("git {}", subcommand.to_ascii_lowercase())).cloned();
         if let Some(body) = alias.filter(|_| self.depth < MAX_ALIASES) {
             self.git_alias(&body, &rest, &inner);
         }
-        self.git_options(&verb, &rest, &inner);
+        self.git_options(&subcommand, &rest, &inner);
         let first = rest.first().map_or("", |arg| arg.text.as_str());
-        match (verb.as_str(), first) {
+        match (subcommand.as_str(), first) {
             ("bisect", "run") => {
                 let argv = rest.get(1..).unwrap_or(&[]).to_vec();
                 let _ = self.invoke(argv, false, &mut inner, &Stream::default());
@@ -53,23 +53,23 @@ impl Walk {
                 let _ = self.code(&code.join(" "), &mut inner, &Stream::default());
             }
             ("config", _) => self.git_config(&rest, scope, &inner),
-            _ => self.git_hooks(&verb, &rest, &inner),
+            _ => self.git_hooks(&subcommand, &rest, &inner),
         }
     }
 
     /// Options that hold commands, and addresses that do: `ext::command`.
-    fn git_options(&mut self, verb: &str, rest: &[Arg], scope: &Scope) {
+    fn git_options(&mut self, subcommand: &str, rest: &[Arg], scope: &Scope) {
         for address in rest.iter().filter_map(|arg| arg.text.strip_prefix("ext::")) {
             self.git_address(address, scope);
         }
         let git = programs::row("git");
-        let Some(row) = git.runs.iter().find(|row| row.subcommands.contains(&verb)) else { return };
+        let Some(row) = git.runs.iter().find(|row| row.subcommands.contains(&subcommand)) else { return };
         let sorted = Arguments::parse(git, rest, &[row.code, row.values].concat());
         for code in sorted.values_of(row.code) {
             self.run(&code.text, scope);
         }
         for setting in sorted.values_of(&["-c", "--config"]) {
-            if let ("clone", Some((key, value))) = (verb, setting.text.split_once('=')) {
+            if let ("clone", Some((key, value))) = (subcommand, setting.text.split_once('=')) {
                 self.git_setting(&key.to_ascii_lowercase(), value, scope);
             }
         }
@@ -103,7 +103,7 @@ impl Walk {
         }
     }
 
-    /// What a name for a command of git stands for, with the arguments that follow the name.
+    /// Runs an alias of git with the arguments that follow it.
     fn git_alias(&mut self, body: &str, rest: &[Arg], scope: &Scope) {
         let code = match body.strip_prefix('!') {
             Some(code) => format!("{code}{}", quoted_line(rest)),
@@ -125,13 +125,13 @@ impl Walk {
         self.git_setting(&key, &body.text, inner);
     }
 
-    /// The project's hooks, where the line tells what they hold or the agent may have written them.
-    fn git_hooks(&mut self, verb: &str, rest: &[Arg], scope: &Scope) {
-        let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == verb) else { return };
+    /// The project's hooks: the agent may have written them.
+    fn git_hooks(&mut self, subcommand: &str, rest: &[Arg], scope: &Scope) {
+        let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand) else { return };
         let is_without = |arg: &Arg| {
             arg.text == "--no-verify"
                 || arg.text == "--dry-run"
-                || (verb == "commit" && matches!(arg.text.as_str(), "-n" | "-an" | "-na"))
+                || (subcommand == "commit" && matches!(arg.text.as_str(), "-n" | "-an" | "-na"))
         };
         if scope.is_remote || rest.iter().any(is_without) {
             return;

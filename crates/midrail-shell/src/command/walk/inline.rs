@@ -18,7 +18,7 @@ fn is_between(letter: char) -> bool {
 const MOST_TEXTS: usize = 32;
 
 impl Walk {
-    /// Looks into code that a program is given, where its language is not parsed.
+    /// Searches code that a program is given, if its language is not parsed.
     pub(super) fn inline_code(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
         let program = invocation.program.as_str();
         if matches!(program, "tclsh" | "wish" | "jimsh") {

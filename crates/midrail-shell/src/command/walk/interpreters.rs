@@ -41,7 +41,7 @@ impl Walk {
         let row = programs::row(&invocation.program);
         // `deno run file`
         let runs = matches!(invocation.program.as_str(), "deno" | "bun")
-            && args.first().is_some_and(|verb| matches!(verb.text.as_str(), "run" | "test"));
+            && args.first().is_some_and(|subcommand| matches!(subcommand.text.as_str(), "run" | "test"));
         let mut at = usize::from(runs);
         let mut has_code = false;
         while let Some(arg) = args.get(at) {
@@ -55,7 +55,7 @@ impl Walk {
                 if let Some(code) = args.get(at) {
                     self.inline(language, code, scope);
                 }
-                return Some(Stream::from(&invocation.program));
+                return Some(Stream::printed_by(&invocation.program));
             }
             if text == "-" || text == "--" || !text.starts_with('-') {
                 break;
@@ -93,7 +93,7 @@ impl Walk {
             }
         }
         if has_code {
-            return Some(Stream::from(&invocation.program));
+            return Some(Stream::printed_by(&invocation.program));
         }
         let file = args
             .get(at)
@@ -111,7 +111,7 @@ impl Walk {
             }
             None if args.get(at).is_none_or(|arg| arg.text == "-" || arg.text == "/dev/stdin") => {
                 let _ = self.run_stream(input, Code::Other(language), invocation, scope);
-                Some(Stream::from(&invocation.program))
+                Some(Stream::printed_by(&invocation.program))
             }
             None => None,
         }

@@ -2,13 +2,10 @@
 
 use midrail_core::Severity;
 
-use super::super::danger;
-use super::super::files;
-use super::super::hosts;
 use super::super::invocation::{Arg, Folder, Invocation};
-use super::super::pattern;
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
+use super::super::{danger, files, hosts, pattern};
 use super::flow::base_name;
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Content, Stream};
@@ -34,7 +31,7 @@ fn empties(invocation: &Invocation) -> bool {
 }
 
 impl Walk {
-    /// Looks at one program. `has_more` says that arguments follow which the line does not tell.
+    /// Analyses one program. `has_more` says that arguments follow which the line does not contain.
     pub(super) fn invoke(
         &mut self,
         argv: Vec<Arg>,
@@ -48,7 +45,7 @@ impl Walk {
             return Stream::default();
         }
         if self.depth >= MAX_DEPTH {
-            self.opaque("code runs code deeper than is looked into");
+            self.opaque("code runs code deeper than Midrail analyses");
             return Stream::default();
         }
         self.depth += 1;
@@ -70,7 +67,7 @@ impl Walk {
         }
         if invocation.program.is_empty() {
             self.unknown_program(&name, &invocation, input);
-            return Stream::from("");
+            return Stream::printed_by("");
         }
         let name = self.localise(name, scope);
         if let Some(stream) = self.user_defined(&name, &invocation, scope, input) {
@@ -88,7 +85,7 @@ impl Walk {
                 }
                 danger.severity = Severity::Medium;
             }
-            self.tell(danger);
+            self.add_danger(danger);
         }
         if let Some(stream) = self.builtin(&invocation, scope, input) {
             return stream;
@@ -99,7 +96,7 @@ impl Walk {
             return stream;
         }
         self.touched(&invocation, scope);
-        self.leaks(&invocation, input);
+        self.report_exfiltration(&invocation, input);
         self.obeys_network(&invocation, input);
         self.inline_code(&invocation, scope, input);
         if let Some(stream) = self.wrapped(&invocation, scope, input) {
@@ -108,9 +105,9 @@ impl Walk {
         if let Some(stream) = self.interpreted(&invocation, scope, input) {
             return stream;
         }
-        self.stranger(&invocation);
+        self.report_unknown_program(&invocation);
         let mut stream = self.printed(&invocation, scope, input);
-        stream.secret = self.secret_of(&invocation, scope, input);
+        stream.secret = self.printed_secret(&invocation, scope, input);
         stream
     }
 
@@ -175,7 +172,7 @@ impl Walk {
 
     /// A file is run that is of something which was fetched and unpacked, or may be.
     pub(super) fn may_be_unpacked(&mut self, name: &Arg, place: &str, args: &[Arg], may_be: bool) {
-        let command = || super::flow::line_of(&name.text, args);
+        let command = || super::flow::command_line(&name.text, args);
         if self.is_unpacked(place) {
             self.remote_code("what was fetched from the network is run", &command());
         } else if may_be && !super::super::scope::is_absolute(&name.text) {
@@ -241,7 +238,7 @@ impl Walk {
             && invocation.args.iter().any(is_written_here)
     }
 
-    /// Puts what stands for the start folder in terms of the folder that a command runs in.
+    /// Replaces the placeholder of the start folder by a path from the folder that a command runs in.
     pub(super) fn localise(&self, mut arg: Arg, scope: &Scope) -> Arg {
         if !arg.text.contains(START) {
             return arg;

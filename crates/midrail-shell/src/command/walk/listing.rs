@@ -8,7 +8,7 @@ use super::super::programs;
 use super::super::scope::is_absolute;
 use crate::words::shell::FIND_TESTS;
 
-/// Stands for some of the things in a folder, where a list was narrowed down.
+/// A placeholder for some of the files in a folder, if a list was narrowed down.
 const SOME: &str = "…";
 
 /// How many roots of a list are kept.
@@ -52,7 +52,7 @@ pub(super) fn narrowed(mut path: Arg) -> Arg {
     path
 }
 
-/// A path where it stands inside of code: the quotes around it are not known, so that it must do without a wildcard.
+/// A path inside of code: the quotes around it are not known, so it must not contain a wildcard.
 pub(super) fn in_code(path: &Arg) -> Arg {
     let text = match path.text.strip_suffix("/*") {
         Some("") => "/".to_owned(),
@@ -64,7 +64,7 @@ pub(super) fn in_code(path: &Arg) -> Arg {
 }
 
 /// The folder that a list is of, or the path where it is one.
-pub(super) fn folder_of(path: &Arg) -> String {
+pub(super) fn list_folder(path: &Arg) -> String {
     let path = in_code(path).text;
     match path.strip_suffix(SOME).map(|folder| folder.trim_end_matches('/')) {
         Some("") => ".".to_owned(),
@@ -114,7 +114,7 @@ pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
     if roots.is_empty() {
         roots.push(Arg::known("."));
     }
-    // One exact name is told as it is.
+    // One exact name is kept as it is.
     let exact =
         name.filter(|name| is_plain && tests == 1 && name.is_known() && !name.text.contains(['*', '?', '[']));
     let below = |root: &Arg| {
@@ -190,7 +190,7 @@ fn searched(program: &str, args: &[Arg], recursive: &[&str]) -> Vec<Arg> {
 /// `git ls-files`: what is tracked here, or some of it.
 fn tracked(args: &[Arg]) -> Vec<Arg> {
     let mut words = args.iter().skip_while(|arg| arg.text.starts_with('-'));
-    if words.next().is_none_or(|verb| verb.text != "ls-files") {
+    if words.next().is_none_or(|subcommand| subcommand.text != "ls-files") {
         return Vec::new();
     }
     let all = Arg { is_glob: true, ..Arg::known("./*") };
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_told_by_their_folders() {
+    fn lists_are_named_by_their_folders() {
         for (words, expected) in [
             ("~ -type f", &["~/*"][..]),
             ("/ /opt", &["/*", "/opt/*"]),

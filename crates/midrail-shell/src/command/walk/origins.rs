@@ -64,9 +64,9 @@ impl Walk {
         }
     }
 
-    /// Files that a program fetches hold what nobody has read.
+    /// Files that a program downloads have not been reviewed.
     pub(super) fn downloads(&mut self, invocation: &Invocation, scope: &Scope) {
-        let remote = Stream { source: Source::Remote, ..Stream::from(&invocation.program) };
+        let remote = Stream { source: Source::Remote, ..Stream::printed_by(&invocation.program) };
         for touched in files::touched(invocation) {
             if touched.is_written && !touched.is_folder {
                 self.write_file(&scope.place(&touched.path), false, &remote);
@@ -107,7 +107,7 @@ impl Walk {
             [.., to] if !transfer.is_elsewhere(&to.text) && to.text != "-" => to.text.clone(),
             _ => return,
         };
-        let remote = Stream { source: Source::Remote, ..Stream::from(program) };
+        let remote = Stream { source: Source::Remote, ..Stream::printed_by(program) };
         for from in operands.into_iter().filter(|from| transfer.is_elsewhere(&from.text)).take(MAX_COPIES) {
             let name = from.text.rsplit(['/', ':']).next().unwrap_or_default();
             self.write_file(&scope.place(&join(&to, name)), false, &remote);

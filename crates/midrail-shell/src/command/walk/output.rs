@@ -1,4 +1,4 @@
-//! What programs print, where their arguments and input tell it.
+//! What programs print, if their arguments and input show it.
 
 use super::super::decode::{self, Escapes};
 use super::super::invocation::{Arg, Invocation};
@@ -15,26 +15,26 @@ impl Walk {
     /// What a program prints.
     pub(super) fn printed(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) -> Stream {
         let program = invocation.program.as_str();
-        if let Some(text) = self.text_of(invocation, scope, input) {
+        if let Some(text) = self.printed_text(invocation, scope, input) {
             self.spend(text.text.len() / 16);
-            return Stream::of(text);
+            return Stream::from_text(text);
         }
         let paths = listing::listed(invocation);
         if !paths.is_empty() {
-            return Stream { paths, hints: has_hints(invocation), ..Stream::from(program) };
+            return Stream { paths, hints: has_hints(invocation), ..Stream::printed_by(program) };
         }
         // What others put into their names is theirs.
         if matches!(program, "dig" | "drill" | "nslookup" | "host") {
-            return Stream { source: Source::Remote, ..Stream::from(program) };
+            return Stream { source: Source::Remote, ..Stream::printed_by(program) };
         }
         // Commands of the past, whatever they did.
         if matches!(program, "history" | "fc") {
-            return Stream { source: Source::Hidden, ..Stream::from(program) };
+            return Stream { source: Source::Hidden, ..Stream::printed_by(program) };
         }
         self.transferred(invocation, scope);
         if programs::is(program, Tag::Fetches) {
             self.downloads(invocation, scope);
-            return Stream { source: Source::Remote, ..Stream::from(program) };
+            return Stream { source: Source::Remote, ..Stream::printed_by(program) };
         }
         if programs::is(program, Tag::Filters) {
             let is_decoder = programs::is(program, Tag::Decodes) && decodes(invocation);
@@ -50,7 +50,7 @@ impl Walk {
             let paths = self.passed_on(invocation, scope, input);
             let (files, shown) = self.made_from(invocation, scope, input);
             self.compressed(invocation, scope);
-            return Stream { source, hints, paths, files, shown, ..Stream::from(program) };
+            return Stream { source, hints, paths, files, shown, ..Stream::printed_by(program) };
         }
         if matches!(program, "cp" | "mv" | "install" | "ln") {
             self.copied(invocation, scope);
@@ -59,9 +59,9 @@ impl Walk {
             return Stream::silent();
         }
         if prints_what_it_fetches(invocation) {
-            return Stream { source: Source::Remote, ..Stream::from(program) };
+            return Stream { source: Source::Remote, ..Stream::printed_by(program) };
         }
-        Stream { hints: has_hints(invocation), ..Stream::from(program) }
+        Stream { hints: has_hints(invocation), ..Stream::printed_by(program) }
     }
 
     /// The paths that a filter lets through.
@@ -104,7 +104,7 @@ impl Walk {
         }
     }
 
-    fn text_of(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) -> Option<Arg> {
+    fn printed_text(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) -> Option<Arg> {
         let args = invocation.args.as_slice();
         let known = |arg: &Arg| (arg.is_known() && !arg.is_glob).then(|| arg.text.clone());
         match invocation.program.as_str() {
@@ -215,7 +215,7 @@ impl Walk {
     }
 }
 
-/// Where a program lies, as far as its name tells.
+/// Where a program is installed, by its name.
 fn installed(name: String) -> Arg {
     Arg::known(if name.contains('/') { name } else { format!("/usr/local/bin/{name}") })
 }
@@ -310,7 +310,7 @@ pub(super) fn printf(args: &[Arg]) -> Option<Arg> {
         return None;
     }
     // The format is used again until no value is left.
-    let pieces = pieces_of(&format.text)?;
+    let pieces = format_pieces(&format.text)?;
     let takes = pieces.iter().filter(|piece| matches!(piece, Piece::Value(_))).count();
     let mut result = Arg::default();
     let mut values = values.iter();
@@ -347,7 +347,7 @@ enum Piece {
     Value(char),
 }
 
-fn pieces_of(format: &str) -> Option<Vec<Piece>> {
+fn format_pieces(format: &str) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut text = String::new();
     let mut chars = format.chars().peekable();

@@ -9,8 +9,8 @@ use super::super::invocation::{Arg, Invocation};
 use super::super::options::Arguments;
 use super::super::programs::{self, RecipeForm};
 use super::super::scope::Scope;
+use super::flow::command_line;
 use super::flow::is_name;
-use super::flow::line_of;
 use super::invoke::quoted_line;
 use super::state::{Listed, Walk};
 use super::stream::{Source, Stream};
@@ -89,7 +89,7 @@ impl Walk {
                 }
                 (None, Source::Remote) => self.remote_code(
                     "what was fetched from the network is run",
-                    &line_of(&invocation.program, &invocation.args),
+                    &command_line(&invocation.program, &invocation.args),
                 ),
                 _ => {}
             }
@@ -268,7 +268,7 @@ fn rules<'t>(text: &'t str, scope: &mut Scope) -> Vec<Recipe<'t>> {
     recipes
 }
 
-/// A value in which the variables that are known stand for what they hold: `$BUILD/x`.
+/// A value in which the known variables are replaced: `$BUILD/x`.
 fn expanded(value: &str, scope: &Scope) -> Arg {
     let Some(rest) = value.strip_prefix("${") else { return Arg::known(value) };
     let Some((name, tail)) = rest.split_once('}') else { return Arg::known(value) };

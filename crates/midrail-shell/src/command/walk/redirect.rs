@@ -12,11 +12,11 @@ pub(super) struct Redirected {
     pub(super) input: Option<Stream>,
     /// The places that its output goes to.
     files: Vec<(String, bool)>,
-    /// Its output does not go on in the pipeline.
+    /// Its output does not reach the next command of the pipeline.
     is_taken: bool,
 }
 
-/// How many descriptors of one line are kept in mind.
+/// How many descriptors of one line are remembered.
 const MAX_DESCRIPTORS: usize = 1_000;
 
 /// The name of a descriptor as a file.
@@ -99,7 +99,7 @@ impl Walk {
                 let mut text = self.target(word, scope);
                 self.hands_over(&text);
                 text.text.push('\n');
-                self.opens(redirect.fd, Stream::of(text), redirected);
+                self.opens(redirect.fd, Stream::from_text(text), redirected);
             }
             RedirectKind::HereDoc(body) => {
                 let text = match body.get() {
@@ -107,7 +107,7 @@ impl Walk {
                     None => Arg::default(),
                 };
                 self.hands_over(&text);
-                self.opens(redirect.fd, Stream::of(text), redirected);
+                self.opens(redirect.fd, Stream::from_text(text), redirected);
             }
         }
     }
@@ -118,7 +118,7 @@ impl Walk {
             None | Some(0) => redirected.input = Some(stream),
             Some(fd) if self.processes < MAX_DESCRIPTORS => {
                 self.processes += 1;
-                self.files.insert(descriptor(fd), Content::of(&stream));
+                self.files.insert(descriptor(fd), Content::from_stream(&stream));
             }
             Some(_) => self.analysis.is_partial = true,
         }
@@ -143,16 +143,16 @@ impl Walk {
         true
     }
 
-    /// What stands in a file, if the line itself wrote it.
+    /// The content of a file, if the line itself wrote it.
     pub(super) fn read_file(&mut self, place: &str, target: &Arg, is_remote: bool) -> Stream {
         if target.text.starts_with("/dev/tcp/") {
             let _ = self.is_socket(target);
-            return Stream { source: Source::Remote, ..Stream::from("/dev/tcp") };
+            return Stream { source: Source::Remote, ..Stream::printed_by("/dev/tcp") };
         }
         if let Some(content) = self.files.get(place) {
             return content.stream(place);
         }
-        // What stands in the files of another machine is not known here.
+        // The content of files of another machine is not known here.
         if is_remote {
             return Stream { source: Source::Local, ..Stream::default() };
         }
@@ -162,7 +162,7 @@ impl Walk {
         Stream { source: Source::File(place.to_owned()), ..Stream::default() }
     }
 
-    /// What stands in a file that a program obeys. Where the line does not tell, it is one more script.
+    /// The content of a file that a program obeys. If it is not known, the file is one more script.
     pub(super) fn obeyed_file(&mut self, file: &Arg, scope: &Scope) -> Stream {
         let place = scope.place(&file.text);
         let stream = self.read_file(&place, file, scope.is_remote);
@@ -172,7 +172,7 @@ impl Walk {
         stream
     }
 
-    /// Keeps what a command wrote, and says what goes on in the pipeline.
+    /// Keeps what a command wrote. Returns what reaches the next command of the pipeline.
     pub(super) fn redirect_output(&mut self, redirected: &Redirected, stream: Stream) -> Stream {
         for (place, is_append) in &redirected.files {
             self.write_file(place, *is_append, &stream);
@@ -191,8 +191,8 @@ impl Walk {
         }
         self.rewritten(place, is_append, stream);
         let content = match (is_append, self.files.get(place)) {
-            (true, Some(old)) => Content::of(&old.stream(place).and(stream.clone())),
-            _ => Content::of(stream),
+            (true, Some(old)) => Content::from_stream(&old.stream(place).and(stream.clone())),
+            _ => Content::from_stream(stream),
         };
         if let Content::Known(text) = &content {
             self.spend(text.text.len() / 16);

@@ -1,9 +1,9 @@
-//! Code that stands where settings stand: in variables that programs obey, in options, and in scripts of `sed`.
+//! Code in settings: in variables that programs obey, in options, and in scripts of `sed`.
 
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::Arguments;
 use super::super::scope::Scope;
-use super::flow::line_of;
+use super::flow::command_line;
 use super::state::Walk;
 use super::stream::{Source, Stream};
 use crate::words::shell::{CODE_VARIABLES, PROMPTS};
@@ -87,12 +87,12 @@ impl Walk {
             _ => false,
         };
         if obeys {
-            self.found(
+            self.report(
                 "remote-code",
                 midrail_core::Severity::Medium,
                 format!("{} does what comes from the network", invocation.program),
                 "download the file, read it, and use it then",
-                &line_of(&invocation.program, args),
+                &command_line(&invocation.program, args),
             );
         }
     }

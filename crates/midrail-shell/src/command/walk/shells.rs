@@ -1,15 +1,11 @@
 //! Programs that run code: shells, interpreters of other languages, clients of databases, the shells of Windows.
 
-use super::super::danger;
-use super::super::files;
 use super::super::invocation::{Arg, Invocation};
-use super::super::notebook;
-use super::super::options;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::snippet::{self, Language, Start};
-use super::super::windows;
-use super::flow::{has_fetched, line_of};
+use super::super::{danger, files, notebook, options, windows};
+use super::flow::{command_line, has_fetched};
 use super::state::{Listed, Walk};
 use super::stream::{Content, Source, Stream};
 use crate::words::code::FETCHING;
@@ -47,11 +43,11 @@ impl Walk {
         if let Some(client) = &programs::row(program).client {
             return self.client(client, invocation, scope, input);
         }
-        let language = Language::of_program(program)?;
+        let language = Language::from_program(program)?;
         // `deno run https://…`
         let script = invocation.args.iter().find(|arg| !arg.text.starts_with('-') && arg.text != "run");
         if script.is_some_and(|script| is_url(&script.text)) && matches!(program, "deno" | "bun" | "node") {
-            self.remote_code("code from the network is run", &line_of(program, &invocation.args));
+            self.remote_code("code from the network is run", &command_line(program, &invocation.args));
         }
         if language == Language::Awk {
             self.awk(invocation, scope);
@@ -65,21 +61,22 @@ impl Walk {
         if self.is_on_socket {
             self.reverse_shell("a shell that talks to the network");
         }
-        let asked = asked_of_shell(args);
-        if asked.only_reads() && !OTHER_SHELLS.contains(&invocation.program.as_str()) {
-            if let Some(file) = args.get(asked.end).filter(|file| file.is_known() && !scope.is_remote) {
+        let options = parse_shell_options(args);
+        if options.only_reads() && !OTHER_SHELLS.contains(&invocation.program.as_str()) {
+            if let Some(file) = args.get(options.end).filter(|file| file.is_known() && !scope.is_remote) {
                 self.note_named(Listed::Read, &scope.place(&file.text));
             }
             return Stream::silent();
         }
-        self.start_files(&asked.files, scope);
-        if asked.runs_text {
-            let Some(code) = args.get(asked.end) else { return Stream::default() };
-            return self.shell_text(code, args.get(asked.end + 1..).unwrap_or(&[]), scope, input);
+        self.start_files(&options.files, scope);
+        if options.runs_text {
+            let Some(code) = args.get(options.end) else { return Stream::default() };
+            return self.shell_text(code, args.get(options.end + 1..).unwrap_or(&[]), scope, input);
         }
-        let file = args.get(asked.end).filter(|file| !asked.reads_input && !is_standard_input(&file.text));
+        let file =
+            args.get(options.end).filter(|file| !options.reads_input && !is_standard_input(&file.text));
         if let Some(file) = file {
-            let rest = args.get(asked.end + 1..).unwrap_or(&[]).to_vec();
+            let rest = args.get(options.end + 1..).unwrap_or(&[]).to_vec();
             let descriptor =
                 file.text.strip_prefix("/proc/self/fd/").map(|fd| Arg::known(format!("/dev/fd/{fd}")));
             let file = descriptor.as_ref().unwrap_or(file);
@@ -88,7 +85,7 @@ impl Walk {
         self.is_piped_shell = true;
         let mut inner = scope.clone();
         let mut positional = vec![Arg::known("sh")];
-        positional.extend(args.get(asked.end..).unwrap_or(&[]).iter().cloned());
+        positional.extend(args.get(options.end..).unwrap_or(&[]).iter().cloned());
         inner.positional = Some(positional.into());
         self.run_stream(input, Code::Shell, invocation, &inner)
     }
@@ -128,12 +125,12 @@ impl Walk {
     ) -> Stream {
         if let Some(text) = &stream.text {
             if code != Code::Shell && has_fetched(text) {
-                let command = line_of(&invocation.program, &invocation.args);
+                let command = command_line(&invocation.program, &invocation.args);
                 self.remote_code("what is fetched from the network is run", &command);
             }
             return self.run_code(&text.text, code, &mut scope.clone(), &Stream::default());
         }
-        let command = line_of(&invocation.program, &invocation.args);
+        let command = command_line(&invocation.program, &invocation.args);
         match &stream.source {
             Source::Remote => {
                 let reason = format!("what {} fetches is run by {}", stream.program, invocation.program);
@@ -181,7 +178,7 @@ impl Walk {
         }
     }
 
-    /// Runs a file: one that the line wrote, or one whose content it does not tell.
+    /// Runs a file that the line wrote, or one with unknown content.
     pub(super) fn run_file(
         &mut self,
         file: &Arg,
@@ -223,7 +220,7 @@ impl Walk {
         }
     }
 
-    /// Runs what stands in a file that the line wrote.
+    /// Runs the content of a file that the line wrote.
     pub(super) fn run_content(
         &mut self,
         content: &Content,
@@ -251,7 +248,7 @@ impl Walk {
                 stream
             }
             Content::Remote => {
-                self.remote_code("what was fetched from the network is run", &line_of(&name.text, args));
+                self.remote_code("what was fetched from the network is run", &command_line(&name.text, args));
                 Stream::default()
             }
             Content::Hidden => {
@@ -323,7 +320,7 @@ impl Walk {
             self.note(Listed::Host, &host);
         }
         if found.sends_environment {
-            self.found(
+            self.report(
                 "credential-exfiltration",
                 midrail_core::Severity::High,
                 "The code sends all of its environment, with the secrets in it, to a host".to_owned(),
@@ -361,7 +358,7 @@ impl Walk {
 
     /// Reports what a program might destroy.
     pub(super) fn judge(&mut self, invocation: &Invocation) {
-        danger::judge(invocation).into_iter().for_each(|danger| self.tell(danger));
+        danger::judge(invocation).into_iter().for_each(|danger| self.add_danger(danger));
     }
 
     /// Judges a program that no shell of this line starts, and notes what it writes.
@@ -377,7 +374,7 @@ impl Walk {
     /// Reports a redirection onto a file that matters.
     pub(super) fn judge_redirection(&mut self, target: &Arg, is_append: bool, scope: &Scope) {
         let danger = danger::judge_redirection(target, is_append, &scope.folder, scope.is_remote, self.span);
-        danger.into_iter().for_each(|danger| self.tell(danger));
+        danger.into_iter().for_each(|danger| self.add_danger(danger));
     }
 }
 
@@ -394,7 +391,7 @@ const OTHER_SHELLS: &[&str] = &["nu", "elvish", "xonsh"];
 
 /// What the options of a shell ask for.
 #[derive(Default)]
-struct Asked {
+struct ShellOptions {
     /// The first argument that is no option.
     end: usize,
     runs_text: bool,
@@ -406,29 +403,29 @@ struct Asked {
     files: Vec<Arg>,
 }
 
-impl Asked {
-    /// Whether nothing runs. A shell that talks to a person runs what it reads, whatever it was asked.
+impl ShellOptions {
+    /// Whether nothing runs. An interactive shell ignores `-n`.
     fn only_reads(&self) -> bool {
         self.is_check && !self.is_interactive
     }
 }
 
-fn asked_of_shell(args: &[Arg]) -> Asked {
+fn parse_shell_options(args: &[Arg]) -> ShellOptions {
     let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-rcfile", "-init-file"];
-    let mut asked = Asked::default();
-    while let Some(arg) = args.get(asked.end) {
+    let mut options = ShellOptions::default();
+    while let Some(arg) = args.get(options.end) {
         let text = arg.text.as_str();
         if values.contains(&text) {
-            let value = args.get(asked.end + 1);
+            let value = args.get(options.end + 1);
             if text.ends_with('o') && value.is_some_and(|value| value.text == "noexec") {
-                asked.is_check = text == "-o";
+                options.is_check = text == "-o";
             }
-            asked.files.extend(value.filter(|_| text.ends_with("file")).cloned());
-            asked.end += 2;
+            options.files.extend(value.filter(|_| text.ends_with("file")).cloned());
+            options.end += 2;
             continue;
         }
         if text == "--" || text == "-" {
-            asked.end += 1;
+            options.end += 1;
             break;
         }
         if !text.starts_with(['-', '+']) || text.len() < 2 {
@@ -436,16 +433,16 @@ fn asked_of_shell(args: &[Arg]) -> Asked {
         }
         let is_cluster = !text.starts_with("--");
         let has = |flag| is_cluster && text.starts_with('-') && text.contains(flag);
-        asked.runs_text |= text == "--command" || has('c');
-        asked.reads_input |= is_cluster && text.contains('s');
-        asked.is_interactive |= has('i');
+        options.runs_text |= text == "--command" || has('c');
+        options.reads_input |= is_cluster && text.contains('s');
+        options.is_interactive |= has('i');
         // `-norc` and the like are long options with one dash.
         if is_cluster && text.len() <= 4 && text.contains('n') {
-            asked.is_check = text.starts_with('-');
+            options.is_check = text.starts_with('-');
         }
-        asked.end += 1;
+        options.end += 1;
     }
-    asked
+    options
 }
 
 fn is_standard_input(file: &str) -> bool {
@@ -458,7 +455,7 @@ fn shebang(text: &str) -> Code {
     let Some(rest) = first.strip_prefix("#!") else { return Code::Shell };
     let program =
         rest.split_whitespace().map(super::flow::base_name).find(|word| !matches!(*word, "env" | "-S"));
-    program.and_then(Language::of_program).map_or(Code::Shell, Code::Other)
+    program.and_then(Language::from_program).map_or(Code::Shell, Code::Other)
 }
 
 /// Whether a word is the address of something on the network.

@@ -63,7 +63,7 @@ impl Walk {
             self.is_given_up = false;
             argv.extend(self.expand(word, scope));
             if self.is_given_up && argv.len() == 1 {
-                self.opaque("the command is made of more words than are looked into");
+                self.opaque("the command expands to more words than Midrail analyses");
             }
         }
         self.flowing = outer;

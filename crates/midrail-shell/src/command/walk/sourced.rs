@@ -1,5 +1,5 @@
 //! Files that a line names without showing what is in them. Among them are those that it takes its settings from
-//! (`source .env`), as long as it does not tell what stood there: a program that is started with them is what they are for.
+//! (`source .env`), as long as it does not disclose their content: starting a program with them is their purpose.
 
 use super::super::invocation::{Arg, Invocation};
 use super::super::programs::{self, Tag};
@@ -27,7 +27,7 @@ impl Walk {
         }
     }
 
-    /// What can be told only at the end.
+    /// Adds the findings that are known only at the end.
     pub(super) fn conclude(&mut self) {
         self.conclude_sourced();
         for link in std::mem::take(&mut self.made_links) {
@@ -51,7 +51,7 @@ impl Walk {
             && !self.named.contains(place)
     }
 
-    /// Looks at a program for what it does with files that were taken over, by the shell or by its own code.
+    /// Checks what a program does with settings that the shell or its own code has loaded.
     pub(super) fn with_settings(&mut self, invocation: &Invocation, scope: &Scope) {
         if shows_settings(invocation) && !scope.is_remote {
             self.note(Listed::Read, &scope.place(".env"));
@@ -59,8 +59,8 @@ impl Walk {
         if self.sourced.places.is_empty() {
             return;
         }
-        match tells(invocation) {
-            true => self.sourced.is_told = true,
+        match discloses_environment(invocation) {
+            true => self.sourced.is_disclosed = true,
             false => {
                 let program = invocation.program.as_str();
                 self.sourced.is_used |=
@@ -71,13 +71,13 @@ impl Walk {
 
     /// A text that is handed to a program holds variables that may come from such a file.
     pub(super) fn hands_over(&mut self, text: &Arg) {
-        self.sourced.is_told |= !self.sourced.places.is_empty() && !text.is_known();
+        self.sourced.is_disclosed |= !self.sourced.places.is_empty() && !text.is_known();
     }
 
-    /// A file that was taken over counts as read where nothing is started with it, or where the line tells of it.
+    /// A file with settings counts as read if no program is started with it, or if the line discloses it.
     fn conclude_sourced(&mut self) {
-        let Sourced { places, is_used, is_told } = std::mem::take(&mut self.sourced);
-        if !is_used || is_told {
+        let Sourced { places, is_used, is_disclosed } = std::mem::take(&mut self.sourced);
+        if !is_used || is_disclosed {
             places.iter().for_each(|place| self.note(Listed::Read, place));
         }
     }
@@ -100,7 +100,7 @@ fn shows_settings(invocation: &Invocation) -> bool {
 }
 
 /// Whether a program prints or sends variables of the shell.
-fn tells(invocation: &Invocation) -> bool {
+fn discloses_environment(invocation: &Invocation) -> bool {
     let args = invocation.args.as_slice();
     let is_unknown = |arg: &Arg| !arg.is_known();
     let is_option = |arg: &Arg| arg.text.starts_with('-');
@@ -126,5 +126,5 @@ fn obeys(program: &str) -> bool {
     row.tags.contains(&Tag::Shell)
         || row.tags.contains(&Tag::ObeysInput)
         || row.client.is_some()
-        || Language::of_program(program).is_some_and(|language| language != Language::Awk)
+        || Language::from_program(program).is_some_and(|language| language != Language::Awk)
 }

@@ -21,7 +21,7 @@ pub(super) const MAX_LOOP: usize = 64;
 /// How many values of the variables of one command are tried.
 pub(super) const MAX_ROUNDS: usize = 8;
 
-/// How many copies of one line are kept in mind.
+/// How many copies of one line are remembered.
 pub(super) const MAX_COPIES: usize = 64;
 
 /// A walk through one command line.
@@ -30,14 +30,14 @@ pub(crate) struct Walk {
     pub(crate) analysis: Analysis,
     /// What was put into the lists of the analysis.
     pub(super) seen: BTreeSet<(Listed, String)>,
-    /// What has been told, so that nothing is told twice.
-    pub(super) told: BTreeSet<(String, String, usize)>,
-    /// The programs that were met, where they are asked for.
+    /// What has been reported, so that nothing is reported twice.
+    pub(super) reported: BTreeSet<(String, String, usize)>,
+    /// The programs that were started, if the caller wants them.
     pub(super) kept: Vec<Invocation>,
     pub(super) keeps: bool,
     pub(super) spent: usize,
     pub(super) depth: usize,
-    /// The bytes of the command that is looked at.
+    /// The bytes of the command that is analysed.
     pub(super) span: (usize, usize),
     /// The code that is walked is not the text of the line: places in it mean nothing.
     pub(super) is_nested: bool,
@@ -52,7 +52,7 @@ pub(crate) struct Walk {
     /// Their own places.
     pub(super) made_links: Vec<String>,
     pub(super) processes: usize,
-    /// Substitutions that stand for credentials, as they are written.
+    /// Substitutions that produce credentials, as they are written.
     pub(super) secrets: BTreeMap<String, Secret>,
     /// What the command reads whose words are expanded.
     pub(super) flowing: Stream,
@@ -62,9 +62,9 @@ pub(crate) struct Walk {
     pub(super) called: BTreeSet<String>,
     /// Something from the network was unpacked.
     pub(super) has_unpacked: bool,
-    /// A word would have become more words than are looked into.
+    /// A word would have become more words than Midrail analyses.
     pub(crate) is_given_up: bool,
-    /// Which value of variables with several is looked at in this round.
+    /// Which value of variables with several is used in this round.
     pub(crate) choice: usize,
     /// How many values there are.
     pub(crate) choices: usize,
@@ -72,9 +72,9 @@ pub(crate) struct Walk {
     pub(super) is_piped_shell: bool,
     /// A descriptor was opened to the network: `exec 5<>/dev/tcp/…`.
     pub(super) has_socket: bool,
-    /// The redirections of the command that is looked at lead to the network.
+    /// The redirections of the current command lead to the network.
     pub(super) is_on_socket: bool,
-    /// How the code of another language is started that is looked into next.
+    /// How the code of another language is started that is analysed next.
     pub(super) start: Start,
     /// What is walked is a script, and not what an agent types.
     pub(super) is_script: bool,
@@ -103,7 +103,7 @@ pub(super) struct Origins {
     pub(super) archives: Vec<String>,
     /// Folders, with a `/`, that hold what was fetched and unpacked.
     pub(super) unpacked: Vec<String>,
-    /// Something that was fetched was unpacked, nobody knows under which names.
+    /// Something that was downloaded was unpacked under unknown names.
     pub(super) is_scattered: bool,
     /// Files that were only added to.
     pub(super) appended: BTreeSet<String>,
@@ -129,7 +129,7 @@ pub(super) struct Sourced {
     /// A program was started.
     pub(super) is_used: bool,
     /// Something prints or sends what the shell knows by now.
-    pub(super) is_told: bool,
+    pub(super) is_disclosed: bool,
 }
 
 impl Walk {
@@ -170,13 +170,13 @@ impl Walk {
         self.seen.contains(&(listed, text.to_owned()))
     }
 
-    pub(super) fn tell(&mut self, danger: Danger) {
-        if self.told.insert((danger.rule.clone(), danger.command.clone(), danger.start)) {
+    pub(super) fn add_danger(&mut self, danger: Danger) {
+        if self.reported.insert((danger.rule.clone(), danger.command.clone(), danger.start)) {
             self.analysis.dangers.push(danger);
         }
     }
 
-    pub(super) fn found(
+    pub(super) fn report(
         &mut self,
         rule: &str,
         severity: Severity,
@@ -194,7 +194,7 @@ impl Walk {
             end: self.span.1,
             ..Danger::default()
         };
-        self.tell(danger);
+        self.add_danger(danger);
     }
 }
 

@@ -52,10 +52,10 @@ pub(crate) enum Source {
 
 impl Stream {
     pub(super) fn known(text: impl Into<String>) -> Self {
-        Stream::of(Arg::known(text))
+        Stream::from_text(Arg::known(text))
     }
 
-    pub(super) fn of(text: Arg) -> Self {
+    pub(super) fn from_text(text: Arg) -> Self {
         Stream { text: Some(text), source: Source::Local, ..Stream::default() }
     }
 
@@ -64,7 +64,7 @@ impl Stream {
         Stream::known("")
     }
 
-    pub(super) fn from(program: &str) -> Self {
+    pub(super) fn printed_by(program: &str) -> Self {
         Stream { source: Source::Local, program: program.to_owned(), ..Stream::default() }
     }
 
@@ -122,7 +122,7 @@ pub(super) fn concat(mut first: Arg, second: &Arg) -> Arg {
     first
 }
 
-/// What stands in a file that the line itself wrote.
+/// The content of a file that the line itself wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     Known(Arg),
@@ -130,13 +130,13 @@ pub(super) enum Content {
     Hidden,
     /// A list of these paths.
     Paths(Vec<Arg>),
-    /// What stands in another file, which the line did not write.
+    /// The content of another file, which the line did not write.
     Copy(String),
     Unknown,
 }
 
 impl Content {
-    pub(super) fn of(stream: &Stream) -> Self {
+    pub(super) fn from_stream(stream: &Stream) -> Self {
         match (&stream.text, &stream.source) {
             (Some(text), _) => Content::Known(text.clone()),
             (None, Source::Remote) => Content::Remote,
@@ -149,8 +149,8 @@ impl Content {
 
     pub(super) fn stream(&self, name: &str) -> Stream {
         match self {
-            Content::Known(text) => Stream::of(text.clone()),
-            Content::Remote => Stream { source: Source::Remote, ..Stream::from("curl") },
+            Content::Known(text) => Stream::from_text(text.clone()),
+            Content::Remote => Stream { source: Source::Remote, ..Stream::printed_by("curl") },
             Content::Hidden => Stream { source: Source::Hidden, ..Stream::default() },
             Content::Paths(paths) => {
                 Stream { paths: paths.clone(), source: Source::Local, ..Stream::default() }

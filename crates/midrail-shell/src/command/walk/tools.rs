@@ -121,7 +121,7 @@ impl Walk {
         let mut inner = scope.clone();
         inner.is_remote = true;
         for parameters in sorted.values_of(&["--parameters"]) {
-            for command in commands_of(&parameters.text) {
+            for command in ssm_commands(&parameters.text) {
                 let _ = self.code(&command, &mut inner, &Stream::default());
             }
         }
@@ -147,13 +147,14 @@ impl Walk {
     /// `cmake -E env A=b program`, `cmake -E time program`
     pub(super) fn cmake(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
         let mut words = invocation.args.iter().skip_while(|arg| arg.text != "-E").skip(1);
-        let verb = words.next().map_or("", |arg| arg.text.as_str());
-        let skip = match verb {
+        let subcommand = words.next().map_or("", |arg| arg.text.as_str());
+        let skip = match subcommand {
             "env" | "time" => 0,
             "chdir" => 1,
             _ => return,
         };
-        let is_setting = |arg: &&Arg| verb == "env" && arg.text.contains('=') || arg.text.starts_with("--");
+        let is_setting =
+            |arg: &&Arg| subcommand == "env" && arg.text.contains('=') || arg.text.starts_with("--");
         let argv: Vec<Arg> = words.skip(skip).skip_while(is_setting).cloned().collect();
         let _ = self.invoke(argv, false, scope, input);
     }
@@ -190,7 +191,7 @@ impl Walk {
 }
 
 /// The command lines of `commands=["a","b"]`, `commands=a` and `{"commands":["a"]}`.
-fn commands_of(parameters: &str) -> Vec<String> {
+fn ssm_commands(parameters: &str) -> Vec<String> {
     let texts = |value: &Value| match value {
         Value::Array(list) => list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
         Value::String(text) => vec![text.clone()],

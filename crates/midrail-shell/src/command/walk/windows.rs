@@ -17,7 +17,7 @@ impl Walk {
         })?;
         let line = joined(invocation.args.get(at + 1..).unwrap_or_default());
         self.translated(windows::cmd(&line), scope);
-        Some(Stream::from("cmd"))
+        Some(Stream::printed_by("cmd"))
     }
 
     pub(super) fn powershell(
@@ -74,7 +74,7 @@ impl Walk {
         }
         for mut danger in translated.dangers {
             (danger.start, danger.end) = self.span;
-            self.tell(danger);
+            self.add_danger(danger);
         }
         for path in translated.reads {
             self.note(Listed::Read, &path);
@@ -89,7 +89,7 @@ impl Walk {
             self.remote_code("the script runs what it fetches from the network", "");
         }
         if translated.is_opaque {
-            self.opaque("the script runs code that its text does not tell");
+            self.opaque("the script runs code that its text does not show");
         }
     }
 }

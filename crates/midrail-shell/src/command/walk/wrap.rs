@@ -5,8 +5,8 @@ use super::super::options::{Arguments, after_subcommand, tail};
 use super::super::programs::{self, Program, Rest, Run};
 use super::super::scope::Scope;
 use super::containers;
+use super::flow::command_line;
 use super::flow::is_name;
-use super::flow::line_of;
 use super::invoke::quoted_line;
 use super::shells::is_url;
 use super::state::Walk;
@@ -124,7 +124,7 @@ impl Walk {
         }
         // `npx https://…`
         if !run.remote && rest.first().is_some_and(|first| is_url(&first.text)) {
-            self.remote_code("code from the network is run", &line_of(&invocation.program, args));
+            self.remote_code("code from the network is run", &command_line(&invocation.program, args));
         }
         match (run.rest, rest) {
             // `ssh host` with a script on its input.
@@ -166,7 +166,7 @@ impl Walk {
         program: &'static Program,
         run: &'static Run,
         invocation: &Invocation,
-        found: Option<&Found>,
+        found: Option<&WrappedCommand>,
     ) {
         let args = invocation.args.as_slice();
         let unknown = match found {
@@ -187,7 +187,7 @@ impl Walk {
                 "`{option}` is not a known option of `{}`: it may hide the command",
                 invocation.program
             );
-            self.opaque_command(&reason, &line_of(&invocation.program, args));
+            self.opaque_command(&reason, &command_line(&invocation.program, args));
         }
     }
 
@@ -224,7 +224,7 @@ impl Walk {
 }
 
 /// Where a wrapper names the command that it runs.
-struct Found {
+struct WrappedCommand {
     /// The first word of the command.
     at: usize,
     /// The options in front of it.
@@ -238,13 +238,18 @@ struct Found {
 }
 
 /// Finds the command. The options in `more` take a value as well. `None`: the subcommand is another one.
-fn find_command(program: &'static Program, run: &'static Run, args: &[Arg], more: &[&str]) -> Option<Found> {
+fn find_command(
+    program: &'static Program,
+    run: &'static Run,
+    args: &[Arg],
+    more: &[&str],
+) -> Option<WrappedCommand> {
     let from = after_subcommand(program, args, run.subcommands, more)?;
     let more = [run.values, run.code, more].concat();
     let rest = args.get(from..).unwrap_or(&[]);
     if run.rest == Rest::Nothing {
         let options = Arguments::parse(program, rest, &more);
-        return Some(Found {
+        return Some(WrappedCommand {
             at: args.len(),
             options,
             assignments: Vec::new(),
@@ -290,7 +295,7 @@ fn find_command(program: &'static Program, run: &'static Run, args: &[Arg], more
     if run.operands > 0 && rest.get(at).is_some_and(|arg| arg.text == "--") {
         at += 1;
     }
-    Some(Found { at: from + at, options, assignments, is_started: start.is_some(), unknown })
+    Some(WrappedCommand { at: from + at, options, assignments, is_started: start.is_some(), unknown })
 }
 
 /// Wrappers that run in the shell itself: a `cd` after them counts.

@@ -2,12 +2,12 @@
 
 use super::command::Command;
 use super::path::{environment, posix};
+use super::translate::translate;
 use super::translation::{MOST, Translation};
-use super::verbs::tell;
 use crate::command::invocation::{Arg, joined};
 use crate::words::windows::HARMLESS_COMMANDS;
 
-/// Reads a line, or a batch file, and tells what it does.
+/// Reads a line or a batch file, and translates its commands.
 pub(super) fn read(text: &str, depth: usize, out: &mut Translation) {
     let mut reader = Reader {
         text,
@@ -189,14 +189,14 @@ impl Reader<'_, '_> {
             name if HARMLESS_COMMANDS.contains(&name) => {}
             "diskpart" if input.to_ascii_lowercase().contains("clean") => {
                 let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
-                tell(&Command { words, ..command.clone() }, true, self.out);
+                translate(&Command { words, ..command.clone() }, true, self.out);
             }
-            _ => tell(&command, true, self.out),
+            _ => translate(&command, true, self.out),
         }
     }
 }
 
-/// Removes what stands in front of a command: `if exist x`, `for %i in (…) do`, `call`, `start`, `@`.
+/// Removes what comes before a command: `if exist x`, `for %i in (…) do`, `call`, `start`, `@`.
 fn strip_control(words: &mut Vec<Arg>) {
     let mut from = 0;
     loop {

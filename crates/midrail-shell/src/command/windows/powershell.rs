@@ -1,14 +1,14 @@
 //! Reads PowerShell: commands, blocks and brackets, strings with what they interpolate, and variables that the script
 //! itself sets.
 
-mod deeds;
+mod commands;
 
 use std::collections::BTreeMap;
 
 use super::command::Command;
 use super::path::environment;
+use super::translate::translate;
 use super::translation::Translation;
-use super::verbs::tell;
 use crate::command::decode;
 use crate::command::invocation::Arg;
 
@@ -20,7 +20,7 @@ const LONGEST_VALUE: usize = 4096;
 /// Marks the words of a value that is given to a variable.
 const ASSIGNS: &str = "\u{1}=";
 
-/// Reads a script, and tells what it does.
+/// Reads a script, and translates its commands.
 pub(super) fn read(script: &str, depth: usize, out: &mut Translation) {
     let mut reader = Reader {
         text: script,
@@ -50,7 +50,7 @@ enum Value {
     Decoded,
 }
 
-/// A command that is being read, and what it stands in.
+/// A command that is being read, and its context.
 #[derive(Debug, Default)]
 struct Context {
     command: Command,
@@ -62,13 +62,13 @@ struct Context {
     input: String,
     /// The files that come down the pipe, and whether those below them come too.
     listed: Option<(Vec<Arg>, bool)>,
-    /// The last word goes on directly: `a"b"`, `x.Method`.
+    /// The next part belongs to the last word: `a"b"`, `x.Method`.
     is_joined: bool,
     /// Words between `+` and `-f`, or after one: parts of an expression.
     has_plus: bool,
-    /// A string stands in it: a value, where it stands alone.
+    /// It contains a string: a value, if it is alone.
     has_string: bool,
-    /// Its first word is a string: a value, unless the call operator stands in front.
+    /// Its first word is a string: a value, unless the call operator comes first.
     starts_with_string: bool,
     is_called: bool,
 }
@@ -96,7 +96,7 @@ impl Reader<'_, '_> {
         match byte {
             b' ' | b'\t' | b'\r' => {
                 self.at += 1;
-                // A list goes on after its comma: `a, b`.
+                // A list continues after its comma: `a, b`.
                 self.current.is_joined &= self.last_ends_with(",");
             }
             b'`' if self.peek(1) == b'\n' => self.at += 2,
@@ -160,7 +160,7 @@ impl Reader<'_, '_> {
         memchr::memchr(b'\n', rest).unwrap_or(rest.len())
     }
 
-    /// Adds a part to the command: to its last word where nothing stands between.
+    /// Adds a part to the command: to its last word if no blank is between them.
     fn push(&mut self, part: Arg) {
         let context = &mut self.current;
         if context.command.words.is_empty() {
@@ -191,7 +191,7 @@ impl Reader<'_, '_> {
         while let Some(byte) = self.bytes.get(self.at) {
             match byte {
                 b'`' => {
-                    // An escape: the character after it stands for itself.
+                    // An escape: the character after it is plain text.
                     self.at += 1;
                     let rest = self.text.get(self.at..).unwrap_or("");
                     if let Some(letter) = rest.chars().next() {
@@ -504,7 +504,7 @@ impl Reader<'_, '_> {
             words.push(Arg::known("-recurse"));
         }
         let command = Command { words, end: self.at, ..self.current.command.clone() };
-        tell(&command, false, self.out);
+        translate(&command, false, self.out);
         self.current = Context::default();
     }
 }

@@ -207,7 +207,7 @@ fn cmd_is_translated() {
 }
 
 #[test]
-fn windows_is_told_from_posix() {
+fn windows_is_distinguished_from_posix() {
     use Dialect::{Cmd, PowerShell};
     for (text, expected) in [
         ("Remove-Item -Recurse x", Some(PowerShell)),

@@ -16,7 +16,7 @@ pub(super) const MOST: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Translation {
     /// What it starts, in terms of POSIX programs where there is a counterpart (`Remove-Item -Recurse x`: `rm -r x`),
-    /// and as it stands where there is none (`git push --force`).
+    /// and unchanged if there is none (`git push --force`).
     pub(crate) invocations: Vec<Invocation>,
     /// What it destroys in ways that have no counterpart elsewhere: `vssadmin delete shadows`.
     pub(crate) dangers: Vec<Danger>,
@@ -30,7 +30,7 @@ pub(crate) struct Translation {
     pub(crate) fetched: Vec<String>,
     /// It runs code that it fetches from elsewhere.
     pub(crate) runs_downloaded_code: bool,
-    /// It runs code that its text does not tell.
+    /// It runs code that its text does not show.
     pub(crate) is_opaque: bool,
     /// How many shells its commands started: one that starts others without end is given up.
     started: usize,

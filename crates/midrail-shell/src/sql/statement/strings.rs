@@ -5,7 +5,7 @@ use crate::command::decode;
 use crate::sql::findings::{Defined, Findings};
 use crate::sql::lex::{Kind, Lexer, Token};
 
-/// No more functions of one text than this are kept in mind.
+/// The most functions of one text that are remembered.
 const MOST_FUNCTIONS: usize = 16;
 
 impl Statement<'_> {
@@ -18,14 +18,14 @@ impl Statement<'_> {
         self.strings(place + 1, end, found);
         let uses_variable = (place + 1..end).any(|place| self.kind(place) == Some(Kind::Variable));
         if uses_variable || self.is(place + 1, "immediate") {
-            found.look_into_remembered();
+            found.analyse_remembered();
         }
     }
 
     /// The strings of some tokens, joined as `||`, `+` and `CONCAT` join them, are run.
     pub(super) fn strings(&self, from: usize, end: usize, found: &mut Findings) {
         if let Some((code, start, end)) = self.joined(from, end) {
-            found.look_into(&code, start, end);
+            found.analyse_string(&code, start, end);
         }
     }
 
@@ -76,7 +76,7 @@ impl Statement<'_> {
             // A body is read once, so that functions that call each other come to an end.
             if let Some(at) = at.filter(|_| is_call(place)) {
                 let Defined { body, .. } = found.defined.swap_remove(at);
-                found.look_into(&body, token.start, token.end);
+                found.analyse_string(&body, token.start, token.end);
             }
         }
     }

@@ -77,7 +77,7 @@ impl Tokens<'_> {
 
     fn is_sql(&self, at: usize) -> bool {
         let Some(token) = self.tokens.get(at).filter(|token| token.kind == Kind::Word) else { return false };
-        // A word of a command goes on: `create-react-app`, `drop.sh`, `update-alternatives`, `call/x`.
+        // A longer word of a command: `create-react-app`, `drop.sh`, `update-alternatives`, `call/x`.
         let next = self.text.as_bytes().get(token.end).copied().unwrap_or(b' ');
         let is_comment = self.text.get(token.end..token.end + 2) == Some("/*");
         if matches!(next, b'-' | b'.' | b'/' | b':' | b'=') && !is_comment {

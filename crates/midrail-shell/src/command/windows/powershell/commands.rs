@@ -3,10 +3,10 @@
 use super::{ASSIGNS, Context, LONGEST_VALUE, Reader, Value, is_bare_command, is_fetch};
 use crate::command::invocation::{Arg, joined};
 use crate::command::windows::command::Command;
-use crate::command::windows::verbs::tell;
+use crate::command::windows::translate::translate;
 
 impl Reader<'_, '_> {
-    /// Ends a command and tells what it does.
+    /// Ends a command and translates it.
     pub(super) fn finish(&mut self, is_piped: bool) {
         let mut context = std::mem::take(&mut self.current);
         let input_fetched = context.is_input_fetched;
@@ -15,10 +15,10 @@ impl Reader<'_, '_> {
             context.command.words.remove(0);
             self.assign(name.to_owned(), &context);
             if !is_expression(&context.command) {
-                self.tell(&context);
+                self.translate(&context);
             }
         } else {
-            self.tell(&context);
+            self.translate(&context);
         }
         if is_piped {
             self.current.is_piped = true;
@@ -51,7 +51,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn tell(&mut self, context: &Context) {
+    fn translate(&mut self, context: &Context) {
         let command = &context.command;
         let Some(first) = command.words.first() else { return };
         if context.starts_with_string && !context.is_called {
@@ -96,11 +96,11 @@ impl Reader<'_, '_> {
             _ if self.out.start_shell(command, self.depth) => {}
             "diskpart" if context.input.to_ascii_lowercase().contains("clean") => {
                 let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
-                tell(&Command { words, ..command.clone() }, false, self.out);
+                translate(&Command { words, ..command.clone() }, false, self.out);
             }
             _ => {
                 let before = self.out.invocations.len();
-                tell(command, false, self.out);
+                translate(command, false, self.out);
                 // `dir | Remove-Item`: what comes down the pipe is what it acts on.
                 for invocation in self.out.invocations.iter_mut().skip(before) {
                     let has_target = invocation.args.iter().any(|arg| !arg.text.starts_with('-'));

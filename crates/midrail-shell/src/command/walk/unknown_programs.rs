@@ -1,17 +1,16 @@
-//! Programs that nobody knows, with words behind them that are a command which destroys: `runner -- rm -rf /etc`.
+//! Unknown programs whose arguments are a destructive command: `runner -- rm -rf /etc`.
 
 use midrail_core::Severity;
 
-use super::super::danger;
-use super::super::files;
 use super::super::invocation::Invocation;
 use super::super::programs::{self, Tag};
-use super::flow::{base_name, line_of};
+use super::super::{danger, files};
+use super::flow::{base_name, command_line};
 use super::state::Walk;
 
 impl Walk {
-    /// Words behind a program that nobody knows: what they say may well be run.
-    pub(super) fn stranger(&mut self, invocation: &Invocation) {
+    /// Reports the arguments of an unknown program that are a destructive command: it may run them.
+    pub(super) fn report_unknown_program(&mut self, invocation: &Invocation) {
         let program = invocation.program.as_str();
         let is_destroyer = |text: &str| {
             let name = base_name(text);
@@ -35,7 +34,7 @@ impl Walk {
             let reason = format!(
                 "what `{program}` does with these words is not known, and they are a command that destroys"
             );
-            self.opaque_command(&reason, &line_of(program, args));
+            self.opaque_command(&reason, &command_line(program, args));
         }
     }
 }

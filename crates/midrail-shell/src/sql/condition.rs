@@ -4,10 +4,10 @@ use super::lex::{Kind, Token};
 use super::tokens::Tokens;
 use crate::words::sql::OPERATORS;
 
-/// Brackets nested deeper than this are not looked into.
+/// Brackets nested deeper than this are not analysed.
 const DEEPEST: usize = 24;
 
-/// Whether a condition holds for every row, as far as its text tells.
+/// Whether a condition holds for every row, as far as its text shows.
 pub(super) fn is_always_true(text: &str, condition: &[Token]) -> bool {
     let mut parser = Parser { source: Tokens { text, tokens: condition }, at: 0 };
     parser.or(0).truth == Some(true)
@@ -148,7 +148,7 @@ impl Parser<'_> {
         let end = self.at;
         let alone = |operator| Some(Test { subject: (start, end), operator, other: (0, 0) });
         let Some(operator) = self.operator() else {
-            return Part { truth: truth_of(&left), test: alone("holds") };
+            return Part { truth: truth_value(&left), test: alone("holds") };
         };
         match operator {
             "is" => {
@@ -163,7 +163,7 @@ impl Parser<'_> {
                     return Part { truth: truth.map(|truth| truth != is_negated), test };
                 }
                 let right = self.side(depth);
-                let truth = match (truth_of(&left), &right) {
+                let truth = match (truth_value(&left), &right) {
                     (Some(left), Side::Truth(right)) => Some((left == *right) != is_negated),
                     _ => None,
                 };
@@ -195,7 +195,7 @@ impl Parser<'_> {
                     (Side::Other(start, end), Side::Other(other_start, other_end))
                         if end > start && self.is_same((*start, *end), (*other_start, *other_end)) =>
                     {
-                        // Each row is its own: what changes with every call is not told from a column here.
+                        // A function that changes with every call is treated like a column.
                         match operator {
                             "=" | "<=" | ">=" => Some(true),
                             _ => Some(false),
@@ -437,7 +437,7 @@ fn opposite(operator: &'static str) -> &'static str {
     }
 }
 
-fn truth_of(side: &Side) -> Option<bool> {
+fn truth_value(side: &Side) -> Option<bool> {
     match side {
         Side::Number(number) => Some(*number != 0.0),
         Side::Truth(truth) => Some(*truth),

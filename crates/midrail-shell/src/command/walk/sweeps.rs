@@ -5,21 +5,16 @@ use super::super::find::{self, Part};
 use super::super::invocation::{Arg, Invocation};
 use super::super::scope::Scope;
 use super::flow::base_name;
-use super::listing::{MAX_ROOTS, folder_of};
+use super::listing::{MAX_ROOTS, list_folder};
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::Stream;
 
-/// Stands for a file that a program is handed.
-const HANDED: &str = "a-file-that-it-is-handed";
+/// A placeholder for a file that a program is given.
+const PLACEHOLDER: &str = "a-file-that-a-program-is-given";
 
 impl Walk {
     /// Whether a program changes a file that it is handed: in the place of a mark, or where there is none behind all else.
-    pub(super) fn changes_what_it_gets(
-        &mut self,
-        command: &[Arg],
-        mark: Option<&str>,
-        scope: &Scope,
-    ) -> bool {
+    pub(super) fn changes_given_files(&mut self, command: &[Arg], mark: Option<&str>, scope: &Scope) -> bool {
         // What only removes empty folders leaves all files where they are.
         if command.first().is_none_or(|program| base_name(&program.text) == "rmdir") {
             return false;
@@ -29,13 +24,13 @@ impl Walk {
         }
         let handed = |arg: &Arg| match mark {
             Some(mark) if !mark.is_empty() && arg.text.contains(mark) => {
-                Arg { text: arg.text.replace(mark, HANDED), ..Arg::default() }
+                Arg { text: arg.text.replace(mark, PLACEHOLDER), ..Arg::default() }
             }
             _ => arg.clone(),
         };
         let mut argv: Vec<Arg> = command.iter().map(handed).collect();
         if mark.is_none() {
-            argv.push(Arg::known(HANDED));
+            argv.push(Arg::known(PLACEHOLDER));
         }
         let mut trial = Walk {
             spent: self.spent,
@@ -46,7 +41,7 @@ impl Walk {
         };
         let _ = trial.invoke(argv, true, &mut scope.clone(), &Stream::default());
         self.spent = trial.spent;
-        let is_handed = |path: &String| path.contains(HANDED);
+        let is_handed = |path: &String| path.contains(PLACEHOLDER);
         trial.analysis.is_partial
             || trial.analysis.writes.iter().any(is_handed)
             || trial.analysis.sweeps.iter().any(is_handed)
@@ -54,11 +49,11 @@ impl Walk {
 
     /// Notes what a program takes without naming it, if it changes what it is handed: of these lists, or where none is
     /// known of the folder that it runs in.
-    pub(super) fn hand(&mut self, command: &[Arg], mark: Option<&str>, lists: &[Arg], scope: &Scope) {
-        if scope.is_remote || !self.changes_what_it_gets(command, mark, scope) {
+    pub(super) fn sweep_lists(&mut self, command: &[Arg], mark: Option<&str>, lists: &[Arg], scope: &Scope) {
+        if scope.is_remote || !self.changes_given_files(command, mark, scope) {
             return;
         }
-        let known: Vec<String> = lists.iter().filter(|list| list.is_known()).map(folder_of).collect();
+        let known: Vec<String> = lists.iter().filter(|list| list.is_known()).map(list_folder).collect();
         match known.is_empty() || known.len() < lists.len() {
             true => self.sweep(".", scope),
             false => known.iter().for_each(|folder| self.sweep(folder, scope)),
@@ -71,10 +66,10 @@ impl Walk {
     }
 }
 
-/// The folders, and where its tests tell their names the files in them, that `find` changes or removes, by whether a
+/// The folders, and if its tests name them the files in them, that `find` changes or removes, by whether a
 /// program does that it runs. Empty: none.
-pub(super) fn taken(find: &Invocation, changes: impl FnMut(&[Arg]) -> bool) -> Vec<String> {
-    let search = Search::of(find, changes);
+pub(super) fn swept_by_find(find: &Invocation, changes: impl FnMut(&[Arg]) -> bool) -> Vec<String> {
+    let search = Search::parse(find, changes);
     if !search.changes {
         return Vec::new();
     }
@@ -85,7 +80,7 @@ pub(super) fn taken(find: &Invocation, changes: impl FnMut(&[Arg]) -> bool) -> V
 #[derive(Default)]
 struct Search<'a> {
     roots: Vec<&'a str>,
-    /// What the names of all that is changed are like. `None`: that is not told.
+    /// The pattern of the names of everything that is changed. `None`: not known.
     name: Option<&'a str>,
     /// The names of files in the folder itself, and not of those below.
     is_shallow: bool,
@@ -93,7 +88,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn of(find: &'a Invocation, mut changes: impl FnMut(&[Arg]) -> bool) -> Self {
+    fn parse(find: &'a Invocation, mut changes: impl FnMut(&[Arg]) -> bool) -> Self {
         let mut search = Search::default();
         // Where tests are turned round or one of several is enough, a name says nothing of the rest.
         let mut is_plain = true;
@@ -106,9 +101,9 @@ impl<'a> Search<'a> {
                 Part::Test("-delete", _) => search.changes = true,
                 Part::Test("-type", kind) => is_of_folders |= kind.is_some_and(|kind| kind.text == "d"),
                 Part::Run(_, command) => search.changes |= changes(command),
-                // What stands after the change is no test for it.
+                // A test after the change does not restrict it.
                 Part::Test("-name", name) => {
-                    let name = name.filter(|name| is_telling(name) && !search.changes);
+                    let name = name.filter(|name| is_usable_pattern(name) && !search.changes);
                     search.name = search.name.or(name.map(|name| name.text.as_str()));
                 }
                 Part::Test("-maxdepth", depth) => {
@@ -146,7 +141,7 @@ impl<'a> Search<'a> {
 }
 
 /// Whether a name is known, and means the same to `find` and in patterns.
-fn is_telling(name: &Arg) -> bool {
+fn is_usable_pattern(name: &Arg) -> bool {
     name.is_known() && !name.text.contains(['{', '}', '/', '\\'])
 }
 
@@ -157,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_names_are_told() {
+    fn folders_and_names_are_listed() {
         for (line, places) in [
             ("-delete", &["."][..]),
             (". -type f -delete", &["."]),
@@ -227,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_takes_nothing() {
+    fn listing_changes_nothing() {
         for line in [
             "src",
             "src -name '*.rs'",

@@ -1,20 +1,20 @@
-//! What a verb does, wherever it stands in a statement.
+//! What a keyword does, at any place in a statement.
 
 use super::Statement;
 use super::strings::unquote;
+use crate::sql::condition;
 use crate::sql::findings::Findings;
 use crate::sql::lex::Kind;
-use crate::sql::truth;
 use crate::tables::{SQL_FUNCTIONS, SQL_OBJECTS};
 use crate::words::sql::{AFTER_CONDITION, DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
 
 impl Statement<'_> {
-    /// What a word starts, wherever it stands in the statement.
-    pub(super) fn verb(&self, place: usize, first: usize, found: &mut Findings) {
+    /// What a word starts, at any place in the statement.
+    pub(super) fn keyword(&self, place: usize, first: usize, found: &mut Findings) {
         let word = self.spelling(place);
         let is_first = place == first;
         let is_start = || self.may_start(place, first);
-        // Most words are names: their length and first letter tell that quickly.
+        // Most words are names: their length and first letter show that quickly.
         match (word.len(), word.as_bytes().first().map(u8::to_ascii_lowercase)) {
             (4, Some(b'd')) if self.is(place, "drop") && is_start() => self.drop(place, is_first, found),
             (4, Some(b'e')) if self.is(place, "exec") => self.execute(place, found),
@@ -69,7 +69,7 @@ impl Statement<'_> {
         let is_runner = RUNNERS.iter().any(|name| word.eq_ignore_ascii_case(name));
         if is_runner {
             self.strings(place + 1, self.tokens.len(), found);
-            found.look_into_remembered();
+            found.analyse_remembered();
         }
     }
 
@@ -211,7 +211,7 @@ impl Statement<'_> {
         let end = self.find(condition + 1, end, AFTER_CONDITION).unwrap_or(end);
         // A WHERE without anything after it is broken, and no harm.
         end == condition + 1
-            || !truth::is_always_true(self.text, self.tokens.get(condition + 1..end).unwrap_or_default())
+            || !condition::is_always_true(self.text, self.tokens.get(condition + 1..end).unwrap_or_default())
     }
 
     /// A condition that leaves out few rows or none, without being plainly true: `id > 0`, `id IN (SELECT id FROM t)`.

@@ -1,4 +1,4 @@
-//! What is told of a command beside its dangers: programs, files, hosts, scripts and places.
+//! What is found in a command besides its dangers: programs, files, hosts, scripts and places.
 
 use crate::command::{Analysis, analyse};
 
@@ -64,7 +64,7 @@ fn files_and_hosts_are_listed() {
 }
 
 #[test]
-fn files_that_are_only_named_are_told() {
+fn named_files_are_listed() {
     let none: &[&str] = &[];
     for (command, named) in [
         ("ls -la .env", &[".env"][..]),
@@ -96,7 +96,7 @@ fn files_that_are_only_named_are_told() {
 }
 
 #[test]
-fn scripts_are_listed_unless_the_line_tells_them() {
+fn scripts_are_listed_unless_the_line_writes_them() {
     let none: &[&str] = &[];
     for (command, scripts) in [
         ("bash x.sh", &["x.sh"][..]),

@@ -1,15 +1,15 @@
 //! What the first word of a statement makes of the whole.
 
 use super::Statement;
+use crate::sql::condition;
 use crate::sql::findings::Findings;
 use crate::sql::lex::{Kind, Lexer};
-use crate::sql::truth;
 use crate::words::places::SERVER_FOLDERS;
 use crate::words::sql::MODIFIERS;
 
 impl Statement<'_> {
     /// What depends on the first word of the statement.
-    pub(super) fn whole(&self, first: usize, found: &mut Findings) {
+    pub(super) fn first_word(&self, first: usize, found: &mut Findings) {
         let end = self.tokens.len();
         // Whether what was made before is still there is not known.
         if self.is_any(first, &["rollback", "abort", "discard", "use", "connect"]) {
@@ -120,7 +120,7 @@ impl Statement<'_> {
         if !self.is_sql && !self.is(first + 1, "table") {
             return;
         }
-        // Whatever stands where a clause starts: after the name, or after a comma.
+        // Everything where a clause starts: after the name, or after a comma.
         let mut drops = false;
         let mut at = first + 2;
         while let Some(place) = self.find(at, end, &["drop"]).filter(|_| !drops) {
@@ -153,7 +153,7 @@ impl Statement<'_> {
         // ClickHouse deletes and updates by ALTER.
         if let Some(place) = self.find(first + 2, end, &["delete", "update"]) {
             let is_condition = self.find(place, end, &["where"]).is_some_and(|place| {
-                truth::is_always_true(self.text, self.tokens.get(place + 1..end).unwrap_or_default())
+                condition::is_always_true(self.text, self.tokens.get(place + 1..end).unwrap_or_default())
             });
             if is_condition && !self.follows(place, &["on", "after", "before"]) {
                 self.hit(

@@ -3,20 +3,23 @@
 
 use midrail_core::Severity;
 
-use super::super::danger;
-use super::super::files;
-use super::super::hosts;
 use super::super::invocation::{Arg, Folder, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
-use super::flow::line_of;
+use super::super::{danger, files, hosts};
+use super::flow::command_line;
 use super::state::Walk;
 use super::stream::{Secret, Source, Stream};
 use crate::words::shell::{LOGINS, SECRET_VARIABLES};
 
 impl Walk {
     /// The credential that a program prints by itself or passes on.
-    pub(super) fn secret_of(&self, invocation: &Invocation, scope: &Scope, input: &Stream) -> Option<Secret> {
+    pub(super) fn printed_secret(
+        &self,
+        invocation: &Invocation,
+        scope: &Scope,
+        input: &Stream,
+    ) -> Option<Secret> {
         if scope.is_remote {
             return None;
         }
@@ -47,8 +50,8 @@ impl Walk {
         }
     }
 
-    /// Tells of a program that sends credentials away.
-    pub(super) fn leaks(&mut self, invocation: &Invocation, input: &Stream) {
+    /// Reports a program that sends credentials to another machine.
+    pub(super) fn report_exfiltration(&mut self, invocation: &Invocation, input: &Stream) {
         let program = invocation.program.as_str();
         let args = invocation.args.as_slice();
         let flows = secret_in(input);
@@ -77,12 +80,12 @@ impl Walk {
         if !hosts.is_empty() && hosts.iter().all(|host| is_here(host)) {
             return;
         }
-        self.found(
+        self.report(
             "credential-exfiltration",
             Severity::High,
             format!("Sends keys, passwords or the environment away: {program} gets them from this machine"),
             "send nothing that gives access",
-            &line_of(program, args),
+            &command_line(program, args),
         );
     }
 
@@ -107,7 +110,7 @@ impl Walk {
         })
     }
 
-    /// Remembers that a substitution stands for a credential.
+    /// Remembers that a substitution produces a credential.
     pub(crate) fn keep_secret(&mut self, stream: &Stream, source: &str) {
         const MAX_SECRETS: usize = 64;
         if let Some(secret) = secret_in(stream)

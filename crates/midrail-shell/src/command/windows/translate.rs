@@ -1,4 +1,4 @@
-//! What commands of Windows do: translated where POSIX has a counterpart, and told as dangers where it has none.
+//! Translates commands of Windows to POSIX programs, and reports dangers that have no POSIX counterpart.
 
 use midrail_core::{Confidence, Danger};
 
@@ -7,8 +7,8 @@ use super::translation::{DEEPEST, MOST, Translation};
 use crate::command::invocation::{Arg, Invocation, joined};
 use crate::tables::{WINDOWS_RULES, WindowsRule};
 
-/// Tells what a command does. `is_cmd`: its switches start with a slash.
-pub(super) fn tell(command: &Command, is_cmd: bool, out: &mut Translation) {
+/// Translates a command. `is_cmd`: its switches begin with a slash.
+pub(super) fn translate(command: &Command, is_cmd: bool, out: &mut Translation) {
     if command.words.is_empty() || out.invocations.len() + out.dangers.len() >= MOST {
         return;
     }
@@ -251,7 +251,7 @@ fn start_process(command: &Command, out: &mut Translation) {
     }
     // Started once more by the same name it would not end.
     if !matches!(started.program().as_str(), "start-process" | "saps" | "start") {
-        tell(&started, false, out);
+        translate(&started, false, out);
     }
 }
 
