@@ -1,5 +1,5 @@
-//! Every answer of every host is one that its host takes: it has no field that the host does not know at that hook_event, and
-//! no refusal is empty. Hosts let a call pass whose answer they do not understand.
+//! Every answer is valid for its host: it has no field that the host does not know for the event, and no refusal is empty.
+//! Hosts allow a call if they do not understand the answer.
 
 use std::collections::BTreeSet;
 
@@ -186,7 +186,7 @@ fn check(host: &HostSpec, hook_event: Option<&HookEvent>, answer: &HookOutput, w
 }
 
 #[test]
-fn answers_have_only_what_the_host_knows() {
+fn answers_have_only_fields_that_the_host_knows() {
     for (host, name, payload) in all() {
         let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
         let hook_event = host.hook_event(fixture_event(&name));
@@ -200,7 +200,7 @@ fn answers_have_only_what_the_host_knows() {
             let value = serde_json::from_str(&answer.stdout).unwrap_or(Value::Null);
             assert_eq!(
                 answer.code == 2 || refuses(&value),
-                stops || takes_result_apart(host, hook_event, kind),
+                stops || withholds_changed_result(host, hook_event, kind),
                 "{what}"
             );
         }
@@ -214,7 +214,7 @@ fn answers_have_only_what_the_host_knows() {
 }
 
 #[test]
-fn what_stands_in_place_of_a_result_reaches_the_agent() {
+fn replaced_result_reaches_the_agent() {
     for (host, name, payload) in all() {
         let hook_event = host
             .hook_event(fixture_event(&name))
@@ -228,21 +228,21 @@ fn what_stands_in_place_of_a_result_reaches_the_agent() {
                 _ => continue,
             };
             let answer = hook.answer(vec![decision]);
-            let is_told = answer.stdout.contains(text) || answer.stderr.contains(text);
-            assert!(is_told, "{} {name} {kind}: {answer:?}", host.name);
+            let is_shown = answer.stdout.contains(text) || answer.stderr.contains(text);
+            assert!(is_shown, "{} {name} {kind}: {answer:?}", host.name);
         }
     }
 }
 
 /// A changed result is a withheld one to these hosts, and Copilot has one word for both.
-fn takes_result_apart(host: &HostSpec, hook_event: Option<&HookEvent>, kind: &str) -> bool {
+fn withholds_changed_result(host: &HostSpec, hook_event: Option<&HookEvent>, kind: &str) -> bool {
     let is_result = hook_event
         .is_some_and(|hook_event| hook_event.kind == EventKind::AfterTool && hook_event.capabilities.redact);
     kind == "redact" && is_result && matches!(host.name, "codex" | "gemini-cli" | "copilot-cli")
 }
 
 #[test]
-fn a_failure_stops_whatever_can_be_stopped() {
+fn failure_blocks_everything_that_can_be_blocked() {
     for (host, name, payload) in all() {
         let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
         let answer = hook.refuse("the store is locked");
@@ -252,7 +252,7 @@ fn a_failure_stops_whatever_can_be_stopped() {
 }
 
 #[test]
-fn an_agent_that_was_sent_back_is_not_sent_back_for_a_failure() {
+fn agent_that_had_to_continue_may_stop_after_a_failure() {
     for (host, name, mut payload) in all() {
         let is_stop = host
             .hook_event(fixture_event(&name))

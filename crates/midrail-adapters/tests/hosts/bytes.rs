@@ -1,4 +1,4 @@
-//! Whatever bytes a host sends, a host answers.
+//! Whatever bytes a host sends, the adapter answers.
 
 use midrail_adapters::hook::Hook;
 use midrail_adapters::hosts;

@@ -1,4 +1,4 @@
-//! What real clients sent, where `MIDRAIL_PAYLOADS` names a folder of it (a folder a host, a file a payload): each is read.
+//! Payloads of real clients can be decoded. `MIDRAIL_PAYLOADS` names a folder with a folder per host and a file per payload.
 
 use std::path::PathBuf;
 

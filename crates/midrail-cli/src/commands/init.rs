@@ -126,10 +126,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let scope = args.which.scope();
     if scope == InstallScope::Project && places.is_home() {
         return Err(CliError::new(format!(
-            "{} is your home folder, no project: hooks here hold in all your projects",
+            "{} is your home folder, not a project: hooks here apply to all your projects",
             shown(&places.project)
         ))
-        .help("run `midrail init --user` if you want that, or go to a project first"));
+        .help("run `midrail init --user`, or change to a project first"));
     }
     let mut agents = args.which.agents.clone();
     if agents.is_empty() {
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     }
     if agents.is_empty() {
         return Err(CliError::new(
-            "no coding agent is here: none is installed, and no project or user has one set up",
+            "no coding agent was detected: none is installed, and no project or user has one set up",
         )
         .help("name one with `midrail init --agent NAME`"));
     }
@@ -153,11 +153,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         output.line(format!("program  {} ({})", visible(&request.program.name), request.program.reason))?;
     }
     let mut outcome = settle(&plan, &places, &args.consent, output)?;
-    let trusting: Vec<&HostSpec> = match args.trust && scope != InstallScope::Managed {
-        true => request.hosts.iter().copied().filter(|host| host.trust_preview().is_some()).collect(),
-        false => Vec::new(),
-    };
-    let is_new = |host: &&HostSpec| plan.changes.iter().any(|change| change.host == Some(host.name));
+    let is_trusting = args.trust && scope != InstallScope::Managed;
+    let trusting = request.hosts.iter().copied().filter(|host| is_trusting && host.trust_preview().is_some());
+    let trusting: Vec<&'static HostSpec> = trusting.collect();
+    let is_new = |host: &&'static HostSpec| plan.changes.iter().any(|change| change.host == Some(host.name));
     if let Some(host) = trusting.iter().copied().find(is_new).filter(|_| args.consent.dry_run) {
         // The host cannot hash hooks before they are registered.
         output.note(host.trust_preview().unwrap_or_default());
@@ -167,14 +166,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     if output.is_json() {
         let remarks: Vec<Value> =
             plan.remarks.iter().map(|(host, text)| json!({"agent": host.name, "text": text})).collect();
-        let mut told = outcome.json();
-        if let Some(fields) = told.as_object_mut() {
+        let mut report = outcome.json();
+        if let Some(fields) = report.as_object_mut() {
             fields.insert("agents".into(), request.hosts.iter().map(|host| host.name).collect());
             fields.insert("scope".into(), scope.name().into());
             fields.insert("program".into(), request.program.name.as_str().into());
             fields.insert("remarks".into(), remarks.into());
         }
-        output.json(&told)?;
+        output.json(&report)?;
     } else {
         for (host, text) in &plan.remarks {
             output.line(format!("\n{}: {text}", output.paint().style(Style::Note, host.title)))?;

@@ -89,16 +89,16 @@ fn programs_read_the_plan_and_the_outcome() {
 }
 
 #[test]
-fn bad_input_is_told_and_the_rest_is_done() {
+fn invalid_file_is_reported_and_the_rest_is_done() {
     let world = World::new();
     run(&world, &["init", "--yes"])
         .code(1)
         .complains("no coding agent was detected")
-        .complains("--agent claude-code");
-    run(&world, &["init", "--agent", "gpt"]).code(1).complains("there is no such agent");
+        .complains("--agent NAME");
+    run(&world, &["init", "--agent", "gpt"]).code(1).complains("invalid value 'gpt'");
     run(&world, &["init", "--agent", "codex", "--program", "nowhere"])
         .code(1)
-        .complains("no program that can be run");
+        .complains("is not an executable program");
     world.write(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     world.write(".gemini/settings.json", "{}");
     let told = run(&world, &["init", "--yes"]).code(1);
