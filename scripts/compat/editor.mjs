@@ -1,5 +1,5 @@
 // A small editor of the Agent Client Protocol: it starts an agent, sends one prompt, and agrees to all that it is asked.
-// So whatever does not happen was stopped on the way, and not here.
+// So whatever does not happen was blocked on the way, not here.
 
 import fs from 'node:fs';
 import readline from 'node:readline';

@@ -1,4 +1,4 @@
-// What can be told of the kit without any client: `node --test scripts/compat/`.
+// Tests of the kit that need no client: `node --test scripts/compat/`.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -101,18 +101,18 @@ test('an outcome is shown with its reasons', () => {
   assert.equal(notes(outcome), '✗ secret, two: it | leaked');
   assert.match(markdown(outcome), /\| One \| Two \|/);
   assert.match(markdown(outcome), /- ✗ `secret`, two: it \\\| leaked/);
-  assert.match(legend, /✗ did not hold/);
+  assert.match(legend, /✗ failed/);
 });
 
-test('the list needs no client, and a wrong name is told', () => {
+test('the list needs no client, and a wrong name is reported', () => {
   const kit = (...args) => spawnSync(process.execPath, [path.join(HERE, 'run.mjs'), ...args], { encoding: 'utf8' });
   const listed = kit('--list');
   assert.equal(listed.status, 0, listed.stderr);
   assert.match(listed.stdout, /claude-code[\s\S]*destructive/);
-  const wrong = kit('--agent', 'nobody');
+  const wrong = kit('--agent', 'unknown');
   assert.equal(wrong.status, 2);
-  assert.match(wrong.stderr, /unknown agent `nobody`/);
+  assert.match(wrong.stderr, /unknown agent `unknown`/);
   const temporary = kit('--lab', '/tmp/somewhere', '--midrail', process.execPath);
   assert.equal(temporary.status, 2);
-  assert.match(temporary.stderr, /cannot lie below \/tmp/);
+  assert.match(temporary.stderr, /cannot be below \/tmp/);
 });

@@ -1,4 +1,4 @@
-// Where the clients are: pinned versions, installed from npm into a folder of their own, and used again from there.
+// The clients: pinned versions, installed from npm once into a folder of their own.
 
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -51,7 +51,7 @@ export class Lab {
     return path.join(folder, name ?? 'missing', ...rest);
   }
 
-  /** Installs what is not there yet. Gives what went wrong, or nothing. */
+  /** Installs what is missing. Returns the error, if any. */
   install(folder, program) {
     if (fs.existsSync(this[program])) return undefined;
     const into = path.join(this.folder, 'npm', folder);

@@ -1,4 +1,4 @@
-// A scripted model on loopback. It speaks the four wire formats that coding agents use (Anthropic messages, OpenAI
+// A scripted model on loopback. It supports the four wire formats that coding agents use (Anthropic messages, OpenAI
 // responses, OpenAI chat completions, Gemini generateContent), plays a list of turns, and keeps every request.
 
 import fs from 'node:fs';
@@ -8,7 +8,7 @@ import zlib from 'node:zlib';
 
 const MAX_BODY = 64 * 1024 * 1024;
 
-/** What a prompt has to hold so that the model plays the script of this name. */
+/** The text in a prompt that selects the script of this name. */
 export const mark = (script) => `[[play:${script}]]`;
 
 /**
@@ -48,13 +48,13 @@ export class Model {
     return new Promise((resolve) => this.server.close(resolve));
   }
 
-  /** Whether any request held this text, as it stands or as JSON spells it. */
+  /** Whether any request contained this text, as it is or escaped in JSON. */
   saw(text) {
     const spelled = JSON.stringify(text).slice(1, -1);
     return this.requests.some((body) => body.includes(text) || body.includes(spelled));
   }
 
-  /** The turns of a script that were played, without those that a client asked for again. */
+  /** The turns of a script that were played, without repeated requests. */
   turnsOf(script) {
     return new Set(this.played.filter((turn) => turn.script === script).map((turn) => turn.number)).size;
   }
@@ -90,8 +90,8 @@ export class Model {
       const turn = turns[number] ?? { text: 'Done.' };
       this.turns.set(key, typeof turn === 'function' ? turn() : turn);
     }
-    const { text: said = 'Working.', calls = [] } = await this.turns.get(key);
-    return { text: `<${script} turn ${number}> ${said}`, calls };
+    const { text: reply = 'Working.', calls = [] } = await this.turns.get(key);
+    return { text: `<${script} turn ${number}> ${reply}`, calls };
   }
 }
 

@@ -1,4 +1,4 @@
-// Programs that are started, given a time limit, and ended with everything that they started.
+// Runs programs with a time limit, and kills everything that they started.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

@@ -1,6 +1,6 @@
-// How an outcome is shown: a table for terminals, and one in Markdown.
+// Formats an outcome as a table for terminals and in Markdown.
 
-export const legend = '✓ held   ✗ did not hold   – the host cannot   ? could not be run';
+export const legend = '✓ passed   ✗ failed   – not possible with this host   ? could not be run';
 
 const find = (outcome, agent, behaviour) => outcome.cells.find((cell) => cell.agent === agent.name && cell.behaviour === behaviour.name);
 
@@ -15,14 +15,14 @@ export function table(outcome) {
   return [head, ...rows].map((row) => row.map((text, column) => text.padEnd(width(column))).join('  ').trimEnd()).join('\n');
 }
 
-/** Why a cell is what it is, once for all agents of which the same is to be said. */
+/** The reasons of cells, with the agents that share them. */
 function reasons(outcome) {
-  const said = new Map();
+  const found = new Map();
   for (const cell of outcome.cells.filter(({ why }) => why)) {
     const key = `${cell.value} ${cell.behaviour}: ${cell.why}`;
-    said.set(key, { ...cell, agents: [...(said.get(key)?.agents ?? []), cell.agent] });
+    found.set(key, { ...cell, agents: [...(found.get(key)?.agents ?? []), cell.agent] });
   }
-  return [...said.values()];
+  return [...found.values()];
 }
 
 export function notes(outcome) {
@@ -39,7 +39,7 @@ export function markdown(outcome) {
     return value === '✓' && why ? '✓*' : value;
   };
   return [
-    `${outcome.midrail}, ${outcome.date}${outcome.loopback_only ? ', with no network but loopback' : ''}.`,
+    `${outcome.midrail}, ${outcome.date}${outcome.loopback_only ? ', without a network except loopback' : ''}.`,
     '',
     row(['', ...outcome.agents.map((agent) => agent.title)]),
     row(['---', ...outcome.agents.map(() => ':-:')]),

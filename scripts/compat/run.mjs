@@ -1,4 +1,4 @@
-// Runs real coding agents against a scripted model, with Midrail between them and what they do, and prints what holds.
+// Runs real coding agents with Midrail against a scripted model, and prints which behaviours pass.
 //   node scripts/compat/run.mjs --help
 
 import fs from 'node:fs';
@@ -32,11 +32,11 @@ const HELP = `node scripts/compat/run.mjs [OPTIONS]
   --lab DIR           where the agents are installed and run [default: $MIDRAIL_COMPAT_LAB, else target/compat]
   --json FILE         write the outcome as JSON
   --markdown FILE     write the matrix as Markdown
-  --keep              keep the folders of all runs, not only of those that did not hold
+  --keep              keep the folders of all runs, not only of failed ones
   --list              list agents and behaviours, and run nothing
-  --help              this
+  --help              show this help
 
-Exit codes: 0 nothing failed to hold, 1 something did, 2 it could not be run.`;
+Exit codes: 0 every behaviour passed, 1 one failed, 2 could not be run.`;
 
 const OPTIONS = {
   agent: { type: 'string', multiple: true, default: [] },
@@ -65,7 +65,7 @@ function options() {
   }
 }
 
-/** Those that are named, in the order of the list; all, where none is. */
+/** The named items in the order of the list; all if none is named. */
 function chosen(list, names, what) {
   const unknown = names.find((name) => !list.some((each) => each.name === name));
   if (unknown) stop(`unknown ${what} \`${unknown}\`; there are: ${list.map((each) => each.name).join(', ')}`);
@@ -77,11 +77,11 @@ function program(given) {
   return places.find((place) => fs.existsSync(place)) ?? stop(`there is no ${places.join(' and no ')}: build Midrail, or name it with --midrail`);
 }
 
-/** Midrail lets everything be deleted below temporary folders, so a lab there would show nothing. */
+/** Midrail allows deletion below temporary folders, so a lab there would prove nothing. */
 function settled(folder) {
   const lab = path.resolve(folder);
   const temporary = ['/tmp', '/var/tmp', process.env.TMPDIR].filter(Boolean).find((each) => `${lab}/`.startsWith(`${path.resolve(each)}/`));
-  return temporary ? stop(`the lab cannot lie below ${temporary}, where everything may be deleted: choose another with --lab`) : lab;
+  return temporary ? stop(`the lab cannot be below ${temporary}, where Midrail allows deletion: choose another folder with --lab`) : lab;
 }
 
 class Kit {
@@ -89,7 +89,7 @@ class Kit {
     Object.assign(this, { lab, midrail, keep, controls: new Map() });
   }
 
-  /** One run of one agent. `seen` is what turns of the script note down. */
+  /** One run of one agent. Turns of the script store what they see in `seen`. */
   async play(agent, name, { guarded, scripts, prompt, completion, before, hostLimit, limit: ownLimit }) {
     const world = new World(this.lab, agent.name, name, guarded ? this.midrail : undefined);
     const seen = {};
@@ -118,7 +118,7 @@ class Kit {
     return result;
   }
 
-  /** Puts Midrail in place, as a user does. */
+  /** Installs Midrail as a user does. */
   async guard(agent, world, completion, hostLimit) {
     world.pack({ completion });
     if (agent.proxied) return;
@@ -131,7 +131,7 @@ class Kit {
     world.isShortened = true;
   }
 
-  /** The same without Midrail: one run of everything, but for behaviours that need a run of their own. */
+  /** The same without Midrail: one run for all behaviours that need none of their own. */
   control(agent, behaviour) {
     const name = behaviour.alone ? `unguarded-${behaviour.name}` : 'unguarded';
     const key = `${agent.name} ${name}`;
@@ -150,10 +150,10 @@ class Kit {
     try {
       const control = await this.control(agent, behaviour);
       if (control.model.turnsOf('main') === 0) {
-        return { value: '?', why: `it does not reach the model, with nothing in between: ${last(control.world, control.result)}` };
+        return { value: '?', why: `it does not reach the model, even without Midrail: ${last(control.world, control.result)}` };
       }
       if (behaviour.control && !behaviour.control(control.world, control.model)) {
-        return { value: '–', why: 'it refuses that by itself, so that nothing is left to stop' };
+        return { value: '–', why: 'the agent refuses it itself, so there is nothing to block' };
       }
       const { world, model, seen, result } = await this.play(agent, behaviour.name, { guarded: true, ...behaviour });
       const cell = await this.judge(behaviour, world, model, seen, result, agent);
@@ -167,27 +167,27 @@ class Kit {
 
   async judge(behaviour, world, model, seen, result, agent) {
     if (model.turnsOf('main') === 0 && !behaviour.silent) {
-      return { value: '✗', why: `the model is no longer reached: ${last(world, result)}` };
+      return { value: '✗', why: `the model cannot be reached any more: ${last(world, result)}` };
     }
     const { held, why, isHost } = await behaviour.judge(world, model, seen);
     const open = agent.open?.[behaviour.name];
     if (isHost && open) return { value: '–', why: open };
     if (!held) return { value: '✗', why };
-    if (result.late && behaviour.patient) return { value: '✓', why: 'the agent waits for as long as the program does' };
-    if (result.late) return { value: '✗', why: 'it held, but the agent did not end in time' };
+    if (result.late && behaviour.patient) return { value: '✓', why: 'the agent waits as long as the program' };
+    if (result.late) return { value: '✗', why: 'it passed, but the agent did not end in time' };
     const silent = behaviour.tells && !model.saw(behaviour.tells);
-    return { value: '✓', why: silent ? 'but the model was not told why' : '' };
+    return { value: '✓', why: silent ? 'but the model did not receive the reason' : '' };
   }
 }
 
-/** The last that a client said: why it did not do what it should. */
+/** The last output of a client. */
 function last(world, result) {
   if (result.late) return 'the time was over';
-  const said = result.failed || world.read('stderr.txt').trim() || world.read('stdout.txt').trim();
-  return (said.split('\n').pop() || `it ended with ${result.code} and said nothing`).slice(0, 200);
+  const output = result.failed || world.read('stderr.txt').trim() || world.read('stdout.txt').trim();
+  return (output.split('\n').pop() || `it ended with ${result.code} without output`).slice(0, 200);
 }
 
-/** Lets a host wait for seconds, where it would wait for minutes: in settings, and in a plugin. */
+/** Shortens the timeouts of a host in its settings or plugin. */
 function shorten(world, file, seconds) {
   const lower = (all, key, value) => {
     const limit = Number(value) >= 10_000 ? seconds * 1000 : seconds;
@@ -218,13 +218,13 @@ async function main() {
     const code = insideNamespace(process.argv.slice(1));
     if (code !== null) process.exit(code);
     process.env.MIDRAIL_COMPAT_MISSING = known ?? '';
-    say('This machine allows no network namespace: the agents could reach the network, if they tried.');
+    say('This machine allows no network namespace: the agents could reach the network.');
   }
   const absent = inside() ? JSON.parse(process.env.MIDRAIL_COMPAT_MISSING || '{}') : missing;
   for (const agent of agents) agent.missing = absent[agent.name] && `could not be installed: ${absent[agent.name]}`;
 
   fs.mkdirSync(lab.runs, { recursive: true });
-  // A copy of its own beside the runs: they link to it, and some of them take it away.
+  // A copy next to the runs: they link to it, and some of them remove it.
   const folder = fs.mkdtempSync(path.join(lab.runs, 'program-'));
   const copy = path.join(folder, 'midrail');
   fs.copyFileSync(source, copy);
@@ -258,7 +258,7 @@ async function main() {
 
 const versionOf = (agent) => version(agent.needs[0][0]);
 
-/** Does a piece of work for each, few at once; the answers are in the order of the list. */
+/** Runs a task for each item, a few at once; the results are in the order of the list. */
 async function inTurn(list, work) {
   const answers = [];
   let next = 0;

@@ -1,15 +1,15 @@
-// A scratch project, home and program for one run: nothing of the user's is read or written.
+// A temporary project, home and program for one run. The user's files are neither read nor written.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { run } from './process.mjs';
 
-// Made up, and put together here, so that no scanner stumbles over this file.
+// Invented, and assembled here so that secret scanners ignore this file.
 export const KEY_ID = ['AKIA', 'Q3EGZXV7TNW2KD5L'].join('');
 export const KEY = ['wJ7rVn2k', 'Tq9xLmZ4bYc8HdPf', 'Gs1uAe6oRi3tKyNv'].join('');
 export const ENV_VALUE = 'kept-in-the-dark-4711';
-export const OLD_TEXT = 'what somebody wrote\n';
+export const OLD_TEXT = 'what a user wrote\n';
 export const NEW_TEXT = 'what the agent wrote\n';
 
 const PACK = `pack: compat
@@ -23,7 +23,7 @@ guardrails:
     approver: reviewer
 `;
 
-/** The same, and the work is complete with report.md alone. */
+/** The same; the work is complete only with report.md. */
 const COMPLETION = `  - {id: finished, completion: {files: [report.md]}, max_attempts: 3}
 `;
 
@@ -82,15 +82,15 @@ export class World {
     this.write('proj/.midrail/pack.yaml', completion ? PACK + COMPLETION : PACK);
   }
 
-  /** Puts a program on the search path of this world. */
+  /** Adds a program to the search path of this world. */
   offer(name, file) { fs.symlinkSync(file, path.join(this.bin, name)); }
 
-  /** Runs Midrail as a person would, in the project. */
+  /** Runs Midrail in the project as a person would. */
   midrail(...args) {
     return run(this.original, args, { cwd: this.proj, env: this.env, limit: 60 });
   }
 
-  /** What Midrail decided in this world, as its audit log has it. */
+  /** The decisions in the audit log of this world. */
   async records() {
     if (!this.original) return [];
     const { stdout } = await this.midrail('audit', 'list', '--json', '--limit', '500');
@@ -104,7 +104,7 @@ export class World {
   }
 }
 
-/** The JSON objects of a text, one a line. */
+/** The JSON objects of a text, one per line. */
 export function lines(text) {
   return text.split('\n').filter((line) => line.startsWith('{')).flatMap((line) => {
     try { return [JSON.parse(line)]; } catch { return []; }

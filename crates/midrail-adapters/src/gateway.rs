@@ -1,18 +1,18 @@
-//! Events in the words of a gateway: `event_type`, `text_content`, `tool_name`, `tool_args` and a payload around them.
+//! Events in the format of a gateway: `event_type`, `text_content`, `tool_name`, `tool_args` and a payload.
 
 use midrail::EventKind;
 use serde_json::{Map, Value, json};
 
-/// Words that only such events have.
-const WORDS: [&str; 4] = ["\"event_type\"", "\"text_content\"", "\"tool_name\"", "\"tool_args\""];
+/// Fields that only such events have.
+const FIELDS: [&str; 4] = ["\"event_type\"", "\"text_content\"", "\"tool_name\"", "\"tool_args\""];
 
-/// Whether a text may be such an event.
+/// Whether a text could be such an event.
 pub(crate) fn may_be(text: &str) -> bool {
-    WORDS.iter().any(|word| text.contains(word))
+    FIELDS.iter().any(|field| text.contains(field))
 }
 
-/// The two kinds that an event says it is of, where its two names for that are no names of one.
-pub(crate) fn contradiction(event: &Map<String, Value>) -> Option<(String, String)> {
+/// The values of `kind` and `event_type`, if they are different kinds.
+pub(crate) fn conflicting_kinds(event: &Map<String, Value>) -> Option<(String, String)> {
     let (kind, other) = (event.get("kind")?, event.get("event_type")?);
     let known = |value: &Value| value.as_str().and_then(|word| word.parse::<EventKind>().ok());
     let is_same = kind == other || known(kind).is_some_and(|kind| known(other) == Some(kind));
@@ -23,19 +23,14 @@ pub(crate) fn contradiction(event: &Map<String, Value>) -> Option<(String, Strin
     (!is_same).then(|| (short(kind), short(other)))
 }
 
-/// The same event in the words of the wire. What says the same in both is left as the wire has it.
+/// Translates an event into the wire format. Fields of the wire format take precedence.
 pub(crate) fn translate(event: &mut Map<String, Value>) {
     let kind = event.remove("event_type");
     if let Some(kind) = kind {
         event.entry("kind").or_insert(kind);
     }
     if let Some(Value::Object(payload)) = event.remove("payload") {
-        for name in ["last_assistant", "available_tools"] {
-            if let Some(value) = payload.get(name) {
-                event.entry(name).or_insert(value.clone());
-            }
-        }
-        for name in ["task_scope", "run_id"] {
+        for name in ["last_assistant", "available_tools", "task_scope", "run_id"] {
             if let Some(value) = payload.get(name) {
                 event.entry(name).or_insert(value.clone());
             }
@@ -45,7 +40,7 @@ pub(crate) fn translate(event: &mut Map<String, Value>) {
     if let Some(run) = event.remove("run_id").filter(|run| !run.is_null()) {
         event.entry("session").or_insert(run);
     }
-    // Whoever judges by the scope has to see it, whatever form it has.
+    // Guardrails need the scope in any form.
     match event.remove("task_scope") {
         None | Some(Value::Null) => {}
         Some(Value::String(scope)) => _ = event.entry("task").or_insert(json!({"goal": scope})),
@@ -68,7 +63,7 @@ pub(crate) fn translate(event: &mut Map<String, Value>) {
     }
 }
 
-/// The kinds of event whose text is what a tool answered.
+/// The kinds of event whose text is the result of a tool.
 const RESULTS: [&str; 5] = ["after_tool", "tool_call_result", "post_execution", "output", "PostToolUse"];
 
 #[cfg(test)]
@@ -76,7 +71,7 @@ mod tests {
     use crate::wire::decode;
 
     #[test]
-    fn texts_calls_and_results_are_where_guardrails_look() {
+    fn texts_calls_and_results_are_translated() {
         let event = decode(br#"{"event_type":"llm_before","text_content":"hi","payload":{"task_scope":"invoices","available_tools":["a"]}}"#).unwrap();
         assert_eq!(event.text.as_deref(), Some("hi"));
         assert_eq!(event.task.unwrap().goal.as_deref(), Some("invoices"));
@@ -94,15 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_both_is_as_the_wire_has_it() {
+    fn fields_of_the_wire_format_take_precedence() {
         let event = decode(br#"{"kind":"before_tool","tool":{"name":"a"},"tool_name":"b"}"#).unwrap();
         assert_eq!(event.tool_name(), Some("a"));
         assert!(decode(br#"{"event_type":7,"text_content":"x"}"#).is_err());
-        // One event is of one kind, whichever of the two names tells it.
         let error = decode(br#"{"kind":"after_tool","event_type":"tool_call_start","tool_name":"Bash"}"#)
             .unwrap_err();
         assert!(
-            error.to_string().contains("`after_tool`, and `event_type` that it is `tool_call_start`"),
+            error.to_string().contains("`kind` is `after_tool`, but `event_type` is `tool_call_start`"),
             "{error}"
         );
         assert!(decode(br#"{"kind":"before_tool","event_type":7,"tool_name":"Bash"}"#).is_err());

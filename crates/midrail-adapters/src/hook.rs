@@ -1,103 +1,92 @@
-//! The walk of one hook call: bytes of a host into events, decisions into the host's answer.
+//! One hook call: decodes the payload of a host into events, and encodes decisions as the host's answer.
 
-use midrail::core::Host;
-use midrail::{Decision, Effect, Event, EventKind};
-use serde_json::{Map, Value};
+use midrail::{Decision, Effect, Event, EventKind, Host};
+use serde_json::Value;
 
-use crate::host::{Adapter, HookEvent, HookOutput, Payload};
-use crate::hosts;
-use crate::wire::{self, MAX_EVENT_BYTES, WireError};
+use crate::host::{Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, Payload, hook_event};
+use crate::wire::{self, WireError};
 
-/// One call of a hook.
+/// A hook call.
 pub struct Hook {
-    adapter: &'static dyn Adapter,
+    host: &'static HostSpec,
     hook_event: Option<&'static HookEvent>,
-    /// What the host calls the hook_event.
+    /// The host's name for the event.
     name: String,
     payload: Payload,
 }
 
-/// Why a call cannot be answered as it should.
+/// Why a hook call cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
-    /// What the host sent is no JSON object, or too much.
+    /// The payload is not a JSON object, or too large.
     #[error(transparent)]
     Payload(#[from] WireError),
-    /// Neither the command line nor the payload says which hook_event this is.
-    #[error("neither the command line nor what {host} sent says which event this is")]
-    NoMoment {
+    /// Neither the command line nor the payload names the event.
+    #[error("neither the command line nor the payload of {host} names the event")]
+    NoEvent {
         /// The host.
         host: &'static str,
     },
-    /// The command line and the payload name two hook_events.
-    #[error("the command line says that this is {named}, and what {host} sent says {told}")]
-    TwoMoments {
+    /// The command line and the payload name different events.
+    #[error("the command line names the event {named}, and the payload of {host} names {sent}")]
+    ConflictingEvents {
         /// The host.
         host: &'static str,
-        /// The hook_event on the command line.
+        /// The event on the command line.
         named: String,
-        /// The hook_event in the payload.
-        told: String,
+        /// The event in the payload.
+        sent: String,
     },
-    /// The payload lacks something that this hook_event has.
-    #[error("what {host} sent at {hook_event} cannot be read: {what}")]
-    Unreadable {
+    /// The payload lacks something that the event needs.
+    #[error("the payload of {host} for {hook_event} cannot be decoded: {source}")]
+    Decode {
         /// The host.
         host: &'static str,
-        /// The hook_event.
+        /// The event.
         hook_event: String,
         /// What is wrong.
-        what: String,
+        source: DecodeError,
     },
 }
 
 impl Hook {
-    /// Reads what a host sent. `named` is the hook_event as the command line has it, which goes before the payload's word:
-    /// whoever registered the hook wrote it.
-    pub fn read(adapter: &'static dyn Adapter, named: Option<&str>, bytes: &[u8]) -> Result<Self, HookError> {
-        let payload = Payload(object(bytes)?);
-        let told = adapter.hook_event_name(&payload);
-        let name = match (named, told) {
-            // What is known of the two counts: a slip of the pen would let everything pass.
-            (Some(named), Some(told))
-                if hook_event(adapter, named).is_none() && hook_event(adapter, told).is_some() =>
-            {
-                told
-            }
-            (Some(named), Some(told)) if is_other(adapter, named, told) => {
-                return Err(HookError::TwoMoments {
-                    host: adapter.title(),
-                    named: named.to_owned(),
-                    told: told.to_owned(),
-                });
-            }
-            (Some(name), _) | (None, Some(name)) => name,
-            (None, None) => return Err(HookError::NoMoment { host: adapter.title() }),
+    /// Reads a payload. `named` is the event on the command line. It takes precedence over the payload, because the
+    /// registration of the hook determines it.
+    pub fn read(host: &'static HostSpec, named: Option<&str>, bytes: &[u8]) -> Result<Self, HookError> {
+        let payload = Payload(wire::object(bytes)?);
+        let known = |name: &str| host.hook_event(name);
+        let name = match (named, payload.text("hook_event_name")) {
+            (Some(named), Some(sent)) => match (known(named), known(sent)) {
+                // A typing error in a registration must not allow everything.
+                (None, Some(_)) => sent,
+                (Some(_), Some(_)) if named != sent => {
+                    let (named, sent) = (named.to_owned(), sent.to_owned());
+                    return Err(HookError::ConflictingEvents { host: host.title, named, sent });
+                }
+                _ => named,
+            },
+            (Some(name), None) | (None, Some(name)) => name,
+            (None, None) => return Err(HookError::NoEvent { host: host.title }),
         };
         let name = name.to_owned();
-        Ok(Hook { adapter, hook_event: hook_event(adapter, &name), name, payload })
+        Ok(Hook { host, hook_event: known(&name), name, payload })
     }
 
-    /// The events that have to pass, the host's own first.
+    /// The events to decide. The first one is the host's event; the others are reads of attached files.
     pub fn events(&self) -> Result<Vec<Event>, HookError> {
-        let kind = self.hook_event.map_or(EventKind::Observed, |hook_event| hook_event.kind);
-        let can = self.hook_event.map(|hook_event| hook_event.capabilities).unwrap_or_default();
+        let unknown = hook_event("", EventKind::Observed, Capabilities::NONE);
+        let hook_event = self.hook_event.unwrap_or(&unknown);
         let host = Host {
-            name: self.adapter.name().to_owned(),
-            limits: can.lacks(),
-            asks_user: can.ask,
+            name: self.host.name.to_owned(),
+            limits: hook_event.capabilities.limits(),
+            asks_user: hook_event.capabilities.ask,
             event: Some(self.name.clone()),
             ..Host::default()
         };
-        let mut event = Event { host: Some(host.clone()), ..Event::new(kind) };
-        let unknown = HookEvent { name: "", kind, capabilities: can };
-        let hook_event = self.hook_event.unwrap_or(&unknown);
-        let decoded = self.adapter.decode(hook_event, &self.payload, &mut event);
-        decoded.map_err(|what| HookError::Unreadable {
-            host: self.adapter.title(),
-            hook_event: self.name.clone(),
-            what,
+        let mut event = Event { host: Some(host.clone()), ..Event::new(hook_event.kind) };
+        self.host.adapter.decode(hook_event, &self.payload, &mut event).map_err(|source| {
+            HookError::Decode { host: self.host.title, hook_event: self.name.clone(), source }
         })?;
         if event.kind == EventKind::SessionStart && event.source.is_none() {
             event.source = self.payload.owned("source");
@@ -105,25 +94,26 @@ impl Hook {
         if event.kind == EventKind::Observed {
             event.extra.insert("payload".to_owned(), Value::Object(self.payload.0.clone()));
         }
-        let mut events = vec![event];
-        for beside in self.adapter.implied_events(hook_event, &self.payload) {
-            let Some(first) = events.first() else { break };
-            events.push(Event {
-                session: first.session.clone(),
-                cwd: first.cwd.clone(),
-                agent: first.agent.clone(),
-                parent: first.parent.clone(),
-                prompt: first.prompt.clone(),
-                host: Some(host.clone()),
-                ..beside
-            });
-        }
-        Ok(events)
+        let attachments = match event.kind {
+            EventKind::BeforeModel => self.host.adapter.attachments(&self.payload),
+            _ => Vec::new(),
+        };
+        let attachment = |read: Event| Event {
+            session: event.session.clone(),
+            cwd: event.cwd.clone(),
+            agent: event.agent.clone(),
+            parent: event.parent.clone(),
+            prompt: event.prompt.clone(),
+            host: Some(host.clone()),
+            ..read
+        };
+        let attachments: Vec<Event> = attachments.into_iter().map(attachment).collect();
+        Ok(std::iter::once(event).chain(attachments).collect())
     }
 
-    /// The answer to what was decided: of several decisions the strongest speaks, and all of them are heard.
+    /// The answer for some decisions: the strongest one, with the feedback of all.
     pub fn answer(&self, decisions: Vec<Decision>) -> HookOutput {
-        let Some(hook_event) = self.hook_event else { return self.adapter.allow() };
+        let Some(hook_event) = self.hook_event else { return self.host.adapter.allow() };
         let mut strongest: Option<Decision> = None;
         let mut feedback = Vec::new();
         for decision in decisions {
@@ -133,72 +123,54 @@ impl Hook {
                 feedback.push(decision.feedback);
             }
         }
-        let Some(mut decision) = strongest else { return self.refuse("nothing was decided") };
+        let Some(mut decision) = strongest else { return self.refuse("there is no decision") };
         decision.feedback.extend(feedback.into_iter().flatten());
-        self.adapter.encode(hook_event, &self.payload, &decision)
+        self.host.adapter.encode(hook_event, &self.payload, &decision)
     }
 
-    /// The answer where no decision could be made.
-    pub fn refuse(&self, why: &str) -> HookOutput {
-        let is_stop = self.hook_event.is_some_and(|hook_event| hook_event.kind == EventKind::BeforeStop);
-        if is_stop && self.adapter.is_continuation(&self.payload) {
-            // Once is enough: an agent that is sent back to work whenever Midrail fails would never end.
-            return HookOutput::remark(why);
-        }
+    /// The answer if no decision could be made.
+    pub fn refuse(&self, reason: &str) -> HookOutput {
         match self.hook_event {
-            // The tool has run: only an answer in the host's own words keeps its result from the model.
+            // Only once: an agent that must continue whenever Midrail fails would never end.
+            Some(hook_event)
+                if hook_event.kind == EventKind::BeforeStop
+                    && self.host.adapter.is_continuation(&self.payload) =>
+            {
+                HookOutput::remark(reason)
+            }
+            // The tool has run: only an answer in the host's own format withholds its result.
             Some(hook_event) if hook_event.kind == EventKind::AfterTool && hook_event.capabilities.block => {
                 let withheld = Decision {
                     effect: Effect::Block,
                     by: Some("midrail".into()),
-                    reason: format!("the result could not be looked at: {why}"),
+                    reason: format!("the result could not be checked: {reason}"),
                     ..Decision::default()
                 };
-                self.adapter.encode(hook_event, &self.payload, &withheld)
+                self.host.adapter.encode(hook_event, &self.payload, &withheld)
             }
-            hook_event => refused(self.adapter, hook_event, why),
+            hook_event => refuse_event(self.host, hook_event, reason),
         }
     }
 }
 
-/// The answer where not even what the host sent could be read, or time is up.
-pub fn refusal(adapter: &'static dyn Adapter, named: Option<&str>, why: &str) -> HookOutput {
-    let hook_event = named.and_then(|name| hook_event(adapter, name));
+/// The answer if the payload cannot be read.
+pub fn refusal(host: &'static HostSpec, named: Option<&str>, reason: &str) -> HookOutput {
+    let hook_event = named.and_then(|named| host.hook_event(named));
     if hook_event.is_some_and(|hook_event| hook_event.kind == EventKind::BeforeStop) {
-        // Whether the agent was sent back before is not known, and some hosts would send it back for ever.
-        return HookOutput::remark(&format!("Midrail could not look whether the work is complete: {why}"));
+        // It is unknown whether a hook has already made the agent continue; some hosts would repeat it for ever.
+        return HookOutput::remark(&format!(
+            "Midrail could not check whether the work is complete: {reason}"
+        ));
     }
-    refused(adapter, hook_event, why)
+    refuse_event(host, hook_event, reason)
 }
 
-fn refused(adapter: &'static dyn Adapter, hook_event: Option<&'static HookEvent>, why: &str) -> HookOutput {
-    adapter.refuse(hook_event, &format!("Midrail could not decide this, so it does not happen: {why}"))
+fn refuse_event(host: &HostSpec, hook_event: Option<&HookEvent>, reason: &str) -> HookOutput {
+    host.adapter.refuse(hook_event, &format!("Midrail could not decide this, so it is blocked: {reason}"))
 }
 
-/// The adapter of a host.
-pub fn adapter(name: &str) -> Option<&'static dyn Adapter> {
-    hosts::ALL.iter().copied().find(|adapter| adapter.name() == name)
-}
-
-fn hook_event(adapter: &'static dyn Adapter, name: &str) -> Option<&'static HookEvent> {
-    adapter.hook_events().iter().find(|hook_event| hook_event.name == name)
-}
-
-/// Whether two names are those of two hook_events that both are known.
-fn is_other(adapter: &'static dyn Adapter, named: &str, told: &str) -> bool {
-    named != told && hook_event(adapter, named).is_some() && hook_event(adapter, told).is_some()
-}
-
-/// One JSON object, in which nothing is said twice, within the limits of size and depth.
-fn object(bytes: &[u8]) -> Result<Map<String, Value>, WireError> {
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_EVENT_BYTES {
-        return Err(WireError::TooLarge);
-    }
-    wire::object(bytes)
-}
-
-/// Whether an agent begins with an event, and is to be told its limits.
-pub fn is_beginning(event: &Event) -> bool {
-    let named = event.host.as_ref().and_then(|host| host.event.as_deref()).unwrap_or_default();
-    event.kind == EventKind::SessionStart || named.eq_ignore_ascii_case("subagentstart")
+/// Whether an agent starts with an event, so that it gets its limits.
+pub fn is_agent_start(event: &Event) -> bool {
+    let name = event.host.as_ref().and_then(|host| host.event.as_deref()).unwrap_or_default();
+    event.kind == EventKind::SessionStart || name.eq_ignore_ascii_case("subagentstart")
 }

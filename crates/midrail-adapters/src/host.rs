@@ -1,198 +1,304 @@
-//! What every adapter has: the hook_events of its host, what the host can do at each, and the two translations.
+//! What Midrail knows about a host: its hook events, adapter, setup, recorded sessions, settings files and tools.
 
+pub(crate) mod event;
+mod output;
+mod payload;
+pub(crate) mod result;
+
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use midrail::core::HostLimit;
-use midrail::{Decision, Event, EventKind};
-use serde_json::{Map, Value};
+use midrail::{ActionType, Decision, Event};
+use serde_json::Value;
 
-use crate::messages;
+pub use event::{Capabilities, HookEvent};
+pub(crate) use event::{OnFailure, Registration, hook_event};
+pub use output::HookOutput;
+pub(crate) use payload::set_agent;
+pub use payload::{DecodeError, Payload};
 
-/// One host's protocol.
-pub trait Adapter: Sync {
-    /// What it is called, when it asks, and how long it waits.
-    fn info(&self) -> &'static HostInfo;
+use crate::mentions;
+use crate::setup::change::FileChange;
+use crate::setup::check::{CheckResult, HookFile};
+use crate::setup::command::{self, HookShell};
+use crate::setup::environment::{Environment, InstallScope};
+use crate::setup::files::SettingsError;
+use crate::setup::format::{HookSet, SettingsFormat};
+use crate::setup::json;
+use crate::transcripts::reader::Transcripts;
 
+/// A program that runs agents and calls `midrail hook`.
+pub struct HostSpec {
     /// Its name on the command line and in records.
-    fn name(&self) -> &'static str {
-        self.info().name
+    pub name: &'static str,
+    /// Its display name.
+    pub title: &'static str,
+    /// The events for which it calls hooks, in the order in which `midrail init` registers them.
+    pub hook_events: &'static [HookEvent],
+    /// How long it waits for an answer if its settings do not say.
+    pub timeout: Duration,
+    /// Events for which it waits one second only.
+    pub quick_events: &'static [&'static str],
+    /// All its events, if it ignores a file that names another one.
+    pub(crate) known_events: &'static [&'static str],
+    /// Its protocol.
+    pub adapter: &'static dyn Adapter,
+    /// Its programs; the first one on the search path is used.
+    pub(crate) programs: &'static [&'static str],
+    /// The shell that runs its hooks.
+    pub(crate) shell: HookShell,
+    /// Whether it reads a settings file through a symbolic link.
+    pub(crate) follows_links: bool,
+    /// The first version that blocks a call if its hook exceeds the timeout.
+    pub(crate) blocks_on_timeout_since: Option<[u64; 3]>,
+    /// The settings that connect it to Midrail or could disconnect it, as globs.
+    pub settings_files: &'static [&'static str],
+    /// The files in which hooks are registered.
+    pub files: HostFiles,
+    /// What the user has to know after hooks were registered.
+    pub(crate) remarks: &'static [(InstallScope, &'static str)],
+    /// Its tools, by what they do.
+    pub tools: &'static [(ActionType, &'static [&'static str])],
+    /// How its recorded sessions are read.
+    pub transcripts: Option<Transcripts>,
+    pub(crate) setup: Setup,
+}
+
+/// The protocol of a host.
+pub trait Adapter: Sync {
+    /// Fills an event from the payload. Host and kind are set already.
+    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event)
+    -> Result<(), DecodeError>;
+
+    /// The reads of files that the host adds to a prompt without a tool call. Each is decided like a call.
+    fn attachments(&self, payload: &Payload) -> Vec<Event> {
+        mentions::reads(payload.text("prompt").unwrap_or_default())
     }
 
-    /// Its name for people.
-    fn title(&self) -> &'static str {
-        self.info().title
-    }
-
-    /// The hook_events at which the host asks or tells.
-    fn hook_events(&self) -> &'static [HookEvent] {
-        self.info().hook_events
-    }
-
-    /// How long the host waits for an answer where its settings do not say.
-    fn timeout(&self) -> Duration {
-        self.info().timeout
-    }
-
-    /// The same at one hook_event, where the host is in a hurry.
-    fn timeout_at(&self, _moment: Option<&str>) -> Duration {
-        self.timeout()
-    }
-
-    /// What the host calls the hook_event, where the payload tells.
-    fn hook_event_name<'p>(&self, payload: &'p Payload) -> Option<&'p str> {
-        payload.text("hook_event_name")
-    }
-
-    /// Fills an event of the hook_event's kind from the payload. The rest (host, kind) is filled in already.
-    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event) -> Result<(), String>;
-
-    /// Further events that the payload tells of beside the one that it is: each has to pass as well.
-    fn implied_events(&self, _moment: &HookEvent, _payload: &Payload) -> Vec<Event> {
-        Vec::new()
-    }
-
-    /// A decision in the host's words.
+    /// The host's answer for a decision.
     fn encode(&self, hook_event: &HookEvent, payload: &Payload, decision: &Decision) -> HookOutput;
 
-    /// The answer of a hook_event that is not known, or that nothing is to be said to.
+    /// The answer to an unknown event, or to one that needs none.
     fn allow(&self) -> HookOutput {
         HookOutput::default()
     }
 
-    /// The answer where no decision could be made. What can be stopped is stopped.
-    fn refuse(&self, _moment: Option<&HookEvent>, why: &str) -> HookOutput {
-        HookOutput::refusal(why)
+    /// The answer if no decision could be made. It blocks what the host can block.
+    fn refuse(&self, _: Option<&HookEvent>, reason: &str) -> HookOutput {
+        HookOutput::refusal(reason)
     }
 
-    /// Whether the agent wants to stop and was sent back to work before. Only so often: see [`Hook::refuse`].
-    ///
-    /// [`Hook::refuse`]: crate::hook::Hook::refuse
+    /// Whether the agent wants to stop after a hook has already made it continue.
     fn is_continuation(&self, payload: &Payload) -> bool {
         payload.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false)
     }
 }
 
-/// What a host is called, when it asks, and how long it waits.
+/// How hooks are installed into a host and checked.
+pub(crate) struct Setup {
+    pub(crate) format: fn(InstallScope) -> &'static dyn SettingsFormat,
+    /// The fields of one registration.
+    pub(crate) handler: fn(&HookEvent, Registration, command: String) -> Vec<(&'static str, Value)>,
+    /// How hooks become trusted, if registering them is not enough.
+    pub(crate) trust: Option<Trust>,
+    /// Checks that the host runs the registered hooks.
+    pub(crate) check: fn(&Installation<'_>) -> Vec<CheckResult>,
+    /// Files that disable hooks, each with the setting.
+    pub(crate) disabled_in: fn(&Installation<'_>) -> Vec<(PathBuf, &'static str)>,
+    /// The payload of a shell command, as JSON with `@COMMAND@` and `@FOLDER@`.
+    pub(crate) probe: &'static str,
+    /// Whether the host blocks a call for an answer.
+    pub(crate) is_denial: fn(&Value) -> bool,
+}
+
+/// The files of a host.
 #[derive(Debug)]
-pub struct HostInfo {
-    /// Its name on the command line and in records.
-    pub name: &'static str,
-    /// Its name for people.
-    pub title: &'static str,
-    /// The hook_events at which it asks or tells.
-    pub hook_events: &'static [HookEvent],
-    /// How long it waits for an answer where its settings do not say.
-    pub timeout: Duration,
+pub struct HostFiles {
+    /// The folder of a user: a variable that moves it, its default below the home, and a folder below that.
+    pub folder: (&'static str, &'static str, &'static str),
+    /// Files in a project that show that the host is used.
+    pub traces: &'static [&'static str],
+    /// Where hooks are registered in a project.
+    pub project: &'static str,
+    /// Where hooks are registered below the folder of a user.
+    pub user: &'static str,
+    /// Where hooks are registered below `/etc`; empty if the host has no settings for a whole machine.
+    pub managed: &'static str,
+    /// The same below `/Library/Application Support` on macOS; empty if it is `/etc`.
+    pub managed_macos: &'static str,
 }
 
-/// One hook_event at which a host asks or tells.
-#[derive(Debug, Clone, Copy)]
-pub struct HookEvent {
-    /// What the host calls it.
-    pub name: &'static str,
-    /// What it is to us.
-    pub kind: EventKind,
-    /// What the host can do with the answer.
-    pub capabilities: Capabilities,
-}
-
-/// A hook_event, for the tables of hosts.
-pub(crate) const fn hook_event(name: &'static str, kind: EventKind, capabilities: Capabilities) -> HookEvent {
-    HookEvent { name, kind, capabilities }
-}
-
-/// What a host can do with an answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Stop what is about to happen, withhold a result, or keep the agent at work.
-    pub block: bool,
-    /// Ask its own user.
-    pub ask: bool,
-    /// Pass on a changed text.
-    pub redact: bool,
-    /// Tell the agent something beside an answer that lets pass.
-    pub notes: bool,
-    /// End the run.
-    pub halt: bool,
-}
-
-impl Capabilities {
-    /// Nothing: the host only tells.
-    pub const NOTHING: Capabilities =
-        Capabilities { block: false, ask: false, redact: false, notes: false, halt: false };
-
-    /// What is missing from everything.
-    pub fn lacks(self) -> Vec<HostLimit> {
-        let all = [
-            (self.notes, HostLimit::Notes),
-            (self.redact, HostLimit::Redact),
-            (self.block, HostLimit::Block),
-            (self.halt, HostLimit::Halt),
-        ];
-        all.into_iter().filter(|(can, _)| !can).map(|(_, lack)| lack).collect()
-    }
-}
-
-/// What a hook process answers its host.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HookOutput {
-    /// Standard output.
-    pub stdout: String,
-    /// Standard error.
-    pub stderr: String,
-    /// The exit code.
-    pub code: u8,
-}
-
-impl HookOutput {
-    /// A JSON object on standard output.
-    pub fn json(value: &Value) -> Self {
-        HookOutput { stdout: format!("{value}\n"), ..HookOutput::default() }
+impl HostFiles {
+    /// The folder of the user.
+    pub(crate) fn folder(&self, env: &Environment) -> PathBuf {
+        let (variable, default, below) = self.folder;
+        env.variable(variable).unwrap_or_else(|| env.home.join(default)).join(below)
     }
 
-    /// The one refusal that every host understands: a text on standard error, nothing on standard output, exit code 2.
-    pub fn refusal(why: &str) -> Self {
-        let why = if why.trim().is_empty() { messages::NO_REASON } else { why };
-        HookOutput { stdout: String::new(), stderr: format!("{}\n", why.trim_end()), code: 2 }
-    }
-
-    /// A text for people beside an answer that stops nothing.
-    pub fn remark(text: &str) -> Self {
-        HookOutput { stderr: format!("{}\n", text.trim_end()), ..HookOutput::default() }
-    }
-}
-
-/// What a host sent.
-#[derive(Debug, Clone, Default)]
-pub struct Payload(pub Map<String, Value>);
-
-impl Payload {
-    /// A field.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(key).filter(|value| !value.is_null())
-    }
-
-    /// A field that is a text, and not an empty one.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        self.get(key)?.as_str().filter(|text| !text.is_empty())
-    }
-
-    /// The same, on its own.
-    pub fn owned(&self, key: &str) -> Option<String> {
-        self.text(key).map(str::to_owned)
-    }
-
-    /// A field that is an object. One that holds JSON as a text is read.
-    pub fn object(&self, key: &str) -> Map<String, Value> {
-        match self.get(key) {
-            Some(Value::Object(map)) => map.clone(),
-            Some(Value::String(text)) => match serde_json::from_str(text) {
-                Ok(Value::Object(map)) => map,
-                // Detection looks into `input`, whether it holds a command line or a patch.
-                _ => Map::from_iter([("input".to_owned(), Value::from(text.as_str()))]),
-            },
-            Some(other) => Map::from_iter([("value".to_owned(), other.clone())]),
-            None => Map::new(),
+    /// The file in which hooks are registered. `None`: the host has no such scope.
+    pub(crate) fn at(&self, env: &Environment, scope: InstallScope) -> Option<PathBuf> {
+        match scope {
+            InstallScope::Project => Some(env.project.join(self.project)),
+            InstallScope::User => Some(self.folder(env).join(self.user)),
+            InstallScope::Managed if cfg!(target_os = "macos") && !self.managed_macos.is_empty() => {
+                Some(env.root.join("Library/Application Support").join(self.managed_macos))
+            }
+            InstallScope::Managed => {
+                (!self.managed.is_empty()).then(|| env.root.join("etc").join(self.managed))
+            }
         }
+    }
+}
+
+/// How a host is made to trust hooks.
+pub(crate) struct Trust {
+    /// What the user has to do, with or without `--trust`.
+    pub(crate) remarks: fn(&HostSpec, &Environment, InstallScope, is_granted: bool) -> Vec<String>,
+    /// What `--trust` will write, before hooks are registered.
+    pub(crate) preview: &'static str,
+    /// Trusts the registered hooks.
+    pub(crate) grant: fn(&HostSpec, &Environment) -> Result<Option<FileChange>, SettingsError>,
+    /// Removes the trust in the hooks of a file.
+    pub(crate) revoke: fn(&HostSpec, hooks: &Path, &Environment) -> Result<Option<FileChange>, SettingsError>,
+}
+
+/// The hooks that are registered with a host on this machine.
+pub(crate) struct Installation<'i> {
+    pub(crate) files: &'i [HookFile],
+    pub(crate) program: Option<&'i Path>,
+    pub(crate) env: &'i Environment,
+    pub(crate) host: &'i HostSpec,
+}
+
+impl Installation<'_> {
+    pub(crate) fn is_project_only(&self) -> bool {
+        self.files.iter().all(|file| file.scope == InstallScope::Project)
+    }
+}
+
+impl HostSpec {
+    /// The event of a name.
+    pub fn hook_event(&self, name: &str) -> Option<&'static HookEvent> {
+        self.hook_events.iter().find(|hook_event| hook_event.name == name)
+    }
+
+    /// How long the host waits for an answer to an event.
+    pub fn timeout_for(&self, event: Option<&str>) -> Duration {
+        if event.is_some_and(|event| self.quick_events.contains(&event)) {
+            Duration::from_secs(1)
+        } else {
+            self.timeout
+        }
+    }
+
+    /// Whether the host is installed, or set up for this project or user.
+    pub fn is_present(&self, env: &Environment) -> bool {
+        self.program(env).is_some() || self.traces(env).iter().any(|trace| trace.exists())
+    }
+
+    /// What `midrail init --trust` will write once hooks are registered. `None`: hooks need no trust.
+    pub fn trust_preview(&self) -> Option<&'static str> {
+        self.setup.trust.as_ref().map(|trust| trust.preview)
+    }
+
+    /// Whether a name, or the name of a program, is that of this host.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.name == name || self.programs.contains(&name)
+    }
+
+    /// The folder of recorded sessions.
+    pub fn recordings(&self, env: &Environment) -> Option<PathBuf> {
+        self.transcripts.map(|transcripts| self.files.folder(env).join(transcripts.folder))
+    }
+
+    pub(crate) fn program(&self, env: &Environment) -> Option<PathBuf> {
+        self.programs.iter().find_map(|name| env.on_path(name))
+    }
+
+    /// Files and folders that show that the host is used.
+    pub(crate) fn traces(&self, env: &Environment) -> Vec<PathBuf> {
+        let project = self.files.traces.iter().map(|trace| env.project.join(trace));
+        project.chain([self.files.folder(env)]).collect()
+    }
+
+    /// The files in which hooks can be registered.
+    pub(crate) fn settings(&self, env: &Environment) -> Vec<(InstallScope, PathBuf)> {
+        let file = |scope| Some((scope, self.files.at(env, scope)?));
+        InstallScope::ALL.into_iter().filter_map(file).collect()
+    }
+
+    /// The events that `midrail init` registers.
+    pub(crate) fn registrations(&self) -> impl Iterator<Item = (&'static HookEvent, Registration)> {
+        self.hook_events.iter().filter_map(|hook_event| Some((hook_event, hook_event.registration?)))
+    }
+
+    /// The registration of an event: the fields of a hook that runs a program.
+    pub(crate) fn handler(
+        &self,
+        (hook_event, registration): (&HookEvent, Registration),
+        program: &str,
+    ) -> Vec<(&'static str, Value)> {
+        let line = command::line(program, self.name, hook_event.name, registration, self.shell);
+        (self.setup.handler)(hook_event, registration, line)
+    }
+
+    /// A settings file with hooks that run a program.
+    pub(crate) fn install(
+        &self,
+        scope: InstallScope,
+        text: &str,
+        program: &str,
+    ) -> Result<String, SettingsError> {
+        let hooks = self.registrations().map(|it| (it.0.name, self.handler(it, program))).collect();
+        let installed =
+            (self.setup.format)(scope).install(text, &HookSet { host: self.name, program, hooks })?;
+        self.check(scope, text)?;
+        Ok(installed)
+    }
+
+    /// Rejects a file that the host itself would ignore.
+    pub(crate) fn check(&self, scope: InstallScope, text: &str) -> Result<(), SettingsError> {
+        (self.setup.format)(scope).check(text).map_err(|mut error| {
+            error.message.push_str(&format!(", and {} ignores such a file", self.title));
+            error
+        })
+    }
+
+    /// A settings file without Midrail's hooks; `None` if it has none. Containers that `before` had stay.
+    pub(crate) fn remove(
+        &self,
+        scope: InstallScope,
+        text: &str,
+        before: Option<&str>,
+    ) -> Result<Option<String>, SettingsError> {
+        (self.setup.format)(scope).remove(text, self.name, before)
+    }
+
+    /// Midrail's hooks in a settings file: event and registration.
+    pub(crate) fn registered(
+        &self,
+        scope: InstallScope,
+        text: &str,
+    ) -> Result<Vec<(String, Value)>, SettingsError> {
+        let format = (self.setup.format)(scope);
+        if let Some(program) = format.plugin_program(text) {
+            let hook = |it: (&HookEvent, Registration)| {
+                (it.0.name.to_owned(), json::as_value(&self.handler(it, &program)))
+            };
+            return Ok(self.registrations().map(hook).collect());
+        }
+        format.registered(text, self.name)
+    }
+}
+
+impl PartialEq for HostSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl std::fmt::Debug for HostSpec {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name)
     }
 }

@@ -1,24 +1,24 @@
-//! The adapters, one module a host.
+//! The hosts, one module and folder each. `build.rs` compiles their `host.toml`.
 
 mod claude_code;
 mod codex;
-mod copilot;
+mod copilot_cli;
 mod cursor;
-mod gemini;
+mod gemini_cli;
 mod opencode;
-mod result;
 
-use crate::host::Adapter;
+use std::time::Duration;
+
+use midrail::{ActionType, EventKind};
+
+use crate::host::{Capabilities, HostFiles, HostSpec, OnFailure, hook_event};
+use crate::setup::command::HookShell;
+use crate::setup::environment::InstallScope;
 
 /// Every host that calls `midrail hook`.
-pub const ALL: &[&dyn Adapter] = &[
-    &claude_code::ClaudeCode,
-    &codex::Codex,
-    &gemini::Gemini,
-    &copilot::Copilot,
-    &cursor::Cursor,
-    &opencode::OpenCode,
-];
+pub static ALL: &[HostSpec] = &include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
 
-/// The plugin through which OpenCode asks Midrail. `@PROGRAM@` in it stands for the program's path.
-pub const OPENCODE_PLUGIN: &str = include_str!("hosts/opencode.js");
+/// The host of a name.
+pub fn find(name: &str) -> Option<&'static HostSpec> {
+    ALL.iter().find(|host| host.name == name)
+}

@@ -1,5 +1,6 @@
-//! Doors: one module a host, which turns its protocol into events and decisions into its dialect. A adapter knows a wire
-//! format and no guardrail's name.
+//! Adapters: translate the protocols of hosts into events, and decisions into their answers.
+//!
+//! Everything about a host is in one folder below `hosts`. Adapters contain no names of guardrails.
 
 pub mod acp;
 mod gateway;
@@ -8,8 +9,8 @@ pub mod host;
 pub mod hosts;
 mod mentions;
 pub mod messages;
+mod misplaced;
 pub mod setup;
 mod shape;
-mod slips;
 pub mod transcripts;
 pub mod wire;

@@ -1,13 +1,12 @@
-//! Files that a prompt mentions with `@`: hosts put them into the prompt without a tool call, so that each is judged as a
-//! read.
+//! Files that a prompt mentions with `@`. Hosts add them to the prompt without a tool call, so each is decided as a read.
 
 use midrail::Event;
 use serde_json::json;
 
-/// More than a person would mention. What is mentioned beyond is judged as one read that cannot be told.
+/// More mentions than a person would make. Further ones are ignored.
 const MAX_MENTIONS: usize = 64;
 
-/// The reads that a prompt leads to.
+/// The reads that a prompt causes.
 pub(crate) fn reads(prompt: &str) -> Vec<Event> {
     let mut files: Vec<String> = Vec::new();
     for file in mentioned(prompt) {
@@ -23,7 +22,7 @@ pub(crate) fn reads(prompt: &str) -> Vec<Event> {
 
 fn mentioned(prompt: &str) -> impl Iterator<Item = String> + '_ {
     prompt.match_indices('@').filter_map(|(at, _)| {
-        // An address such as `ada@host` mentions nothing.
+        // An address such as `ada@host` is not a mention.
         let before = prompt.get(..at)?.chars().next_back();
         if before.is_some_and(|c| !c.is_whitespace() && !matches!(c, '(' | '[' | '"' | '\'' | '`' | ',')) {
             return None;
@@ -33,7 +32,7 @@ fn mentioned(prompt: &str) -> impl Iterator<Item = String> + '_ {
             Some(quoted) => quoted.split('"').next()?,
             None => rest.split(char::is_whitespace).next()?,
         };
-        // Lines may be named behind the file, and a sentence may end there.
+        // Line numbers or the end of a sentence may follow.
         let named = named.split_once('#').map_or(named, |(file, _)| file);
         let named = named.trim_end_matches([',', ';', ':', ')', ']', '!', '?', '"', '\'', '`']);
         let named = if named.ends_with("..") { named } else { named.trim_end_matches('.') };
@@ -50,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_and_addresses_are_not() {
+    fn files_are_found_but_addresses_are_not() {
         assert_eq!(
             files("see @src/a.rs, (@.env) and @\"my file.txt\"."),
             ["src/a.rs", ".env", "my file.txt"]

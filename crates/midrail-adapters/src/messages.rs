@@ -1,112 +1,108 @@
-//! Decisions in words, for agents and for the people beside them.
+//! Texts of decisions, for agents and for users.
 
 use midrail::core::VerdictRecord;
 use midrail::{Decision, Effect, Policy};
 
-/// What is said where nobody gave a reason. An empty refusal is no refusal to some hosts.
-pub(crate) const NO_REASON: &str = "Midrail did not decide this, so it does not happen.";
+/// The text of a refusal without a reason. Some hosts ignore an empty refusal.
+pub(crate) const NO_REASON: &str = "Midrail made no decision, so this is blocked.";
 
-/// Why something does not happen, and what to do instead: for the agent.
+/// For the agent: why something is blocked, and what to do instead.
 pub fn refusal(decision: &Decision) -> String {
-    let by = decision.by.as_deref().unwrap_or("midrail");
+    let by = guardrail(decision);
     let mut lines = Vec::new();
     match (&decision.retry, decision.effect) {
         (Some(retry), Effect::Retry) => {
-            lines.extend(sent_back(decision).map(str::to_owned));
+            lines.extend(error_text(decision).map(str::to_owned));
             if lines.first().is_none_or(|text| !text.contains(&retry.message)) {
                 lines.push(retry.message.clone());
             }
-            lines.push(format!("(`{by}`, try {} of {})", retry.attempt, retry.max_attempts));
+            lines.push(format!("(`{by}`, attempt {} of {})", retry.attempt, retry.max_attempts));
         }
         (_, effect) => {
             let head = match (decision.requested.unwrap_or(effect), effect) {
                 (Effect::Escalate, _) => "Midrail holds this until a person has decided",
                 (Effect::Halt, _) => "Midrail ended this run",
                 (Effect::Redact, Effect::Block) => {
-                    "Midrail stopped this, because this program cannot pass on the text with parts replaced"
+                    "Midrail blocked this, because this program cannot replace parts of the text"
                 }
-                _ => "Midrail stopped this",
+                _ => "Midrail blocked this",
             };
             lines.push(format!("{head} (`{by}`): {}", decision.reason));
         }
     }
-    // What a retry says mostly ends with its advice.
+    // The message of a retry often ends with its advice.
     let is_new = |advice: &&String| !lines.iter().any(|line| line.contains(advice.as_str()));
     let advice = decision.advice.as_ref().filter(is_new).cloned();
     lines.extend(advice);
     lines.extend(decision.feedback.iter().cloned());
-    let text = lines.join("\n");
-    if text.trim().is_empty() { NO_REASON.to_owned() } else { text }
+    lines.join("\n")
 }
 
-/// The text that the agent is to see as an error, in place of a result that is sent back.
-fn sent_back(decision: &Decision) -> Option<&str> {
+fn guardrail(decision: &Decision) -> String {
+    midrail::label(decision.by.as_deref().unwrap_or("midrail"))
+}
+
+/// The text that the agent sees as an error, instead of a result.
+fn error_text(decision: &Decision) -> Option<&str> {
     decision.content.as_deref().filter(|_| decision.effect == Effect::Retry)
 }
 
-/// A decision as agents may hear it. A result that is sent back is shown only where those that do so put a text of their own
-/// in its place: who else sends one back may do so because of what is in it.
+/// A decision that agents may see. The content of a retried result is shown only if all guardrails that request the retry
+/// write a text of their own: another guardrail may object to the content.
 pub fn for_agent(mut decision: Decision, policy: &Policy) -> Decision {
-    let is_sender = |said: &&VerdictRecord| said.effect == Some(Effect::Retry) && !said.shadow;
-    let rewrites =
-        |said: &VerdictRecord| policy.get(&said.guardrail).is_some_and(|entry| entry.guardrail.can_rewrite());
-    let mut senders = decision.verdicts.iter().filter(is_sender).peekable();
-    if decision.effect == Effect::Retry && (senders.peek().is_none() || !senders.all(rewrites)) {
+    let is_retry = |verdict: &&VerdictRecord| verdict.effect == Some(Effect::Retry) && !verdict.shadow;
+    let rewrites = |verdict: &VerdictRecord| {
+        policy.get(&verdict.guardrail).is_some_and(|entry| entry.guardrail.can_rewrite())
+    };
+    let mut retries = decision.verdicts.iter().filter(is_retry).peekable();
+    if decision.effect == Effect::Retry && (retries.peek().is_none() || !retries.all(rewrites)) {
         decision.content = None;
     }
     decision
 }
 
-/// What the agent is told beside an answer that lets pass.
+/// Notes for the agent with an answer that allows.
 pub fn notes(decision: &Decision) -> Option<String> {
     let lines: Vec<String> = decision.feedback.iter().cloned().chain(decision.warning()).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Whether a run is over that its host cannot end at this moment: it can only be told so.
+/// Whether the run is halted, but the host cannot end it with this event.
 pub(crate) fn is_halted(decision: &Decision) -> bool {
     decision.requested == Some(Effect::Halt)
 }
 
-/// What is told beside an answer that stops nothing: notes, that the run is over where this moment cannot end it, and what
-/// the agent is to take for an error where it has the result already.
+/// Context for the agent with an answer that blocks nothing: notes, that the run is halted, or what the agent must take for
+/// an error although it has the result.
 pub(crate) fn context(decision: &Decision) -> Option<String> {
-    match (is_halted(decision), sent_back(decision)) {
-        (true, _) => Some(refusal(decision)),
-        (false, Some(_)) => Some(withheld_result(decision)),
-        (false, None) => notes(decision),
+    if is_halted(decision) {
+        Some(refusal(decision))
+    } else if error_text(decision).is_some() {
+        Some(withheld_result(decision))
+    } else {
+        notes(decision)
     }
 }
 
-/// What people are told when a run ends.
+/// For the user: why a run ends.
 pub fn halt_message(decision: &Decision) -> String {
     match &decision.user_message {
         Some(message) if !message.trim().is_empty() => message.clone(),
-        _ => format!(
-            "Midrail ended this run (`{}`): {}",
-            decision.by.as_deref().unwrap_or("midrail"),
-            decision.reason
-        ),
+        _ => format!("Midrail ended this run (`{}`): {}", guardrail(decision), decision.reason),
     }
 }
 
-/// What is in place of a result that does not pass.
+/// The text that replaces a withheld result.
 pub fn withheld_result(decision: &Decision) -> String {
-    let head = if sent_back(decision).is_some() { "[error]" } else { "[result withheld]" };
+    let head = if error_text(decision).is_some() { "[error]" } else { "[result withheld]" };
     format!("{head} {}", refusal(decision))
 }
 
-/// A result that was replaced, or parts of it: for hosts that take it only as the reason for withholding what it was, or have
-/// no place for it.
+/// A changed result, for hosts that accept it only as the reason for withholding the original, or have no place for it.
 pub fn replaced_result(decision: &Decision, content: &str) -> String {
-    let by = decision.by.as_deref().unwrap_or("midrail");
-    let mut text =
-        format!("Midrail replaced this result, or parts of it (`{by}`). This is the result now:\n{content}");
-    if let Some(notes) = notes(decision) {
-        text.push_str("\n\n");
-        text.push_str(&notes);
-    }
-    text
+    let by = guardrail(decision);
+    let notes = notes(decision).map(|notes| format!("\n\n{notes}")).unwrap_or_default();
+    format!("Midrail replaced this result, or parts of it (`{by}`). The result is now:\n{content}{notes}")
 }
 
 #[cfg(test)]
@@ -114,7 +110,7 @@ mod tests {
     use super::*;
     use midrail::core::Retry;
 
-    fn sent(content: Option<&str>, message: &str) -> Decision {
+    fn retry(content: Option<&str>, message: &str) -> Decision {
         Decision {
             effect: Effect::Retry,
             by: Some("g".into()),
@@ -125,17 +121,17 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_place_of_a_result_is_seen_as_an_error() {
-        for (content, message, told) in [
-            (Some("2 failed"), "it is an error", "[error] 2 failed\nit is an error\n(`g`, try 1 of 3)"),
-            (Some("2 failed"), "2 failed", "[error] 2 failed\n(`g`, try 1 of 3)"),
-            (None, "no table", "[result withheld] no table\n(`g`, try 1 of 3)"),
+    fn text_in_place_of_a_result_is_an_error() {
+        for (content, message, expected) in [
+            (Some("2 failed"), "it is an error", "[error] 2 failed\nit is an error\n(`g`, attempt 1 of 3)"),
+            (Some("2 failed"), "2 failed", "[error] 2 failed\n(`g`, attempt 1 of 3)"),
+            (None, "no table", "[result withheld] no table\n(`g`, attempt 1 of 3)"),
         ] {
-            assert_eq!(withheld_result(&sent(content, message)), told);
+            assert_eq!(withheld_result(&retry(content, message)), expected);
         }
-        assert!(context(&sent(Some("2 failed"), "m")).unwrap().starts_with("[error] 2 failed"));
-        assert_eq!(context(&sent(None, "m")), None);
-        let passed = Decision { effect: Effect::Redact, ..sent(Some("x"), "m") };
-        assert!(withheld_result(&passed).starts_with("[result withheld]"));
+        assert!(context(&retry(Some("2 failed"), "m")).unwrap().starts_with("[error] 2 failed"));
+        assert_eq!(context(&retry(None, "m")), None);
+        let redacted = Decision { effect: Effect::Redact, ..retry(Some("x"), "m") };
+        assert!(withheld_result(&redacted).starts_with("[result withheld]"));
     }
 }

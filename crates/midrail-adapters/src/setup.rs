@@ -1,34 +1,27 @@
-//! Puts Midrail where coding agents call it, takes it out again, and looks whether it holds: what `midrail init`,
-//! `uninstall` and `doctor` do. What a hook says when it is called does not live here.
+//! Installs hooks into hosts, removes them, and checks that they work: `midrail init`, `uninstall` and `doctor`.
 
-mod agent;
 mod apply;
-mod backup;
-mod claude_code;
-mod codex;
-mod command;
-mod copilot_cli;
-mod cursor;
+pub(crate) mod backup;
+pub(crate) mod change;
+pub(crate) mod check;
+pub(crate) mod command;
 mod diff;
 mod doctor;
-mod files;
-mod gemini_cli;
-mod jsonc;
-mod opencode;
-mod places;
+pub(crate) mod environment;
+pub(crate) mod files;
+pub(crate) mod format;
+pub(crate) mod json;
 mod plan;
-mod process;
-mod starter;
-mod strict;
+pub(crate) mod process;
 #[cfg(test)]
-mod tests;
-mod toml;
+pub(crate) mod tests;
 
-pub use agent::{Agent, InstallScope};
 pub use apply::{ApplyReport, apply};
+pub use change::FileChange;
+pub use check::{CheckResult, CheckStatus};
 pub use command::HookProgram;
 pub use diff::{DiffLine, diff};
-pub use doctor::{CheckResult, CheckStatus, Diagnosis, HostDiagnosis, diagnose};
+pub use doctor::{Diagnosis, HostDiagnosis, diagnose};
+pub use environment::{Environment, InstallScope};
 pub use files::SettingsError;
-pub use places::Environment;
-pub use plan::{FileChange, InstallRequest, Plan, install, registered, trust, uninstall};
+pub use plan::{InstallRequest, Plan, install, registered, trust, uninstall};

@@ -1,31 +1,32 @@
-//! Results that tell another text, or none, in their own shape: hosts take another shape for none.
+//! Replaces the text of a result and keeps its shape: hosts ignore a result of another shape.
 
 use serde_json::{Map, Value, json};
 
-/// Fields that hold what a result tells, the likeliest first.
-const TELLING: &[&str] = &["stdout", "content", "text", "output", "result", "llmContent", "textResultForLlm"];
+/// Fields that contain the text of a result, the most likely first.
+const TEXT_FIELDS: &[&str] =
+    &["stdout", "content", "text", "output", "result", "llmContent", "textResultForLlm"];
 
-/// Fields that say what a result is, and nothing of what is in it.
-const KINDS: &[&str] = &["type", "mode", "resultType", "status"];
+/// Fields that contain the type of a result, and nothing of its content.
+const TYPE_FIELDS: &[&str] = &["type", "mode", "resultType", "status"];
 
-/// Places of one text that hosts show the model as it is: a whole result, and those of commands, reads and fetches.
-const SHOWN: &[&str] = &["", "/stdout", "/file/content", "/result"];
+/// Paths of a text that the model sees: a whole result, and those of commands, reads and fetches.
+const TEXT_PATHS: &[&str] = &["", "/stdout", "/file/content", "/result"];
 
-/// Places of a list of parts, any of which can be a text.
-const PARTS: &[&str] = &["", "/content"];
+/// Paths of a list of parts, each of which can be a text.
+const PART_PATHS: &[&str] = &["", "/content"];
 
-/// A result of the same shape that tells one text alone, where the model gets to see it. `None`: nobody knows such a place.
-pub(crate) fn telling(value: &Value, text: &str) -> Option<Value> {
-    let mut telling = empty(value);
-    let shown = SHOWN.iter().find(|place| telling.pointer(place).is_some_and(Value::is_string));
-    let parts = PARTS.iter().find(|place| telling.pointer(place).is_some_and(is_parts));
+/// A result of the same shape with one text that the model sees. `None`: there is no such place.
+pub(crate) fn with_text(value: &Value, text: &str) -> Option<Value> {
+    let mut result = empty(value);
+    let shown = TEXT_PATHS.iter().find(|place| result.pointer(place).is_some_and(Value::is_string));
+    let parts = PART_PATHS.iter().find(|place| result.pointer(place).is_some_and(is_parts));
     let (place, new) = match (shown, parts) {
         (Some(place), _) => (place, Value::from(text)),
         (None, Some(place)) => (place, json!([{"type": "text", "text": text}])),
         (None, None) => return None,
     };
-    *telling.pointer_mut(place)? = new;
-    Some(telling)
+    *result.pointer_mut(place)? = new;
+    Some(result)
 }
 
 fn is_parts(value: &Value) -> bool {
@@ -33,8 +34,8 @@ fn is_parts(value: &Value) -> bool {
     first.is_some_and(|part| part.get("type").is_some_and(Value::is_string))
 }
 
-/// Whether a value has the shape of another: the same fields, with the same kind of value in each. A list may be longer or
-/// shorter, if there is an item to compare with.
+/// Whether a value has the shape of another: the same fields with the same types. Lists may differ in length if there is an
+/// item to compare with.
 pub(crate) fn is_like(value: &Value, other: &Value) -> bool {
     match (value, other) {
         (Value::Null, Value::Null)
@@ -52,11 +53,11 @@ pub(crate) fn is_like(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// A result of the same shape without its texts, with one text in the place where a reader looks.
+/// A result of the same shape with one text in the most likely place, and without the others.
 pub(crate) fn emptied(value: &Value, text: &str) -> Value {
     let mut emptied = empty(value);
     if !place(&mut emptied, text) {
-        // There is no place for a text: it stands for the whole.
+        // There is no place for a text.
         return match emptied {
             Value::Object(mut map) => {
                 map.insert("content".to_owned(), Value::from(text));
@@ -74,7 +75,7 @@ fn empty(value: &Value) -> Value {
         Value::Array(items) => Value::Array(items.iter().take(1).map(empty).collect()),
         Value::Object(map) => {
             let fields = map.iter().map(|(key, value)| {
-                let is_kind = KINDS.contains(&key.as_str()) && value.as_str().is_some_and(is_word);
+                let is_kind = TYPE_FIELDS.contains(&key.as_str()) && value.as_str().is_some_and(is_word);
                 (key.clone(), if is_kind { value.clone() } else { empty(value) })
             });
             Value::Object(fields.collect::<Map<_, _>>())
@@ -87,7 +88,7 @@ fn is_word(text: &str) -> bool {
     text.len() <= 24 && text.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '-'))
 }
 
-/// Puts a text where the result tells the most. `false`: there is no such place.
+/// Puts a text in the most likely place. `false`: there is none.
 fn place(value: &mut Value, text: &str) -> bool {
     match value {
         Value::String(own) => {
@@ -96,14 +97,14 @@ fn place(value: &mut Value, text: &str) -> bool {
         }
         Value::Array(items) => items.iter_mut().any(|item| place(item, text)),
         Value::Object(map) => {
-            for key in TELLING {
+            for key in TEXT_FIELDS {
                 if let Some(field) = map.get_mut(*key)
                     && place(field, text)
                 {
                     return true;
                 }
             }
-            map.iter_mut().any(|(key, field)| !KINDS.contains(&key.as_str()) && place(field, text))
+            map.iter_mut().any(|(key, field)| !TYPE_FIELDS.contains(&key.as_str()) && place(field, text))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
@@ -115,7 +116,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn nothing_is_left_of_what_a_result_told() {
+    fn emptied_result_keeps_no_text() {
         let read = json!({"type": "text", "file": {"filePath": "/a", "content": "key", "numLines": 3}});
         assert_eq!(
             emptied(&read, "gone"),
@@ -132,36 +133,36 @@ mod tests {
     }
 
     #[test]
-    fn a_text_stands_where_the_model_reads() {
-        let told = |value: Value| telling(&value, "new");
+    fn text_is_where_the_model_reads() {
+        let replaced = |value: Value| with_text(&value, "new");
         assert_eq!(
-            told(json!({"stdout": "a", "stderr": "b", "interrupted": false})),
+            replaced(json!({"stdout": "a", "stderr": "b", "interrupted": false})),
             Some(json!({"stdout": "new", "stderr": "", "interrupted": false}))
         );
-        assert_eq!(told(json!("a")), Some(json!("new")));
+        assert_eq!(replaced(json!("a")), Some(json!("new")));
         let text = json!([{"type": "text", "text": "new"}]);
         assert_eq!(
-            told(json!([{"type": "image", "data": "aGk="}, {"type": "text", "text": "a"}])),
+            replaced(json!([{"type": "image", "data": "aGk="}, {"type": "text", "text": "a"}])),
             Some(text.clone())
         );
         assert_eq!(
-            told(json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"k": "a"}})),
+            replaced(json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"k": "a"}})),
             Some(json!({"content": text, "structuredContent": {"k": ""}}))
         );
-        // A host tells of these that a file was written, and nothing of what is in the fields.
-        for silent in [
+        // The host shows the model only that a file was written, not these fields.
+        for hidden in [
             json!({"type": "create", "filePath": "/a", "content": "a", "structuredPatch": []}),
             json!({"type": "image", "file": {"base64": "aGk=", "type": "image/png"}}),
             json!({"filenames": ["a"], "numFiles": 1}),
             json!([]),
             json!(7),
         ] {
-            assert_eq!(told(silent.clone()), None, "{silent}");
+            assert_eq!(replaced(hidden.clone()), None, "{hidden}");
         }
     }
 
     #[test]
-    fn shapes_are_told_apart() {
+    fn shapes_are_distinguished() {
         let bash = json!({"stdout": "a", "stderr": "", "interrupted": false, "n": null, "list": [{"a": 1}]});
         for (like, is_it) in [
             (json!({"stdout": "*", "stderr": "x", "interrupted": true, "n": null, "list": []}), true),

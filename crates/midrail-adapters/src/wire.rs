@@ -1,5 +1,4 @@
-//! Midrail's own wire, version 1: one JSON object an event, one a decision. Bytes come in with limits; whatever does
-//! not fit is an error that says where and what.
+//! Midrail's wire format, version 1: one JSON object per event and per decision, within limits of size and depth.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,76 +8,76 @@ use midrail::unique_keys::UniqueKeys;
 use midrail::{Decision, Event, EventKind};
 use serde_json::{Map, Value};
 
-use crate::{gateway, slips};
+use crate::{gateway, misplaced};
 
-/// The largest event that is read.
+/// The size of the largest event.
 pub const MAX_EVENT_BYTES: u64 = 32 << 20;
 
-/// Why bytes are no event.
+/// Why bytes are not an event.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
     /// They could not be read.
     #[error("could not read the event: {0}")]
     Io(#[source] io::Error),
-    /// There are too many.
+    /// There are too many bytes.
     #[error("the event is larger than {MAX_EVENT_BYTES} bytes")]
     TooLarge,
-    /// There are none.
-    #[error("there is no event: the input is empty")]
+    /// There are no bytes.
+    #[error("no event: the input is empty")]
     Empty,
-    /// They are no text.
-    #[error("the event is not UTF-8: byte {at} does not belong there")]
+    /// The bytes are not text.
+    #[error("the event is not UTF-8: byte {at} is invalid")]
     NotUtf8 {
-        /// The first byte that does not fit.
+        /// The first invalid byte.
         at: usize,
     },
-    /// The text is no JSON.
-    #[error("the event is not JSON: line {line}, column {column}: {what}")]
+    /// The text is not JSON.
+    #[error("the event is not JSON: line {line}, column {column}: {message}")]
     NotJson {
         /// The line, from 1.
         line: usize,
         /// The column, from 1.
         column: usize,
         /// What is wrong.
-        what: String,
+        message: String,
     },
-    /// The JSON is no event.
-    #[error("this is no event: {what} (line {line}, column {column})")]
+    /// The JSON is not an event.
+    #[error("not a valid event: {message} (line {line}, column {column})")]
     NotAnEvent {
         /// The line, from 1.
         line: usize,
         /// The column, from 1.
         column: usize,
         /// What is wrong.
-        what: String,
+        message: String,
     },
-    /// It is of a kind that the engine makes itself.
-    #[error("events of the kind `{0}` are made by the engine itself, and come in by no adapter")]
+    /// Only the engine creates events of this kind.
+    #[error("only the engine creates events of the kind `{0}`")]
     EngineKind(EventKind),
-    /// It says of itself that it is of two kinds.
-    #[error("`kind` says that the event is `{kind}`, and `event_type` that it is `{other}`")]
+    /// It has two kinds.
+    #[error("`kind` is `{kind}`, but `event_type` is `{other}`")]
     ConflictingKinds {
-        /// What `kind` says.
+        /// The value of `kind`.
         kind: String,
-        /// What `event_type` says.
+        /// The value of `event_type`.
         other: String,
     },
-    /// It says something that the wire has no word for.
+    /// It has a field that the wire format does not have.
     #[error("unknown field `{field}`")]
     UnknownField {
-        /// The field, with where it stands.
+        /// The path of the field.
         field: String,
     },
-    /// It says something in a place where nobody looks for it, and leaves the right place empty.
-    #[error("unknown field `{field}`: did you mean `{meant}`?")]
+    /// A field has the wrong name or place, and the right one is empty.
+    #[error("unknown field `{field}`: did you mean `{expected}`?")]
     MisplacedField {
-        /// The field, with where it stands.
+        /// The path of the field.
         field: String,
-        /// Where it would be heard.
-        meant: &'static str,
+        /// The right path.
+        expected: &'static str,
     },
-    /// It is nested deeper than can be recorded.
+    /// It is nested too deeply to be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
 }
@@ -88,19 +87,19 @@ impl WireError {
     pub fn help(&self) -> Option<String> {
         match self {
             WireError::Empty => Some(
-                "give a JSON object such as {\"kind\":\"before_tool\",\"tool\":{\"name\":\"Write\"}}".into(),
+                "send a JSON object such as {\"kind\":\"before_tool\",\"tool\":{\"name\":\"Write\"}}".into(),
             ),
-            WireError::NotAnEvent { what, .. } if what.contains("kind") => {
+            WireError::NotAnEvent { message, .. } if message.contains("kind") => {
                 let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
                 Some(format!("the kinds of event are {}", kinds.join(", ")))
             }
             WireError::ConflictingKinds { .. } => {
-                Some("leave one of them out; one that is wrong is judged as another event".into())
+                Some("remove one of them: a wrong kind would be decided as another event".into())
             }
             WireError::MisplacedField { .. } => Some(
-                "what stands elsewhere is not judged; a call is {\"tool\":{\"name\":…,\"args\":{…}}}".into(),
+                "guardrails do not check other fields; a call is {\"tool\":{\"name\":…,\"args\":{…}}}".into(),
             ),
-            WireError::TooLarge => Some("cut large contents short before they are sent".into()),
+            WireError::TooLarge => Some("truncate large contents before sending them".into()),
             _ => None,
         }
     }
@@ -119,44 +118,40 @@ pub fn read_event(input: &mut dyn Read) -> Result<Event, WireError> {
 /// One event from its bytes.
 pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
     let text = bounded(bytes)?;
-    let event: Event = match gateway::may_be(text) {
-        true => {
-            let mut event: Map<String, Value> = serde_json::from_str(text).map_err(refuse)?;
-            if let Some((kind, other)) = gateway::contradiction(&event) {
-                return Err(WireError::ConflictingKinds { kind, other });
-            }
-            gateway::translate(&mut event);
-            serde_json::from_value(Value::Object(event)).map_err(refuse)?
+    let event: Event = if gateway::may_be(text) {
+        let mut event: Map<String, Value> = serde_json::from_str(text).map_err(refuse)?;
+        if let Some((kind, other)) = gateway::conflicting_kinds(&event) {
+            return Err(WireError::ConflictingKinds { kind, other });
         }
-        false => serde_json::from_str(text).map_err(refuse)?,
+        gateway::translate(&mut event);
+        serde_json::from_value(Value::Object(event)).map_err(refuse)?
+    } else {
+        serde_json::from_str(text).map_err(refuse)?
     };
     match event.kind {
         EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered => {
             Err(WireError::EngineKind(event.kind))
         }
-        _ => match slips::of(&event) {
-            Some((field, meant)) => Err(WireError::MisplacedField { field, meant }),
+        _ => match misplaced::field(&event) {
+            Some((field, expected)) => Err(WireError::MisplacedField { field, expected }),
             None => Ok(event),
         },
     }
 }
 
-/// One event from its bytes, of which every field is known. Whoever speaks this wire on purpose learns of a slip.
+/// The same, but rejects unknown fields.
 pub fn decode_strict(bytes: &[u8]) -> Result<Event, WireError> {
     let event = decode(bytes)?;
-    match unknown(&event) {
-        Some(field) => {
-            let field = field.chars().take(60).collect();
-            Err(WireError::UnknownField { field })
-        }
+    match unknown_field(&event) {
+        Some(field) => Err(WireError::UnknownField { field: field.chars().take(60).collect() }),
         None => Ok(event),
     }
 }
 
-/// The first field of an event that is none of the wire's.
-fn unknown(event: &Event) -> Option<String> {
-    fn first(place: &str, extra: &BTreeMap<String, Value>) -> Option<String> {
-        extra.keys().next().map(|name| format!("{place}{name}"))
+/// The first field of an event that the wire format does not have.
+fn unknown_field(event: &Event) -> Option<String> {
+    fn first(path: &str, extra: &BTreeMap<String, Value>) -> Option<String> {
+        extra.keys().next().map(|name| format!("{path}{name}"))
     }
     first("", &event.extra)
         .or_else(|| first("agent.", &event.agent.as_ref()?.extra))
@@ -169,32 +164,33 @@ fn unknown(event: &Event) -> Option<String> {
         .or_else(|| first("host.", &event.host.as_ref()?.extra))
 }
 
-/// One JSON object from its bytes, as hosts send it.
+/// A JSON object as hosts send it.
 pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>, WireError> {
-    let mended = halves_mended(bytes);
-    serde_json::from_str(bounded(&mended)?).map_err(refuse)
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_EVENT_BYTES {
+        return Err(WireError::TooLarge);
+    }
+    serde_json::from_str(bounded(&replace_lone_surrogates(bytes))?).map_err(refuse)
 }
 
-/// Hosts in JavaScript cut texts in the middle of a character, and send the half of it: `\\ud83d`. It is read as the
-/// character that stands for what cannot be read, as others do.
-fn halves_mended(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let half = |at: usize| {
+/// Replaces lone surrogates (`\\ud83d`) with U+FFFD. Hosts written in JavaScript cut texts within a character.
+fn replace_lone_surrogates(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let unit_at = |at: usize| {
         let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
     let is_high = |unit: Option<u16>| unit.is_some_and(|unit| (0xd800..0xdc00).contains(&unit));
     let is_low = |unit: Option<u16>| unit.is_some_and(|unit| (0xdc00..0xe000).contains(&unit));
-    let mut mended: Cow<'_, [u8]> = Cow::Borrowed(bytes);
+    let mut replaced: Cow<'_, [u8]> = Cow::Borrowed(bytes);
     let mut at = 0;
     while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
         at += found;
-        let unit = half(at);
+        let unit = unit_at(at);
         let step = match unit {
-            // Any other escape, `\\\\` among them, is two bytes long.
+            // Any other escape, such as `\\\\`, has two bytes.
             None => 2,
-            Some(_) if is_high(unit) && is_low(half(at + 6)) => 12,
+            Some(_) if is_high(unit) && is_low(unit_at(at + 6)) => 12,
             Some(_) if is_high(unit) || is_low(unit) => {
-                if let Some(digits) = mended.to_mut().get_mut(at + 2..at + 6) {
+                if let Some(digits) = replaced.to_mut().get_mut(at + 2..at + 6) {
                     digits.copy_from_slice(b"fffd");
                 }
                 6
@@ -203,15 +199,15 @@ fn halves_mended(bytes: &[u8]) -> Cow<'_, [u8]> {
         };
         at += step;
     }
-    mended
+    replaced
 }
 
-/// Any JSON from its bytes, within the same limits.
+/// Any JSON, within the same limits.
 pub(crate) fn value(bytes: &[u8]) -> Result<Value, WireError> {
     serde_json::from_str(bounded(bytes)?).map_err(refuse)
 }
 
-/// JSON within the limits of depth, in which nothing is said twice.
+/// JSON within the limit of depth, without duplicate keys.
 fn bounded(bytes: &[u8]) -> Result<&str, WireError> {
     let text = std::str::from_utf8(bytes).map_err(|error| WireError::NotUtf8 { at: error.valid_up_to() })?;
     if text.trim().is_empty() {
@@ -220,30 +216,29 @@ fn bounded(bytes: &[u8]) -> Result<&str, WireError> {
     if depth(text) > Event::MAX_DEPTH {
         return Err(WireError::TooDeep);
     }
-    // Two readers of an object that says one thing twice may see two things: one is judged, the other done.
+    // Two readers could see different values of a duplicate key: one is decided, the other is executed.
     serde_json::from_str::<UniqueKeys>(text).map_err(refuse)?;
     Ok(text)
 }
 
 fn refuse(error: serde_json::Error) -> WireError {
     let (line, column) = (error.line(), error.column());
-    // serde puts the place behind its message; here it stands in a place of its own.
-    let whole = error.to_string();
-    let what = whole.split(" at line ").next().unwrap_or(&whole).to_owned();
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
     match error.classify() {
-        serde_json::error::Category::Data => WireError::NotAnEvent { line, column, what },
-        _ => WireError::NotJson { line, column, what },
+        serde_json::error::Category::Data => WireError::NotAnEvent { line, column, message },
+        _ => WireError::NotJson { line, column, message },
     }
 }
 
-/// One decision as one line.
+/// A decision as one line.
 pub fn encode(decision: &Decision) -> String {
-    // A decision holds nothing that JSON cannot: maps with text keys, texts, numbers.
+    // A decision has only string keys, so this cannot fail.
     serde_json::to_string(decision)
         .unwrap_or_else(|_| r#"{"effect":"block","by":"midrail","mode":"enforce"}"#.to_owned())
 }
 
-/// How deep brackets are nested, outside of strings. Cheap, and before anything recursive sees the text.
+/// How deep brackets are nested outside of strings, before a recursive parser reads the text.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0_usize);
     let (mut in_string, mut escaped) = (false, false);
@@ -273,28 +268,28 @@ mod tests {
     }
 
     #[test]
-    fn bad_input_says_where_and_what() {
-        assert_eq!(message(b""), "there is no event: the input is empty");
-        assert_eq!(message(b"\xff\xfe"), "the event is not UTF-8: byte 0 does not belong there");
+    fn error_names_position_and_cause() {
+        assert_eq!(message(b""), "no event: the input is empty");
+        assert_eq!(message(b"\xff\xfe"), "the event is not UTF-8: byte 0 is invalid");
         assert_eq!(
             message(b"{\"kind\": \n nope}"),
             "the event is not JSON: line 2, column 3: expected ident"
         );
         assert!(message(br#"{"kind":"explode"}"#).contains("unknown kind of event `explode`"));
         assert!(message(br#"{"tool":{"name":"x"}}"#).contains("missing field `kind`"));
-        assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("this is no event"));
-        assert!(message(b"[]").contains("this is no event"));
+        assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("not a valid event"));
+        assert!(message(b"[]").contains("not a valid event"));
         assert_eq!(
             message(br#"{"kind":"before_tool","tool":{"name":"Bash"},"args":{"command":"ls"}}"#),
             "unknown field `args`: did you mean `tool.args`?"
         );
-        assert!(message(br#"{"kind":"approval_decided"}"#).contains("made by the engine itself"));
+        assert!(message(br#"{"kind":"approval_decided"}"#).contains("only the engine creates"));
         let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(message(deep.as_bytes()), "the event is nested more than 100 levels deep");
     }
 
     #[test]
-    fn half_a_character_is_read_as_one_that_cannot_be() {
+    fn lone_surrogates_are_replaced() {
         let text = |bytes: &[u8]| object(bytes).unwrap().get("a").unwrap().as_str().unwrap().to_owned();
         assert_eq!(text(br#"{"a":"x\ud83d y"}"#), "x\u{fffd} y");
         assert_eq!(text(br#"{"a":"\ude00"}"#), "\u{fffd}");
@@ -304,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut_off() {
+    fn endless_input_is_rejected() {
         let error = read_event(&mut io::repeat(b' ')).unwrap_err();
         assert!(matches!(error, WireError::TooLarge), "{error}");
     }

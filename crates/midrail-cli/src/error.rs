@@ -173,9 +173,9 @@ impl From<EngineError> for CliError {
 
 impl From<WireError> for CliError {
     fn from(error: WireError) -> Self {
-        if let WireError::NotAnEvent { line, column, what } = &error {
-            let (what, help) = describe_serde_error(what);
-            return CliError::new(format!("not a valid event: {what} (line {line}, column {column})"))
+        if let WireError::NotAnEvent { line, column, message } = &error {
+            let (message, help) = describe_serde_error(message);
+            return CliError::new(format!("not a valid event: {message} (line {line}, column {column})"))
                 .maybe_help(help.or_else(|| error.help()));
         }
         CliError::from_error(&error).maybe_help(error.help())

@@ -32,8 +32,8 @@ pub(crate) struct SelfProtection;
 /// The files of Midrail: packs, store, keys.
 static OWN_FILES: List = List::new(|| section(PROTECTED, "midrail"));
 
-/// Settings that connect hosts to Midrail or could disconnect them.
-static HOST_SETTINGS: List = List::new(|| section(PROTECTED, "hosts"));
+/// Settings that connect hosts to Midrail or could disconnect them. Generated from the hosts in `midrail-adapters`.
+static HOST_SETTINGS: List = List::new(|| section(include_str!("../data/host_settings.txt"), "hosts"));
 const PROTECTED: &str = include_str!("../data/protected_settings.txt");
 
 impl SelfProtection {

@@ -6,8 +6,8 @@ import { calls as copilotCalls, offline as copilotOffline } from './copilot-cli.
 import { calls as geminiCalls, offline as geminiOffline, prepare as prepareGemini } from './gemini-cli.mjs';
 import { calls as opencodeCalls, offline as opencodeOffline, settings as opencodeSettings } from './opencode.mjs';
 
-const endsItsTurn = 'it ends its turn when a call is refused, so that the model cannot repeat it';
-const outside = 'the protocol has no hook process: Midrail stands in the connection itself';
+const endsItsTurn = 'it ends its turn when a call is refused, so the model cannot repeat it';
+const outside = 'the protocol has no hook process: Midrail is part of the connection';
 
 function acp(name, about) {
   return {
@@ -17,8 +17,8 @@ function acp(name, about) {
     ...about,
     cannot: {
       ...about.cannot,
-      protected: 'it reads without asking; Midrail hears of it and ends the turn, which may be too late',
-      secret: 'the results of tools that run inside the agent do not cross the connection before the model has them',
+      protected: 'it reads without a permission request; Midrail sees the read and ends the turn, which may be too late',
+      secret: 'the model has the results of tools that run inside the agent before they cross the connection',
       'hook-killed': outside,
       'hook-missing': outside,
       'hook-hangs': outside,
@@ -45,7 +45,7 @@ export const acpAgents = [
     title: 'Gemini CLI (ACP)',
     needs: [['gemini', 'gemini']],
     calls: { ...geminiCalls, delegate: undefined },
-    cannot: { 'sub-agent': 'its sub-agents are not at hand in this mode' },
+    cannot: { 'sub-agent': 'its sub-agents are not available in this mode' },
     prepare: prepareGemini,
     authenticate: 'gemini-api-key',
     // It takes every error of such a read for a failure, and could then write no new file.
@@ -71,7 +71,7 @@ export const acpAgents = [
     title: 'OpenCode (ACP)',
     needs: [['opencode', 'opencode']],
     calls: { ...opencodeCalls, delegate: undefined },
-    cannot: { 'sub-agent': 'its sub-agents wait for an answer to questions that it does not pass on' },
+    cannot: { 'sub-agent': 'its sub-agents wait for answers to questions that it does not forward' },
     open: { approval: endsItsTurn },
     prepare: (world, model) => opencodeSettings(world, model, { bash: 'ask', edit: 'ask', external_directory: 'ask' }),
     command: (world) => ({ program: world.lab.opencode, args: ['acp'], env: opencodeOffline }),

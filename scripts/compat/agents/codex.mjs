@@ -19,7 +19,7 @@ export default {
       input: ['*** Begin Patch', `*** Update File: ${file}`, '@@', `-${before}`, `+${after}`, '*** End Patch', ''].join('\n'),
     }),
     delegate: (message) => ({ name: 'spawn_agent', namespace: 'multi_agent_v1', input: { message } }),
-    // A sub-agent works beside the agent that started it.
+    // A sub-agent works in parallel to its parent.
     waiting: shell('sleep 6'),
   },
   // `codex exec` refuses `rm -rf` by itself.
@@ -46,7 +46,7 @@ enabled = false
 trust_level = "trusted"
 `);
   },
-  open: { 'hook-frozen': 'the host lets a call pass when its hook takes too long' },
+  open: { 'hook-frozen': 'the host allows a call if its hook exceeds the timeout' },
   command: (world, model, prompt) => ({
     program: world.lab.codex,
     args: ['exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access',

@@ -25,7 +25,7 @@ export default {
   needs: [['copilot', 'copilot']],
   calls,
   settings: ['proj/.github/hooks/midrail.json', 'home/.copilot/hooks/midrail.json'],
-  open: { 'hook-frozen': 'the host lets a call pass when its hook takes too long' },
+  open: { 'hook-frozen': 'the host allows a call if its hook exceeds the timeout' },
   command: (world, model, prompt) => ({
     program: world.lab.copilot,
     // The project's hooks run in a trusted folder alone.

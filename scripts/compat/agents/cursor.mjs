@@ -22,7 +22,7 @@ async function ask(world, step, body) {
 }
 
 const refuses = ({ out, thrown }) => Boolean(thrown) || ['deny', 'ask'].includes(out?.permission) || out?.continue === false;
-const told = ({ out, thrown }) => [thrown, out?.agent_message, out?.user_message, out?.reason].filter(Boolean).join(' ') || 'denied';
+const reason = ({ out, thrown }) => [thrown, out?.agent_message, out?.user_message, out?.reason].filter(Boolean).join(' ') || 'denied';
 
 const TOOLS = {
   run: (command) => ({ tool_name: 'Shell', tool_input: { command, cwd: '' } }),
@@ -31,14 +31,14 @@ const TOOLS = {
   edit: (file_path, old_string, new_string) => ({ tool_name: 'Write', tool_input: { file_path, old_string, new_string } }),
 };
 
-/** One call: what the engine is asked, what is done, and what the model would be told. */
+/** One call: calls the engine, executes the call, and returns what the model would receive. */
 async function perform(world, kind, args, serial) {
   const tool = { ...TOOLS[kind](...args), tool_use_id: `t${serial}` };
   const before = await ask(world, 'preToolUse', tool);
-  if (refuses(before)) return told(before);
+  if (refuses(before)) return reason(before);
   if (kind === 'run') {
     const gate = await ask(world, 'beforeShellExecution', { command: args[0], cwd: world.proj, sandbox: false });
-    if (refuses(gate)) return told(gate);
+    if (refuses(gate)) return reason(gate);
     const { stdout, stderr, status } = spawnSync('sh', ['-c', args[0]], { cwd: world.proj, env: world.env, encoding: 'utf8' });
     await ask(world, 'afterShellExecution', { command: args[0], output: stdout + stderr, duration: 1, sandbox: false });
     await ask(world, 'postToolUse', { ...tool, tool_output: JSON.stringify({ output: stdout + stderr, exitCode: status }), duration: 1 });
@@ -48,7 +48,7 @@ async function perform(world, kind, args, serial) {
   if (kind === 'read') {
     content = fs.readFileSync(args[0], 'utf8');
     const gate = await ask(world, 'beforeReadFile', { content, file_path: args[0], attachments: [] });
-    if (refuses(gate)) return told(gate);
+    if (refuses(gate)) return reason(gate);
   } else {
     const text = kind === 'write' ? args[1] : fs.readFileSync(args[0], 'utf8').replace(args[1], args[2]);
     const old_string = fs.existsSync(args[0]) ? fs.readFileSync(args[0], 'utf8') : '';
@@ -70,7 +70,7 @@ async function drive(world, model, prompt) {
   fs.writeFileSync(world.path('stdout.txt'), '');
   await ask(world, 'sessionStart', { is_background_agent: false });
   if (refuses(await ask(world, 'beforeSubmitPrompt', { prompt, attachments: [], composer_mode: 'agent' }))) return { code: 0 };
-  // Cursor itself ends a turn after five follow-ups, as the engine is told by `loop_count`.
+  // Cursor itself ends a turn after five follow-ups, as `loop_count` reports to the engine.
   for (let serial = 0, loops = 0; serial < 40; serial += 1) {
     const { text, calls } = await turn();
     history.push(text);
@@ -93,8 +93,8 @@ export default {
   // Cursor starts hooks in a login shell, which has a search path of its own.
   prepare: (world) => ['.profile', '.bashrc'].forEach((file) => world.write(`home/${file}`, `PATH='${world.bin}':$PATH\n`)),
   cannot: {
-    secret: "a hook can replace the results of MCP tools alone, and Cursor's own agent cannot be run here",
-    'sub-agent': "Cursor's own agent cannot be run here, and so no sub-agent",
+    secret: "a hook can replace only the results of MCP tools, and Cursor's own agent cannot be run here",
+    'sub-agent': "Cursor's own agent cannot be run here, so there is no sub-agent",
   },
   limit: 240,
   drive,

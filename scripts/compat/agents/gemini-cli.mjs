@@ -6,7 +6,7 @@ export const offline = (model) => ({
   GEMINI_CLI_TRUST_WORKSPACE: 'true',
 });
 
-/** Its settings of the user: how it signs in, and that it tells nobody anything. */
+/** Its user settings: authentication, and no telemetry. */
 export function prepare(world) {
   world.write('home/.gemini/settings.json', JSON.stringify({
     security: { auth: { selectedType: 'gemini-api-key' } },
@@ -31,7 +31,7 @@ export default {
   calls,
   settings: ['proj/.gemini/settings.json', 'home/.gemini/settings.json'],
   prepare,
-  open: { 'hook-frozen': 'the host lets a call pass when its hook takes too long' },
+  open: { 'hook-frozen': 'the host allows a call if its hook exceeds the timeout' },
   command: (world, model, prompt) => ({
     program: process.execPath,
     args: [world.lab.gemini, '-p', prompt, '--approval-mode', 'yolo', '--output-format', 'stream-json', '-m', 'gemini-2.5-flash'],

@@ -1,27 +1,27 @@
-//! Tool calls as agents show them: what is known of one so far, and the calls that are judged for it.
+//! Tool calls as agents show them, and the calls to decide.
 
 use midrail::{ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
-/// The most files of one call that are judged one by one. What is beyond is judged as one call that names them all.
+/// The most files of one call that are decided one by one. The rest is decided as one call that names them all.
 const MAX_FILES: usize = 64;
 
-/// A call as far as the agent has told of it.
+/// What the agent has shown of a call.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shown {
+pub(super) struct ShownCall {
     id: String,
     title: String,
     kind: String,
     input: Map<String, Value>,
     diffs: Vec<Diff>,
-    places: Vec<String>,
-    /// The agent's own name of the tool.
+    locations: Vec<String>,
+    /// The agent's name of the tool.
     tool: Option<String>,
-    /// It was decided, by a request for permission or because it runs.
-    pub(super) is_judged: bool,
-    /// What was judged, where it was judged because it runs.
-    pub(super) seen: Option<Vec<ToolCall>>,
-    /// When it counts as running, though nobody was asked.
+    /// It was decided, because of a permission request or because it runs.
+    pub(super) is_decided: bool,
+    /// The calls that were decided because it runs.
+    pub(super) decided_as: Option<Vec<ToolCall>>,
+    /// When it counts as running without a permission request.
     pub(super) due: Option<u64>,
 }
 
@@ -32,13 +32,13 @@ struct Diff {
     new: String,
 }
 
-impl Shown {
+impl ShownCall {
     pub(super) fn new(id: &str) -> Self {
-        Shown { id: id.to_owned(), ..Shown::default() }
+        ShownCall { id: id.to_owned(), ..ShownCall::default() }
     }
 
-    /// Takes what an update or a request for permission tells. What it does not tell stays as it was.
-    pub(super) fn take(&mut self, update: &Map<String, Value>) {
+    /// Merges an update or a permission request. What it does not contain stays as it was.
+    pub(super) fn merge(&mut self, update: &Map<String, Value>) {
         let text = |name: &str| update.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let Some(kind) = text("kind") {
             kind.clone_into(&mut self.kind);
@@ -57,11 +57,11 @@ impl Shown {
                 self.diffs = diffs;
             }
         }
-        if let Some(places) = update.get("locations").and_then(Value::as_array) {
-            let places: Vec<String> =
-                places.iter().filter_map(|place| Some(place.get("path")?.as_str()?.to_owned())).collect();
-            if !places.is_empty() {
-                self.places = places;
+        if let Some(locations) = update.get("locations").and_then(Value::as_array) {
+            let path = |location: &Value| Some(location.get("path")?.as_str()?.to_owned());
+            let locations: Vec<String> = locations.iter().filter_map(path).collect();
+            if !locations.is_empty() {
+                self.locations = locations;
             }
         }
         if let Some(tool) = update.get("_meta").and_then(tool_name) {
@@ -69,23 +69,23 @@ impl Shown {
         }
     }
 
-    /// Whether there is anything to judge yet. Agents show a call before its arguments are there.
-    pub(super) fn is_told(&self) -> bool {
-        !self.input.is_empty() || !self.diffs.is_empty() || !self.places.is_empty()
+    /// Whether there is anything to decide. Agents show a call before its arguments are known.
+    pub(super) fn has_content(&self) -> bool {
+        !self.input.is_empty() || !self.diffs.is_empty() || !self.locations.is_empty()
     }
 
     pub(super) fn title(&self) -> &str {
         if self.title.is_empty() { &self.kind } else { &self.title }
     }
 
-    /// The calls that are judged: the call itself, and one for each further file that it names beside its arguments.
-    pub(super) fn calls(&self) -> Vec<ToolCall> {
+    /// The calls to decide: the call itself, and one for each further file that it names outside of its arguments.
+    pub(super) fn tool_calls(&self) -> Vec<ToolCall> {
         let name = self.name();
         let mut args = self.input.clone();
-        let mut beside = Vec::new();
+        let mut further = Vec::new();
         let is_command = self.kind == "execute";
         if is_command && !COMMANDS.iter().any(|key| args.contains_key(*key)) {
-            // Some agents tell the command in the title alone.
+            // Some agents show the command only in the title.
             args.insert("command".to_owned(), json!(self.title.trim_matches('`')));
         }
         for diff in &self.diffs {
@@ -97,37 +97,37 @@ impl Shown {
             if args.is_empty() {
                 args = own;
             } else if !names(&args, &diff.path) {
-                beside.push(own);
-            } else if !tells(&args, &diff.new) {
+                further.push(own);
+            } else if !contains(&args, &diff.new) {
                 args.entry("new_text").or_insert(json!(diff.new));
             }
         }
         if !is_command && !matches!(self.kind.as_str(), "fetch" | "think") {
-            for place in &self.places {
-                let is_named = names(&args, place) || beside.iter().any(|own| names(own, place));
+            for location in &self.locations {
+                let is_named = names(&args, location) || further.iter().any(|own| names(own, location));
                 if is_named {
                     continue;
                 }
                 let has_path = PATHS.iter().any(|key| args.contains_key(*key));
                 if has_path {
-                    beside.push(Map::from_iter([("path".to_owned(), json!(place))]));
+                    further.push(Map::from_iter([("path".to_owned(), json!(location))]));
                 } else {
-                    args.insert("path".to_owned(), json!(place));
+                    args.insert("path".to_owned(), json!(location));
                 }
             }
         }
-        if beside.len() > MAX_FILES {
-            let rest = beside.split_off(MAX_FILES);
-            beside.push(Map::from_iter([("files".to_owned(), json!(rest))]));
+        if further.len() > MAX_FILES {
+            let rest = further.split_off(MAX_FILES);
+            further.push(Map::from_iter([("files".to_owned(), json!(rest))]));
         }
         let call = |args: Map<String, Value>| ToolCall {
             call_id: Some(self.id.clone()),
             ..ToolCall::new(name.clone(), Value::Object(args))
         };
-        std::iter::once(args).chain(beside).map(call).collect()
+        std::iter::once(args).chain(further).map(call).collect()
     }
 
-    /// The tool's name: the agent's own, where it tells, and else one that fits what it does.
+    /// The tool's name: the agent's, or one that fits the kind of the call.
     fn name(&self) -> String {
         if let Some(tool) = &self.tool {
             return tool.clone();
@@ -149,15 +149,15 @@ impl Shown {
     }
 }
 
-/// Arguments that hold a command.
+/// Arguments that contain a command.
 const COMMANDS: &[&str] =
     &["command", "cmd", "commands", "script", "code", "command_line", "commandLine", "input", "chars"];
 
-/// Arguments that hold a path.
+/// Arguments that contain a path.
 const PATHS: &[&str] =
     &["path", "file_path", "filePath", "filepath", "absolute_path", "notebook_path", "paths"];
 
-/// What a call led to.
+/// The result of a call.
 pub(super) fn result(update: &Map<String, Value>, is_ok: bool) -> ToolResult {
     let output = update.get("rawOutput").filter(|output| !output.is_null());
     let content = match output {
@@ -174,17 +174,11 @@ pub(super) fn result(update: &Map<String, Value>, is_ok: bool) -> ToolResult {
     ToolResult { exit_code: code.or(result.exit_code), ..result }
 }
 
-/// The tool's name among what an agent tells beside the protocol.
+/// The tool's name in the extensions of an agent, at the top or one level below.
 fn tool_name(meta: &Value) -> Option<&str> {
-    let own = |value: &'_ Value| -> Option<()> { value.as_object().map(|_| ()) };
-    let direct = ["toolName", "tool_name"].iter().find_map(|key| meta.get(key)?.as_str());
-    let nested = || {
-        let parts = meta.as_object()?.values().filter(|part| own(part).is_some());
-        parts
-            .into_iter()
-            .find_map(|part| ["toolName", "tool_name"].iter().find_map(|key| part.get(key)?.as_str()))
-    };
-    direct.or_else(nested).filter(|name| is_name(name))
+    let levels = std::iter::once(meta).chain(meta.as_object()?.values());
+    let mut names = levels.flat_map(|level| ["toolName", "tool_name"].map(|key| level.get(key)));
+    names.find_map(|name| name?.as_str()).filter(|name| is_name(name))
 }
 
 fn is_name(text: &str) -> bool {
@@ -204,7 +198,7 @@ fn diff(item: &Value) -> Option<Diff> {
     })
 }
 
-/// Whether arguments name a file already, in full or from the folder that the agent is in.
+/// Whether arguments name a file, by its full or relative path.
 fn names(args: &Map<String, Value>, path: &str) -> bool {
     PATHS.iter().filter_map(|key| args.get(*key)?.as_str()).any(|named| {
         let named = named.trim_start_matches("./");
@@ -213,6 +207,6 @@ fn names(args: &Map<String, Value>, path: &str) -> bool {
 }
 
 /// Whether a text is among the arguments.
-fn tells(args: &Map<String, Value>, text: &str) -> bool {
+fn contains(args: &Map<String, Value>, text: &str) -> bool {
     args.values().any(|value| value.as_str() == Some(text))
 }

@@ -1,300 +1,215 @@
-//! What has to be decided before it passes: held where a person has to answer, refused in the words that its sender
-//! understands, and passed on as it came.
+//! Requests that are decided before they are forwarded: held for an approver, refused in the sender's format, or forwarded
+//! as they came.
 
-use std::collections::VecDeque;
-
-use midrail::{Decision, Effect, Event, ToolCall};
+use midrail::{Decision, Effect};
 use serde_json::{Map, Value, json};
 
 use super::message::{self, Message};
-use super::session::{Asked, Turn};
-use super::{PendingApproval, Proxy, ProxyOutput, Side};
+use super::state::{GatedRequest, OpenRequest, PendingApproval, Proxy, ProxyOutput, RequestKind, Side, Turn};
 use crate::messages;
 
-/// A request that waits to be passed on.
-pub(super) struct Gate {
-    pub(super) session: String,
-    pub(super) id: Option<Value>,
-    /// The request as it came.
-    pub(super) line: String,
-    pub(super) what: What,
-    /// What has to pass, in this order.
-    pub(super) events: VecDeque<Event>,
-    /// What the agent is told beside it.
-    pub(super) notes: Vec<String>,
-}
-
-/// What kind of request.
-pub(super) enum What {
-    /// `session/prompt`
-    Prompt(Map<String, Value>),
-    /// `session/request_permission`
-    Permission { options: Vec<Value>, title: String },
-    /// Something that the editor does for the agent.
-    Service { call: ToolCall, kind: &'static str, method: String },
-}
-
-impl What {
-    fn sender(&self) -> Side {
-        match self {
-            What::Prompt(_) => Side::Editor,
-            What::Permission { .. } | What::Service { .. } => Side::Agent,
-        }
-    }
-}
-
-/// A request that the editor has to answer.
-pub(super) enum Wanted {
-    Permission {
-        session: String,
-    },
-    /// Its answer is judged as the result of a call.
-    Service {
-        session: String,
-        call: ToolCall,
-        method: String,
-    },
-    /// We asked the person ourselves. With the call under which the person sees it.
-    Ours {
-        gate: Box<Gate>,
-        call: String,
-    },
-    /// It is held, and has not reached the editor.
-    Held,
-    Other,
-}
-
 impl Proxy {
-    /// Decides what is left to decide, and passes the request on.
-    pub(super) fn gate(&mut self, gate: Gate, out: &mut ProxyOutput) {
-        self.mark_held(&gate);
-        match gate.events.front() {
+    /// Decides the remaining events of a request, and forwards it.
+    pub(super) fn gate(&mut self, request: GatedRequest, out: &mut ProxyOutput) {
+        self.track(&request, OpenRequest::Held);
+        match request.events.front() {
             Some(event) => {
                 let decision = (self.decide)(event.clone());
-                self.decided(gate, decision, false, out);
+                self.decided(request, decision, false, out);
             }
-            None => self.pass(gate, out),
+            None => self.forward(request, out),
         }
     }
 
-    /// The first event of a gate was decided. `is_final`: nobody is waited for any longer.
+    fn track(&mut self, request: &GatedRequest, open: OpenRequest) {
+        if let Some(id) = &request.id {
+            self.open(request.sender()).insert(message::key(id), open);
+        }
+    }
+
+    /// Applies the decision about the first event of a request. `is_final`: no approver is waited for.
     pub(super) fn decided(
         &mut self,
-        mut gate: Gate,
+        mut request: GatedRequest,
         decision: Decision,
         is_final: bool,
         out: &mut ProxyOutput,
     ) {
+        let host = request.events.front().and_then(|event| event.host.as_ref());
+        let asks_user = host.is_some_and(|host| host.asks_user) && decision.approval.is_none();
         if decision.effect.allows() {
-            gate.notes.extend(messages::notes(&decision));
-        } else if decision.effect == Effect::Escalate && decision.approval.is_some() && !is_final {
-            let Some(event) = gate.events.front().cloned() else { return };
+            request.notes.extend(messages::notes(&decision));
+        } else if decision.effect != Effect::Escalate || is_final {
+            return self.refuse(request, &decision, out);
+        } else if decision.approval.is_some() {
+            let Some(event) = request.events.front().cloned() else { return };
             let number = self.next_number();
-            let text = format!("{}\nIt goes on once an approver has answered.", messages::refusal(&decision));
-            out.send(Side::Editor, &message::says(&gate.session, &text));
+            let text = messages::refusal(&decision);
+            out.show(&request.session, &format!("{text}\nIt continues once an approver has answered."));
             out.holds.push(PendingApproval { number, event });
-            self.held.insert(number, gate);
+            self.held.insert(number, request);
             return;
-        } else if decision.effect == Effect::Escalate
-            && decision.approval.is_none()
-            && asks(&gate)
-            && !is_final
-        {
-            match gate.what {
-                // The editor asks its person anyway. The person is told what there is to think about.
-                What::Permission { .. } => {
-                    let why = messages::refusal(&decision);
-                    out.send(Side::Editor, &message::says(&gate.session, &why));
-                }
-                What::Prompt(_) | What::Service { .. } => return self.ask(gate, &decision, out),
-            }
+        } else if !asks_user {
+            return self.refuse(request, &decision, out);
+        } else if matches!(request.kind, RequestKind::Permission { .. }) {
+            // The editor asks the user anyway, who sees the reason first.
+            out.show(&request.session, &messages::refusal(&decision));
         } else {
-            return self.refuse(gate, &decision, out);
+            return self.ask_user(request, &decision, out);
         }
-        gate.events.pop_front();
-        self.gate(gate, out);
+        request.events.pop_front();
+        self.gate(request, out);
     }
 
-    /// Asks the person before the editor in our own name.
-    fn ask(&mut self, gate: Gate, decision: &Decision, out: &mut ProxyOutput) {
+    /// Asks the user in Midrail's name.
+    fn ask_user(&mut self, request: GatedRequest, decision: &Decision, out: &mut ProxyOutput) {
         let id = self.own_id();
-        let shown = id.as_str().unwrap_or_default().to_owned();
-        let (name, kind, path) = match &gate.what {
-            What::Service { call, kind, .. } => {
+        let call = id.as_str().unwrap_or_default().to_owned();
+        let (name, kind, path) = match &request.kind {
+            RequestKind::Service { call, kind, .. } => {
                 (call.name.as_str(), *kind, call.args.get("path").and_then(Value::as_str))
             }
-            What::Prompt(_) | What::Permission { .. } => ("your prompt", "other", None),
+            RequestKind::Prompt(_) | RequestKind::Permission { .. } => ("your prompt", "other", None),
         };
         let title = path.map_or_else(|| name.to_owned(), |path| format!("{name} {path}"));
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {
-            "sessionId": gate.session,
-            "toolCall": {"toolCallId": shown, "title": title, "kind": kind, "status": "pending",
-                "content": [{"type": "content", "content": {"type": "text", "text": messages::refusal(decision)}}],
+        let reason = messages::refusal(decision);
+        let question = json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {
+            "sessionId": request.session,
+            "toolCall": {"toolCallId": call, "title": title, "kind": kind, "status": "pending",
+                "content": [{"type": "content", "content": {"type": "text", "text": reason}}],
                 "locations": path.map(|path| json!({"path": path})).into_iter().collect::<Vec<_>>()},
             "options": [{"optionId": "allow", "name": "Allow once", "kind": "allow_once"},
                 {"optionId": "reject", "name": "Reject", "kind": "reject_once"}]}});
-        out.send(Side::Editor, &request);
-        self.of_agent.insert(message::key(&id), Wanted::Ours { gate: Box::new(gate), call: shown });
+        out.send(Side::Editor, &question);
+        let request = Box::new(request);
+        self.open(Side::Agent).insert(message::key(&id), OpenRequest::Question { request, call });
     }
 
-    /// The person answered what we asked.
-    pub(super) fn person_answered(
+    /// The user has answered a question of Midrail.
+    pub(super) fn user_answered(
         &mut self,
-        mut gate: Gate,
+        mut request: GatedRequest,
         call: &str,
         answer: &Message,
         out: &mut ProxyOutput,
     ) {
-        let outcome = answer.result().and_then(|result| result.get("outcome"));
-        let option = outcome.and_then(|outcome| outcome.get("optionId")).and_then(Value::as_str);
-        let is_allowed = option == Some("allow");
-        let update = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": gate.session,
-            "update": {"sessionUpdate": "tool_call_update", "toolCallId": call,
-                "status": if is_allowed { "completed" } else { "failed" }}}});
-        out.send(Side::Editor, &update);
+        let option = answer.result_field("outcome").and_then(|outcome| outcome.get("optionId"));
+        let is_allowed = option.is_some_and(|option| option == "allow");
+        let status = if is_allowed { "completed" } else { "failed" };
+        let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status});
+        out.send(Side::Editor, &message::update(&request.session, update));
         if is_allowed {
-            gate.events.pop_front();
-            return self.gate(gate, out);
+            request.events.pop_front();
+            return self.gate(request, out);
         }
         let decision = Decision {
             effect: Effect::Block,
             by: Some("midrail".into()),
-            reason: "the person was asked, and said no".to_owned(),
+            reason: "the user rejected it".to_owned(),
             ..Decision::default()
         };
-        self.refuse(gate, &decision, out);
+        self.refuse(request, &decision, out);
     }
 
-    /// The request does not reach the other side; its sender is answered.
-    pub(super) fn refuse(&mut self, gate: Gate, decision: &Decision, out: &mut ProxyOutput) {
-        self.forget_held(&gate);
+    /// Answers the sender of a request that is not forwarded.
+    fn refuse(&mut self, request: GatedRequest, decision: &Decision, out: &mut ProxyOutput) {
+        self.untrack(&request);
         let is_halt = decision.effect == Effect::Halt;
-        let why = if is_halt { messages::halt_message(decision) } else { messages::refusal(decision) };
-        let (id, session) = (gate.id.as_ref(), gate.session.as_str());
-        match &gate.what {
-            What::Prompt(_) => {
-                out.send(Side::Editor, &message::says(session, &why));
-                if let Some(id) = id {
-                    out.send(Side::Editor, &message::answer(id, json!({"stopReason": "refusal"})));
-                }
-                return;
+        let reason = if is_halt { messages::halt_message(decision) } else { messages::refusal(decision) };
+        let (id, session) = (request.id.as_ref(), request.session.as_str());
+        match &request.kind {
+            RequestKind::Prompt(_) => {
+                out.show(session, &reason);
+                return out.answer(Side::Editor, id, json!({"stopReason": "refusal"}));
             }
-            What::Permission { options, title } => {
-                if let Some(id) = id {
-                    out.send(Side::Agent, &message::answer(id, rejection(options, &why)));
-                }
-                let told = format!("About `{title}`: {why}");
-                let known = self.session(session);
+            RequestKind::Permission { options, title } => {
+                out.answer(Side::Agent, id, rejection(options, &reason));
+                let note = format!("About `{title}`: {reason}");
+                let session = self.session(session);
                 match decision.effect {
-                    Effect::Retry => known.guidance.push(told),
-                    _ => known.tell(told),
+                    Effect::Retry => session.guidance.push(note),
+                    _ => session.note(note),
                 }
             }
-            What::Service { .. } => {
-                if let Some(id) = id {
-                    out.send(Side::Agent, &message::refusal(id, &why, Some(decision)));
-                }
-            }
+            RequestKind::Service { .. } => out.refuse(id, &reason, Some(decision)),
         }
-        match is_halt {
-            true => self.stop_turn(session, &why, decision, out),
-            false => out.send(Side::Editor, &message::says(session, &why)),
+        if is_halt {
+            self.stop_turn(session, &reason, decision, out);
+        } else {
+            out.show(session, &reason);
         }
     }
 
-    /// The request passes on, as it came where nothing is to be told beside it.
-    fn pass(&mut self, gate: Gate, out: &mut ProxyOutput) {
-        let key = gate.id.as_ref().map(message::key);
-        match gate.what {
-            What::Prompt(fields) => {
-                let session = self.session(&gate.session);
-                let notes: Vec<String> = session.take_told().into_iter().chain(gate.notes).collect();
-                session.said.clear();
+    fn untrack(&mut self, request: &GatedRequest) {
+        if let Some(id) = &request.id {
+            self.open(request.sender()).remove(&message::key(id));
+        }
+    }
+
+    /// Forwards a request, unchanged unless there are notes for the agent.
+    fn forward(&mut self, request: GatedRequest, out: &mut ProxyOutput) {
+        let (sender, id, mut line) = (request.sender(), request.id, request.line);
+        let open = match request.kind {
+            RequestKind::Prompt(fields) => {
+                let session = self.session(&request.session);
+                let notes: Vec<String> = session.take_notes().into_iter().chain(request.notes).collect();
+                session.output.clear();
                 session.guidance.clear();
                 session.is_stopping = false;
                 session.is_cancelled = false;
-                let turn = Turn { session: gate.session, id: gate.id, tells: 0, result: None };
-                if let Some(key) = key {
-                    self.of_editor.insert(key, Asked::Prompt(turn));
+                if !notes.is_empty() {
+                    line = with_notes(fields, &notes.join("\n")).unwrap_or(line);
                 }
-                let line = if notes.is_empty() { None } else { with_notes(fields, &notes.join("\n")) };
-                out.line(Side::Agent, line.unwrap_or(gate.line));
+                let id = id.clone();
+                OpenRequest::Prompt(Turn { session: request.session, id, guided: 0, result: None })
             }
-            What::Permission { .. } => {
-                if let Some(key) = key {
-                    self.session(&gate.session).asked += 1;
-                    self.of_agent.insert(key, Wanted::Permission { session: gate.session });
-                }
-                out.line(Side::Editor, gate.line);
+            RequestKind::Permission { .. } => {
+                self.session(&request.session).permissions += usize::from(id.is_some());
+                OpenRequest::Permission { session: request.session }
             }
-            What::Service { call, method, .. } => {
-                if let Some(key) = key {
-                    self.of_agent.insert(key, Wanted::Service { session: gate.session, call, method });
-                }
-                out.line(Side::Editor, gate.line);
+            RequestKind::Service { call, method, .. } => {
+                OpenRequest::Service { session: request.session, call, method }
             }
+        };
+        if let Some(id) = id {
+            self.open(sender).insert(message::key(&id), open);
         }
+        out.lines(sender.other()).push(line);
     }
 
-    /// The editor cancelled: what is held for a session is not waited for.
-    pub(super) fn drop_held(&mut self, session: &str, out: &mut ProxyOutput) {
-        let numbers: Vec<u64> =
-            self.held.iter().filter(|(_, gate)| gate.session == session).map(|(number, _)| *number).collect();
-        for gate in numbers.iter().filter_map(|number| self.held.remove(number)).collect::<Vec<_>>() {
-            self.forget_held(&gate);
-            let Some(id) = &gate.id else { continue };
-            match gate.what {
-                What::Prompt(_) => {
-                    out.send(Side::Editor, &message::answer(id, json!({"stopReason": "cancelled"})))
+    /// Answers the held requests of a session that the editor has cancelled.
+    pub(super) fn cancel_held(&mut self, session: &str, out: &mut ProxyOutput) {
+        for (_, request) in
+            self.held.extract_if(.., |_, request| request.session == session).collect::<Vec<_>>()
+        {
+            self.untrack(&request);
+            let id = request.id.as_ref();
+            match request.kind {
+                RequestKind::Prompt(_) => out.answer(Side::Editor, id, json!({"stopReason": "cancelled"})),
+                RequestKind::Permission { .. } => {
+                    out.answer(Side::Agent, id, json!({"outcome": {"outcome": "cancelled"}}));
                 }
-                What::Permission { .. } => {
-                    out.send(Side::Agent, &message::answer(id, json!({"outcome": {"outcome": "cancelled"}})));
-                }
-                What::Service { .. } => {
-                    out.send(Side::Agent, &message::refusal(id, "the turn was cancelled", None));
-                }
+                RequestKind::Service { .. } => out.refuse(id, "the turn was cancelled", None),
             }
-        }
-    }
-
-    fn mark_held(&mut self, gate: &Gate) {
-        let Some(key) = gate.id.as_ref().map(message::key) else { return };
-        match gate.what.sender() {
-            Side::Editor => drop(self.of_editor.insert(key, Asked::Held)),
-            Side::Agent => drop(self.of_agent.insert(key, Wanted::Held)),
-        }
-    }
-
-    fn forget_held(&mut self, gate: &Gate) {
-        let Some(key) = gate.id.as_ref().map(message::key) else { return };
-        match gate.what.sender() {
-            Side::Editor => drop(self.of_editor.remove(&key)),
-            Side::Agent => drop(self.of_agent.remove(&key)),
         }
     }
 }
 
-/// Whether the person before the editor may decide.
-fn asks(gate: &Gate) -> bool {
-    let host = gate.events.front().and_then(|event| event.host.as_ref());
-    host.is_some_and(|host| host.asks_user)
-}
-
-/// The answer that rejects a call this once. Where the agent offers none, the call is cancelled.
-fn rejection(options: &[Value], why: &str) -> Value {
-    let text = |option: &Value, key: &str| option.get(key).and_then(Value::as_str).map(str::to_owned);
-    let reject = options.iter().find(|option| text(option, "kind").as_deref() == Some("reject_once"));
-    let outcome = match reject.and_then(|option| text(option, "optionId")) {
+/// The answer that rejects a call once. If the agent offers no such option, the call is cancelled.
+fn rejection(options: &[Value], reason: &str) -> Value {
+    let mut options = options.iter();
+    let reject = options.find(|option| option.get("kind").is_some_and(|kind| kind == "reject_once"));
+    let outcome = match reject.and_then(|option| option.get("optionId")).filter(|id| id.is_string()) {
         Some(id) => json!({"outcome": "selected", "optionId": id}),
         None => json!({"outcome": "cancelled"}),
     };
-    json!({"outcome": outcome, "_meta": {"midrail": {"reason": why}}})
+    json!({"outcome": outcome, "_meta": {"midrail": {"reason": reason}}})
 }
 
-/// A prompt with a text of ours behind it.
+/// A prompt with a text of Midrail at the end.
 fn with_notes(mut fields: Map<String, Value>, notes: &str) -> Option<String> {
     let prompt = fields.get_mut("params")?.get_mut("prompt")?.as_array_mut()?;
-    prompt
-        .push(json!({"type": "text", "text": format!("[From Midrail, which guards this session]\n{notes}")}));
+    let text = format!("[From Midrail, which protects this session]\n{notes}");
+    prompt.push(json!({"type": "text", "text": text}));
     Some(Value::Object(fields).to_string())
 }

@@ -1,40 +1,39 @@
-//! What was replaced in a file that the agent read through the editor. An agent that edits such a file writes the whole
-//! of it back: without this it would write our marks in the place of what they stand for.
+//! What was redacted in files that the agent read through the editor. An agent that edits such a file writes the whole file
+//! back; without this, it would write marks instead of the redacted texts.
 
 use std::collections::BTreeMap;
 
-/// The most files of a session that are kept in mind.
+/// The most files of a session in memory.
 const MAX_FILES: usize = 256;
 
-/// How a mark begins.
+/// How a mark starts.
 const MARK: &str = "[redacted:";
 
-/// The marks of a session's files, and what they stand for. `None`: it cannot be told.
+/// The marks in the files of a session, with the redacted texts. `None`: these are ambiguous.
 #[derive(Default)]
 pub(super) struct Masks(BTreeMap<String, Option<Vec<(String, String)>>>);
 
-/// What becomes of a text that the agent writes.
+/// A text that the agent writes.
 pub(super) enum Written {
-    /// It holds no marks of ours.
+    /// It has no marks.
     Plain,
-    /// The same text, with all that the marks stand for.
+    /// The text with the redacted parts restored.
     Restored(String),
-    /// It would destroy what the marks stand for.
+    /// It would destroy the redacted parts.
     Lost,
 }
 
 impl Masks {
-    /// The agent was shown a text in place of another.
-    pub(super) fn shown(&mut self, path: &str, original: &str, replaced: &str) {
+    /// The agent read a file: `redacted` has its original and its redacted text. `None`: nothing was redacted.
+    pub(super) fn read(&mut self, path: &str, redacted: Option<(&str, &str)>) {
+        let Some((original, replaced)) = redacted else {
+            self.0.remove(path);
+            return;
+        };
         if self.0.len() >= MAX_FILES && !self.0.contains_key(path) {
             self.0.pop_first();
         }
         self.0.insert(path.to_owned(), marks(original, replaced));
-    }
-
-    /// The agent has seen the file as it is.
-    pub(super) fn plain(&mut self, path: &str) {
-        self.0.remove(path);
     }
 
     pub(super) fn written(&self, path: &str, content: &str) -> Written {
@@ -50,7 +49,7 @@ impl Masks {
     }
 }
 
-/// What each mark of a text stands for in the original.
+/// The redacted text of each mark.
 fn marks(original: &str, replaced: &str) -> Option<Vec<(String, String)>> {
     let (mut original, mut replaced) = (original, replaced);
     let mut marks: Vec<(String, String)> = Vec::new();
@@ -60,7 +59,7 @@ fn marks(original: &str, replaced: &str) -> Option<Vec<(String, String)>> {
         let (mark, after) = from.split_at_checked(from.find(']')?.checked_add(1)?)?;
         let secret = match after.find(MARK) {
             None => original.strip_suffix(after)?,
-            // Two marks side by side: nobody knows where the one ends.
+            // It is unknown where the first of two adjacent texts ends.
             Some(0) => return None,
             Some(next) => original.split_once(after.get(..next)?)?.0,
         };
@@ -80,7 +79,7 @@ mod tests {
 
     fn written(original: &str, replaced: &str, content: &str) -> Option<String> {
         let mut masks = Masks::default();
-        masks.shown("a", original, replaced);
+        masks.read("a", Some((original, replaced)));
         match masks.written("a", content) {
             Written::Plain => Some(content.to_owned()),
             Written::Restored(text) => Some(text),
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_marks_stand_for_is_written_back() {
+    fn redacted_texts_are_restored() {
         let (original, replaced) = ("k=AAA\nl=BBB\n", "k=[redacted:x#1]\nl=[redacted:y#2]\n");
         let edited = replaced.replace("l=", "L=");
         assert_eq!(written(original, replaced, &edited).unwrap(), "k=AAA\nL=BBB\n");
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn where_that_cannot_be_told_nothing_is_written() {
+    fn ambiguous_marks_prevent_a_write() {
         assert_eq!(written("AAABBB", "[redacted:x#1][redacted:y#2]", "x"), None);
         assert_eq!(written("key", "***", "***"), None);
         assert_eq!(written("AAA BBB", "[redacted:x#1] [redacted:x#1]", "x"), None);

@@ -1,11 +1,11 @@
-//! JSON-RPC as lines: what came in, read once and kept as it came, and what is said by the proxy itself.
+//! JSON-RPC messages: parses a line once and keeps it as it came.
 
 use midrail::Decision;
 use serde_json::{Map, Value, json};
 
 use crate::wire::{self, MAX_EVENT_BYTES, WireError};
 
-/// A request that was refused by a guardrail.
+/// The code of a refusal by a guardrail.
 const REFUSED: i64 = -32_000;
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
@@ -13,80 +13,83 @@ const INVALID_REQUEST: i64 = -32_600;
 /// The most messages in one line.
 const MAX_BATCH: usize = 1000;
 
-/// What a line holds.
-pub(super) enum Read {
+/// The content of a line.
+pub(super) enum Line {
     Blank,
-    One(Message),
+    Message(Message),
     Batch { line: String, messages: Vec<Message> },
 }
 
 /// One message.
 pub(super) struct Message {
-    /// As it came, without the line's end.
+    /// As it came, without the line end.
     pub(super) line: String,
     pub(super) fields: Map<String, Value>,
-    /// Absent where it is an answer.
+    /// `None`: it is an answer.
     pub(super) method: Option<String>,
-    /// Absent where no answer is waited for.
+    /// `None`: it is a notification.
     pub(super) id: Option<Value>,
 }
 
-/// Why a line is not passed on.
-pub(super) struct Refused {
-    pub(super) what: String,
+/// Why a line is not forwarded.
+pub(super) struct InvalidMessage {
+    pub(super) reason: String,
     code: i64,
-    /// Who asked hears of it; an answer has nobody who waits for one.
+    /// The request to answer. An invalid answer gets none.
     id: Option<Value>,
 }
 
-impl Refused {
-    /// What its sender is told.
+impl InvalidMessage {
+    fn new(reason: impl Into<String>) -> Self {
+        InvalidMessage { reason: reason.into(), code: INVALID_REQUEST, id: Some(Value::Null) }
+    }
+
+    /// The answer to its sender.
     pub(super) fn answer(&self) -> Option<Value> {
         let id = self.id.as_ref()?;
-        Some(json!({"jsonrpc": "2.0", "id": id, "error": {
-            "code": self.code, "message": format!("Midrail did not pass this on: {}", self.what)}}))
+        let message = format!("Midrail did not forward this: {}", self.reason);
+        Some(json!({"jsonrpc": "2.0", "id": id, "error": {"code": self.code, "message": message}}))
     }
 }
 
-impl From<WireError> for Refused {
+impl From<WireError> for InvalidMessage {
     fn from(error: WireError) -> Self {
-        let what = error.to_string().replace("the event", "the message").replace("no event", "no message");
-        Refused { what, code: PARSE_ERROR, id: Some(Value::Null) }
+        let reason = error.to_string().replace("the event", "the message").replace("no event", "no message");
+        InvalidMessage { code: PARSE_ERROR, ..InvalidMessage::new(reason) }
     }
 }
 
 impl Message {
-    fn of(line: String, fields: Map<String, Value>) -> Result<Self, Refused> {
+    fn new(line: String, fields: Map<String, Value>) -> Result<Self, InvalidMessage> {
         let id = fields.get("id").cloned();
-        let refuse = |what: &str| Refused {
-            what: what.to_owned(),
-            code: INVALID_REQUEST,
+        let invalid = |reason: &str| InvalidMessage {
             id: id.clone().filter(|id| is_id(id) && fields.contains_key("method")),
+            ..InvalidMessage::new(reason)
         };
         if id.as_ref().is_some_and(|id| !is_id(id)) {
-            return Err(refuse("its `id` is neither a text nor a number"));
+            return Err(invalid("`id` is neither a string nor a number"));
         }
         let is_answer = fields.contains_key("result") || fields.contains_key("error");
         let method = match fields.get("method") {
             Some(Value::String(method)) if !is_answer => Some(method.clone()),
-            Some(Value::String(_)) => return Err(refuse("it is a request and an answer at once")),
-            Some(_) => return Err(refuse("its `method` is no text")),
+            Some(Value::String(_)) => return Err(invalid("it is both a request and an answer")),
+            Some(_) => return Err(invalid("`method` is not a string")),
             None if is_answer && id.is_some() => None,
-            None => return Err(refuse("it is neither a request, nor a notification, nor an answer")),
+            None => return Err(invalid("it is neither a request, nor a notification, nor an answer")),
         };
         Ok(Message { line, fields, method, id })
     }
 
-    pub(super) fn params(&self) -> Option<&Map<String, Value>> {
-        self.fields.get("params")?.as_object()
+    pub(super) fn param(&self, name: &str) -> Option<&Value> {
+        self.fields.get("params")?.get(name)
     }
 
-    /// A text among the parameters.
+    /// A parameter that is a string.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.params()?.get(name)?.as_str()
+        self.param(name)?.as_str()
     }
 
-    /// The session that it belongs to.
+    /// The id of its session.
     pub(super) fn session(&self) -> Option<String> {
         self.text("sessionId").map(str::to_owned)
     }
@@ -95,54 +98,56 @@ impl Message {
         self.fields.get("result")
     }
 
-    /// What it is known by among the open requests.
+    pub(super) fn result_field(&self, name: &str) -> Option<&Value> {
+        self.result()?.get(name)
+    }
+
+    /// The key of its id.
     pub(super) fn key(&self) -> Option<String> {
         self.id.as_ref().map(key)
     }
+
+    /// The message with another value at a path, as a line.
+    pub(super) fn with(&self, path: &str, value: impl Into<Value>) -> Option<String> {
+        let mut fields = Value::Object(self.fields.clone());
+        *fields.pointer_mut(path)? = value.into();
+        Some(fields.to_string())
+    }
 }
 
-/// Reads a line.
-pub(super) fn read(bytes: &[u8]) -> Result<Read, Refused> {
+/// Parses a line.
+pub(super) fn read(bytes: &[u8]) -> Result<Line, InvalidMessage> {
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_EVENT_BYTES {
         return Err(WireError::TooLarge.into());
     }
     if bytes.trim_ascii().is_empty() {
-        return Ok(Read::Blank);
+        return Ok(Line::Blank);
     }
     let value = wire::value(bytes)?;
-    // It was read as UTF-8, so that nothing is lost.
+    // It is UTF-8, so nothing is lost.
     let line = String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
     match value {
-        Value::Object(fields) => Message::of(line, fields).map(Read::One),
-        Value::Array(items) => batch(line, items),
-        _ => Err(invalid("it is no JSON object")),
-    }
-}
-
-fn batch(line: String, items: Vec<Value>) -> Result<Read, Refused> {
-    if items.is_empty() || items.len() > MAX_BATCH {
-        return Err(invalid(&format!("a batch holds between 1 and {MAX_BATCH} messages")));
-    }
-    let mut messages = Vec::new();
-    for item in items {
-        let line = item.to_string();
-        match item {
-            Value::Object(fields) => messages.push(Message::of(line, fields)?),
-            _ => return Err(invalid("a batch holds something that is no JSON object")),
+        Value::Object(fields) => Message::new(line, fields).map(Line::Message),
+        Value::Array(items) if items.is_empty() || items.len() > MAX_BATCH => {
+            Err(InvalidMessage::new(format!("a batch contains 1 to {MAX_BATCH} messages")))
         }
+        Value::Array(items) => {
+            let message = |item: Value| match item {
+                Value::Object(fields) => Message::new(Value::Object(fields.clone()).to_string(), fields),
+                _ => Err(InvalidMessage::new("a batch contains something that is not a JSON object")),
+            };
+            let messages = items.into_iter().map(message).collect::<Result<_, _>>()?;
+            Ok(Line::Batch { line, messages })
+        }
+        _ => Err(InvalidMessage::new("it is not a JSON object")),
     }
-    Ok(Read::Batch { line, messages })
-}
-
-fn invalid(what: &str) -> Refused {
-    Refused { what: what.to_owned(), code: INVALID_REQUEST, id: Some(Value::Null) }
 }
 
 fn is_id(id: &Value) -> bool {
     matches!(id, Value::Null | Value::String(_) | Value::Number(_))
 }
 
-/// An id as a key. Some programs answer `1` to `1.0`.
+/// An id as a key. Some programs answer `1` with `1.0`.
 pub(super) fn key(id: &Value) -> String {
     match id.as_f64() {
         Some(number) if number.fract() == 0.0 => format!("{number:.0}"),
@@ -150,25 +155,25 @@ pub(super) fn key(id: &Value) -> String {
     }
 }
 
-/// An answer to a request.
-pub(super) fn answer(id: &Value, result: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
-}
-
 /// A refusal as the answer to a request.
 pub(super) fn refusal(id: &Value, text: &str, decision: Option<&Decision>) -> Value {
-    let data = decision.map(|decision| {
-        json!({"midrail": {"effect": decision.effect, "by": decision.by, "reason": decision.reason}})
-    });
-    let mut error = json!({"code": REFUSED, "message": text});
-    if let (Some(fields), Some(data)) = (error.as_object_mut(), data) {
-        fields.insert("data".to_owned(), data);
-    }
+    let mut error =
+        Map::from_iter([("code".to_owned(), json!(REFUSED)), ("message".to_owned(), json!(text))]);
+    error.extend(decision.map(|it| {
+        let decision = json!({"effect": it.effect, "by": it.by, "reason": it.reason});
+        ("data".to_owned(), json!({"midrail": decision}))
+    }));
     json!({"jsonrpc": "2.0", "id": id, "error": error})
 }
 
-/// Something that the person reads in the place where the agent speaks.
-pub(super) fn says(session: &str, text: &str) -> Value {
-    json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": {
-        "sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": format!("\n\n{text}\n\n")}}}})
+/// An update of a session, as the agent sends it.
+pub(super) fn update(session: &str, update: Value) -> Value {
+    let params = json!({"sessionId": session, "update": update});
+    json!({"jsonrpc": "2.0", "method": "session/update", "params": params})
+}
+
+/// A text that the user sees where the agent's messages are.
+pub(super) fn shown_text(session: &str, text: &str) -> Value {
+    let content = json!({"type": "text", "text": format!("\n\n{text}\n\n")});
+    update(session, json!({"sessionUpdate": "agent_message_chunk", "content": content}))
 }

@@ -1,14 +1,15 @@
-//! Carries a plan out: a copy of what was there is kept first, then files are written in one step each.
+//! Carries a plan out: writes a backup of each file, then replaces it atomically.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::backup::Record;
+use super::backup::Backup;
+use super::change::FileChange;
+use super::environment::Environment;
 use super::files::{self, SettingsError};
-use super::places::Environment;
-use super::plan::{FileChange, Plan};
+use super::plan::Plan;
 
 /// What was done.
 #[derive(Debug, Clone, Default)]
@@ -17,65 +18,64 @@ pub struct ApplyReport {
     pub written: Vec<PathBuf>,
     /// Files that were removed.
     pub removed: Vec<PathBuf>,
-    /// Copies of what was there.
+    /// Backups of what they were.
     pub backups: Vec<PathBuf>,
-    /// Files that are as they were, and why.
-    pub troubles: Vec<SettingsError>,
+    /// Files that could not be changed.
+    pub errors: Vec<SettingsError>,
 }
 
-/// Carries a plan out. A file that fails leaves the others to be done.
-pub fn apply(plan: &Plan, places: &Environment, now: Timestamp) -> ApplyReport {
-    let mut done = ApplyReport::default();
+/// Carries a plan out. An error in one file does not prevent the others.
+pub fn apply(plan: &Plan, env: &Environment, now: Timestamp) -> ApplyReport {
+    let mut report = ApplyReport::default();
     for change in &plan.changes {
-        match carry_out(change, places, now) {
+        match apply_change(change, env, now) {
             Ok(backup) => {
-                match change.after {
-                    Some(_) => done.written.push(change.path.clone()),
-                    None => done.removed.push(change.path.clone()),
-                }
-                done.backups.extend(backup);
+                let list = if change.after.is_some() { &mut report.written } else { &mut report.removed };
+                list.push(change.path.clone());
+                report.backups.extend(backup);
             }
-            Err(trouble) => done.troubles.push(trouble),
+            Err(error) => report.errors.push(error),
         }
     }
-    let gone = plan.changes.iter().filter(|change| done.removed.contains(&change.path));
-    let mut folders: Vec<&PathBuf> = gone.flat_map(|change| &change.made).collect();
+    let removed = plan.changes.iter().filter(|change| report.removed.contains(&change.path));
+    let mut folders: Vec<&PathBuf> = removed.flat_map(|change| &change.created_folders).collect();
     folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
     for folder in folders {
-        // One that holds anything stays.
+        // A folder that is not empty stays.
         drop(fs::remove_dir(folder));
     }
-    if plan.purge && done.troubles.is_empty() {
-        let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
+    if plan.purge && report.errors.is_empty() {
+        let folder = env.project.join(midrail::paths::PROJECT_FOLDER);
         drop(fs::remove_dir_all(folder.join("backup")));
         drop(fs::remove_dir(&folder));
-        done.backups.retain(|backup| backup.exists());
+        report.backups.retain(|backup| backup.exists());
     }
-    done
+    report
 }
 
-fn carry_out(
+fn apply_change(
     change: &FileChange,
-    places: &Environment,
+    env: &Environment,
     now: Timestamp,
 ) -> Result<Option<PathBuf>, SettingsError> {
     if files::read(&change.path)? != change.before {
-        return Err(SettingsError::of(&change.path, "was changed by somebody else meanwhile")
-            .help("run this again, and look at what it shows"));
+        return Err(SettingsError::new("was changed by another program in the meantime")
+            .help("run this command again, and check what it shows")
+            .in_file(&change.path));
     }
-    // Files of our own need no copy: whoever wants them back runs `midrail init` again.
     let mut backup = None;
-    if change.agent.is_some() {
-        let mut made = change.made.clone();
-        made.extend(missing(&change.path));
-        let record = Record {
+    // Midrail's own files need no backup: `midrail init` writes them again.
+    if change.host.is_some() {
+        let mut created_folders = change.created_folders.clone();
+        created_folders.extend(missing_folders(&change.path));
+        let record = Backup {
             path: change.path.clone(),
             time: now,
             before: change.original.clone(),
             after: change.after.clone(),
-            made,
+            created_folders,
         };
-        backup = Some(record.keep(places)?);
+        backup = Some(record.write(env)?);
     }
     match &change.after {
         Some(text) => files::write(&change.path, text, None)?,
@@ -84,10 +84,11 @@ fn carry_out(
     Ok(backup.filter(|_| change.before.is_some()))
 }
 
-/// The folders above a file that are not there yet, the topmost first.
-fn missing(path: &Path) -> Vec<PathBuf> {
-    let above = path.ancestors().skip(1);
-    let mut missing: Vec<PathBuf> = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+/// The folders above a file that do not exist, the topmost first.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let folders = path.ancestors().skip(1);
+    let mut missing: Vec<PathBuf> =
+        folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
     missing.reverse();
     missing
 }

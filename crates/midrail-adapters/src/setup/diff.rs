@@ -1,25 +1,25 @@
-//! What changes in a text, line by line.
+//! The difference between two texts, line by line.
 
 /// A line of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffLine<'t> {
-    /// Stays.
+    /// Unchanged.
     Same(&'t str),
-    /// Is taken out.
+    /// Removed.
     Old(&'t str),
-    /// Is put in.
+    /// Added.
     New(&'t str),
-    /// Lines that stay are passed over here.
+    /// Unchanged lines that are not shown.
     Gap,
 }
 
-/// How many lines that stay are shown around those that do not.
+/// How many unchanged lines are shown around changed ones.
 const AROUND: usize = 3;
 
-/// The largest table of lines against lines; beyond it the middle is told as replaced.
+/// The size of the largest table. For larger texts, the middle is shown as replaced.
 const LARGEST: usize = 4_000_000;
 
-/// The lines that differ, with a few around them.
+/// The changed lines, with a few around them.
 pub fn diff<'t>(before: &'t str, after: &'t str) -> Vec<DiffLine<'t>> {
     let all = all(before, after);
     let is_change = |line: &DiffLine<'_>| matches!(line, DiffLine::Old(_) | DiffLine::New(_));
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_differ_are_shown_with_a_few_around_them() {
+    fn changed_lines_are_shown_with_context() {
         let before: String = (0..20).map(|at| format!("{at}\n")).collect();
         let after = before.replace("10\n", "ten\nand\n").replace("0\n1\n", "1\n");
         let shown = diff(&before, &after);

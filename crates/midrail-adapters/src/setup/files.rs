@@ -1,4 +1,4 @@
-//! Settings files: reading them within limits, and writing them in one step.
+//! Settings files: reads them within limits, and replaces them atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -7,112 +7,108 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// Why a file is left as it is.
+/// Why a file was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{}{}: {what}", path.display(), place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default())]
+#[error("{}{}: {message}", path.display(), place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default())]
 pub struct SettingsError {
     /// The file.
     pub path: PathBuf,
-    /// DiffLine and column in it, from 1.
+    /// Line and column, from 1.
     pub place: Option<(usize, usize)>,
     /// What is wrong.
-    pub what: String,
+    pub message: String,
     /// What to do about it.
     pub help: Option<String>,
 }
 
+/// The end of a help text.
+pub(crate) const LEFT_UNCHANGED: &str = "the file was not changed";
+
 impl SettingsError {
-    pub(super) fn of(path: &Path, what: impl Into<String>) -> Self {
-        SettingsError { path: path.to_owned(), place: None, what: what.into(), help: None }
+    /// An error in a text whose file is not known yet.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        SettingsError { path: PathBuf::new(), place: None, message: message.into(), help: None }
     }
 
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
+    pub(crate) fn in_file(self, path: &Path) -> Self {
+        SettingsError { path: path.to_owned(), ..self }
+    }
+
+    pub(crate) fn at(self, place: (usize, usize)) -> Self {
+        SettingsError { place: Some(place), ..self }
+    }
+
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        SettingsError { help: Some(help.into()), ..self }
     }
 }
 
-/// The largest file that is read as settings.
-const LARGEST: u64 = 4 << 20;
+/// The largest settings file that is read.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// The text of a file; `None` if it is not there.
-pub(super) fn read(path: &Path) -> Result<Option<String>, SettingsError> {
-    let cannot = |error: io::Error| SettingsError::of(path, format!("could not be read: {error}"));
-    // A pipe would be waited for without end.
+/// The text of a file; `None` if it does not exist.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, SettingsError> {
+    let failed = |message: &str, help: &str| Err(SettingsError::new(message).help(help).in_file(path));
+    let cannot = |error: io::Error| SettingsError::new(format!("could not be read: {error}")).in_file(path);
+    // Reading a pipe would never end.
     if path.metadata().is_ok_and(|it| !it.is_file()) {
-        return Err(
-            SettingsError::of(path, "is not an ordinary file").help("move it away, then run this again")
-        );
+        return failed("is not a regular file", "move it away, then run this command again");
     }
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             if path.symlink_metadata().is_ok() {
-                return Err(SettingsError::of(path, "is a link that leads nowhere")
-                    .help("mend or remove the link, then run this again"));
+                return failed("is a broken link", "fix or remove the link, then run this command again");
             }
             return Ok(None);
         }
         Err(error) => return Err(cannot(error)),
     };
-    let metadata = file.metadata().map_err(cannot)?;
-    if !metadata.is_file() {
-        return Err(
-            SettingsError::of(path, "is not an ordinary file").help("move it away, then run this again")
-        );
-    }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() > usize::try_from(LARGEST).unwrap_or(usize::MAX) {
-        return Err(SettingsError::of(path, format!("is larger than {LARGEST} bytes")));
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() > usize::try_from(MAX_BYTES).unwrap_or(usize::MAX) {
+        return Err(SettingsError::new(format!("is larger than {MAX_BYTES} bytes")).in_file(path));
     }
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let valid = String::from_utf8_lossy(error.as_bytes().get(..at).unwrap_or_default());
-        let mut trouble =
-            SettingsError::of(path, "is not UTF-8").help("save it as UTF-8, then run this again");
-        trouble.place = Some(place(&valid, valid.len()));
-        trouble
+        SettingsError::new("is not UTF-8")
+            .at(position(&valid, valid.len()))
+            .help("save it as UTF-8, then run this command again")
+            .in_file(path)
     })
 }
 
-/// DiffLine and column of an offset, from 1.
-pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
+/// Line and column of an offset, from 1.
+pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count();
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
     (line + 1, column + 1)
 }
 
-/// Writes a file in one step, through a link if it is one, and keeps its mode. Folders that are
-/// missing are made.
-pub(super) fn write(path: &Path, text: &str, mode: Option<u32>) -> Result<(), SettingsError> {
+/// Replaces a file atomically, or the target of a link, and keeps its mode. Creates missing folders.
+pub(crate) fn write(path: &Path, text: &str, mode: Option<u32>) -> Result<(), SettingsError> {
     let cannot = |error: io::Error| {
-        let trouble = SettingsError::of(path, format!("could not be written: {error}"));
+        let failed = SettingsError::new(format!("could not be written: {error}")).in_file(path);
         match error.kind() {
-            ErrorKind::PermissionDenied => trouble.help("run this as a user who may write there"),
-            _ => trouble,
+            ErrorKind::PermissionDenied => failed.help("run this command as a user with write access"),
+            _ => failed,
         }
     };
-    let target = if path.symlink_metadata().is_ok_and(|it| it.is_symlink()) {
-        path.canonicalize().map_err(cannot)?
-    } else {
-        path.to_owned()
-    };
+    let is_link = path.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    let target = if is_link { path.canonicalize().map_err(cannot)? } else { path.to_owned() };
     let folder = target.parent().unwrap_or(Path::new("."));
-    let private = mode.is_some_and(|mode| mode & 0o077 == 0);
+    let is_private = mode.is_some_and(|mode| mode & 0o077 == 0);
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true).mode(if private { 0o700 } else { 0o777 });
+    builder.recursive(true).mode(if is_private { 0o700 } else { 0o777 });
     builder.create(folder).map_err(cannot)?;
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let temporary = folder.join(format!(".{name}.midrail-{}", std::process::id()));
     let written = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(mode.unwrap_or(0o666))
-            .open(&temporary)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(mode.unwrap_or(0o666));
+        let mut file = options.open(&temporary)?;
         file.write_all(text.as_bytes())?;
         if let Ok(metadata) = target.metadata() {
             file.set_permissions(metadata.permissions())?;
@@ -120,14 +116,14 @@ pub(super) fn write(path: &Path, text: &str, mode: Option<u32>) -> Result<(), Se
         file.sync_all()?;
         fs::rename(&temporary, &target)
     })();
-    if let Err(error) = written {
+    written.map_err(|error| {
         drop(fs::remove_file(&temporary));
-        return Err(cannot(error));
-    }
-    Ok(())
+        cannot(error)
+    })
 }
 
 /// Removes a file.
-pub(super) fn remove(path: &Path) -> Result<(), SettingsError> {
-    fs::remove_file(path).map_err(|error| SettingsError::of(path, format!("could not be removed: {error}")))
+pub(crate) fn remove(path: &Path) -> Result<(), SettingsError> {
+    let cannot = |error| SettingsError::new(format!("could not be removed: {error}")).in_file(path);
+    fs::remove_file(path).map_err(cannot)
 }

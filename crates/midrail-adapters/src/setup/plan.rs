@@ -1,360 +1,263 @@
-//! What is going to be written: a plan that can be shown before anything happens.
+//! Plans the changes of `midrail init` and `midrail uninstall`, so that they can be shown before they happen.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::agent::{self, Agent, Format, InstallScope};
-use super::backup::Record;
-use super::command::{HookProgram, is_found_at_login, quote};
+use super::backup::Backup;
+use super::change::FileChange;
+use super::command::{HookProgram, HookShell, is_found_at_login};
+use super::environment::{Environment, InstallScope};
 use super::files::{self, SettingsError};
-use super::places::Environment;
-use super::{codex, opencode, starter, toml};
+use super::json;
+use crate::host::HostSpec;
 
-/// What is to be set up.
+/// The pack that a project starts with.
+pub(super) const STARTER_PACK: &str = include_str!("starter.yaml");
+
+/// What of `.midrail` stays out of a repository.
+const IGNORE: &str = "# Backups of what `midrail init` changed: they may contain secrets.\nbackup/\n# Personal settings and state.\nlocal/\n*.local.yaml\n*.db\n*.db-*\n*.key\n";
+
+/// What to install.
 #[derive(Debug, Clone)]
 pub struct InstallRequest {
-    /// For these agents.
-    pub agents: Vec<Agent>,
-    /// For whom.
+    /// The hosts.
+    pub hosts: Vec<&'static HostSpec>,
+    /// Who is protected.
     pub scope: InstallScope,
-    /// The program that they are to run.
+    /// The program that hooks run.
     pub program: HookProgram,
+    /// Whether hooks are trusted afterwards, with [`trust`].
+    pub trust: bool,
 }
 
-/// A file that becomes another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
-    /// The agent that reads it; `None`: Midrail itself.
-    pub agent: Option<Agent>,
-    /// The file.
-    pub path: PathBuf,
-    /// What it is; `None`: it is not there.
-    pub before: Option<String>,
-    /// What it becomes; `None`: it is removed.
-    pub after: Option<String>,
-    /// What it was before Midrail ever changed it, as far as is known.
-    pub(super) original: Option<String>,
-    /// Folders that were made for it earlier.
-    pub(super) made: Vec<PathBuf>,
-}
-
-/// What is going to be written, and what stands in the way.
+/// Changes of files, and what prevents them.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// The files that change.
     pub changes: Vec<FileChange>,
-    /// Files that are as they should be.
-    pub settled: Vec<(Agent, PathBuf)>,
-    /// Files that are left alone, and why.
-    pub troubles: Vec<SettingsError>,
-    /// What a person has to know or do.
-    pub remarks: Vec<(Agent, String)>,
-    /// Whether copies of replaced files go, too.
+    /// Files that need no change.
+    pub current: Vec<(&'static HostSpec, PathBuf)>,
+    /// Files that cannot be changed.
+    pub errors: Vec<SettingsError>,
+    /// What the user has to know or do.
+    pub remarks: Vec<(&'static HostSpec, String)>,
+    /// Whether backups are removed, too.
     pub(super) purge: bool,
 }
 
-/// Plans to put Midrail into agents.
-pub fn install(wish: &InstallRequest, places: &Environment) -> Plan {
+impl Plan {
+    fn add(&mut self, change: Result<Option<FileChange>, SettingsError>) {
+        match change {
+            Ok(change) => self.changes.extend(change),
+            Err(error) => self.errors.push(error),
+        }
+    }
+}
+
+/// Plans to install hooks.
+pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
     let mut plan = Plan::default();
-    for agent in &wish.agents {
-        let host = agent.host();
-        let at_login = at_login(*agent, wish, places);
-        let wish = at_login.as_ref().unwrap_or(wish);
-        let Some(path) = (host.file)(places, wish.scope) else {
-            let what = format!(
-                "{} has no such place: guard every user with `midrail init --user --agent {}`",
+    let scope = request.scope;
+    for host in request.hosts.iter().copied() {
+        let Some(path) = host.files.at(env, scope) else {
+            let remark = format!(
+                "{} has no settings for a whole machine: protect every user with `midrail init --user --agent {}`",
                 host.title, host.name
             );
-            plan.remarks.push((*agent, what));
+            plan.remarks.push((host, remark));
             continue;
         };
-        match hooks(*agent, wish, &path, places) {
+        let at_login = path_for_login_shell(host, &request.program.name, env);
+        let program = at_login.as_ref().unwrap_or(&request.program.name);
+        match install_hooks(host, scope, program, &path, env) {
             Ok(Some(change)) => plan.changes.push(change),
-            Ok(None) => plan.settled.push((*agent, path)),
-            Err(trouble) => {
-                plan.troubles.push(trouble);
+            Ok(None) => plan.current.push((host, path)),
+            Err(error) => {
+                plan.errors.push(error);
                 continue;
             }
         }
+        let mut remarks: Vec<String> = host
+            .remarks
+            .iter()
+            .filter(|(only, _)| *only == scope)
+            .map(|(_, text)| (*text).to_owned())
+            .collect();
         if at_login.is_some() {
-            let what = "Cursor starts hooks with your login shell, and that does not find `midrail`: the file holds its \
-                        path, so it holds for this machine alone."
-                .to_owned();
-            plan.remarks.push((*agent, what));
+            remarks.push(format!(
+                "{} starts hooks with your login shell, which does not find `midrail`: the file contains its path, so it \
+                 works on this machine only.",
+                host.title
+            ));
         }
-        plan.remarks.extend((host.remarks)(places, wish.scope).into_iter().map(|remark| (*agent, remark)));
+        if let Some(trust) = host.setup.trust.as_ref().filter(|_| scope != InstallScope::Managed) {
+            remarks.extend((trust.remarks)(host, env, scope, request.trust));
+        }
+        plan.remarks.extend(remarks.into_iter().map(|remark| (host, remark)));
     }
-    match wish.scope {
-        InstallScope::Project => plan.changes.extend(starters(places)),
+    match scope {
+        InstallScope::Project => plan.changes.extend(starter_files(env)),
         InstallScope::User => {}
         InstallScope::Managed => {
-            let path = Path::new(&wish.program.name);
-            let is_anyones = path.metadata().is_ok_and(|it| it.uid() != 0 || it.mode() & 0o022 != 0);
-            let warn = |agent: &Agent| {
-                let what = format!(
-                    "{} is not root's alone, so whoever owns it can put another program in its place: install Midrail \
-                     where only root writes, and name it with `--program PATH`",
+            let path = Path::new(&request.program.name);
+            let is_replaceable = path.metadata().is_ok_and(|it| it.uid() != 0 || it.mode() & 0o022 != 0);
+            if let Some(host) = request.hosts.first().filter(|_| is_replaceable) {
+                let remark = format!(
+                    "other users than root can replace {}: install Midrail where only root can write, and give its path \
+                     with `--program PATH`",
                     path.display()
                 );
-                (*agent, what)
-            };
-            plan.remarks.extend(wish.agents.first().filter(|_| is_anyones).map(warn));
+                plan.remarks.push((*host, remark));
+            }
         }
     }
     plan
 }
 
-/// The wish with the path of the program, where Cursor would not find it by its name.
-fn at_login(agent: Agent, wish: &InstallRequest, places: &Environment) -> Option<InstallRequest> {
-    let name = &wish.program.name;
-    if agent != Agent::Cursor || name.contains('/') || is_found_at_login(name, places)? {
+/// The path of a program that the host's login shell does not find by name.
+fn path_for_login_shell(host: &HostSpec, name: &str, env: &Environment) -> Option<String> {
+    if host.shell != HookShell::Login || name.contains('/') || is_found_at_login(name, env)? {
         return None;
     }
-    let path = places.on_path(name)?.to_str()?.to_owned();
-    Some(InstallRequest {
-        program: HookProgram { name: path, why: wish.program.why.clone() },
-        ..wish.clone()
-    })
+    env.on_path(name)?.to_str().map(str::to_owned)
 }
 
-fn hooks(
-    agent: Agent,
-    wish: &InstallRequest,
+fn install_hooks(
+    host: &HostSpec,
+    scope: InstallScope,
+    program: &str,
     path: &Path,
-    places: &Environment,
+    env: &Environment,
 ) -> Result<Option<FileChange>, SettingsError> {
-    let host = agent.host();
-    if agent == Agent::Cursor && path.symlink_metadata().is_ok_and(|it| it.is_symlink()) {
-        return Err(SettingsError::of(path, "is a link, and Cursor reads no links")
-            .help("put a file in its place, then run this again"));
+    if !host.follows_links && path.is_symlink() {
+        return Err(SettingsError::new(format!("is a link, and {} does not follow links", host.title))
+            .help("replace the link with a file, then run this command again")
+            .in_file(path));
     }
     let before = files::read(path)?;
-    let is_plugin = (host.format)(wish.scope) == Format::Plugin;
-    if is_plugin && before.as_deref().is_some_and(|text| !opencode::is_ours(text)) {
-        return Err(SettingsError::of(path, "is not Midrail's plugin")
-            .help("give it another name, then run this again"));
-    }
-    let program = if is_plugin { wish.program.name.clone() } else { quote(&wish.program.name) };
-    let empty = if path.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
+    let empty = if path.extension().is_some_and(|extension| extension == "json") { "{}\n" } else { "" };
     let text = before.as_deref().unwrap_or(empty);
-    let after = host.installed(wish.scope, text, &program).map_err(|flaw| agent::trouble(path, flaw))?;
+    let after = host.install(scope, text, program).map_err(|error| error.in_file(path))?;
     if before.as_deref() == Some(after.as_str()) {
         return Ok(None);
     }
-    let record = Record::last(path, places).filter(|record| record.after == before);
-    let (original, made) = match record {
-        Some(record) => (record.before, record.made),
+    let backup = Backup::last(path, env).filter(|backup| backup.after == before);
+    let (original, created_folders) = match backup {
+        Some(backup) => (backup.before, backup.created_folders),
         None => {
-            // Somebody else changed it since, or there is no record: without our hooks it is what it was.
-            let stripped = before.as_deref().map(|text| host.removed(wish.scope, text, None)).transpose();
-            let stripped = stripped.map_err(|flaw| agent::trouble(path, flaw))?.flatten();
+            // The file was changed since, or there is no backup: without Midrail's hooks it is the original.
+            let stripped = before.as_deref().map(|text| host.remove(scope, text, None)).transpose();
+            let stripped = stripped.map_err(|error| error.in_file(path))?.flatten();
             (stripped.or_else(|| before.clone()), Vec::new())
         }
     };
-    Ok(Some(FileChange {
-        agent: Some(agent),
-        path: path.to_owned(),
-        before,
-        after: Some(after),
-        original,
-        made,
-    }))
+    let change = FileChange::of(host.name, path);
+    Ok(Some(FileChange { before, after: Some(after), original, created_folders, ..change }))
 }
 
-/// The pack that a project begins with, where it has none.
-fn starters(places: &Environment) -> Vec<FileChange> {
-    let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
+/// The pack that a project starts with, if it has none.
+fn starter_files(env: &Environment) -> Vec<FileChange> {
+    let folder = env.project.join(midrail::paths::PROJECT_FOLDER);
     let is_pack = |path: PathBuf| {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        ["yaml", "yml", "json", "js", "mjs"].contains(&ending)
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        ["yaml", "yml", "json", "js", "mjs"].contains(&extension)
     };
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let has_pack = entries.into_iter().any(|entry| is_pack(entry.path()));
-    let wanted = [("pack.yaml", starter::PACK, has_pack), (".gitignore", starter::IGNORE, false)];
-    let missing = wanted
-        .into_iter()
-        .filter(|(name, _, is_there)| !is_there && folder.join(name).symlink_metadata().is_err());
-    let changes = missing.map(|(name, text, _)| FileChange {
-        agent: None,
-        path: folder.join(name),
-        before: None,
-        after: Some(text.to_owned()),
-        original: None,
-        made: Vec::new(),
-    });
-    changes.collect()
+    let mut entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let has_pack = entries.any(|entry| is_pack(entry.path()));
+    let pack = (!has_pack).then_some(("pack.yaml", STARTER_PACK));
+    let files = pack.into_iter().chain([(".gitignore", IGNORE)]);
+    let files = files.map(|(name, text)| (folder.join(name), text));
+    files
+        .filter(|(path, _)| path.symlink_metadata().is_err())
+        .map(|(path, text)| FileChange { after: Some(text.to_owned()), ..FileChange::own(&path) })
+        .collect()
 }
 
-/// Plans to take Midrail out of agents. With `purge`, a project's pack goes, too.
-pub fn uninstall(agents: &[Agent], scope: InstallScope, purge: bool, places: &Environment) -> Plan {
-    let mut plan = Plan { purge: purge && scope == InstallScope::Project, ..Plan::default() };
-    for agent in agents {
-        let Some(path) = (agent.host().file)(places, scope) else { continue };
-        match without_hooks(*agent, scope, &path, places) {
-            Ok(Some(change)) => plan.changes.push(change),
-            Ok(None) => {}
-            Err(trouble) => plan.troubles.push(trouble),
-        }
-        if *agent == Agent::Codex && scope != InstallScope::Managed {
-            match without_trust(&path, places) {
-                Ok(change) => plan.changes.extend(change),
-                Err(trouble) => plan.troubles.push(trouble),
-            }
+/// Plans to remove hooks. With `purge`, the project's pack is removed, too.
+pub fn uninstall(hosts: &[&'static HostSpec], scope: InstallScope, purge: bool, env: &Environment) -> Plan {
+    let purge = purge && scope == InstallScope::Project;
+    let mut plan = Plan { purge, ..Plan::default() };
+    for host in hosts {
+        let Some(path) = host.files.at(env, scope) else { continue };
+        plan.add(remove_hooks(host, scope, &path, env));
+        if let Some(trust) = host.setup.trust.as_ref().filter(|_| scope != InstallScope::Managed) {
+            plan.add((trust.revoke)(host, &path, env));
         }
     }
-    if purge && scope == InstallScope::Project {
-        let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
-        for name in ["pack.yaml", ".gitignore"] {
-            let path = folder.join(name);
-            match files::read(&path) {
-                Ok(Some(text)) => plan.changes.push(FileChange {
-                    agent: None,
-                    path,
-                    before: Some(text),
-                    after: None,
-                    original: None,
-                    made: vec![folder.clone()],
-                }),
-                Ok(None) => {}
-                Err(trouble) => plan.troubles.push(trouble),
-            }
-        }
+    let folder = env.project.join(midrail::paths::PROJECT_FOLDER);
+    for name in ["pack.yaml", ".gitignore"].iter().filter(|_| purge) {
+        let path = folder.join(name);
+        plan.add(files::read(&path).map(|text| {
+            let created_folders = vec![folder.clone()];
+            text.map(|text| FileChange { before: Some(text), created_folders, ..FileChange::own(&path) })
+        }));
     }
     plan
 }
 
-/// Where hooks of ours are registered, in any scope.
-pub fn registered(agents: &[Agent], places: &Environment) -> Vec<(Agent, InstallScope, PathBuf)> {
-    let mut found: Vec<(Agent, InstallScope, PathBuf)> = Vec::new();
-    for agent in agents {
-        for scope in InstallScope::ALL {
-            let Some(path) = (agent.host().file)(places, scope) else { continue };
+/// The files in which Midrail's hooks are registered, in any scope.
+pub fn registered(
+    hosts: &[&'static HostSpec],
+    env: &Environment,
+) -> Vec<(&'static HostSpec, InstallScope, PathBuf)> {
+    let mut found: Vec<(&'static HostSpec, InstallScope, PathBuf)> = Vec::new();
+    for host in hosts {
+        for (scope, path) in host.settings(env) {
             let Ok(Some(text)) = files::read(&path) else { continue };
-            let is_ours = agent.host().registered(scope, &text).is_ok_and(|hooks| !hooks.is_empty());
-            if is_ours && !found.iter().any(|(_, _, known)| *known == path) {
-                found.push((*agent, scope, path));
+            let has_hooks = host.registered(scope, &text).is_ok_and(|hooks| !hooks.is_empty());
+            if has_hooks && !found.iter().any(|(_, _, known)| *known == path) {
+                found.push((host, scope, path));
             }
         }
     }
     found
 }
 
-fn without_hooks(
-    agent: Agent,
+fn remove_hooks(
+    host: &HostSpec,
     scope: InstallScope,
     path: &Path,
-    places: &Environment,
+    env: &Environment,
 ) -> Result<Option<FileChange>, SettingsError> {
-    let host = agent.host();
     let Some(text) = files::read(path)? else { return Ok(None) };
-    let record = Record::last(path, places);
-    let before = record.as_ref().and_then(|record| record.before.as_deref());
-    let removed = host.removed(scope, &text, before).map_err(|flaw| agent::trouble(path, flaw))?;
+    let backup = Backup::last(path, env);
+    let before = backup.as_ref().and_then(|backup| backup.before.as_deref());
+    let removed = host.remove(scope, &text, before).map_err(|error| error.in_file(path))?;
     let Some(removed) = removed else { return Ok(None) };
-    let made = record.as_ref().map(|record| record.made.clone()).unwrap_or_default();
-    let after = match record {
-        Some(record) if record.after.as_deref() == Some(text.as_str()) => record.before,
-        record => {
-            let was_there = record.is_some_and(|record| record.before.is_some());
-            let is_empty = !was_there && host.is_only_for_hooks(path) && holds_nothing(&removed);
-            (!is_empty).then_some(removed)
+    let created_folders = backup.as_ref().map(|backup| backup.created_folders.clone()).unwrap_or_default();
+    let after = match backup {
+        Some(backup) if backup.after.as_deref() == Some(text.as_str()) => backup.before,
+        backup => {
+            let existed = backup.is_some_and(|backup| backup.before.is_some());
+            let is_obsolete = !existed && is_only_for_hooks(path) && is_empty(&removed);
+            (!is_obsolete).then_some(removed)
         }
     };
-    Ok(Some(FileChange {
-        agent: Some(agent),
-        path: path.to_owned(),
-        before: Some(text),
-        original: after.clone(),
-        after,
-        made,
-    }))
+    let change = FileChange::of(host.name, path);
+    Ok(Some(FileChange { before: Some(text), original: after.clone(), after, created_folders, ..change }))
 }
 
-/// Whether a file of hooks says nothing any more.
-fn holds_nothing(text: &str) -> bool {
-    let value = super::jsonc::value(text).unwrap_or_default();
+fn is_only_for_hooks(path: &Path) -> bool {
+    let names = ["hooks.json", "midrail.json", "midrail.js"];
+    path.file_name().is_some_and(|name| names.iter().any(|only| name == *only))
+}
+
+/// Whether a file of hooks has no content any more.
+fn is_empty(text: &str) -> bool {
+    let settings = json::value(text).unwrap_or_default();
     text.trim().is_empty()
-        || value.as_object().is_some_and(|fields| fields.keys().all(|key| key == "version"))
+        || settings.as_object().is_some_and(|fields| fields.keys().all(|key| key == "version"))
 }
 
-/// Plans that Codex trusts the hooks that it knows of ours.
-pub fn trust(places: &Environment) -> Plan {
+/// Plans that hosts trust their registered hooks.
+pub fn trust(hosts: &[&'static HostSpec], env: &Environment) -> Plan {
     let mut plan = Plan::default();
-    let path = places.codex.join("config.toml");
-    let change = (|| {
-        let program = Agent::Codex.program(places).ok_or_else(|| {
-            SettingsError::of(
-                &path,
-                "`codex` is not on the search path, and only Codex knows what it is to trust",
-            )
-            .help("type `/hooks` in Codex and trust them there")
-        })?;
-        let known = codex::known(&program, places).map_err(|why| {
-            SettingsError::of(&path, format!("Codex does not tell what it is to trust: {why}"))
-                .help("type `/hooks` in Codex and trust them there")
-        })?;
-        if known.is_empty() {
-            let registered = registered(&[Agent::Codex], places);
-            let is_in_project_alone = registered.iter().all(|(_, scope, _)| *scope == InstallScope::Project);
-            let help = match is_in_project_alone && !codex::is_trusted_project(places) {
-                true => {
-                    "a project's hooks are read only where the project is trusted: start `codex` here and say so"
-                }
-                false => {
-                    "type `/hooks` in Codex, which tells what it reads, and run `midrail doctor --agent codex`"
-                }
-            };
-            return Err(SettingsError::of(&path, "Codex does not see the hooks here").help(help));
+    for host in hosts {
+        let Some(trust) = &host.setup.trust else { continue };
+        match (trust.grant)(host, env) {
+            Ok(None) => plan.current.extend(host.files.at(env, InstallScope::User).map(|it| (*host, it))),
+            change => plan.add(change),
         }
-        let hooks: Vec<(String, String)> = known
-            .into_iter()
-            .filter(|known| known.status != "managed" && known.status != "trusted")
-            .map(|known| (known.key, known.hash))
-            .collect();
-        let before = files::read(&path)?;
-        let text = before.as_deref().unwrap_or_default();
-        let after = toml::trust(text, &hooks).map_err(|flaw| agent::trouble(&path, flaw))?;
-        if hooks.is_empty() || before.as_deref() == Some(after.as_str()) {
-            return Ok(None);
-        }
-        let record = Record::last(&path, places).filter(|record| record.after == before);
-        let original = record.map_or_else(|| before.clone(), |record| record.before);
-        Ok(Some(FileChange {
-            agent: Some(Agent::Codex),
-            path: path.clone(),
-            before,
-            after: Some(after),
-            original,
-            made: Vec::new(),
-        }))
-    })();
-    match change {
-        Ok(Some(change)) => plan.changes.push(change),
-        Ok(None) => plan.settled.push((Agent::Codex, path)),
-        Err(trouble) => plan.troubles.push(trouble),
     }
     plan
-}
-
-/// The trust that goes with the hooks of a file.
-fn without_trust(hooks: &Path, places: &Environment) -> Result<Option<FileChange>, SettingsError> {
-    let path = places.codex.join("config.toml");
-    let Some(text) = files::read(&path)? else { return Ok(None) };
-    let record = Record::last(&path, places);
-    let before = record.as_ref().and_then(|record| record.before.as_deref());
-    let file = hooks.display().to_string();
-    let removed = toml::distrust(&text, &file, before).map_err(|flaw| agent::trouble(&path, flaw))?;
-    let Some(removed) = removed else { return Ok(None) };
-    let after = match record {
-        Some(record) if record.after.as_deref() == Some(text.as_str()) => record.before,
-        _ => Some(removed),
-    };
-    Ok(Some(FileChange {
-        agent: Some(Agent::Codex),
-        path,
-        before: Some(text),
-        original: after.clone(),
-        after,
-        made: Vec::new(),
-    }))
 }

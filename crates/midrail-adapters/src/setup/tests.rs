@@ -1,63 +1,67 @@
-//! Setting up and taking out, with real files.
+//! Installs and removes hooks in real files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use midrail::Load;
-use serde_json::Value;
 
 use super::*;
-use crate::hook;
+use crate::host::HostSpec;
+use crate::hosts;
 
-struct Machine {
+fn host(name: &str) -> &'static HostSpec {
+    hosts::find(name).unwrap()
+}
+
+pub(crate) struct Machine {
     folder: tempfile::TempDir,
-    places: Environment,
+    pub(crate) env: Environment,
     time: std::cell::Cell<i64>,
 }
 
 impl Machine {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (project, home) = (folder.path().join("p"), folder.path().join("h"));
         fs::create_dir_all(&project).unwrap();
         fs::create_dir_all(&home).unwrap();
-        let mut places = Environment::at(&project, &home);
-        places.root = folder.path().join("root");
-        Machine { folder, places, time: std::cell::Cell::new(1_800_000_000) }
+        let mut env = Environment::at(&project, &home);
+        env.root = folder.path().join("root");
+        Machine { folder, env, time: std::cell::Cell::new(1_800_000_000) }
     }
 
-    fn file(&self, agent: Agent, scope: InstallScope) -> PathBuf {
-        (agent.host().file)(&self.places, scope).unwrap()
+    pub(crate) fn file(&self, host: &'static HostSpec, scope: InstallScope) -> PathBuf {
+        host.files.at(&self.env, scope).unwrap()
     }
 
-    fn write(&self, path: &Path, text: &str) {
+    pub(crate) fn write(&self, path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn apply(&self, plan: &Plan) -> ApplyReport {
+    pub(crate) fn apply(&self, plan: &Plan) -> ApplyReport {
         self.time.set(self.time.get() + 1);
-        let done = apply(plan, &self.places, jiff::Timestamp::from_second(self.time.get()).unwrap());
-        assert!(done.troubles.is_empty(), "{:?}", done.troubles);
-        done
+        let report = apply(plan, &self.env, jiff::Timestamp::from_second(self.time.get()).unwrap());
+        assert!(report.errors.is_empty(), "{:?}", report.errors);
+        report
     }
 
-    fn plan(&self, agent: Agent, scope: InstallScope, program: &str) -> Plan {
-        let program = HookProgram { name: program.to_owned(), why: String::new() };
-        install(&InstallRequest { agents: vec![agent], scope, program }, &self.places)
+    pub(crate) fn plan(&self, host: &'static HostSpec, scope: InstallScope, program: &str) -> Plan {
+        let program = HookProgram { name: program.to_owned(), reason: String::new() };
+        install(&InstallRequest { hosts: vec![host], scope, program, trust: false }, &self.env)
     }
 
-    fn init(&self, agent: Agent, scope: InstallScope) -> Plan {
-        let plan = self.plan(agent, scope, "/opt/it's here/midrail");
-        assert!(plan.troubles.is_empty(), "{:?}", plan.troubles);
+    pub(crate) fn init(&self, host: &'static HostSpec, scope: InstallScope) -> Plan {
+        let plan = self.plan(host, scope, "/opt/it's here/midrail");
+        assert!(plan.errors.is_empty(), "{:?}", plan.errors);
         self.apply(&plan);
         plan
     }
 
-    fn take_out(&self, agent: Agent, scope: InstallScope) {
-        let plan = uninstall(&[agent], scope, false, &self.places);
-        assert!(plan.troubles.is_empty(), "{:?}", plan.troubles);
+    pub(crate) fn remove(&self, host: &'static HostSpec, scope: InstallScope) {
+        let plan = uninstall(&[host], scope, false, &self.env);
+        assert!(plan.errors.is_empty(), "{:?}", plan.errors);
         self.apply(&plan);
     }
 }
@@ -80,10 +84,10 @@ const AWKWARD: &[&str] = &[
     "{\"hooks\": {\"PreToolUse\": [], \"BeforeTool\": [], \"preToolUse\": []}}\n",
 ];
 
-/// Settings of somebody else's hooks, in the form of an agent.
-fn others(agent: Agent) -> String {
-    match agent {
-        Agent::ClaudeCode | Agent::Codex => r#"{
+/// Settings with hooks of other programs, in the format of a host.
+fn others(host: &HostSpec) -> String {
+    match host.name {
+        "claude-code" | "codex" => r#"{
   "hooks": {
     "PreToolUse": [
       {"matcher": "Bash", "hooks": [{"type": "command", "command": "lint.sh"}]}
@@ -93,37 +97,38 @@ fn others(agent: Agent) -> String {
 }
 "#
         .to_owned(),
-        Agent::GeminiCli => {
+        "gemini-cli" => {
             "{\"hooks\": {\"disabled\": [], \"BeforeTool\": [{\"hooks\": [{\"type\":\"command\",\"command\":\"x\"}]}]}}".to_owned()
         }
-        Agent::Cursor | Agent::CopilotCli => {
+        "cursor" | "copilot-cli" => {
             "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"command\": \"x\"}], \"stop\": []}}\n".to_owned()
         }
-        Agent::OpenCode => String::new(),
+        _ => String::new(),
     }
 }
 
-const JSON_AGENTS: [Agent; 5] =
-    [Agent::ClaudeCode, Agent::Codex, Agent::GeminiCli, Agent::CopilotCli, Agent::Cursor];
+fn json_hosts() -> impl Iterator<Item = &'static HostSpec> {
+    hosts::ALL.iter().filter(|host| host.name != "opencode")
+}
 
 #[test]
-fn what_is_taken_out_leaves_every_byte_as_it_was() {
-    for agent in JSON_AGENTS {
-        let own = others(agent);
-        let taken = AWKWARD.iter().copied().filter(|text| is_taken(agent, text));
-        for text in taken.chain([own.as_str()]) {
+fn removal_restores_every_byte() {
+    for host in json_hosts() {
+        let foreign = others(host);
+        let accepted = AWKWARD.iter().copied().filter(|text| is_accepted(host, text));
+        for text in accepted.chain([foreign.as_str()]) {
             let machine = Machine::new();
-            let path = machine.file(agent, InstallScope::Project);
+            let path = machine.file(host, InstallScope::Project);
             machine.write(&path, text);
-            let plan = machine.init(agent, InstallScope::Project);
+            let plan = machine.init(host, InstallScope::Project);
             let written = fs::read_to_string(&path).unwrap();
-            let value = jsonc::value(&written).unwrap_or_else(|flaw| panic!("{flaw:?}\n{written}"));
-            let old = jsonc::value(text).unwrap();
+            let value = json::value(&written).unwrap_or_else(|error| panic!("{error:?}\n{written}"));
+            let old = json::value(text).unwrap();
             for (key, value_before) in old.as_object().unwrap().iter().filter(|(key, _)| *key != "hooks") {
                 assert_eq!(&value[key], value_before, "{text}");
             }
-            let registered = agent.host().registered(InstallScope::Project, &written).unwrap();
-            assert_eq!(registered.len(), agent.host().events.len(), "{agent:?} {text:?}\n{written}");
+            let registered = host.registered(InstallScope::Project, &written).unwrap();
+            assert_eq!(registered.len(), host.registrations().count(), "{host:?} {text:?}\n{written}");
             // Nothing that was there is lost, in its order.
             let mut rest = written.as_str();
             for word in
@@ -135,115 +140,119 @@ fn what_is_taken_out_leaves_every_byte_as_it_was() {
             assert!(!text.contains("\r\n") || !written.replace("\r\n", "").contains('\n'), "{written:?}");
             assert!(!plan.changes.is_empty());
 
-            let again = machine.plan(agent, InstallScope::Project, "/opt/it's here/midrail");
-            assert!(again.changes.is_empty(), "{agent:?} {text:?}: {:?}", again.changes);
-            machine.take_out(agent, InstallScope::Project);
-            assert_eq!(fs::read_to_string(&path).unwrap(), text, "{agent:?}");
-            assert!(uninstall(&[agent], InstallScope::Project, false, &machine.places).changes.is_empty());
+            let again = machine.plan(host, InstallScope::Project, "/opt/it's here/midrail");
+            assert!(again.changes.is_empty(), "{host:?} {text:?}: {:?}", again.changes);
+            machine.remove(host, InstallScope::Project);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text, "{host:?}");
+            assert!(uninstall(&[host], InstallScope::Project, false, &machine.env).changes.is_empty());
         }
     }
 }
 
-/// Whether an agent takes one of the awkward files.
-fn is_taken(agent: Agent, text: &str) -> bool {
-    use Agent::{ClaudeCode, Codex, Cursor, GeminiCli};
+/// Whether a host reads one of the awkward files.
+fn is_accepted(host: &HostSpec, text: &str) -> bool {
     let has_comment = text.contains("//") || text.contains("/*");
     let has_comma = text.contains(",]");
-    (!has_comment || [GeminiCli, Cursor].contains(&agent))
+    (!has_comment || ["gemini-cli", "cursor"].contains(&host.name))
         && !has_comma
-        && (!text.starts_with('\u{feff}') || agent == ClaudeCode)
-        && (agent != Codex || !["\"a\"", "\"z\"", "\"version\""].iter().any(|key| text.contains(key)))
+        && (!text.starts_with('\u{feff}') || host.name == "claude-code")
+        && (host.name != "codex" || !["\"a\"", "\"z\"", "\"version\""].iter().any(|key| text.contains(key)))
 }
 
 #[test]
-fn a_file_that_the_agent_itself_does_not_take_is_left_alone() {
-    for agent in JSON_AGENTS {
-        for text in AWKWARD.iter().copied().filter(|text| !is_taken(agent, text)) {
+fn file_that_the_host_ignores_is_not_changed() {
+    for host in json_hosts() {
+        for text in AWKWARD.iter().copied().filter(|text| !is_accepted(host, text)) {
             let machine = Machine::new();
-            let path = machine.file(agent, InstallScope::Project);
+            let path = machine.file(host, InstallScope::Project);
             machine.write(&path, text);
-            let plan = machine.plan(agent, InstallScope::Project, "midrail");
-            let [trouble] = plan.troubles.as_slice() else { panic!("{agent:?} takes {text:?}") };
-            assert!(trouble.place.is_some() && trouble.help.is_some(), "{trouble}");
-            assert!(trouble.what.contains("does not read such a file"), "{trouble}");
+            let plan = machine.plan(host, InstallScope::Project, "midrail");
+            let [error] = plan.errors.as_slice() else { panic!("{host:?} takes {text:?}") };
+            assert!(error.place.is_some() && error.help.is_some(), "{error}");
+            assert!(error.message.contains("ignores such a file"), "{error}");
             // And hooks in it do not count.
-            assert!(agent.host().check(InstallScope::Project, text).is_err());
+            assert!(host.check(InstallScope::Project, text).is_err());
         }
     }
 }
 
 #[test]
-fn what_was_not_there_is_not_there_afterwards() {
-    for agent in Agent::ALL {
+fn removal_deletes_created_files_and_folders() {
+    for host in hosts::ALL.iter() {
         for scope in [InstallScope::Project, InstallScope::User, InstallScope::Managed] {
             let machine = Machine::new();
-            let Some(path) = (agent.host().file)(&machine.places, scope) else { continue };
-            machine.init(agent, scope);
+            let Some(path) = host.files.at(&machine.env, scope) else { continue };
+            machine.init(host, scope);
             assert!(path.exists());
             let parent = path.parent().unwrap().to_owned();
-            machine.take_out(agent, scope);
-            assert!(!path.exists() && !parent.exists(), "{agent:?} {scope:?}");
+            machine.remove(host, scope);
+            assert!(!path.exists() && !parent.exists(), "{host:?} {scope:?}");
         }
     }
 }
 
 #[test]
-fn a_pack_goes_only_with_purge() {
+fn pack_is_removed_only_with_purge() {
     let machine = Machine::new();
-    machine.init(Agent::ClaudeCode, InstallScope::Project);
-    machine.take_out(Agent::ClaudeCode, InstallScope::Project);
-    let pack = machine.places.project.join(".midrail/pack.yaml");
+    machine.init(host("claude-code"), InstallScope::Project);
+    machine.remove(host("claude-code"), InstallScope::Project);
+    let pack = machine.env.project.join(".midrail/pack.yaml");
     assert!(pack.exists());
-    machine.apply(&uninstall(&Agent::ALL, InstallScope::Project, true, &machine.places));
+    machine.apply(&uninstall(
+        &hosts::ALL.iter().collect::<Vec<_>>(),
+        InstallScope::Project,
+        true,
+        &machine.env,
+    ));
     assert!(!pack.exists());
-    assert_eq!(fs::read_dir(&machine.places.project).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&machine.env.project).unwrap().count(), 0);
 }
 
 #[test]
-fn what_others_change_meanwhile_stays() {
+fn changes_of_other_programs_stay() {
     let machine = Machine::new();
-    let path = machine.file(Agent::GeminiCli, InstallScope::Project);
+    let path = machine.file(host("gemini-cli"), InstallScope::Project);
     machine.write(&path, "{\n  // mine\n  \"a\": 1\n}\n");
-    machine.init(Agent::GeminiCli, InstallScope::Project);
+    machine.init(host("gemini-cli"), InstallScope::Project);
     let changed = fs::read_to_string(&path).unwrap().replace("\"a\": 1", "\"a\": 2");
     fs::write(&path, &changed).unwrap();
-    machine.take_out(Agent::GeminiCli, InstallScope::Project);
+    machine.remove(host("gemini-cli"), InstallScope::Project);
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  // mine\n  \"a\": 2\n}\n");
 
     // Without any record, too.
     let machine = Machine::new();
-    let path = machine.file(Agent::Cursor, InstallScope::Project);
-    machine.write(&path, &others(Agent::Cursor));
-    machine.init(Agent::Cursor, InstallScope::Project);
-    fs::remove_dir_all(machine.places.project.join(".midrail")).unwrap();
-    machine.take_out(Agent::Cursor, InstallScope::Project);
-    let left = jsonc::value(&fs::read_to_string(&path).unwrap()).unwrap();
+    let path = machine.file(host("cursor"), InstallScope::Project);
+    machine.write(&path, &others(host("cursor")));
+    machine.init(host("cursor"), InstallScope::Project);
+    fs::remove_dir_all(machine.env.project.join(".midrail")).unwrap();
+    machine.remove(host("cursor"), InstallScope::Project);
+    let left = json::value(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(left["hooks"]["preToolUse"], serde_json::json!([{"command": "x"}]));
     assert_eq!(left["version"], 1);
 }
 
 #[test]
-fn a_new_program_takes_the_place_of_the_old_one() {
-    for agent in Agent::ALL {
+fn new_program_replaces_the_old_one() {
+    for host in hosts::ALL.iter() {
         let machine = Machine::new();
-        let path = machine.file(agent, InstallScope::Project);
-        let before = others(agent);
-        if agent != Agent::OpenCode {
+        let path = machine.file(host, InstallScope::Project);
+        let before = others(host);
+        if host.name != "opencode" {
             machine.write(&path, &before);
         }
-        machine.init(agent, InstallScope::Project);
-        machine.apply(&machine.plan(agent, InstallScope::Project, "midrail"));
+        machine.init(host, InstallScope::Project);
+        machine.apply(&machine.plan(host, InstallScope::Project, "midrail"));
         let text = fs::read_to_string(&path).unwrap();
         assert!(!text.contains("/opt/"), "{text}");
-        let registered = agent.host().registered(InstallScope::Project, &text).unwrap();
-        assert_eq!(registered.len(), agent.host().events.len());
-        machine.take_out(agent, InstallScope::Project);
-        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), before, "{agent:?}");
+        let registered = host.registered(InstallScope::Project, &text).unwrap();
+        assert_eq!(registered.len(), host.registrations().count());
+        machine.remove(host, InstallScope::Project);
+        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), before, "{host:?}");
     }
 }
 
 #[test]
-fn ours_in_a_group_of_others_or_of_an_older_version_is_replaced() {
+fn older_registrations_are_replaced() {
     let text = r#"{"hooks": {
       "PreToolUse": [{"matcher": "Bash", "hooks": [
         {"type": "command", "command": "lint.sh"},
@@ -251,158 +260,97 @@ fn ours_in_a_group_of_others_or_of_an_older_version_is_replaced() {
       ]}],
       "PreCompact": [{"hooks": [{"type": "command", "command": "midrail hook claude-code PreCompact"}]}]
     }}"#;
-    let after = Agent::ClaudeCode.host().installed(InstallScope::Project, text, "midrail").unwrap();
-    let value = jsonc::value(&after).unwrap();
+    let after = host("claude-code").install(InstallScope::Project, text, "midrail").unwrap();
+    let value = json::value(&after).unwrap();
     assert_eq!(value["hooks"].get("PreCompact"), None);
     assert_eq!(value["hooks"]["PreToolUse"][0]["hooks"].as_array().unwrap().len(), 1);
     assert_eq!(value["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn a_file_that_is_not_valid_is_left_alone_and_the_others_are_done() {
+fn invalid_file_does_not_prevent_the_others() {
     for (text, place, what) in [
         ("{\n  \"a\": 1\n  \"b\": 2\n}", Some((2, 9)), "not valid JSON"),
-        ("{\n  \"hooks\": 5\n}", Some((2, 12)), "`hooks` is no object"),
-        ("{\"hooks\": {\"PreToolUse\": {}}}", Some((1, 26)), "`hooks.PreToolUse` is no array"),
-        ("{\"hooks\": {}, \"hooks\": {}}", Some((1, 15)), "`hooks` stands here twice"),
-        ("[]", Some((1, 1)), "is no object"),
+        ("{\n  \"hooks\": 5\n}", Some((2, 12)), "`hooks` is not an object"),
+        ("{\"hooks\": {\"PreToolUse\": {}}}", Some((1, 26)), "`hooks.PreToolUse` is not an array"),
+        ("{\"hooks\": {}, \"hooks\": {}}", Some((1, 15)), "`hooks` occurs twice"),
+        ("[]", Some((1, 1)), "is not an object"),
     ] {
         let machine = Machine::new();
-        let path = machine.file(Agent::ClaudeCode, InstallScope::Project);
+        let path = machine.file(host("claude-code"), InstallScope::Project);
         machine.write(&path, text);
-        let program = HookProgram { name: "midrail".to_owned(), why: String::new() };
-        let agents = vec![Agent::ClaudeCode, Agent::Cursor];
-        let plan =
-            install(&InstallRequest { agents, scope: InstallScope::Project, program }, &machine.places);
-        let [trouble] = plan.troubles.as_slice() else { panic!("{text}: {:?}", plan.troubles) };
-        assert_eq!((&trouble.path, trouble.place), (&path, place), "{text}: {trouble}");
-        assert!(trouble.what.contains(what), "{trouble}");
-        assert!(trouble.help.is_some());
+        let program = HookProgram { name: "midrail".to_owned(), reason: String::new() };
+        let hosts = vec![host("claude-code"), host("cursor")];
+        let plan = install(
+            &InstallRequest { hosts, scope: InstallScope::Project, program, trust: false },
+            &machine.env,
+        );
+        let [error] = plan.errors.as_slice() else { panic!("{text}: {:?}", plan.errors) };
+        assert_eq!((&error.path, error.place), (&path, place), "{text}: {error}");
+        assert!(error.message.contains(what), "{error}");
+        assert!(error.help.is_some());
         machine.apply(&plan);
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        assert!(machine.file(Agent::Cursor, InstallScope::Project).exists());
+        assert!(machine.file(host("cursor"), InstallScope::Project).exists());
     }
     let machine = Machine::new();
-    let path = machine.file(Agent::ClaudeCode, InstallScope::Project);
+    let path = machine.file(host("claude-code"), InstallScope::Project);
     machine.write(&path, "");
     fs::write(&path, b"{\n \xff}").unwrap();
-    let plan = machine.plan(Agent::ClaudeCode, InstallScope::Project, "midrail");
-    assert_eq!(plan.troubles[0].place, Some((2, 2)), "{:?}", plan.troubles);
-    let path = machine.file(Agent::OpenCode, InstallScope::Project);
+    let plan = machine.plan(host("claude-code"), InstallScope::Project, "midrail");
+    assert_eq!(plan.errors[0].place, Some((2, 2)), "{:?}", plan.errors);
+    let path = machine.file(host("opencode"), InstallScope::Project);
     machine.write(&path, "export const Other = 1;\n");
-    let plan = machine.plan(Agent::OpenCode, InstallScope::Project, "midrail");
-    assert!(plan.troubles[0].what.contains("not Midrail's plugin"), "{:?}", plan.troubles);
+    let plan = machine.plan(host("opencode"), InstallScope::Project, "midrail");
+    assert!(plan.errors[0].message.contains("not Midrail's plugin"), "{:?}", plan.errors);
 }
 
 #[test]
-fn links_are_written_through_and_modes_stay() {
+fn links_are_followed_and_modes_are_kept() {
     let machine = Machine::new();
-    let path = machine.file(Agent::ClaudeCode, InstallScope::User);
+    let path = machine.file(host("claude-code"), InstallScope::User);
     let target = machine.folder.path().join("dotfiles/claude.json");
     machine.write(&target, "{}\n");
     fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&target, &path).unwrap();
-    machine.init(Agent::ClaudeCode, InstallScope::User);
+    machine.init(host("claude-code"), InstallScope::User);
     assert!(path.symlink_metadata().unwrap().is_symlink());
     assert!(fs::read_to_string(&target).unwrap().contains("midrail"));
     assert_eq!(target.metadata().unwrap().permissions().mode() & 0o777, 0o640);
-    let copies = fs::read_dir(machine.places.state.join("backup")).unwrap();
+    let copies = fs::read_dir(machine.env.state.join("backup")).unwrap();
     for copy in copies.map(|copy| copy.unwrap().path()) {
         assert_eq!(copy.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
-    machine.take_out(Agent::ClaudeCode, InstallScope::User);
+    machine.remove(host("claude-code"), InstallScope::User);
     assert_eq!(fs::read_to_string(&target).unwrap(), "{}\n");
 
-    let path = machine.file(Agent::Cursor, InstallScope::User);
+    let path = machine.file(host("cursor"), InstallScope::User);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&target, &path).unwrap();
-    let plan = machine.plan(Agent::Cursor, InstallScope::User, "midrail");
-    assert!(plan.troubles[0].what.contains("Cursor reads no links"), "{:?}", plan.troubles);
+    let plan = machine.plan(host("cursor"), InstallScope::User, "midrail");
+    assert!(plan.errors[0].message.contains("Cursor does not follow links"), "{:?}", plan.errors);
 }
 
 #[test]
-fn a_change_by_somebody_else_is_not_overwritten() {
+fn concurrent_change_is_not_overwritten() {
     let machine = Machine::new();
-    let path = machine.file(Agent::ClaudeCode, InstallScope::Project);
+    let path = machine.file(host("claude-code"), InstallScope::Project);
     machine.write(&path, "{}");
-    let plan = machine.plan(Agent::ClaudeCode, InstallScope::Project, "midrail");
+    let plan = machine.plan(host("claude-code"), InstallScope::Project, "midrail");
     fs::write(&path, "{\"a\": 1}").unwrap();
-    let done = apply(&plan, &machine.places, jiff::Timestamp::UNIX_EPOCH);
-    assert!(done.troubles[0].what.contains("changed by somebody else"), "{:?}", done.troubles);
+    let report = apply(&plan, &machine.env, jiff::Timestamp::UNIX_EPOCH);
+    assert!(report.errors[0].message.contains("changed by another program"), "{:?}", report.errors);
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\": 1}");
 }
 
 #[test]
-fn requirements_of_codex_keep_their_words() {
-    for text in [
-        "",
-        "# the house's\nallowed_approval_policies = [\"on-request\"] # asked\n\n[features]\nhooks = false # off\nother = true\n",
-        "[[hooks.PreToolUse]]\nmatcher = \"Bash\"\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"lint.sh\"\n",
-        "[hooks]\nmanaged_dir = \"/opt\"\n\n[rules]\nx = 1",
-    ] {
-        let machine = Machine::new();
-        let path = machine.file(Agent::Codex, InstallScope::Managed);
-        machine.write(&path, text);
-        machine.init(Agent::Codex, InstallScope::Managed);
-        let written = fs::read_to_string(&path).unwrap();
-        assert_eq!(toml::flag_at(&written, &["features", "hooks"]).unwrap(), Some(true), "{written}");
-        let registered = Agent::Codex.host().registered(InstallScope::Managed, &written).unwrap();
-        assert_eq!(registered.len(), Agent::Codex.host().events.len(), "{written}");
-        for line in text.lines().filter(|line| !line.starts_with("hooks = false")) {
-            assert!(written.contains(line), "`{line}` is not in:\n{written}");
-        }
-        assert!(
-            machine.plan(Agent::Codex, InstallScope::Managed, "/opt/it's here/midrail").changes.is_empty()
-        );
-        machine.take_out(Agent::Codex, InstallScope::Managed);
-        assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        // Somebody else adds a line meanwhile: what was off is off again.
-        machine.init(Agent::Codex, InstallScope::Managed);
-        let more = format!("{}\n[more]\nx = 1\n", fs::read_to_string(&path).unwrap());
-        fs::write(&path, more).unwrap();
-        machine.take_out(Agent::Codex, InstallScope::Managed);
-        let left = fs::read_to_string(&path).unwrap();
-        let off = |text: &str| toml::flag_at(text, &["features", "hooks"]).unwrap();
-        assert_eq!(off(&left), off(text), "{left}");
-        fs::write(&path, text).unwrap();
-        // The same without a record: only our words go.
-        machine.init(Agent::Codex, InstallScope::Managed);
-        fs::remove_dir_all(&machine.places.state).unwrap();
-        machine.take_out(Agent::Codex, InstallScope::Managed);
-        let left = fs::read_to_string(&path).unwrap();
-        assert!(!left.contains("midrail"), "{left}");
-        for line in text.lines().filter(|line| !line.contains("hooks") && !line.contains("[features]")) {
-            assert!(left.contains(line), "`{line}` is not in:\n{left}");
-        }
-    }
-    let machine = Machine::new();
-    let path = machine.file(Agent::Codex, InstallScope::Managed);
-    machine.write(&path, "a = 1\nb = = 2\n");
-    let plan = machine.plan(Agent::Codex, InstallScope::Managed, "midrail");
-    assert_eq!(plan.troubles[0].place.map(|(line, _)| line), Some(2), "{:?}", plan.troubles);
-}
-
-#[test]
-fn trust_is_written_and_forgotten() {
-    let text = "model = \"m\" # mine\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n";
-    let hooks = [("/p/.codex/hooks.json:pre_tool_use:0:0".to_owned(), "sha256:1".to_owned())];
-    let trusted = toml::trust(text, &hooks).unwrap();
-    assert!(trusted.starts_with(text), "{trusted}");
-    let key = ["hooks", "state", &hooks[0].0, "trusted_hash"];
-    assert_eq!(toml::text_at(&trusted, &key).as_deref(), Some("sha256:1"));
-    assert_eq!(toml::trust(&trusted, &hooks).unwrap(), trusted);
-    assert_eq!(toml::distrust(&trusted, "/p/.codex/hooks.json", Some(text)).unwrap().as_deref(), Some(text));
-    assert_eq!(toml::distrust(&trusted, "/q/.codex/hooks.json", None).unwrap(), None);
-}
-
-#[test]
-fn the_first_pack_is_valid_as_it_is_and_with_every_example() {
+fn starter_pack_is_valid_with_and_without_examples() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pack.yaml");
     let load = || Load { packs: vec![path.clone()], ..Load::default() };
-    let examples: Vec<usize> = (0..starter::PACK.lines().count())
-        .filter(|at| starter::PACK.lines().nth(*at).is_some_and(is_example))
+    let examples: Vec<usize> = (0..plan::STARTER_PACK.lines().count())
+        .filter(|at| plan::STARTER_PACK.lines().nth(*at).is_some_and(is_example))
         .collect();
     assert!(examples.len() >= 15);
     // Blocks of examples that stand together are switched on together.
@@ -415,7 +363,7 @@ fn the_first_pack_is_valid_as_it_is_and_with_every_example() {
     }
     let all: Vec<usize> = blocks.concat();
     for on in blocks.iter().chain([&all, &Vec::new()]) {
-        let lines = starter::PACK.lines().enumerate().map(|(at, line)| match on.contains(&at) {
+        let lines = plan::STARTER_PACK.lines().enumerate().map(|(at, line)| match on.contains(&at) {
             true => line.strip_prefix('#').unwrap(),
             false => line,
         });
@@ -432,92 +380,25 @@ fn is_example(line: &str) -> bool {
 }
 
 #[test]
-fn every_event_is_one_that_the_door_knows() {
-    for agent in Agent::ALL {
-        let Some(adapter) = hook::adapter(agent.name()) else { continue };
-        for hooked in agent.host().events {
-            let known = adapter.hook_events().iter().any(|moment| moment.name == hooked.event);
-            assert!(known, "{} does not know {}", adapter.title(), hooked.event);
-        }
-        assert_eq!(adapter.title(), agent.title());
-    }
-    for hooked in Agent::Cursor.host().events {
-        assert!(cursor::EVENTS.contains(&hooked.event), "{}", hooked.event);
-    }
-}
-
-#[test]
-fn agents_are_found_by_their_traces_and_programs() {
+fn hosts_are_detected_by_traces_and_programs() {
     let mut machine = Machine::new();
-    assert!(Agent::ALL.iter().all(|agent| !agent.is_here(&machine.places)));
-    fs::create_dir(machine.places.project.join(".claude")).unwrap();
-    fs::create_dir(machine.places.home.join(".codex")).unwrap();
+    assert!(hosts::ALL.iter().all(|host| !host.is_present(&machine.env)));
+    fs::create_dir(machine.env.project.join(".claude")).unwrap();
+    fs::create_dir(machine.env.home.join(".codex")).unwrap();
     let bin = machine.folder.path().join("bin");
     machine.write(&bin.join("gemini"), "");
     machine.write(&bin.join("copilot"), "");
     fs::set_permissions(bin.join("gemini"), fs::Permissions::from_mode(0o755)).unwrap();
-    machine.places.path = Some(bin.into_os_string());
-    let here: Vec<Agent> = Agent::ALL.into_iter().filter(|agent| agent.is_here(&machine.places)).collect();
-    assert_eq!(here, [Agent::ClaudeCode, Agent::Codex, Agent::GeminiCli]);
-    assert_eq!(Agent::named("claude"), Some(Agent::ClaudeCode));
-    assert_eq!(Agent::named("gpt"), None);
+    machine.env.path = Some(bin.into_os_string());
+    let present = hosts::ALL.iter().filter(|host| host.is_present(&machine.env)).map(|host| host.name);
+    assert_eq!(present.collect::<Vec<_>>(), ["claude-code", "codex", "gemini-cli"]);
+    assert!(host("claude-code").has_name("claude"));
+    assert!(hosts::ALL.iter().all(|host| !host.has_name("gpt")));
 }
 
-/// What the plugin of OpenCode does, in Node, with programs that answer, refuse, fail and are not there.
 #[test]
-fn the_plugin_fails_closed() {
-    if !Path::new("/usr/bin/node").exists() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path.display().to_string()
-    };
-    let answers = [
-        ("allows", "#!/bin/sh\ncat > /dev/null", "passed", "out"),
-        ("denies", "#!/bin/sh\ncat > /dev/null\necho no >&2; exit 2", "no", "no"),
-        ("fails", "#!/bin/sh\nexit 1", "Midrail did not answer", "Midrail did not answer"),
-        ("killed", "#!/bin/sh\nkill -9 $$", "Midrail did not answer", "Midrail did not answer"),
-        (
-            "garbled",
-            "#!/bin/sh\ncat > /dev/null\necho '{'",
-            "Midrail did not answer",
-            "Midrail did not answer",
-        ),
-        (
-            // What could not be told with the call is told with its result.
-            "replaces",
-            "#!/bin/sh\ncat > /dev/null\necho '{\"replace\":\"***\",\"notes\":[\"n\"]}'",
-            "passed",
-            "***\n\nn\n\nn",
-        ),
-    ];
-    for (name, text, before, after) in answers {
-        let program = write(name, text);
-        write(&format!("{name}.mjs"), &opencode::plugin(&program));
-        let script = format!(
-            "import {{ Midrail }} from './{name}.mjs';
-             const hooks = await Midrail({{ directory: '/p' }});
-             const call = {{ args: {{ command: 'passed' }} }};
-             let told;
-             try {{ await hooks['tool.execute.before']({{ tool: 'bash' }}, call); told = call.args.command; }}
-             catch (error) {{ told = error.message; }}
-             const result = {{ output: 'out' }};
-             await hooks['tool.execute.after']({{ tool: 'bash' }}, result);
-             console.log(JSON.stringify([told, result.output]));"
-        );
-        write(&format!("{name}-run.mjs"), &script);
-        let output = std::process::Command::new("/usr/bin/node")
-            .arg(format!("{name}-run.mjs"))
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        let told: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
-        assert!(told[0].as_str().unwrap().starts_with(before), "{name}: {told}");
-        assert!(told[1].as_str().unwrap().starts_with(after), "{name}: {told}");
+fn registered_events_are_known_to_the_host() {
+    for host in hosts::ALL.iter().filter(|host| !host.known_events.is_empty()) {
+        assert!(host.registrations().all(|(event, _)| host.known_events.contains(&event.name)), "{host:?}");
     }
 }

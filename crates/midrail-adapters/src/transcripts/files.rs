@@ -1,4 +1,4 @@
-//! The files of recorded sessions: which there are, what belongs together, and their events in the order of time.
+//! The files of recorded sessions: finds them, groups them by session, and merges their events by time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -12,34 +12,33 @@ use midrail::replay::{ReplayError, next_line};
 use midrail::{Event, EventKind};
 use serde_json::Value;
 
-use super::{Host, Transcript};
+use super::reader::{Transcript, Transcripts};
 
-/// How deep folders are looked through.
-const DEEPEST: usize = 16;
+/// How deep folders are searched.
+const MAX_DEPTH: usize = 16;
 
-/// How much of a file is looked at to see when it begins.
+/// How much of a file is read to find its first time.
 const HEAD: u64 = 256 << 10;
 
-/// Files of one session that are read side by side. Those beyond are read after them.
-const SIDE_BY_SIDE: usize = 128;
+/// Files of one session that are read at the same time. Further ones are read after them.
+const MAX_OPEN: usize = 128;
 
-/// Lines that a thread hands over at a time, and how many such batches may wait.
+/// Events per batch, and batches that may wait in the channel of a thread.
 const BATCH: usize = 64;
-const WAITING: usize = 4;
+const MAX_BATCHES: usize = 4;
 
-/// One recorded session: its own file, and those of its sub-agents.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A recorded session: its own file, and those of its sub-agents.
+#[derive(Debug, Clone)]
 pub struct RecordedSession {
-    /// The host that recorded it.
-    pub host: Host,
-    /// Its files, its own first.
+    source: Transcripts,
+    /// Its files; its own is the first.
     pub files: Vec<PathBuf>,
-    /// All of them in bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    begins: Option<Timestamp>,
+    start: Option<Timestamp>,
 }
 
-/// A line that tells nothing.
+/// A line without an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidLine {
     /// The file.
@@ -47,44 +46,33 @@ pub struct InvalidLine {
     /// The line, from 1. 0: the file as a whole.
     pub line: usize,
     /// What is wrong with it.
-    pub why: String,
+    pub reason: String,
 }
 
-/// What comes of reading recordings.
+/// An item that reading recordings yields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportItem {
     /// An event, as JSON.
     Event(String),
-    /// A line that tells nothing.
+    /// A line without an event.
     InvalidLine(InvalidLine),
-    /// A session is through: its size in bytes.
+    /// The end of a session: its size in bytes.
     Read(u64),
 }
 
-/// The session that the name of a file tells.
-pub(super) fn name_of(path: &Path) -> Option<String> {
-    let name = path.file_stem()?.to_string_lossy();
-    let folder = || path.parent()?.parent()?.file_name().map(|name| name.to_string_lossy().into_owned());
-    match path.parent()?.file_name()?.to_str() {
-        Some("subagents") => folder(),
-        _ => Some(name.strip_prefix("rollout-").unwrap_or(&name).to_owned()),
-    }
-}
-
-/// The sessions that a host recorded at these places, the oldest first. Those that were over before a time are left out.
+/// The recorded sessions in some files and folders, the oldest first. Files last changed before `since` are skipped.
 pub fn find_sessions(
-    host: Host,
-    places: &[PathBuf],
+    source: &Transcripts,
+    paths: &[PathBuf],
     since: Option<Timestamp>,
 ) -> io::Result<Vec<RecordedSession>> {
     let mut found = Vec::new();
-    for place in places {
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", place.display()));
-        if fs::metadata(place).map_err(named)?.is_dir() {
-            gather(host, place, 0, &mut found).map_err(named)?;
+    for path in paths {
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+        if fs::metadata(path).map_err(named)?.is_dir() {
+            collect(source, path, 0, &mut found).map_err(named)?;
         } else {
-            found.push(place.clone());
+            found.push(path.clone());
         }
     }
     found.sort();
@@ -97,23 +85,23 @@ pub fn find_sessions(
             continue;
         }
         let bytes = metadata.map_or(0, |metadata| metadata.len());
-        let empty = || RecordedSession { host, files: Vec::new(), bytes: 0, begins: None };
-        let session = sessions.entry(whose(&path)).or_insert_with(empty);
+        let empty = || RecordedSession { source: *source, files: Vec::new(), bytes: 0, start: None };
+        let session = sessions.entry(session_path(&path)).or_insert_with(empty);
         session.bytes = session.bytes.saturating_add(bytes);
         session.files.push(path);
     }
     let mut sessions: Vec<RecordedSession> = sessions.into_values().collect();
     for session in &mut sessions {
-        // A session's own file lies above those of its sub-agents.
+        // The files of sub-agents are in folders below.
         session.files.sort_by_key(|path| path.components().count());
-        session.begins = session.files.first().and_then(|path| begins(path));
+        session.start = session.files.first().and_then(|path| first_time(path));
     }
-    sessions.sort_by_key(|session| session.begins.unwrap_or(Timestamp::MAX));
+    sessions.sort_by_key(|session| session.start.unwrap_or(Timestamp::MAX));
     Ok(sessions)
 }
 
-/// What the files of a session have in common.
-fn whose(path: &Path) -> PathBuf {
+/// The path that the files of a session have in common.
+fn session_path(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if folder.file_name().is_some_and(|name| name == "subagents") => {
             folder.parent().unwrap_or(folder).to_owned()
@@ -122,21 +110,21 @@ fn whose(path: &Path) -> PathBuf {
     }
 }
 
-fn gather(host: Host, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
+fn collect(source: &Transcripts, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
-        if kind.is_dir() && depth < DEEPEST {
-            gather(host, &path, depth + 1, found)?;
-        } else if kind.is_file() && host.is_recording(&path) {
+        if kind.is_dir() && depth < MAX_DEPTH {
+            collect(source, &path, depth + 1, found)?;
+        } else if kind.is_file() && source.is_recording(&path) {
             found.push(path);
         }
     }
     Ok(())
 }
 
-/// The first time that a file tells.
-fn begins(path: &Path) -> Option<Timestamp> {
+/// The first time in a file.
+fn first_time(path: &Path) -> Option<Timestamp> {
     let lines = BufReader::new(File::open(path).ok()?.take(HEAD)).split(b'\n');
     lines.map_while(Result::ok).find_map(|line| {
         let line: Value = serde_json::from_slice(&line).ok()?;
@@ -144,23 +132,23 @@ fn begins(path: &Path) -> Option<Timestamp> {
     })
 }
 
-/// The events of one session, those of its sub-agents among them, in the order of time.
+/// The events of a session and its sub-agents, ordered by time.
 pub struct SessionEvents {
     sources: Vec<Source>,
     rest: VecDeque<PathBuf>,
-    host: Host,
+    transcripts: Transcripts,
     since: Option<Timestamp>,
     has_begun: bool,
     ready: VecDeque<Result<Event, InvalidLine>>,
 }
 
 impl SessionEvents {
-    /// Those of a session from a time on.
+    /// The events of a session since a time.
     pub fn new(session: &RecordedSession, since: Option<Timestamp>) -> Self {
         let mut merged = SessionEvents {
             sources: Vec::new(),
             rest: session.files.iter().cloned().collect(),
-            host: session.host,
+            transcripts: session.source,
             since,
             has_begun: false,
             ready: VecDeque::new(),
@@ -170,25 +158,25 @@ impl SessionEvents {
     }
 
     fn open(&mut self) {
-        while self.sources.len() < SIDE_BY_SIDE
+        while self.sources.len() < MAX_OPEN
             && let Some(path) = self.rest.pop_front()
         {
             match File::open(&path) {
                 Ok(file) => self.sources.push(Source {
-                    transcript: Some(Transcript::new(self.host, &path)),
+                    transcript: Some(Transcript::new(&self.transcripts, &path)),
                     input: BufReader::with_capacity(64 << 10, file),
                     path,
                     line: 0,
                     ready: VecDeque::new(),
                 }),
                 Err(error) => {
-                    self.ready.push_back(Err(InvalidLine { file: path, line: 0, why: error.to_string() }));
+                    self.ready.push_back(Err(InvalidLine { file: path, line: 0, reason: error.to_string() }));
                 }
             }
         }
     }
 
-    /// The earliest event that any file has next.
+    /// The earliest of the next events of all files.
     fn earliest(&mut self) -> Option<Event> {
         for source in &mut self.sources {
             source.fill(&mut self.ready);
@@ -218,7 +206,7 @@ impl Iterator for SessionEvents {
             if self.since.zip(event.time).is_some_and(|(since, time)| time < since) {
                 continue;
             }
-            // What began before is told to begin with the first event that is told.
+            // A session that began before `since` starts with its first event.
             if !self.has_begun && event.kind != EventKind::SessionStart {
                 let mut begins = Event::new(EventKind::SessionStart);
                 begins.session.clone_from(&event.session);
@@ -233,19 +221,19 @@ impl Iterator for SessionEvents {
     }
 }
 
-/// One file that is being read.
+/// A file that is being read.
 struct Source {
     path: PathBuf,
     input: BufReader<File>,
     line: usize,
-    /// `None`: it has been read to its end.
+    /// `None`: its end is reached.
     transcript: Option<Transcript>,
     ready: VecDeque<Event>,
 }
 
 impl Source {
-    /// Reads on until there is an event, or nothing more.
-    fn fill(&mut self, broken: &mut VecDeque<Result<Event, InvalidLine>>) {
+    /// Reads until there is an event, or the end.
+    fn fill(&mut self, invalid: &mut VecDeque<Result<Event, InvalidLine>>) {
         while self.ready.is_empty()
             && let Some(transcript) = &mut self.transcript
         {
@@ -253,15 +241,15 @@ impl Source {
             let read = next_line(&mut self.input, self.line);
             let is_over = matches!(read, Ok(None) | Err(ReplayError::Io { .. }));
             let events = match read {
-                Ok(Some(text)) => transcript.line(&text),
+                Ok(Some(text)) => transcript.line(&text).map_err(|error| error.to_string()),
                 Ok(None) => Ok(Vec::new()),
                 Err(error) => Err(error.to_string()),
             };
             match events {
                 Ok(events) => self.ready.extend(events),
-                Err(why) => {
+                Err(reason) => {
                     let file = self.path.clone();
-                    broken.push_back(Err(InvalidLine { file, line: self.line, why }));
+                    invalid.push_back(Err(InvalidLine { file, line: self.line, reason }));
                 }
             }
             if is_over {
@@ -272,8 +260,8 @@ impl Source {
     }
 }
 
-/// Reads sessions with several threads, and hands on what comes of it in the order of the sessions. No more than a few
-/// batches of lines wait at a time.
+/// Reads sessions with several threads, and passes the items on in the order of the sessions. Only a few batches wait at a
+/// time.
 pub fn read_sessions<E>(
     sessions: &[RecordedSession],
     since: Option<Timestamp>,
@@ -284,10 +272,10 @@ pub fn read_sessions<E>(
     thread::scope(|scope| {
         let lanes: Vec<Receiver<Vec<ImportItem>>> = (0..jobs)
             .map(|lane| {
-                let (sender, receiver) = sync_channel(WAITING);
+                let (sender, receiver) = sync_channel(MAX_BATCHES);
                 let own = sessions.iter().skip(lane).step_by(jobs);
                 scope.spawn(move || {
-                    // Nobody listens any more once sending fails.
+                    // Sending fails once the receiver is gone.
                     let _ = own.map(|session| send(session, since, &sender)).find(Result::is_err);
                 });
                 receiver
@@ -295,11 +283,11 @@ pub fn read_sessions<E>(
             .collect();
         for (at, _) in sessions.iter().enumerate() {
             let Some(lane) = lanes.get(at % jobs) else { break };
-            let mut is_through = false;
-            while !is_through && let Ok(batch) = lane.recv() {
-                for work in batch {
-                    is_through |= matches!(work, ImportItem::Read(_));
-                    sink(work)?;
+            let mut is_done = false;
+            while !is_done && let Ok(batch) = lane.recv() {
+                for item in batch {
+                    is_done |= matches!(item, ImportItem::Read(_));
+                    sink(item)?;
                 }
             }
         }
@@ -318,9 +306,9 @@ fn send(
             Ok(Ok(json)) => ImportItem::Event(json),
             Ok(Err(error)) => {
                 let file = session.files.first().cloned().unwrap_or_default();
-                ImportItem::InvalidLine(InvalidLine { file, line: 0, why: error.to_string() })
+                ImportItem::InvalidLine(InvalidLine { file, line: 0, reason: error.to_string() })
             }
-            Err(broken) => ImportItem::InvalidLine(broken),
+            Err(invalid) => ImportItem::InvalidLine(invalid),
         });
         if batch.len() >= BATCH {
             to.send(std::mem::take(&mut batch)).map_err(drop)?;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use midrail::{Event, EventKind};
 use serde_json::{Value, json};
 
-use super::files::name_of;
-use super::{Host, ImportItem, SessionEvents, Transcript, find_sessions, read_sessions};
+use super::{ImportItem, SessionEvents, Transcript, Transcripts, find_sessions, read_sessions};
+use crate::hosts;
 
 /// A folder that goes with the test.
 struct Folder(PathBuf);
@@ -98,8 +98,12 @@ fn of_sub_agent() -> Vec<Value> {
     ]
 }
 
-fn read(host: Host, path: &str, lines: &[Value]) -> Vec<Event> {
-    let mut transcript = Transcript::new(host, Path::new(path));
+fn source(host: &str) -> Transcripts {
+    hosts::find(host).unwrap().transcripts.unwrap()
+}
+
+fn read(host: &str, path: &str, lines: &[Value]) -> Vec<Event> {
+    let mut transcript = Transcript::new(&source(host), Path::new(path));
     let mut events: Vec<Event> =
         lines.iter().flat_map(|line| transcript.line(line.to_string().as_bytes()).unwrap()).collect();
     events.extend(transcript.end());
@@ -111,9 +115,9 @@ fn kinds(events: &[Event]) -> Vec<EventKind> {
 }
 
 #[test]
-fn a_session_of_claude_code_becomes_events() {
+fn claude_code_session_becomes_events() {
     use EventKind::{AfterTool, BeforeModel, BeforeStop, BeforeTool, SessionStart};
-    let events = read(Host::ClaudeCode, "/p/c-1.jsonl", &of_claude());
+    let events = read("claude-code", "/p/c-1.jsonl", &of_claude());
     assert_eq!(
         kinds(&events),
         [SessionStart, BeforeModel, BeforeTool, AfterTool, BeforeTool, AfterTool, BeforeTool, BeforeStop],
@@ -138,8 +142,8 @@ fn a_session_of_claude_code_becomes_events() {
 }
 
 #[test]
-fn a_sub_agent_of_claude_code_has_a_parent_and_begins_no_session() {
-    let events = read(Host::ClaudeCode, "/p/c-1/subagents/agent-a-1.jsonl", &of_sub_agent());
+fn claude_code_sub_agent_has_a_parent() {
+    let events = read("claude-code", "/p/c-1/subagents/agent-a-1.jsonl", &of_sub_agent());
     assert_eq!(kinds(&events), [EventKind::BeforeModel, EventKind::BeforeTool]);
     let agent = events[1].agent.as_ref().unwrap();
     assert_eq!((agent.id.as_deref(), agent.role.as_deref()), (Some("a-1"), Some("explorer")));
@@ -191,9 +195,9 @@ fn of_codex(meta: Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_session_of_codex_becomes_events() {
+fn codex_session_becomes_events() {
     use EventKind::{AfterTool, BeforeModel, BeforeStop, BeforeTool, SessionStart};
-    let events = read(Host::Codex, "/s/rollout-x.jsonl", &of_codex(json!({"id": "x-1", "cwd": "/repo"})));
+    let events = read("codex", "/s/rollout-x.jsonl", &of_codex(json!({"id": "x-1", "cwd": "/repo"})));
     assert_eq!(
         kinds(&events),
         [SessionStart, BeforeModel, BeforeTool, AfterTool, BeforeTool, AfterTool, BeforeStop]
@@ -209,20 +213,17 @@ fn a_session_of_codex_becomes_events() {
 }
 
 #[test]
-fn a_sub_agent_of_codex_belongs_to_the_session_of_its_parent() {
+fn codex_sub_agent_belongs_to_its_parents_session() {
     let spawn = json!({"subagent": {"thread_spawn": {"parent_thread_id": "x-1", "depth": 1}}});
-    let events = read(
-        Host::Codex,
-        "/s/rollout-y.jsonl",
-        &of_codex(json!({"id": "y-1", "cwd": "/repo", "source": spawn})),
-    );
+    let events =
+        read("codex", "/s/rollout-y.jsonl", &of_codex(json!({"id": "y-1", "cwd": "/repo", "source": spawn})));
     assert_eq!(events[0].kind, EventKind::BeforeModel);
     assert_eq!((events[0].session.as_deref(), events[0].parent.as_deref()), (Some("x-1"), Some("x-1")));
     assert_eq!(events[0].agent.as_ref().unwrap().id.as_deref(), Some("y-1"));
 }
 
 #[test]
-fn a_broken_line_is_named_and_the_rest_goes_on() {
+fn invalid_line_does_not_stop_the_import() {
     let folder = Folder::new("broken");
     let mut lines = of_claude();
     lines.insert(4, json!("no object"));
@@ -230,23 +231,23 @@ fn a_broken_line_is_named_and_the_rest_goes_on() {
     let mut text = fs::read_to_string(&path).unwrap();
     text.push_str("{\"type\":\"user\",\n{\"type\":\"assistant\"}\n");
     fs::write(&path, text).unwrap();
-    let sessions = find_sessions(Host::ClaudeCode, std::slice::from_ref(&folder.0), None).unwrap();
+    let sessions = find_sessions(&source("claude-code"), std::slice::from_ref(&folder.0), None).unwrap();
     let (events, broken): (Vec<_>, Vec<_>) = SessionEvents::new(&sessions[0], None).partition(Result::is_ok);
     assert_eq!(events.len(), 8);
     let broken: Vec<_> = broken.into_iter().map(|it| it.unwrap_err()).collect();
     assert_eq!(broken.iter().map(|it| it.line).collect::<Vec<_>>(), [5, 13, 14]);
-    assert!(broken[2].why.contains("no `message`"), "{:?}", broken[2]);
+    assert!(broken[2].reason.contains("no `message`"), "{:?}", broken[2]);
 }
 
 #[test]
-fn sub_agents_stand_among_their_session_and_sessions_in_the_order_of_time() {
+fn events_of_sub_agents_and_sessions_are_ordered_by_time() {
     let folder = Folder::new("order");
     folder.write("a/c-1.jsonl", &of_claude());
     folder.write("a/c-1/subagents/agent-a-1.jsonl", &of_sub_agent());
     let earlier = json!({"type": "user", "message": {"role": "user", "content": "Before"}, "sessionId": "c-0",
         "timestamp": "2026-11-14T10:00:00Z"});
     folder.write("b/z.jsonl", &[earlier]);
-    let sessions = find_sessions(Host::ClaudeCode, std::slice::from_ref(&folder.0), None).unwrap();
+    let sessions = find_sessions(&source("claude-code"), std::slice::from_ref(&folder.0), None).unwrap();
     assert_eq!(sessions.len(), 2);
     for jobs in [1, 2, 9] {
         let mut events: Vec<Event> = Vec::new();
@@ -267,16 +268,16 @@ fn sub_agents_stand_among_their_session_and_sessions_in_the_order_of_time() {
     let kept: Vec<Event> = SessionEvents::new(&sessions[1], Some(since)).map(Result::unwrap).collect();
     assert_eq!(kept[0].kind, EventKind::SessionStart);
     assert_eq!(kept.len(), 5);
-    assert!(read_sessions(&sessions, None, 2, |_| Err(())).is_err(), "it ends where nobody listens");
+    assert!(read_sessions(&sessions, None, 2, |_| Err(())).is_err(), "it ends if the receiver fails");
 }
 
 #[test]
-fn files_tell_their_session_where_lines_do_not() {
-    let name = |path: &str| name_of(Path::new(path)).unwrap();
+fn file_name_contains_the_session() {
+    let name = |path: &str| source("codex").session_of(Path::new(path)).unwrap();
     assert_eq!(name("/p/c-1.jsonl"), "c-1");
     assert_eq!(name("/p/c-1/subagents/agent-a.jsonl"), "c-1");
     assert_eq!(name("/s/rollout-2026.jsonl"), "2026");
     let missing =
-        find_sessions(Host::Codex, &[PathBuf::from("/nowhere/at/all")], None).unwrap_err().to_string();
+        find_sessions(&source("codex"), &[PathBuf::from("/nowhere/at/all")], None).unwrap_err().to_string();
     assert!(missing.contains("/nowhere/at/all"), "{missing}");
 }

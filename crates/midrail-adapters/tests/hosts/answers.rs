@@ -1,23 +1,23 @@
-//! Every answer of every adapter is one that its host takes: it has no field that the host does not know at that hook_event, and
-//! no refusal is empty. Hosts let a call pass whose answer they do not understand.
+//! Every answer is valid for its host: it has no field that the host does not know for the event, and no refusal is empty.
+//! Hosts allow a call if they do not understand the answer.
 
 use std::collections::BTreeSet;
 
 use midrail::{Effect, EventKind};
 use midrail_adapters::hook::Hook;
-use midrail_adapters::host::{Adapter, HookEvent, HookOutput};
+use midrail_adapters::host::{HookEvent, HookOutput, HostSpec};
 use serde_json::Value;
 
-use crate::{all, decisions, fixture_event, hook_event};
+use crate::{all, decisions, fixture_event};
 
 /// The fields of an answer, as paths, that a host takes at a hook_event.
-fn allowed(adapter: &dyn Adapter, hook_event: &HookEvent) -> &'static [&'static str] {
+fn allowed(host: &HostSpec, hook_event: &HookEvent) -> &'static [&'static str] {
     use EventKind::{AfterModel, AfterTool, BeforeModel, BeforeStop, BeforeTool, Observed, SessionStart};
     const CONTEXT: &[&str] = &["hookSpecificOutput.hookEventName", "hookSpecificOutput.additionalContext"];
     const BLOCK: &[&str] = &["decision", "reason"];
     const BLOCK_OR_HALT: &[&str] = &["decision", "reason", "continue", "stopReason"];
     let camel = hook_event.name.starts_with(|c: char| c.is_ascii_lowercase());
-    match (adapter.name(), hook_event.kind) {
+    match (host.name, hook_event.kind) {
         ("claude-code", BeforeTool) => &[
             "hookSpecificOutput.hookEventName",
             "hookSpecificOutput.permissionDecision",
@@ -156,7 +156,7 @@ fn reasons(value: &Value) -> Vec<&str> {
     texts.into_iter().filter_map(Value::as_str).collect()
 }
 
-fn check(adapter: &dyn Adapter, hook_event: Option<&HookEvent>, answer: &HookOutput, what: &str) {
+fn check(host: &HostSpec, hook_event: Option<&HookEvent>, answer: &HookOutput, what: &str) {
     assert!(matches!(answer.code, 0 | 2), "{what}");
     if answer.code == 2 {
         assert!(answer.stdout.is_empty(), "{what}: some hosts take this for the reason");
@@ -164,12 +164,12 @@ fn check(adapter: &dyn Adapter, hook_event: Option<&HookEvent>, answer: &HookOut
         return;
     }
     if answer.stdout.is_empty() {
-        assert_ne!(adapter.name(), "cursor", "{what}: to a hook that fails closed this is a failure");
+        assert_ne!(host.name, "cursor", "{what}: to a hook that fails closed this is a failure");
         return;
     }
     assert_eq!(answer.stdout.lines().count(), 1, "{what}");
     let value: Value = serde_json::from_str(&answer.stdout).unwrap();
-    let allowed = hook_event.map(|hook_event| allowed(adapter, hook_event)).unwrap_or_default();
+    let allowed = hook_event.map(|hook_event| allowed(host, hook_event)).unwrap_or_default();
     for field in fields(&value) {
         assert!(allowed.contains(&field.as_str()), "{what}: `{field}` is not known there: {value}");
     }
@@ -181,81 +181,81 @@ fn check(adapter: &dyn Adapter, hook_event: Option<&HookEvent>, answer: &HookOut
         assert!(!reasons.is_empty() && reasons.iter().all(|it| !it.trim().is_empty()), "{what}: {value}");
         let halts = value.get("continue") == Some(&Value::Bool(false));
         let denies = value.get("decision").is_some() || value.get("hookSpecificOutput").is_some();
-        assert!(adapter.name() != "codex" || !(halts && denies), "{what}: Codex takes neither of the two");
+        assert!(host.name != "codex" || !(halts && denies), "{what}: Codex takes neither of the two");
     }
 }
 
 #[test]
-fn answers_have_only_what_the_host_knows() {
-    for (adapter, name, payload) in all() {
-        let hook = Hook::read(adapter, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
-        let hook_event = hook_event(adapter, fixture_event(&name));
+fn answers_have_only_fields_that_the_host_knows() {
+    for (host, name, payload) in all() {
+        let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
+        let hook_event = host.hook_event(fixture_event(&name));
         let can = hook_event.map(|hook_event| hook_event.capabilities).unwrap_or_default();
         for (kind, decision) in decisions(hook_event) {
             let answer = hook.answer(vec![decision.clone()]);
-            let what = format!("{} {name} {kind}", adapter.name());
-            check(adapter, hook_event, &answer, &what);
+            let what = format!("{} {name} {kind}", host.name);
+            check(host, hook_event, &answer, &what);
             let stops =
                 !decision.effect.allows() && (can.block || (decision.effect == Effect::Halt && can.halt));
             let value = serde_json::from_str(&answer.stdout).unwrap_or(Value::Null);
             assert_eq!(
                 answer.code == 2 || refuses(&value),
-                stops || takes_result_apart(adapter, hook_event, kind),
+                stops || withholds_changed_result(host, hook_event, kind),
                 "{what}"
             );
         }
         check(
-            adapter,
+            host,
             hook_event,
             &hook.refuse("the store is locked"),
-            &format!("{} {name} failure", adapter.name()),
+            &format!("{} {name} failure", host.name),
         );
     }
 }
 
 #[test]
-fn what_stands_in_place_of_a_result_reaches_the_agent() {
-    for (adapter, name, payload) in all() {
-        let hook_event = hook_event(adapter, fixture_event(&name))
+fn replaced_result_reaches_the_agent() {
+    for (host, name, payload) in all() {
+        let hook_event = host
+            .hook_event(fixture_event(&name))
             .filter(|hook_event| hook_event.kind == EventKind::AfterTool);
         let Some(hook_event) = hook_event else { continue };
-        let hook = Hook::read(adapter, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
+        let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
         for (kind, decision) in decisions(Some(hook_event)) {
             let text = match kind {
                 "redact" if hook_event.capabilities.redact => "the text with ***",
-                "sent back" if hook_event.capabilities.block || hook_event.capabilities.notes => {
-                    "2 tests failed"
-                }
+                "error" if hook_event.capabilities.block || hook_event.capabilities.notes => "2 tests failed",
                 _ => continue,
             };
             let answer = hook.answer(vec![decision]);
-            let is_told = answer.stdout.contains(text) || answer.stderr.contains(text);
-            assert!(is_told, "{} {name} {kind}: {answer:?}", adapter.name());
+            let is_shown = answer.stdout.contains(text) || answer.stderr.contains(text);
+            assert!(is_shown, "{} {name} {kind}: {answer:?}", host.name);
         }
     }
 }
 
 /// A changed result is a withheld one to these hosts, and Copilot has one word for both.
-fn takes_result_apart(adapter: &dyn Adapter, hook_event: Option<&HookEvent>, kind: &str) -> bool {
+fn withholds_changed_result(host: &HostSpec, hook_event: Option<&HookEvent>, kind: &str) -> bool {
     let is_result = hook_event
         .is_some_and(|hook_event| hook_event.kind == EventKind::AfterTool && hook_event.capabilities.redact);
-    kind == "redact" && is_result && matches!(adapter.name(), "codex" | "gemini-cli" | "copilot-cli")
+    kind == "redact" && is_result && matches!(host.name, "codex" | "gemini-cli" | "copilot-cli")
 }
 
 #[test]
-fn a_failure_stops_whatever_can_be_stopped() {
-    for (adapter, name, payload) in all() {
-        let hook = Hook::read(adapter, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
+fn failure_blocks_everything_that_can_be_blocked() {
+    for (host, name, payload) in all() {
+        let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
         let answer = hook.refuse("the store is locked");
         let value = serde_json::from_str(&answer.stdout).unwrap_or(Value::Null);
-        assert!(answer.code == 2 || refuses(&value), "{} {name}: {answer:?}", adapter.name());
+        assert!(answer.code == 2 || refuses(&value), "{} {name}: {answer:?}", host.name);
     }
 }
 
 #[test]
-fn an_agent_that_was_sent_back_is_not_sent_back_for_a_failure() {
-    for (adapter, name, mut payload) in all() {
-        let is_stop = hook_event(adapter, fixture_event(&name))
+fn agent_that_had_to_continue_may_stop_after_a_failure() {
+    for (host, name, mut payload) in all() {
+        let is_stop = host
+            .hook_event(fixture_event(&name))
             .is_some_and(|hook_event| hook_event.kind == EventKind::BeforeStop);
         if !is_stop {
             continue;
@@ -263,8 +263,8 @@ fn an_agent_that_was_sent_back_is_not_sent_back_for_a_failure() {
         let fields = payload.as_object_mut().unwrap();
         fields.insert("stop_hook_active".to_owned(), Value::Bool(true));
         fields.insert("loop_count".to_owned(), Value::from(1));
-        let hook = Hook::read(adapter, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
+        let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
         let answer = hook.refuse("the store is locked");
-        assert_eq!((answer.code, answer.stdout.as_str()), (0, ""), "{} {name}", adapter.name());
+        assert_eq!((answer.code, answer.stdout.as_str()), (0, ""), "{} {name}", host.name);
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever bytes a host sends, a adapter answers.
+//! Whatever bytes a host sends, the adapter answers.
 
 use midrail_adapters::hook::Hook;
 use midrail_adapters::hosts;
@@ -27,11 +27,11 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 /// Reads, decides in each way and answers.
-fn walk(adapter: usize, hook_event: Option<&str>, bytes: &[u8]) {
-    let adapter = hosts::ALL[adapter % hosts::ALL.len()];
-    let Ok(hook) = Hook::read(adapter, hook_event, bytes) else { return };
+fn walk(host: usize, hook_event: Option<&str>, bytes: &[u8]) {
+    let host = &hosts::ALL[host % hosts::ALL.len()];
+    let Ok(hook) = Hook::read(host, hook_event, bytes) else { return };
     drop(hook.events());
-    for hook_event in adapter.hook_events() {
+    for hook_event in host.hook_events {
         for (_, decision) in decisions(Some(hook_event)) {
             hook.answer(vec![decision]);
         }
@@ -43,22 +43,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_answered(adapter in any::<usize>(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        for hook_event in hosts::ALL[adapter % hosts::ALL.len()].hook_events() {
-            walk(adapter, Some(hook_event.name), &bytes);
+    fn any_bytes_are_answered(host in any::<usize>(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        for hook_event in hosts::ALL[host % hosts::ALL.len()].hook_events {
+            walk(host, Some(hook_event.name), &bytes);
         }
-        walk(adapter, None, &bytes);
+        walk(host, None, &bytes);
     }
 
     /// A payload that is right but for one field that holds anything.
     #[test]
     fn any_field_may_hold_anything(pick in any::<usize>(), field in any::<usize>(), value in value()) {
         let fixtures: Vec<_> = all().collect();
-        let (adapter, name, payload) = &fixtures[pick % fixtures.len()];
+        let (host, name, payload) = &fixtures[pick % fixtures.len()];
         let mut payload = payload.as_object().unwrap().clone();
         let keys: Vec<String> = payload.keys().cloned().collect();
         payload.insert(keys[field % keys.len()].clone(), value);
-        let at = hosts::ALL.iter().position(|it| it.name() == adapter.name()).unwrap();
+        let at = hosts::ALL.iter().position(|it| it.name == host.name).unwrap();
         walk(at, Some(fixture_event(name)), Value::Object(payload).to_string().as_bytes());
     }
 }

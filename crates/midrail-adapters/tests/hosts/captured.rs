@@ -1,4 +1,4 @@
-//! What real clients sent, where `MIDRAIL_PAYLOADS` names a folder of it (a folder a host, a file a payload): each is read.
+//! Payloads of real clients can be decoded. `MIDRAIL_PAYLOADS` names a folder with a folder per host and a file per payload.
 
 use std::path::PathBuf;
 
@@ -16,9 +16,9 @@ fn captured_payloads_are_read() {
         eprintln!("MIDRAIL_PAYLOADS names no folder of captured payloads: nothing is checked");
         return;
     };
-    for adapter in hosts::ALL {
+    for host in hosts::ALL.iter() {
         let mut known = 0;
-        for entry in std::fs::read_dir(folder.join(adapter.name())).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(folder.join(host.name)).into_iter().flatten().flatten() {
             let file = entry.file_name().to_string_lossy().into_owned();
             let Some(name) = file.strip_suffix(".json") else { continue };
             if matches!(name, "INDEX" | "results" | "SAME") || name.starts_with("rpc-") {
@@ -29,19 +29,14 @@ fn captured_payloads_are_read() {
             let name =
                 name.strip_suffix(".active").or_else(|| name.strip_suffix(".subagent")).unwrap_or(name);
             let bytes = std::fs::read(entry.path()).unwrap();
-            let hook =
-                Hook::read(*adapter, Some(name), &bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
-            let events = hook.events().unwrap_or_else(|error| panic!("{} {file}: {error}", adapter.name()));
+            let hook = Hook::read(host, Some(name), &bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let events = hook.events().unwrap_or_else(|error| panic!("{} {file}: {error}", host.name));
             let event = events.first().unwrap();
             known += usize::from(event.kind != EventKind::Observed);
             let is_call = matches!(event.kind, EventKind::BeforeTool | EventKind::AfterTool);
             assert!(!is_call || event.tool_name().is_some_and(|name| !name.is_empty()), "{file}");
-            assert!(
-                event.kind == EventKind::Observed || event.session.is_some(),
-                "{} {file}",
-                adapter.name()
-            );
+            assert!(event.kind == EventKind::Observed || event.session.is_some(), "{} {file}", host.name);
         }
-        assert!(known > 0, "{}: none of its payloads is known", adapter.name());
+        assert!(known > 0, "{}: none of its payloads is known", host.name);
     }
 }

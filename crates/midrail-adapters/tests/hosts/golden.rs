@@ -1,5 +1,5 @@
-//! Each payload as the event that it becomes, and each decision as the host's answer, held in `snapshots/`.
-//! `MIDRAIL_WRITE=1 cargo test -p midrail-adapters --test hosts golden` writes them anew.
+//! Snapshots of events and answers: `answers.txt` in the folder of each host.
+//! `MIDRAIL_WRITE=1 cargo test -p midrail-adapters --test hosts golden` writes them.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,7 +8,7 @@ use midrail_adapters::hook::Hook;
 use midrail_adapters::host::HookOutput;
 use midrail_adapters::hosts;
 
-use crate::{decisions, fixture_event, fixtures, hook_event, test_file};
+use crate::{decisions, fixture_event, fixtures, host_file};
 
 fn shown(answer: &HookOutput) -> String {
     let parts = [("stdout", &answer.stdout), ("stderr", &answer.stderr)];
@@ -21,45 +21,43 @@ fn shown(answer: &HookOutput) -> String {
 }
 
 #[test]
-fn golden_events_and_answers() {
-    for adapter in hosts::ALL {
+fn snapshots_are_current() {
+    for host in hosts::ALL.iter() {
         let mut text = String::new();
-        for (name, payload) in fixtures(*adapter) {
-            let hook =
-                Hook::read(*adapter, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
+        for (name, payload) in fixtures(host) {
+            let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
             writeln!(text, "# {name}").unwrap();
             for event in hook.events().unwrap() {
                 writeln!(text, "event: {}", serde_json::to_string(&event).unwrap()).unwrap();
             }
-            for (kind, decision) in decisions(hook_event(*adapter, fixture_event(&name))) {
+            for (kind, decision) in decisions(host.hook_event(fixture_event(&name))) {
                 writeln!(text, "{kind}: {}", shown(&hook.answer(vec![decision]))).unwrap();
             }
             writeln!(text, "failure: {}\n", shown(&hook.refuse("the store is locked"))).unwrap();
         }
-        let path = test_file(&format!("snapshots/{}.txt", adapter.name()));
+        let path = host_file(host, "answers.txt");
         if std::env::var_os("MIDRAIL_WRITE").is_some() {
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, &text).unwrap();
         }
         let found = fs::read_to_string(&path).unwrap_or_default();
         let how = "MIDRAIL_WRITE=1 cargo test -p midrail-adapters --test hosts golden";
         assert!(
             found == text,
-            "{} is not what the adapter does; look, and write it anew with `{how}`",
+            "{} is not what the host does; look, and write it anew with `{how}`",
             path.display()
         );
     }
 }
 
 #[test]
-fn every_moment_has_a_fixture() {
-    for adapter in hosts::ALL {
-        let fixtures = fixtures(*adapter);
-        for hook_event in adapter.hook_events() {
+fn every_event_has_a_payload() {
+    for host in hosts::ALL.iter() {
+        let fixtures = fixtures(host);
+        for hook_event in host.hook_events {
             assert!(
                 fixtures.keys().any(|name| fixture_event(name) == hook_event.name),
                 "{} {}",
-                adapter.name(),
+                host.name,
                 hook_event.name
             );
         }

@@ -1,9 +1,10 @@
-//! Payloads all the way to an answer, with the engine between.
+//! Payloads of hosts, decided by the engine with the default pack.
 
 use std::sync::{Arc, LazyLock};
 
 use midrail::{Effect, Engine, Files, Load};
-use midrail_adapters::hook::{Hook, adapter};
+use midrail_adapters::hook::Hook;
+use midrail_adapters::hosts;
 use serde_json::{Value, json};
 
 static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
@@ -14,7 +15,8 @@ static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
 
 /// The effect of what a host sends, and the answer.
 fn decided(host: &str, hook_event: &str, payload: &Value) -> (Effect, String) {
-    let hook = Hook::read(adapter(host).unwrap(), Some(hook_event), payload.to_string().as_bytes()).unwrap();
+    let hook =
+        Hook::read(hosts::find(host).unwrap(), Some(hook_event), payload.to_string().as_bytes()).unwrap();
     let decisions: Vec<_> = hook.events().unwrap().into_iter().map(|event| ENGINE.decide(event)).collect();
     let effect = decisions.iter().map(|decision| decision.effect).max().unwrap();
     let answer = hook.answer(decisions);
@@ -27,7 +29,7 @@ fn codex(session: &str, command: &str) -> (Effect, String) {
 }
 
 #[test]
-fn codex_opens_nothing_that_it_would_type_into() {
+fn codex_cannot_start_interactive_programs() {
     for command in ["bash", "python3 -i", "ssh host", "sudo sh -i"] {
         let (effect, answer) = codex("typing", command);
         assert_eq!(effect, Effect::Block, "{command}");
@@ -40,7 +42,7 @@ fn codex_opens_nothing_that_it_would_type_into() {
 }
 
 #[test]
-fn hosts_that_ask_about_typing_may_open_a_shell() {
+fn hosts_that_report_typed_input_may_open_a_shell() {
     let args = json!({"command": "bash"});
     let payload = json!({"sessionId": "s", "cwd": "/repo", "toolName": "bash", "toolArgs": args});
     let (effect, answer) = decided("copilot-cli", "preToolUse", &payload);
@@ -48,7 +50,7 @@ fn hosts_that_ask_about_typing_may_open_a_shell() {
 }
 
 #[test]
-fn what_copilot_types_is_a_command() {
+fn typed_input_of_copilot_is_a_command() {
     let payload = |input: &str| {
         let args = json!({"shellId": "z", "input": input});
         json!({"sessionId": "s", "cwd": "/repo", "toolName": "write_bash", "toolArgs": args})
@@ -58,14 +60,14 @@ fn what_copilot_types_is_a_command() {
 }
 
 #[test]
-fn patches_of_codex_name_their_files() {
+fn patches_of_codex_contain_their_files() {
     let patch = "*** Begin Patch\n*** Update File: .codex/hooks.json\n@@\n-a\n+b\n*** End Patch";
     let payload = json!({"session_id": "p", "cwd": "/repo", "tool_name": "apply_patch", "tool_input": {"command": patch}});
     assert_eq!(decided("codex", "PreToolUse", &payload).0, Effect::Block);
 }
 
 #[test]
-fn a_servers_tool_reads_the_same_file_in_every_host() {
+fn tool_of_an_mcp_server_is_recognized_in_every_host() {
     let path = json!({"path": "/repo/.env"});
     let context = json!({"server_name": "fs", "tool_name": "read_text_file"});
     let calls = [
@@ -97,7 +99,7 @@ fn a_servers_tool_reads_the_same_file_in_every_host() {
 }
 
 #[test]
-fn files_beside_a_prompt_have_to_pass_as_reads() {
+fn attached_files_are_decided_as_reads() {
     let attached = json!([{"type": "file", "file_path": "/repo/.env"}]);
     let parts = json!([{"type": "text", "text": "look"}, {"type": "file", "url": "file:///repo/.env"}]);
     let prompts = [
@@ -114,7 +116,7 @@ fn files_beside_a_prompt_have_to_pass_as_reads() {
 }
 
 #[test]
-fn a_secret_in_a_result_does_not_reach_the_model() {
+fn secret_in_a_result_does_not_reach_the_model() {
     let key = ["AKIA", "IOSFODNN7", "ABCDEFG"].concat();
     let text = format!("key {key}");
     let results = [

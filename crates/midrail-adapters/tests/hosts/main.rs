@@ -1,34 +1,34 @@
-//! The adapters of coding agents: what each makes of its host's payloads, and of decisions.
+//! The adapters: payloads of hosts as events, and decisions as their answers.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
+    reason = "helpers of tests are not in a #[test] function"
 )]
 
 mod answers;
 mod bytes;
 mod captured;
+mod generated;
 mod golden;
 mod guarded;
-mod matrix;
 
 use std::path::PathBuf;
 
-use midrail::core::{ApprovalKind, ApprovalRequest, Retry};
-use midrail::{Decision, Effect, EventKind};
-use midrail_adapters::host::{Adapter, HookEvent};
+use midrail::{ApprovalKind, ApprovalRequest, Decision, Effect, EventKind, Retry};
+use midrail_adapters::host::{HookEvent, HostSpec};
 use midrail_adapters::hosts;
 use serde_json::{Map, Value};
 
-/// The path of a file next to these tests.
-fn test_file(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
+/// A file in the folder of a host.
+fn host_file(host: &HostSpec, name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/hosts");
+    folder.join(host.name.replace('-', "_")).join(name)
 }
 
-/// The payloads of a host, by the name of the hook_event and what is special about it.
-fn fixtures(adapter: &dyn Adapter) -> Map<String, Value> {
-    let text = std::fs::read_to_string(test_file(&format!("fixtures/{}.json", adapter.name()))).unwrap();
+/// The payloads of a host, by the name of the event and what is special about it.
+fn fixtures(host: &HostSpec) -> Map<String, Value> {
+    let text = std::fs::read_to_string(host_file(host, "payloads.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -37,11 +37,7 @@ fn fixture_event(fixture: &str) -> &str {
     fixture.split(' ').next().unwrap()
 }
 
-fn hook_event(adapter: &dyn Adapter, name: &str) -> Option<&'static HookEvent> {
-    adapter.hook_events().iter().find(|hook_event| hook_event.name == name)
-}
-
-/// One decision of each kind, as the decision core returns it for what a host can do at a hook event.
+/// One decision of each effect, for what a host can do with an event.
 fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
     let can = hook_event.map(|hook_event| hook_event.capabilities).unwrap_or_default();
     let base = |effect| Decision {
@@ -80,9 +76,9 @@ fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
         ("silent block", Decision { effect: Effect::Block, ..Decision::default() }),
     ];
     if hook_event.is_some_and(|hook_event| hook_event.kind == EventKind::AfterTool) {
-        // A script's own text that the agent is to take for an error.
+        // A script's text that the agent must take for an error.
         let content = Some("2 tests failed".to_owned());
-        all.push(("sent back", Decision { content, retry: Some(retry), ..base(Effect::Retry) }));
+        all.push(("error", Decision { content, retry: Some(retry), ..base(Effect::Retry) }));
     }
     if can.ask {
         all.push(("ask", base(Effect::Escalate)));
@@ -90,9 +86,9 @@ fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
     all
 }
 
-/// Every host, with each of its fixtures.
-fn all() -> impl Iterator<Item = (&'static dyn Adapter, String, Value)> {
-    hosts::ALL.iter().flat_map(|adapter| {
-        fixtures(*adapter).into_iter().map(move |(name, payload)| (*adapter, name, payload))
-    })
+/// Every host with each of its payloads.
+fn all() -> impl Iterator<Item = (&'static HostSpec, String, Value)> {
+    hosts::ALL
+        .iter()
+        .flat_map(|host| fixtures(host).into_iter().map(move |(name, payload)| (host, name, payload)))
 }

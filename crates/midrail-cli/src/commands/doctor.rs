@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use midrail::pack::diagnostic::visible;
-use midrail_adapters::setup::{self, Agent, CheckResult, CheckStatus};
+use midrail_adapters::host::HostSpec;
+use midrail_adapters::setup::{self, CheckResult, CheckStatus};
 use serde_json::{Value, json};
 
 use super::init;
@@ -20,38 +21,38 @@ use crate::paint::Style;
 #[command(after_help = exit::DOCTOR)]
 pub(crate) struct Args {
     /// An agent to check. Can be given several times [default: detected agents]
-    #[arg(long = "agent", value_name = "NAME", value_parser = init::agent)]
-    agents: Vec<Agent>,
-    /// The root of the system's files, for tests
+    #[arg(long = "agent", value_name = "NAME", value_parser = init::HostParser)]
+    agents: Vec<&'static HostSpec>,
+    /// Where the system's files begin, for tests
     #[arg(long, value_name = "DIR", hide = true)]
     root: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let places = init::places(args.root.clone())?;
-    let checkup = setup::diagnose(&args.agents, &places);
-    let exit = Exit::good_if(checkup.is_sound());
+    let diagnosis = setup::diagnose(&args.agents, &places);
+    let exit = Exit::good_if(diagnosis.is_sound());
     if output.is_json() {
-        let agents: Vec<Value> = checkup
-            .agents
+        let agents: Vec<Value> = diagnosis
+            .hosts
             .iter()
-            .map(|it| json!({"agent": it.agent.name(), "version": it.version, "findings": it.findings}))
+            .map(|it| json!({"agent": it.host.name, "version": it.version, "findings": it.results}))
             .collect();
-        output.json(&json!({"sound": checkup.is_sound(), "guarded": checkup.is_guarded(), "agents": agents, "midrail": checkup.general}))?;
+        output.json(&json!({"sound": diagnosis.is_sound(), "protected": diagnosis.is_protected(), "agents": agents, "midrail": diagnosis.general}))?;
         return Ok(exit);
     }
-    for examined in &checkup.agents {
-        let version = examined.version.as_deref().map(|version| format!(" {}", visible(version)));
-        let head = format!("{}{}", examined.agent.title(), version.unwrap_or_default());
-        block(&head, &examined.findings, output)?;
+    for host in &diagnosis.hosts {
+        let version = host.version.as_deref().map(|version| format!(" {}", visible(version)));
+        let head = format!("{}{}", host.host.title, version.unwrap_or_default());
+        block(&head, &host.results, output)?;
     }
-    block("Midrail", &checkup.general, output)?;
-    if checkup.agents.is_empty() {
-        output.line("no coding agent was detected; set one up with `midrail init --agent NAME`")?;
-    } else if checkup.is_guarded() {
-        output.line(output.paint().style(Style::Good, "every detected agent is protected"))?;
-    } else if checkup.is_sound() {
-        let text = "what is set up works, but an agent may not be protected: see the lines with !";
+    block("Midrail", &diagnosis.general, output)?;
+    if diagnosis.hosts.is_empty() {
+        output.line("no coding agent was detected; `midrail init --agent NAME` sets one up")?;
+    } else if diagnosis.is_protected() {
+        output.line(output.paint().style(Style::Good, "every agent is protected"))?;
+    } else if diagnosis.is_sound() {
+        let text = "the installed hooks work, but an agent might not be protected: see the lines with !";
         output.line(output.paint().style(Style::Caution, text))?;
     } else {
         output.line(output.paint().style(Style::Bad, "an agent is not protected: see the lines with ✗"))?;
@@ -68,9 +69,9 @@ fn block(head: &str, findings: &[CheckResult], output: &mut Output) -> Result<()
             CheckStatus::Caution => paint.style(Style::Caution, "!"),
             CheckStatus::Bad => paint.style(Style::Bad, "✗"),
         };
-        output.line(format!("  {mark} {}", visible(&finding.what)))?;
-        if let Some(mend) = &finding.mend {
-            output.line(format!("    {}", paint.style(Style::Dim, visible(mend))))?;
+        output.line(format!("  {mark} {}", visible(&finding.message)))?;
+        if let Some(fix) = &finding.fix {
+            output.line(format!("    {}", paint.style(Style::Dim, visible(fix))))?;
         }
     }
     output.line("")

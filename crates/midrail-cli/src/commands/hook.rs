@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::builder::PossibleValuesParser;
 use midrail::{Decision, Engine, Event, summary};
 use midrail_adapters::hook::{self, Hook};
-use midrail_adapters::host::{Adapter, HookOutput};
+use midrail_adapters::host::{HookOutput, HostSpec};
 use midrail_adapters::hosts;
 use midrail_adapters::messages;
 use midrail_adapters::wire::MAX_EVENT_BYTES;
@@ -31,7 +31,7 @@ use crate::time;
 #[command(after_help = exit::HOOK)]
 pub(crate) struct Args {
     /// The coding agent
-    #[arg(value_name = "HOST", value_parser = PossibleValuesParser::new(hosts::ALL.iter().map(|adapter| adapter.name())))]
+    #[arg(value_name = "HOST", value_parser = PossibleValuesParser::new(hosts::ALL.iter().map(|host| host.name)))]
     host: String,
     /// The event, as the agent names it [default: from the payload]
     #[arg(value_name = "EVENT")]
@@ -49,29 +49,29 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, CliError> {
-    let adapter = hook::adapter(&args.host).ok_or_else(|| CliError::new("there is no such host"))?;
+    let host = hosts::find(&args.host).ok_or_else(|| CliError::new("there is no such host"))?;
     let timeout = args
         .timeout
-        .map_or(adapter.timeout_at(args.event.as_deref()), |seconds| Duration::from_secs(seconds.into()));
+        .map_or(host.timeout_for(args.event.as_deref()), |seconds| Duration::from_secs(seconds.into()));
     let reserve = (timeout / 10).min(RESERVE);
-    let deadline = Deadline::start(adapter, args.event.clone(), timeout.saturating_sub(reserve));
+    let deadline = Deadline::start(host, args.event.clone(), timeout.saturating_sub(reserve));
     // INVARIANT: after any error the host gets an answer that blocks.
-    let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, adapter, &deadline)))
-        .unwrap_or_else(|_| hook::refusal(adapter, args.event.as_deref(), "an internal error"));
+    let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, host, &deadline)))
+        .unwrap_or_else(|_| hook::refusal(host, args.event.as_deref(), "an internal error"));
     deadline.claim();
     Ok(give(&answer))
 }
 
-fn answer(args: &Args, adapter: &'static dyn Adapter, deadline: &Deadline) -> HookOutput {
+fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> HookOutput {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(MAX_EVENT_BYTES + 1).read_to_end(&mut bytes);
     let named = args.event.as_deref();
     if let Err(error) = read {
-        return hook::refusal(adapter, named, &format!("the payload could not be read: {error}"));
+        return hook::refusal(host, named, &format!("the payload could not be read: {error}"));
     }
-    let hook = match Hook::read(adapter, named, &bytes) {
+    let hook = match Hook::read(host, named, &bytes) {
         Ok(hook) => hook,
-        Err(error) => return hook::refusal(adapter, named, &error.to_string()),
+        Err(error) => return hook::refusal(host, named, &error.to_string()),
     };
     match hook
         .events()
@@ -91,7 +91,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
     engine.background().stop_scripts_at(deadline.before_the_end());
     let mut decisions = Vec::new();
     for mut event in std::iter::once(first).chain(events) {
-        let begins = hook::is_beginning(&event);
+        let begins = hook::is_agent_start(&event);
         let wait = wait(args, &engine, &mut event, deadline)?;
         let decision = match wait {
             Some(at_most) => engine.approvals().try_decide_and_wait(event, at_most)?,
@@ -162,14 +162,14 @@ struct Deadline {
 }
 
 impl Deadline {
-    fn start(adapter: &'static dyn Adapter, event: Option<String>, within: Duration) -> Self {
+    fn start(host: &'static HostSpec, event: Option<String>, within: Duration) -> Self {
         let deadline = Deadline { at: Instant::now() + within, is_answered: Arc::default() };
         let is_answered = deadline.is_answered.clone();
         let watch = move || {
             thread::sleep(within);
             if !is_answered.swap(true, Ordering::SeqCst) {
                 let why = format!("it took longer than {:.1} s", within.as_secs_f64());
-                let answer = hook::refusal(adapter, event.as_deref(), &why);
+                let answer = hook::refusal(host, event.as_deref(), &why);
                 // Some hosts read the output as a reason only if the exit code is not 0.
                 match give(&answer) {
                     Exit::Good => process::exit(0),

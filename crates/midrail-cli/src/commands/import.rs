@@ -1,6 +1,5 @@
 //! `midrail import`: sessions that coding agents have recorded, as events.
 
-use std::env;
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,7 +9,9 @@ use std::thread;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use jiff::Timestamp;
-use midrail_adapters::transcripts::{self, Host, ImportItem, RecordedSession};
+use midrail_adapters::hosts;
+use midrail_adapters::setup::Environment;
+use midrail_adapters::transcripts::{self, ImportItem, RecordedSession};
 use serde_json::json;
 
 use crate::error::{CliError, count};
@@ -29,8 +30,8 @@ const NAMED: usize = 10;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The coding agent
-    #[arg(value_name = "HOST", value_parser = host())]
-    host: Host,
+    #[arg(value_name = "HOST", value_parser = names())]
+    host: String,
     /// Recordings, or folders of them [default: where the coding agent keeps them]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -45,10 +46,10 @@ pub(crate) struct Args {
     jobs: Option<u8>,
 }
 
-fn host() -> impl TypedValueParser<Value = Host> {
-    let known = |word: String| Host::ALL.into_iter().find(|host| host.word() == word);
-    PossibleValuesParser::new(Host::ALL.map(Host::word))
-        .map(move |word| known(word).unwrap_or(Host::ClaudeCode))
+fn names() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(
+        hosts::ALL.iter().filter(|host| host.transcripts.is_some()).map(|host| host.name),
+    )
 }
 
 /// What came of it.
@@ -103,36 +104,30 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     drop(progress);
     for invalid in &named {
         let place = if invalid.line > 0 { format!(":{}", invalid.line) } else { String::new() };
-        output.note(&format!("{}{place}: {}", invalid.file.display(), invalid.why));
+        output.note(&format!("{}{place}: {}", invalid.file.display(), invalid.reason));
     }
     tell(args, &sessions, &counts, output)?;
     Ok(Exit::Good)
 }
 
 fn find(args: &Args) -> Result<Vec<RecordedSession>, CliError> {
-    let place = match args.host {
-        Host::ClaudeCode => own_folder("CLAUDE_CONFIG_DIR", "projects"),
-        Host::Codex => own_folder("CODEX_HOME", "sessions"),
-    };
-    let places = match args.paths.as_slice() {
+    let host = hosts::find(&args.host);
+    let source = host.and_then(|host| host.transcripts);
+    let source = source.ok_or_else(|| CliError::new("this host has no recorded sessions"))?;
+    let paths = match args.paths.as_slice() {
         [] => {
-            let home = || Some(PathBuf::from(env::var_os("HOME")?).join(args.host.place()));
-            vec![place.or_else(home).ok_or_else(|| {
+            let env = Environment::detect(Path::new("."), None).ok_or_else(|| {
                 CliError::new("cannot find recorded sessions: `HOME` is not set")
                     .help("name files or folders")
-            })?]
+            })?;
+            host.and_then(|host| host.recordings(&env)).into_iter().collect()
         }
         paths => paths.to_vec(),
     };
-    transcripts::find_sessions(args.host, &places, args.since).map_err(|error| {
-        CliError::new(format!("no recordings of {} could be read: {error}", args.host.word()))
-            .help("name the files, or the folder that they are in")
+    transcripts::find_sessions(&source, &paths, args.since).map_err(|error| {
+        CliError::new(format!("no recordings of {} could be read: {error}", args.host))
+            .help("name the files, or the folder that contains them")
     })
-}
-
-/// A folder that a variable of the coding agent names.
-fn own_folder(variable: &str, below: &str) -> Option<PathBuf> {
-    env::var_os(variable).filter(|value| !value.is_empty()).map(|folder| PathBuf::from(folder).join(below))
 }
 
 fn create(path: &Path) -> Result<BufWriter<std::fs::File>, CliError> {

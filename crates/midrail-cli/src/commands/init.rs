@@ -1,13 +1,18 @@
 //! `midrail init`: installs hooks into coding agents.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use midrail::pack::diagnostic::visible;
+use midrail_adapters::host::HostSpec;
+use midrail_adapters::hosts;
 use midrail_adapters::setup::{
-    self, Agent, ApplyReport, DiffLine, Environment, FileChange, HookProgram, InstallRequest, InstallScope,
-    Plan, SettingsError,
+    self, ApplyReport, DiffLine, Environment, FileChange, HookProgram, InstallRequest, InstallScope, Plan,
+    SettingsError,
 };
 use serde_json::{Value, json};
 
@@ -29,7 +34,7 @@ pub(crate) struct Args {
     /// The program that agents run [default: this one]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// Mark the hooks as trusted in Codex, by the hashes that Codex reports
+    /// Mark the hooks as trusted in agents that run only trusted hooks
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
@@ -39,9 +44,9 @@ pub(crate) struct Args {
 /// The agents, and the scope.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
-    /// An agent: claude-code, codex, gemini-cli, copilot-cli, cursor or opencode. Can be given several times [default: detected agents]
-    #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
-    pub(crate) agents: Vec<Agent>,
+    /// An agent. Can be given several times [default: detected agents]
+    #[arg(long = "agent", value_name = "NAME", value_parser = HostParser)]
+    pub(crate) agents: Vec<&'static HostSpec>,
     /// For this user, in all projects [default: for this project]
     #[arg(long, conflicts_with = "managed")]
     user: bool,
@@ -64,11 +69,33 @@ pub(crate) struct Consent {
     dry_run: bool,
 }
 
-pub(crate) fn agent(name: &str) -> Result<Agent, InvalidValue> {
-    Agent::named(name).ok_or_else(|| {
-        let names: Vec<&str> = Agent::ALL.into_iter().map(Agent::name).collect();
-        InvalidValue(format!("use one of {}", names.join(", ")))
-    })
+/// Parses the name of a host, or the name of its program.
+#[derive(Debug, Clone)]
+pub(crate) struct HostParser;
+
+impl TypedValueParser for HostParser {
+    type Value = &'static HostSpec;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let name = value.to_string_lossy();
+        if let Some(host) = hosts::ALL.iter().find(|host| host.has_name(&name)) {
+            return Ok(host);
+        }
+        let names = PossibleValuesParser::new(hosts::ALL.iter().map(|host| host.name));
+        Err(names
+            .parse_ref(command, arg, value)
+            .err()
+            .unwrap_or_else(|| command.clone().error(ErrorKind::InvalidValue, name)))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(hosts::ALL.iter().map(|host| PossibleValue::new(host.name))))
+    }
 }
 
 impl Which {
@@ -88,9 +115,9 @@ impl Which {
 pub(crate) fn places(root: Option<PathBuf>) -> Result<Environment, CliError> {
     let folder = env::current_dir()
         .map_err(|error| CliError::new(format!("the current directory is unknown: {error}")))?;
-    Environment::of(&folder, root).ok_or_else(|| {
-        CliError::new("the settings of agents cannot be found: `HOME` is not set")
-            .help("set `HOME` to a directory")
+    Environment::detect(&folder, root).ok_or_else(|| {
+        CliError::new("the settings of agents are not known: `HOME` is not set")
+            .help("set `HOME` to a folder")
     })
 }
 
@@ -99,66 +126,62 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let scope = args.which.scope();
     if scope == InstallScope::Project && places.is_home() {
         return Err(CliError::new(format!(
-            "{} is your home directory, not a project: hooks here apply to all your projects",
+            "{} is your home folder, not a project: hooks here apply to all your projects",
             shown(&places.project)
         ))
-        .help("run `midrail init --user` if you want that, or change to a project directory"));
+        .help("run `midrail init --user`, or change to a project first"));
     }
     let mut agents = args.which.agents.clone();
     if agents.is_empty() {
-        agents = Agent::ALL.into_iter().filter(|agent| agent.is_here(&places)).collect();
+        agents = hosts::ALL.iter().filter(|host| host.is_present(&places)).collect();
     }
     if agents.is_empty() {
-        return Err(CliError::new("no coding agent was detected")
-            .help("name one, such as `midrail init --agent claude-code`"));
+        return Err(CliError::new(
+            "no coding agent was detected: none is installed, and no project or user has one set up",
+        )
+        .help("name one with `midrail init --agent NAME`"));
     }
     let this = env::current_exe()
         .map_err(|error| CliError::new(format!("the path of this program is unknown: {error}")))?;
     let program = HookProgram::choose(scope, args.program.as_deref(), &this, &places).map_err(failure)?;
-    let request = InstallRequest { agents, scope, program };
+    let request = InstallRequest { hosts: agents, scope, program, trust: args.trust };
     let plan = setup::install(&request, &places);
     if !output.is_json() {
-        let names: Vec<&str> = request.agents.iter().map(|agent| agent.title()).collect();
+        let names: Vec<&str> = request.hosts.iter().map(|host| host.title).collect();
         output.line(format!("agents   {}", names.join(", ")))?;
         output.line(format!("for      {}", audience(scope, &places)))?;
-        output.line(format!("program  {} ({})", visible(&request.program.name), request.program.why))?;
+        output.line(format!("program  {} ({})", visible(&request.program.name), request.program.reason))?;
     }
     let mut outcome = settle(&plan, &places, &args.consent, output)?;
-    let is_trusting = args.trust && request.agents.contains(&Agent::Codex) && scope != InstallScope::Managed;
-    let is_new = plan.changes.iter().any(|change| change.agent == Some(Agent::Codex));
-    if is_trusting && args.consent.dry_run && is_new {
-        // Codex can only hash hooks that are written.
-        output.note(
-            "`--trust` then adds `trusted_hash` for each hook under `[hooks.state]` in Codex's config.toml; Codex reports \
-             the hashes after the hooks are written",
-        );
-    } else if is_trusting && (outcome.is_agreed || args.consent.dry_run) {
-        outcome.add(settle(&setup::trust(&places), &places, &args.consent, output)?);
+    let is_trusting = args.trust && scope != InstallScope::Managed;
+    let trusting = request.hosts.iter().copied().filter(|host| is_trusting && host.trust_preview().is_some());
+    let trusting: Vec<&'static HostSpec> = trusting.collect();
+    let is_new = |host: &&'static HostSpec| plan.changes.iter().any(|change| change.host == Some(host.name));
+    if let Some(host) = trusting.iter().copied().find(is_new).filter(|_| args.consent.dry_run) {
+        // The host cannot hash hooks before they are registered.
+        output.note(host.trust_preview().unwrap_or_default());
+    } else if !trusting.is_empty() && (outcome.is_agreed || args.consent.dry_run) {
+        outcome.add(settle(&setup::trust(&trusting, &places), &places, &args.consent, output)?);
     }
-    let remarks: Vec<&(Agent, String)> = plan
-        .remarks
-        .iter()
-        .filter(|(agent, text)| !(*agent == Agent::Codex && args.trust && text.contains("--trust`.")))
-        .collect();
     if output.is_json() {
         let remarks: Vec<Value> =
-            remarks.iter().map(|(agent, text)| json!({"agent": agent.name(), "text": text})).collect();
-        let mut json = outcome.json();
-        if let Some(fields) = json.as_object_mut() {
-            fields.insert("agents".into(), request.agents.iter().map(|agent| agent.name()).collect());
-            fields.insert("scope".into(), scope.word().into());
+            plan.remarks.iter().map(|(host, text)| json!({"agent": host.name, "text": text})).collect();
+        let mut report = outcome.json();
+        if let Some(fields) = report.as_object_mut() {
+            fields.insert("agents".into(), request.hosts.iter().map(|host| host.name).collect());
+            fields.insert("scope".into(), scope.name().into());
             fields.insert("program".into(), request.program.name.as_str().into());
             fields.insert("remarks".into(), remarks.into());
         }
-        output.json(&json)?;
+        output.json(&report)?;
     } else {
-        for (agent, text) in remarks {
-            output.line(format!("\n{}: {text}", output.paint().style(Style::Note, agent.title())))?;
+        for (host, text) in &plan.remarks {
+            output.line(format!("\n{}: {text}", output.paint().style(Style::Note, host.title)))?;
         }
-        if outcome.is_agreed && outcome.troubles.is_empty() {
+        if outcome.is_agreed && outcome.errors.is_empty() {
             output.line(format!(
                 "\n{}",
-                output.paint().style(Style::Dim, "Check that it works: midrail doctor")
+                output.paint().style(Style::Dim, "Check the installation: midrail doctor")
             ))?;
         }
     }
@@ -180,7 +203,7 @@ pub(crate) struct SetupResult {
     is_refused: bool,
     changes: Vec<Value>,
     done: ApplyReport,
-    pub(crate) troubles: Vec<SettingsError>,
+    pub(crate) errors: Vec<SettingsError>,
 }
 
 impl SetupResult {
@@ -189,17 +212,17 @@ impl SetupResult {
         self.done.written.extend(other.done.written);
         self.done.removed.extend(other.done.removed);
         self.done.backups.extend(other.done.backups);
-        self.troubles.extend(other.troubles);
+        self.errors.extend(other.errors);
     }
 
     pub(crate) fn exit(&self) -> Exit {
-        Exit::good_if(self.troubles.is_empty() && !self.is_refused)
+        Exit::good_if(self.errors.is_empty() && !self.is_refused)
     }
 
     pub(crate) fn json(&self) -> Value {
         json!({
             "changes": self.changes, "written": self.done.written, "removed": self.done.removed,
-            "backups": self.done.backups, "troubles": self.troubles,
+            "backups": self.done.backups, "errors": self.errors,
             "refused": self.is_refused.then_some(NO_TERMINAL),
         })
     }
@@ -217,22 +240,22 @@ pub(crate) fn settle(
         is_refused: false,
         changes: plan.changes.iter().map(as_json).collect(),
         done: ApplyReport::default(),
-        troubles: plan.troubles.clone(),
+        errors: plan.errors.clone(),
     };
     if !output.is_json() {
-        for (agent, path) in &plan.settled {
+        for (host, path) in &plan.current {
             let good = output.paint().style(Style::Good, "✓");
-            output.line(format!("\n{good} {} is up to date ({})", shown(path), agent.title()))?;
+            output.line(format!("\n{good} {} is up to date ({})", shown(path), host.title))?;
         }
         for change in &plan.changes {
             show(change, output)?;
         }
-        for trouble in &plan.troubles {
-            output.remark(&failure(trouble.clone()));
+        for error in &plan.errors {
+            output.remark(&failure(error.clone()));
         }
     }
     if plan.changes.is_empty() {
-        if !output.is_json() && plan.troubles.is_empty() {
+        if !output.is_json() && plan.errors.is_empty() {
             output.line("\nnothing to do")?;
         }
         return Ok(outcome);
@@ -249,7 +272,7 @@ pub(crate) fn settle(
         return Ok(outcome);
     }
     outcome.done = setup::apply(plan, places, clock::now());
-    outcome.troubles.extend(outcome.done.troubles.clone());
+    outcome.errors.extend(outcome.done.errors.clone());
     if !output.is_json() {
         output.line("")?;
         let good = output.paint().style(Style::Good, "✓");
@@ -260,10 +283,10 @@ pub(crate) fn settle(
             output.line(format!("{good} removed  {}", shown(path)))?;
         }
         for path in &outcome.done.backups {
-            output.line(output.paint().style(Style::Dim, format!("  copy     {}", shown(path))))?;
+            output.line(output.paint().style(Style::Dim, format!("  backup   {}", shown(path))))?;
         }
-        for trouble in &outcome.done.troubles {
-            output.remark(&failure(trouble.clone()));
+        for error in &outcome.done.errors {
+            output.remark(&failure(error.clone()));
         }
     }
     Ok(outcome)
@@ -334,7 +357,7 @@ fn as_json(change: &FileChange) -> Value {
     let added = lines.iter().filter(|line| matches!(line, DiffLine::New(_))).count();
     let taken = lines.iter().filter(|line| matches!(line, DiffLine::Old(_))).count();
     json!({
-        "path": change.path, "agent": change.agent.map(Agent::name), "is_new": change.before.is_none(),
+        "path": change.path, "agent": change.host, "is_new": change.before.is_none(),
         "is_removed": change.after.is_none(), "lines_added": added, "lines_removed": taken,
         "content": change.after,
     })
@@ -344,10 +367,10 @@ pub(crate) fn shown(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 
-/// The error of a settings file.
-pub(crate) fn failure(trouble: SettingsError) -> CliError {
-    let failure = CliError::new(trouble.to_string());
-    match trouble.help {
+/// An error as the program shows it.
+pub(crate) fn failure(error: SettingsError) -> CliError {
+    let failure = CliError::new(error.to_string());
+    match error.help {
         Some(help) => failure.help(help),
         None => failure,
     }

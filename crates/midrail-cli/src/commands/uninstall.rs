@@ -1,6 +1,7 @@
-//! `midrail uninstall`: removes Midrail from coding agents.
+//! `midrail uninstall`: removes hooks from coding agents.
 
-use midrail_adapters::setup::{self, Agent, InstallScope};
+use midrail_adapters::hosts;
+use midrail_adapters::setup::{self, InstallScope};
 
 use super::init::{Consent, Which, settle, shown};
 use crate::error::CliError;
@@ -25,10 +26,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let places = args.which.places()?;
-    let all = args.which.agents.is_empty();
-    let agents = if all { Agent::ALL.to_vec() } else { args.which.agents.clone() };
+    let all: Vec<_> = hosts::ALL.iter().collect();
+    let agents = if args.which.agents.is_empty() { &all } else { &args.which.agents };
     let scope = args.which.scope();
-    let plan = setup::uninstall(&agents, scope, args.purge, &places);
+    let plan = setup::uninstall(agents, scope, args.purge, &places);
     let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
     let copies = folder.join("backup");
     if args.purge && scope == InstallScope::Project && !plan.changes.is_empty() && !output.is_json() {
@@ -39,14 +40,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         output.json(&outcome.json())?;
         return Ok(outcome.exit());
     }
-    let elsewhere = setup::registered(&agents, &places);
-    for (agent, found, path) in elsewhere.iter().filter(|(_, found, _)| *found != scope) {
+    let elsewhere = setup::registered(agents, &places);
+    for (host, found, path) in elsewhere.iter().filter(|(_, found, _)| *found != scope) {
         output.line(format!(
-            "{} has hooks of Midrail in {}: remove them with `midrail uninstall{} --agent {}`",
-            agent.title(),
+            "{} has hooks of Midrail in {}: `midrail uninstall{} --agent {}` removes them",
+            host.title,
             shown(path),
             found.flag(),
-            agent.name()
+            host.name
         ))?;
     }
     if !args.purge && scope == InstallScope::Project && folder.join("pack.yaml").exists() {

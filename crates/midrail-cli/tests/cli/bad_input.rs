@@ -26,8 +26,8 @@ fn events_that_are_none() {
     let world = World::new();
     let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     for (input, part) in [
-        ("", "there is no event: the input is empty"),
-        ("  \n", "there is no event: the input is empty"),
+        ("", "no event: the input is empty"),
+        ("  \n", "no event: the input is empty"),
         ("nope", "the event is not JSON: line 1, column 2"),
         ("{\"kind\":\"before_tool\"", "the event is not JSON"),
         ("{\"kind\":\"before_tool\"} {}", "the event is not JSON"),

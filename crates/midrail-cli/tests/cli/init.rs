@@ -47,7 +47,7 @@ fn init_shows_asks_and_writes_once() {
         .says("program  midrail (found on the search path")
         .says("wrote    ")
         .says(".midrail/pack.yaml")
-        .says("copy     ");
+        .says("backup   ");
     let settings = world.read(".claude/settings.json");
     assert!(settings.starts_with("{\n  \"model\": \"opus\",\n  \"hooks\": {\n"), "{settings}");
     assert!(
@@ -89,21 +89,20 @@ fn programs_read_the_plan_and_the_outcome() {
 }
 
 #[test]
-fn bad_input_is_told_and_the_rest_is_done() {
+fn invalid_file_is_reported_and_the_rest_is_done() {
     let world = World::new();
     run(&world, &["init", "--yes"])
         .code(1)
         .complains("no coding agent was detected")
-        .complains("--agent claude-code");
-    run(&world, &["init", "--agent", "gpt"]).code(1).complains("use one of claude-code");
+        .complains("--agent NAME");
+    run(&world, &["init", "--agent", "gpt"]).code(1).complains("invalid value 'gpt'");
     run(&world, &["init", "--agent", "codex", "--program", "nowhere"])
         .code(1)
-        .complains("no program that can be run");
+        .complains("is not an executable program");
     world.write(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     world.write(".gemini/settings.json", "{}");
     let told = run(&world, &["init", "--yes"]).code(1);
-    let told =
-        told.complains(".claude/settings.json:2:9: is not valid JSON").complains("help: mend the file");
+    let told = told.complains(".claude/settings.json:2:9: is not valid JSON").complains("help: fix the file");
     told.says("wrote    ");
     assert!(world.read(".gemini/settings.json").contains("midrail hook gemini-cli BeforeTool"));
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"a\": 1\n  \"b\": 2\n}\n");
@@ -111,7 +110,7 @@ fn bad_input_is_told_and_the_rest_is_done() {
     world.write(".claude/settings.json", "{\n  \"a\": 1 // one\n}\n");
     run(&world, &["init", "--yes"])
         .code(1)
-        .complains(".claude/settings.json:2:10: holds a comment, and Claude Code does not read such a file")
+        .complains(".claude/settings.json:2:10: contains a comment, and Claude Code ignores such a file")
         .complains("help: take the comments out");
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"a\": 1 // one\n}\n");
 }
@@ -140,7 +139,7 @@ fn users_and_machines_have_their_own_files() {
     assert!(!world.project().join(".midrail").exists());
     let mut managed = with(&["init", "--yes", "--managed", "--root"]);
     managed.insert(4, &root);
-    run(&world, &managed).code(0).says("OpenCode has no such place");
+    run(&world, &managed).code(0).says("OpenCode has no settings for a whole machine");
     for file in [
         "claude-code/managed-settings.json",
         "codex/requirements.toml",
@@ -166,7 +165,7 @@ fn findings(told: &Value, agent: &str) -> Vec<String> {
     let findings = examined["findings"].as_array().unwrap();
     findings
         .iter()
-        .map(|it| format!("{} {}", it["level"].as_str().unwrap(), it["what"].as_str().unwrap()))
+        .map(|it| format!("{} {}", it["level"].as_str().unwrap(), it["message"].as_str().unwrap()))
         .collect()
 }
 
@@ -176,23 +175,20 @@ fn has(findings: &[String], part: &str) {
 }
 
 #[test]
-fn doctor_finds_an_agent_that_is_guarded() {
+fn doctor_reports_a_protected_agent() {
     let world = World::new();
     run(&world, &["doctor"]).code(0).says("no coding agent was detected");
     program(&world, "claude", "echo '2.1.325 (Claude Code)'");
     run(&world, &["doctor"])
         .code(1)
-        .says("✗ Claude Code is not guarded")
+        .says("✗ Claude Code is not protected")
         .says("run `midrail init --agent claude-code`");
     run(&world, &["init", "--yes"]).code(0);
     let ended = run(&world, &["doctor"]).code(0);
     let ended = ended.says("Claude Code 2.1.325\n").says("✓ 10 of 10 events registered in ");
     let ended =
-        ended.says("✓ `rm -rf ~` is stopped, in words that Claude Code heeds").says("✓ `echo hello` passes");
-    ended
-        .says("✓ fails closed")
-        .says("✓ no file switches hooks off")
-        .says("every detected agent is protected");
+        ended.says("✓ `rm -rf ~` is blocked, in Claude Code's own format").says("✓ `echo hello` is allowed");
+    ended.says("✓ fails closed").says("✓ no file disables hooks").says("every agent is protected");
     // The calls that it tries are on nobody's record.
     assert!(!world.default_store().exists());
 }
@@ -206,7 +202,10 @@ fn doctor_finds_what_lets_actions_pass() {
     let look = || run(&world, &["doctor", "--json"]).json();
     let told = look();
     assert_eq!(told["sound"], true);
-    has(&findings(&told, "claude-code"), "caution Claude Code 2.1.197 lets pass what takes longer");
+    has(
+        &findings(&told, "claude-code"),
+        "caution Claude Code 2.1.197 allows a call whose hook exceeds its timeout",
+    );
 
     world.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
     has(&findings(&look(), "claude-code"), "bad `disableAllHooks` in ");
@@ -216,23 +215,23 @@ fn doctor_finds_what_lets_actions_pass() {
     has(&findings(&look(), "claude-code"), "bad not registered: PreToolUse");
 
     world.write(".claude/settings.json", settings.replace("exit 2; }", "exit 0; }"));
-    has(&findings(&look(), "claude-code"), "bad where the program fails, this passes: ");
+    has(&findings(&look(), "claude-code"), "bad allowed if the program fails: ");
 
     world.write(".claude/settings.json", settings.replace("midrail hook", "/nowhere/midrail hook"));
     let told = findings(&look(), "claude-code");
-    has(&told, "bad the program `/nowhere/midrail` is not there");
+    has(&told, "bad the program `/nowhere/midrail` does not exist");
     has(&told, "bad the hook does not answer");
 
     world.write(".claude/settings.json", &settings);
     world.write(".midrail/pack.yaml", "pack: none\n");
-    has(&findings(&look(), "claude-code"), "caution `mkfs.ext4 /dev/sda1` would pass");
+    has(&findings(&look(), "claude-code"), "caution `mkfs.ext4 /dev/sda1` would be allowed");
     world.write(".midrail/pack.yaml", "pack: [\n");
     let told = run(&world, &["doctor", "--json"]).code(1).json();
-    assert!(told["midrail"][0]["what"].as_str().unwrap().starts_with("packs are not valid"), "{told}");
-    assert!(told["midrail"][0]["what"].as_str().unwrap().contains(".midrail/pack.yaml:2:1"), "{told}");
+    assert!(told["midrail"][0]["message"].as_str().unwrap().starts_with("packs are not valid"), "{told}");
+    assert!(told["midrail"][0]["message"].as_str().unwrap().contains(".midrail/pack.yaml:2:1"), "{told}");
     world.write(".midrail/pack.yaml", "pack: p\nextends: [default]\nbudgets: {tokens: 1000}\n");
     let told = run(&world, &["doctor", "--json"]).json();
-    assert!(told["midrail"][1]["what"].as_str().unwrap().contains("do not tell what they use"), "{told}");
+    assert!(told["midrail"][1]["message"].as_str().unwrap().contains("do not report their usage"), "{told}");
 }
 
 #[test]
@@ -248,39 +247,40 @@ fn doctor_finds_what_other_agents_pass_over() {
     world.write(".gemini/settings.json", gemini);
     world.write(".codex/config.toml", "[features]\nhooks = false\n");
     let told = run(&world, &["doctor", "--json"]).code(1).json();
-    has(&findings(&told, "cursor"), "because it does not know: beforeAll");
+    has(&findings(&told, "cursor"), "because it does not know the events beforeAll");
     has(&findings(&told, "gemini-cli"), "bad `hooksConfig.enabled: false` in ");
     has(&findings(&told, "codex"), "bad `features.hooks = false` in ");
     has(
         &findings(&told, "codex"),
-        "bad whether Codex trusts the hooks could not be looked at: `codex` is not on the search path",
+        "bad could not check whether Codex trusts the hooks: `codex` is not on the search path",
     );
 }
 
 #[test]
-fn an_agent_that_is_not_guarded_never_counts_as_guarded() {
+fn unprotected_agent_never_counts_as_protected() {
     let world = World::new();
     let home = world.project().parent().unwrap().to_owned();
-    run(&world, &["doctor", "--agent", "cursor"]).code(1).says("✗ Cursor is not guarded");
+    run(&world, &["doctor", "--agent", "cursor"]).code(1).says("✗ Cursor is not protected");
     // A folder that some other use left behind.
     fs::create_dir(home.join(".cursor")).unwrap();
-    let ended = run(&world, &["doctor"]).code(0).says("! Cursor is not guarded").says("may not be protected");
-    assert!(!ended.out.contains("every detected agent is protected"));
+    let ended =
+        run(&world, &["doctor"]).code(0).says("! Cursor is not protected").says("might not be protected");
+    assert!(!ended.out.contains("every agent is protected"));
     fs::create_dir(world.project().join(".cursor")).unwrap();
-    run(&world, &["doctor"]).code(1).says("✗ Cursor is not guarded").says("an agent is not protected");
+    run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected").says("an agent is not protected");
     fs::remove_dir(world.project().join(".cursor")).unwrap();
     // Guarded once, and somebody took it out.
     run(&world, &["init", "--user", "--yes", "--agent", "cursor"]).code(0);
-    run(&world, &["doctor"]).code(0).says("every detected agent is protected");
+    run(&world, &["doctor"]).code(0).says("every agent is protected");
     fs::remove_file(home.join(".cursor/hooks.json")).unwrap();
-    run(&world, &["doctor"]).code(1).says("✗ Cursor is not guarded");
+    run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected");
     // A file that the agent does not take guards nothing.
     run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
     let settings = world.read(".claude/settings.json");
     world.write(".claude/settings.json", settings.replacen('{', "{ // mine", 1));
     let told = run(&world, &["doctor", "--json", "--agent", "claude-code"]).code(1).json();
-    has(&findings(&told, "claude-code"), "holds a comment, and Claude Code does not read such a file");
-    has(&findings(&told, "claude-code"), "bad Claude Code is not guarded");
+    has(&findings(&told, "claude-code"), "contains a comment, and Claude Code ignores such a file");
+    has(&findings(&told, "claude-code"), "bad Claude Code is not protected");
 }
 
 #[test]
@@ -290,10 +290,10 @@ fn doctor_finds_every_switch_of_copilot() {
     let home = world.project().parent().unwrap().to_owned();
     fs::create_dir(home.join(".copilot")).unwrap();
     let look = || run(&world, &["doctor", "--json", "--agent", "copilot-cli"]).json();
-    has(&findings(&look(), "copilot-cli"), "good no file switches hooks off");
-    has(&findings(&look(), "copilot-cli"), "caution Copilot CLI has not been told yet to trust this folder");
+    has(&findings(&look(), "copilot-cli"), "good no file disables hooks");
+    has(&findings(&look(), "copilot-cli"), "caution Copilot CLI does not trust this folder yet");
     let ended = run(&world, &["doctor", "--agent", "copilot-cli"]).code(0);
-    assert!(!ended.out.contains("every detected agent is protected"));
+    assert!(!ended.out.contains("every agent is protected"));
     for path in [
         world.project().join(".github/copilot/settings.json"),
         world.project().join(".github/copilot/settings.local.json"),
@@ -354,10 +354,10 @@ fn doctor_finds_what_is_not_as_it_was_written() {
     world.write(".cursor/hooks.json", cursor.replace("\"version\": 1,", ""));
     has(&look("cursor"), "because it lacks `\"version\": 1`");
     world.write(".cursor/hooks.json", cursor.replace("\"hooks\": {", "\"hooks\": {\"afterFileEdit\": [7],"));
-    has(&look("cursor"), "has an entry that is no object with a `command`");
+    has(&look("cursor"), "has an entry that is not an object with a `command`");
     let plugin = world.read(".opencode/plugin/midrail.js");
     world.write(".opencode/plugin/midrail.js", format!("{plugin}\n// more\n"));
-    has(&look("opencode"), "is not the plugin that this version writes");
+    has(&look("opencode"), "is not as this version writes it");
 
     let home = world.project().parent().unwrap().to_owned();
     fs::create_dir(home.join(".gemini")).unwrap();
@@ -371,7 +371,7 @@ fn doctor_finds_what_is_not_as_it_was_written() {
     fs::remove_file(home.join(".gemini/trustedFolders.json")).unwrap();
     let asks = "{\"security\": {\"folderTrust\": {\"enabled\": true}}}";
     fs::write(home.join(".gemini/settings.json"), asks).unwrap();
-    has(&look("gemini-cli"), "bad Gemini CLI has not been told yet");
+    has(&look("gemini-cli"), "bad Gemini CLI does not trust this folder yet");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn cursor_finds_the_program_with_a_login_shell() {
         .says("Cursor starts hooks with your login shell");
     assert!(world.read(".cursor/hooks.json").contains(&format!("{} hook", env!("CARGO_BIN_EXE_midrail"))));
     assert!(world.read(".claude/settings.json").contains("\"midrail hook"));
-    run(&["doctor", "--agent", "cursor"]).code(0).says("✓ `rm -rf ~` is stopped");
+    run(&["doctor", "--agent", "cursor"]).code(0).says("✓ `rm -rf ~` is blocked");
     let hooks = world.read(".cursor/hooks.json");
     world.write(".cursor/hooks.json", hooks.replace(env!("CARGO_BIN_EXE_midrail"), "midrail"));
     run(&["doctor", "--agent", "cursor"]).code(1).says("✗ the hook does not answer");
@@ -428,9 +428,9 @@ fn uninstall_tells_what_stays_and_where() {
         .says("`midrail uninstall --user --agent codex`");
     run(&world, &["init", "--yes", "--agent", "codex"]).code(0);
     let told = run(&world, &["doctor", "--json", "--agent", "codex"]).json();
-    let mends = told["agents"][0]["findings"].to_string();
+    let fixes = told["agents"][0]["findings"].to_string();
     let ways = "keep one: `midrail uninstall --agent codex` or `midrail uninstall --user --agent codex`";
-    assert!(mends.contains(ways), "{mends}");
+    assert!(fixes.contains(ways), "{fixes}");
     let told = run(&world, &["uninstall", "--json"]).code(1).json();
     assert!(told["refused"].as_str().unwrap().contains("`--yes` to write"), "{told}");
     let told = run(&world, &["init", "--json", "--agent", "cursor"]).code(1).json();
@@ -450,8 +450,8 @@ fn a_pipe_is_no_settings_file() {
     fs::create_dir(world.project().join(".claude")).unwrap();
     let made = Command::new("mkfifo").arg(world.path(".claude/settings.json")).status().unwrap();
     assert!(made.success());
-    run(&world, &["init", "--yes"]).code(1).complains("is not an ordinary file");
-    run(&world, &["doctor"]).code(1).says("is not an ordinary file");
+    run(&world, &["init", "--yes"]).code(1).complains("is not a regular file");
+    run(&world, &["doctor"]).code(1).says("is not a regular file");
 }
 
 /// A Codex that knows hooks and their hashes, and whether its settings trust them.
@@ -492,7 +492,7 @@ fn codex_is_told_to_trust_our_hooks_and_no_others() {
         config.replace("trusted_hash", "enabled = false\ntrusted_hash"),
     )
     .unwrap();
-    has(&findings(&look(), "codex"), "bad `enabled = false` of a hook of ours");
+    has(&findings(&look(), "codex"), "bad `enabled = false` of one of Midrail's hooks");
     let blind = CODEX.replace("midrail hook", "other hook");
     program(&world, "codex", &blind);
     has(&findings(&look(), "codex"), "bad Codex does not read these hooks: the project is not trusted");
@@ -501,7 +501,7 @@ fn codex_is_told_to_trust_our_hooks_and_no_others() {
     fs::write(home.join(".codex/config.toml"), trusting).unwrap();
     has(&findings(&look(), "codex"), "bad Codex does not read these hooks: it does not list any");
     program(&world, "codex", "exit 1");
-    has(&findings(&look(), "codex"), "bad whether Codex trusts the hooks could not be looked at");
+    has(&findings(&look(), "codex"), "bad could not check whether Codex trusts the hooks");
     program(&world, "codex", CODEX);
     fs::write(home.join(".codex/config.toml"), &config).unwrap();
     run(&world, &["uninstall", "--yes"]).code(0);

@@ -107,7 +107,7 @@ fn every_line_has_its_answer() {
     let effects: Vec<Value> = ended.json_lines().into_iter().map(|line| line["effect"].clone()).collect();
     assert_eq!(effects, ["allow", "block", "block", "block", "allow"]);
     let ended = ended.complains("the event is not JSON");
-    assert!(ended.err.contains("made by the engine itself"), "{}", ended.err);
+    assert!(ended.err.contains("only the engine creates"), "{}", ended.err);
     world.feed(&["check", "--stream", "--json"], before("y", json!({})).to_string()).code(0);
     assert_eq!(world.feed(&["check", "--stream"], "").code(0).out, "");
     // People read the same as for one event.

@@ -39,9 +39,9 @@ const VOCABULARY: Vocabulary = Vocabulary::new(TERMS);
 const GLOBS: Globs = Globs { compile: compile_glob, matches: match_glob };
 const ALERT: Expected = Expected::Alert { groups: &["agent", "guardrail"] };
 
-fn compile_glob(pattern: &str) -> Result<Glob, String> {
+fn compile_glob(pattern: &str) -> Result<Glob, &'static str> {
     if pattern.contains("[[") {
-        return Err("unclosed class".to_owned());
+        return Err("unclosed class");
     }
     let pattern = pattern.to_owned();
     Ok(Box::new(move |text| match_glob(&pattern, text)))

@@ -2,6 +2,7 @@
 
 use midrail_core::ActionType;
 
+use crate::words::host_tools;
 use crate::words::tools::{
     COMMAND_RUNNERS, EDITORS, FILE_READERS, FILE_WRITERS, NETWORK_TOOLS, READING_WORDS, SEARCHES,
     WRITING_WORDS,
@@ -65,6 +66,10 @@ pub(super) fn known(name: &str) -> Option<ActionType> {
         (ActionType::FileWrite, FILE_WRITERS),
         (ActionType::Command, COMMAND_RUNNERS),
         (ActionType::Network, NETWORK_TOOLS),
+        (ActionType::FileRead, host_tools::FILE_READERS),
+        (ActionType::FileWrite, host_tools::FILE_WRITERS),
+        (ActionType::Command, host_tools::COMMAND_RUNNERS),
+        (ActionType::Network, host_tools::NETWORK_TOOLS),
     ];
     lists.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
 }

@@ -101,7 +101,7 @@ impl Engines {
         decide: impl FnOnce(&Engine, Event) -> Decision,
     ) -> Result<Decision, CliError> {
         let engine = self.of(event.cwd.as_deref())?;
-        let begins = hook::is_beginning(&event);
+        let begins = hook::is_agent_start(&event);
         // If there are approvers with keys, they decide, not the user of the editor.
         let has_approvers = engine.admin().has_approvers()?;
         if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {

@@ -1,0 +1,143 @@
+//! Compiles the hosts: `src/hosts/NAME/host.toml` describes the host of the module `NAME`, which has an adapter of the same
+//! name, `SETUP` and `TRANSCRIPTS`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs};
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Host {
+    name: String,
+    title: String,
+    timeout: u64,
+    #[serde(default)]
+    quick_events: Vec<String>,
+    #[serde(default)]
+    known_events: Vec<String>,
+    programs: Vec<String>,
+    shell: String,
+    #[serde(default = "yes")]
+    follows_links: bool,
+    blocks_on_timeout_since: Option<[u64; 3]>,
+    settings_files: Vec<String>,
+    files: Files,
+    #[serde(default)]
+    remarks: BTreeMap<String, String>,
+    tools: BTreeMap<String, Vec<String>>,
+    event: Vec<HookEvent>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Files {
+    folder: (String, String, String),
+    traces: Vec<String>,
+    project: String,
+    user: String,
+    #[serde(default)]
+    managed: String,
+    #[serde(default)]
+    managed_macos: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct HookEvent {
+    name: String,
+    kind: String,
+    #[serde(default)]
+    can: Vec<String>,
+    #[serde(default)]
+    register: bool,
+    on_failure: Option<String>,
+    seconds: Option<u32>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("src/hosts");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut hosts = BTreeMap::new();
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path().join("host.toml");
+        if let Ok(text) = fs::read_to_string(&path) {
+            let host: Host = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+            let module = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+            hosts.insert(module.ok_or("a host needs a name in UTF-8")?.to_owned(), host);
+        }
+    }
+    let mut list = String::from("[\n");
+    for (module, host) in hosts {
+        write_host(&module, &host, &mut list)?;
+    }
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("hosts.rs"), list + "]\n")?;
+    Ok(())
+}
+
+fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result {
+    let adapter = variant(module);
+    let Files { folder, traces, project, user, managed, managed_macos } = &host.files;
+    writeln!(
+        list,
+        "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, \
+         name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
+         shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
+         files: HostFiles {{ folder: {folder:?}, traces: &{traces:?}, project: {project:?}, user: {user:?}, \
+         managed: {managed:?}, managed_macos: {managed_macos:?} }},",
+        host.name,
+        host.title,
+        host.timeout,
+        host.quick_events,
+        host.known_events,
+        host.programs,
+        variant(&host.shell),
+        host.follows_links,
+        host.blocks_on_timeout_since,
+        host.settings_files,
+    )?;
+    list.push_str("remarks: &[");
+    for (scope, text) in &host.remarks {
+        write!(list, "(InstallScope::{}, {text:?}), ", variant(scope))?;
+    }
+    list.push_str("], tools: &[");
+    for (kind, names) in &host.tools {
+        write!(list, "(ActionType::{}, &{names:?}), ", variant(kind))?;
+    }
+    list.push_str("], hook_events: &[\n");
+    for event in &host.event {
+        write!(list, "hook_event({:?}, EventKind::{}, Capabilities {{ ", event.name, variant(&event.kind))?;
+        for capability in &event.can {
+            write!(list, "{capability}: true, ")?;
+        }
+        list.push_str("..Capabilities::NONE })");
+        if event.register {
+            list.push_str(".register()");
+        }
+        if let Some(answer) = &event.on_failure {
+            write!(list, ".on_failure(OnFailure::{})", variant(answer))?;
+        }
+        if let Some(seconds) = event.seconds {
+            write!(list, ".within({seconds})")?;
+        }
+        list.push_str(",\n");
+    }
+    list.push_str("] },\n");
+    Ok(())
+}
+
+/// A Rust name: `before_tool` is `BeforeTool`.
+fn variant(name: &str) -> String {
+    let capitalize = |word: &str| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or_default();
+        first.to_uppercase() + rest
+    };
+    name.split(['_', '-']).map(capitalize).collect()
+}

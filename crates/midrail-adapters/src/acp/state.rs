@@ -1,0 +1,285 @@
+//! The state of the proxy: sessions, open requests, and requests that wait for approvers.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use midrail::{Decision, Event, EventKind, Host, ToolCall};
+use serde_json::{Map, Value, json};
+
+use super::message;
+use super::session::Session;
+use crate::host::Capabilities;
+
+/// The name of this host in events and records.
+pub const NAME: &str = "acp";
+
+/// How long a call that the agent shows may lack a permission request before it counts as running, in milliseconds. Agents
+/// show a call first and ask a moment later.
+pub const GRACE: u64 = 700;
+
+/// The most open requests per sender, and the most sessions in memory.
+pub(super) const MAX_OPEN: usize = 4096;
+
+/// A side of the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The editor, with its user.
+    Editor,
+    /// The agent.
+    Agent,
+}
+
+impl Side {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Side::Editor => "the editor",
+            Side::Agent => "the agent",
+        }
+    }
+
+    pub(super) fn other(self) -> Side {
+        match self {
+            Side::Editor => Side::Agent,
+            Side::Agent => Side::Editor,
+        }
+    }
+}
+
+/// What to do after a line.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProxyOutput {
+    /// Lines for the editor, without line ends.
+    pub to_editor: Vec<String>,
+    /// Lines for the agent, without line ends.
+    pub to_agent: Vec<String>,
+    /// Messages for standard error.
+    pub remarks: Vec<String>,
+    /// Events that wait for an approver: see [`Proxy::apply_answer`].
+    pub holds: Vec<PendingApproval>,
+}
+
+impl ProxyOutput {
+    pub(super) fn lines(&mut self, to: Side) -> &mut Vec<String> {
+        match to {
+            Side::Editor => &mut self.to_editor,
+            Side::Agent => &mut self.to_agent,
+        }
+    }
+
+    pub(super) fn send(&mut self, to: Side, value: &Value) {
+        self.lines(to).push(value.to_string());
+    }
+
+    /// Shows the user a text where the agent's messages are.
+    pub(super) fn show(&mut self, session: &str, text: &str) {
+        self.send(Side::Editor, &message::shown_text(session, text));
+    }
+
+    /// Answers a request with a result.
+    pub(super) fn answer(&mut self, to: Side, id: Option<&Value>, result: Value) {
+        if let Some(id) = id {
+            self.send(to, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        }
+    }
+
+    /// Answers a request of the agent with an error.
+    pub(super) fn refuse(&mut self, id: Option<&Value>, text: &str, decision: Option<&Decision>) {
+        if let Some(id) = id {
+            self.send(Side::Agent, &message::refusal(id, text, decision));
+        }
+    }
+}
+
+/// An event that waits for an approver.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingApproval {
+    /// Its number, for [`Proxy::apply_answer`].
+    pub number: u64,
+    /// The event to decide again with the answer.
+    pub event: Event,
+}
+
+/// The options of a proxy.
+#[derive(Debug, Clone, Default)]
+pub struct ProxyOptions {
+    /// The folder of sessions that do not name theirs.
+    pub cwd: Option<String>,
+    /// Hides options that allow something permanently, so that the agent keeps asking.
+    pub keep_asking: bool,
+    /// A text that no other proxy has, for ids and streams.
+    pub nonce: String,
+}
+
+/// Decides events. It never fails: an event that cannot be decided is blocked.
+pub type Decide = Box<dyn Fn(Event) -> Decision + Send>;
+
+/// The proxy.
+pub struct Proxy {
+    pub(super) decide: Decide,
+    pub(super) options: ProxyOptions,
+    pub(super) now: u64,
+    /// The last number of an approval, id or stream.
+    number: u64,
+    /// The agent's name.
+    pub(super) agent: Option<String>,
+    pub(super) sessions: BTreeMap<String, Session>,
+    /// Open requests of the editor, by id.
+    editor_requests: BTreeMap<String, OpenRequest>,
+    /// Open requests of the agent, by id.
+    agent_requests: BTreeMap<String, OpenRequest>,
+    /// Requests that wait for approvers, by number.
+    pub(super) held: BTreeMap<u64, GatedRequest>,
+    /// The commands of the editor's terminals.
+    pub(super) terminals: BTreeMap<String, ToolCall>,
+}
+
+/// A request that has no answer yet.
+pub(super) enum OpenRequest {
+    /// The editor starts or resumes a session.
+    Start {
+        cwd: Option<String>,
+        session: Option<String>,
+    },
+    Prompt(Turn),
+    Initialize,
+    /// The agent asks the user.
+    Permission {
+        session: String,
+    },
+    /// The editor does something for the agent. The answer is decided as the result of a call.
+    Service {
+        session: String,
+        call: ToolCall,
+        method: String,
+    },
+    /// Midrail asks the user about a request, and shows it as a call.
+    Question {
+        request: Box<GatedRequest>,
+        call: String,
+    },
+    /// It was not forwarded yet.
+    Held,
+    Other,
+}
+
+/// A prompt of the editor, until it is answered.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    pub(super) session: String,
+    /// The editor's id. Later prompts of Midrail have other ids.
+    pub(super) id: Option<Value>,
+    /// How often Midrail gave guidance about calls.
+    pub(super) guided: u8,
+    /// The last result of the agent, if it had to continue.
+    pub(super) result: Option<Value>,
+}
+
+/// A request that is decided before it is forwarded.
+pub(super) struct GatedRequest {
+    pub(super) session: String,
+    pub(super) id: Option<Value>,
+    /// The request as it came.
+    pub(super) line: String,
+    pub(super) kind: RequestKind,
+    /// The events that must be allowed, in this order.
+    pub(super) events: VecDeque<Event>,
+    /// Notes for the agent.
+    pub(super) notes: Vec<String>,
+}
+
+/// The kind of a gated request.
+pub(super) enum RequestKind {
+    /// `session/prompt`
+    Prompt(Map<String, Value>),
+    /// `session/request_permission`
+    Permission { options: Vec<Value>, title: String },
+    /// Something that the editor does for the agent.
+    Service { call: ToolCall, kind: &'static str, method: String },
+}
+
+impl GatedRequest {
+    pub(super) fn sender(&self) -> Side {
+        match self.kind {
+            RequestKind::Prompt(_) => Side::Editor,
+            RequestKind::Permission { .. } | RequestKind::Service { .. } => Side::Agent,
+        }
+    }
+}
+
+impl Proxy {
+    /// A proxy without sessions.
+    pub fn new(options: ProxyOptions, decide: Decide) -> Self {
+        Proxy {
+            decide,
+            options,
+            now: 0,
+            number: 0,
+            agent: None,
+            sessions: BTreeMap::new(),
+            editor_requests: BTreeMap::new(),
+            agent_requests: BTreeMap::new(),
+            held: BTreeMap::new(),
+            terminals: BTreeMap::new(),
+        }
+    }
+
+    /// The open requests of a sender.
+    pub(super) fn open(&mut self, sender: Side) -> &mut BTreeMap<String, OpenRequest> {
+        match sender {
+            Side::Editor => &mut self.editor_requests,
+            Side::Agent => &mut self.agent_requests,
+        }
+    }
+
+    /// Whether a sender may use an id for a new request.
+    pub(super) fn can_open(&mut self, sender: Side, key: &str) -> bool {
+        let open = self.open(sender);
+        !open.contains_key(key) && open.len() < MAX_OPEN
+    }
+
+    pub(super) fn session_ids(&self) -> Vec<String> {
+        self.sessions.keys().cloned().collect()
+    }
+
+    pub(super) fn session(&mut self, id: &str) -> &mut Session {
+        if !self.sessions.contains_key(id) && self.sessions.len() >= MAX_OPEN {
+            self.sessions.pop_first();
+        }
+        self.sessions.entry(id.to_owned()).or_default()
+    }
+
+    /// An event of a session.
+    pub(super) fn event(&self, session: &str, kind: EventKind, method: &str, can: Capabilities) -> Event {
+        let known = self.sessions.get(session);
+        let mut host = Host {
+            name: NAME.to_owned(),
+            limits: can.limits(),
+            asks_user: can.ask,
+            event: Some(method.to_owned()),
+            ..Host::default()
+        };
+        host.extra.extend(self.agent.iter().map(|name| ("agent".to_owned(), json!(name))));
+        Event {
+            session: Some(session.to_owned()),
+            cwd: known.and_then(|session| session.cwd.clone()).or_else(|| self.options.cwd.clone()),
+            host: Some(host),
+            ..Event::new(kind)
+        }
+    }
+
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.number = self.number.saturating_add(1);
+        self.number
+    }
+
+    /// An id for a request of Midrail that no open request has.
+    pub(super) fn own_id(&mut self) -> Value {
+        loop {
+            let number = self.next_number();
+            let id = json!(format!("midrail-{}-{number}", self.options.nonce));
+            let key = message::key(&id);
+            if !self.editor_requests.contains_key(&key) && !self.agent_requests.contains_key(&key) {
+                return id;
+            }
+        }
+    }
+}

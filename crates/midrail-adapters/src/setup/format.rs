@@ -1,0 +1,43 @@
+//! The formats of settings files in which hooks are registered.
+
+use serde_json::Value;
+
+use super::files::SettingsError;
+
+/// The hooks that Midrail registers with a host.
+pub(crate) struct HookSet<'h> {
+    /// The host's name.
+    pub(crate) host: &'h str,
+    /// The program that hooks run.
+    pub(crate) program: &'h str,
+    /// Each event with the fields of its registration.
+    pub(crate) hooks: Vec<(&'static str, Vec<(&'static str, Value)>)>,
+}
+
+/// A format of settings files.
+pub(crate) trait SettingsFormat: Sync {
+    /// Registers hooks and replaces those of an older version.
+    fn install(&self, text: &str, set: &HookSet<'_>) -> Result<String, SettingsError>;
+
+    /// Removes Midrail's hooks; `None` if there are none. Containers that are empty then are removed unless `before` had
+    /// them.
+    fn remove(&self, text: &str, host: &str, before: Option<&str>) -> Result<Option<String>, SettingsError>;
+
+    /// Midrail's hooks: event and registration.
+    fn registered(&self, text: &str, host: &str) -> Result<Vec<(String, Value)>, SettingsError>;
+
+    /// The program of a plugin, which calls it for every event.
+    fn plugin_program(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    /// Rejects a file that the host would ignore.
+    fn check(&self, _: &str) -> Result<(), SettingsError> {
+        Ok(())
+    }
+
+    /// Whether a file is as this version writes it, apart from its hooks.
+    fn is_current(&self, _: &str) -> bool {
+        true
+    }
+}

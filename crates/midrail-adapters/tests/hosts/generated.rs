@@ -1,0 +1,159 @@
+//! Files that are generated from the hosts: the reference page, and the lists that crates below this one use.
+//! `MIDRAIL_WRITE=1 cargo test -p midrail-adapters --test hosts generated` writes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use midrail::{ActionType, EventKind};
+use midrail_adapters::hosts;
+
+use crate::host_file;
+
+const HEAD: &str = "<!-- Generated from the adapters. -->
+
+# Hosts
+
+How `midrail hook HOST EVENT` decides each event of a coding agent, and what the agent can do with the answer. If an agent
+cannot do something, Midrail chooses the nearest stricter alternative: it blocks a text that cannot be changed, blocks every
+later action of a run that cannot be ended, and holds an action while an approver decides if the agent cannot ask its user.
+A note that an answer cannot carry follows with the next answer that can.
+
+- **block**: block a call or prompt, withhold a result, or make an agent continue that wants to stop
+- **ask**: ask the user of the agent
+- **redact**: replace a text
+- **notes**: give the agent a note with an answer that allows
+- **halt**: end the run
+
+Midrail allows and records events that are not listed. Events of the kind `observed` only report something, or another event
+decides the same action.
+";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compares a file with its generated text, or writes it.
+fn check(path: &str, text: &str) {
+    let file = repository().join(path);
+    if std::env::var_os("MIDRAIL_WRITE").is_some() {
+        fs::write(&file, text).unwrap();
+    }
+    let how = "MIDRAIL_WRITE=1 cargo test -p midrail-adapters --test hosts generated";
+    assert!(fs::read_to_string(&file).unwrap_or_default() == text, "{path} is stale: write it with `{how}`");
+}
+
+#[test]
+fn reference_page_is_current() {
+    let mut text = HEAD.to_owned();
+    for host in hosts::ALL.iter() {
+        write!(text, "\n## {}\n\n`midrail hook {}`\n\n", host.title, host.name).unwrap();
+        text += "| event | kind | block | ask | redact | notes | halt |\n|---|---|---|---|---|---|---|\n";
+        for hook_event in host.hook_events {
+            let can = hook_event.capabilities;
+            let cells = [can.block, can.ask, can.redact, can.notes, can.halt];
+            let cells = cells.map(|can| if can { " yes |" } else { " |" }).concat();
+            writeln!(text, "| {} | {} |{cells}", hook_event.name, hook_event.kind.as_str()).unwrap();
+        }
+        write!(text, "\n{}", fs::read_to_string(host_file(host, "facts.md")).unwrap()).unwrap();
+    }
+    check("docs/reference/hosts.md", &text);
+}
+
+#[test]
+fn protected_settings_are_current() {
+    let mut text = "# Generated from the hosts in midrail-adapters.\n== hosts\n".to_owned();
+    for host in hosts::ALL {
+        writeln!(text, "\n# {}\n{}", host.title, host.settings_files.join("\n")).unwrap();
+    }
+    check("crates/midrail-guardrails/data/host_settings.txt", &text);
+}
+
+#[test]
+fn tool_names_are_current() {
+    let mut tools: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (kind, names) in hosts::ALL.iter().flat_map(|host| host.tools) {
+        let key = match kind {
+            ActionType::FileRead => "file-readers",
+            ActionType::FileWrite => "file-writers",
+            ActionType::Command => "command-runners",
+            ActionType::Network => "network-tools",
+            other => panic!("there is no list for {other:?}"),
+        };
+        tools.entry(key).or_default().extend(names.iter());
+    }
+    let mut text =
+        "# Generated from the hosts in midrail-adapters: their tools, by what they do.\n".to_owned();
+    for (key, names) in tools {
+        writeln!(text, "\n{key} = [").unwrap();
+        for name in names {
+            writeln!(text, "    \"{name}\",").unwrap();
+        }
+        writeln!(text, "]").unwrap();
+    }
+    check("crates/midrail-shell/data/words/host_tools.toml", &text);
+}
+
+#[test]
+fn event_that_can_be_blocked_is_decided() {
+    for host in hosts::ALL {
+        for hook_event in host.hook_events {
+            let can = hook_event.capabilities;
+            let name = format!("{} {}", host.name, hook_event.name);
+            assert!(!can.block || hook_event.kind != EventKind::Observed, "{name}");
+            assert!(!can.ask || can.block, "{name}");
+        }
+    }
+}
+
+#[test]
+fn guide_lists_every_settings_file() {
+    let guide = fs::read_to_string(repository().join("docs/guide/coding-agents.md")).unwrap();
+    for host in hosts::ALL {
+        let row = guide.lines().find(|line| line.starts_with(&format!("| {} |", host.title))).unwrap();
+        for file in [host.files.project, host.files.user, host.files.managed] {
+            assert!(row.contains(file), "{row} does not contain {file}");
+        }
+    }
+}
+
+/// Source files outside the folder of a host that name it, with the reason.
+const NAMED_ELSEWHERE: &[(&str, &str)] =
+    &[("midrail-shell/src/sql/start.rs", "`cursor` is a keyword of SQL")];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if !path.ends_with("tests") && !path.ends_with("hosts") && !path.ends_with("target") {
+                sources(&path, found);
+            }
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Adding a host touches its folder and the line `mod NAME;` in `hosts.rs`.
+#[test]
+fn only_its_folder_names_a_host() {
+    let mut files = Vec::new();
+    sources(&repository().join("crates"), &mut files);
+    let mut named = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let module = file.ends_with("midrail-adapters/src/hosts.rs");
+        if !module
+            && hosts::ALL
+                .iter()
+                .any(|host| code.contains(&format!("\"{}\"", host.name)) || code.contains(host.title))
+        {
+            let path = file.strip_prefix(repository().join("crates")).unwrap();
+            named.insert(path.display().to_string());
+        }
+    }
+    let expected: BTreeSet<String> = NAMED_ELSEWHERE.iter().map(|(path, _)| (*path).to_owned()).collect();
+    assert_eq!(named, expected);
+}
