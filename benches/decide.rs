@@ -17,8 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use midrail::core::{Facts, Session, decide};
-use midrail::pack::Layer;
-use midrail::pack::PackDocument;
+use midrail::pack::{Layer, PackDocument};
 use midrail::{
     Effect, Engine, Event, Files, Load, LoadedPolicy, MemoryStore, Policy, PolicySource, SqliteStore, Store,
     ToolResult,

@@ -6,8 +6,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use midrail::guardrails::{NewFiles, ReadBeforeWrite};
-use midrail::pack::Layer;
-use midrail::pack::PackDocument;
+use midrail::pack::{Layer, PackDocument};
 use midrail::{Context, Effect, Engine, Missing, Policy, PolicyEntry, PolicySource, Spec};
 use serde_json::json;
 

@@ -1,6 +1,7 @@
 //! One hook call: decodes the payload of a host into events, and encodes decisions as the host's answer.
 
-use midrail::{Decision, Effect, Event, EventKind, Host};
+use midrail::core::Host;
+use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::Value;
 
 use crate::host::{Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, Payload, hook_event};

@@ -8,7 +8,8 @@ pub(crate) mod result;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use midrail::{ActionType, Decision, Event};
+use midrail::core::ActionType;
+use midrail::{Decision, Event};
 use serde_json::Value;
 
 pub use event::{Capabilities, HookEvent};

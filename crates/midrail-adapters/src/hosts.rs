@@ -9,7 +9,8 @@ mod opencode;
 
 use std::time::Duration;
 
-use midrail::{ActionType, EventKind};
+use midrail::EventKind;
+use midrail::core::ActionType;
 
 use crate::host::{Capabilities, HostFiles, HostSpec, OnFailure, hook_event};
 use crate::setup::command::HookShell;

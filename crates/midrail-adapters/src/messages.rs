@@ -39,7 +39,7 @@ pub fn refusal(decision: &Decision) -> String {
 }
 
 fn guardrail(decision: &Decision) -> String {
-    midrail::label(decision.by.as_deref().unwrap_or("midrail"))
+    midrail::guardrails::label(decision.by.as_deref().unwrap_or("midrail"))
 }
 
 /// The text that the agent sees as an error, instead of a result.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use midrail::admin::Resource;
-use midrail::store::{Approvals, Slices};
+use midrail::approvals::{due_approvals, policy_for_approval};
+use midrail::store::{Approval, Approvals, Slices};
 use midrail::{Engine, Event, EventKind, Load, Policy, PolicySource, Store};
 
 use crate::clock;

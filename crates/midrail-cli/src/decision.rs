@@ -1,7 +1,9 @@
 //! Decisions as text: one as a block, many as a timeline. Text of agents is made safe to print.
 
 use jiff::Timestamp;
-use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, Mode, label};
+use midrail::core::{ApprovalKind, Autonomy};
+use midrail::guardrails::label;
+use midrail::{Decision, Effect, Event, Mode};
 
 use crate::output::{Output, short, wrap};
 use crate::paint::{Paint, Style, effect_style};

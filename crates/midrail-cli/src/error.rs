@@ -5,9 +5,8 @@ use std::fmt::Display;
 use std::io;
 
 use midrail::authoring::ScriptRunError;
-use midrail::pack::DiagnosticReport;
-use midrail::pack::describe_serde_error;
 use midrail::pack::diagnostic::visible;
+use midrail::pack::{DiagnosticReport, describe_serde_error};
 use midrail::{EngineError, LoadError, StoreError};
 use midrail_adapters::wire::WireError;
 use serde_json::{Value, json};

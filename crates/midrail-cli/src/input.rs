@@ -13,6 +13,11 @@ use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, paths};
 
 use crate::error::CliError;
 
+/// Parses the name of a guardrail: its id, or the readable name of a numbered one.
+pub(crate) fn guardrail_name(name: &str) -> Result<String, Infallible> {
+    Ok(midrail::guardrails::guardrail_id(name))
+}
+
 /// The packs of the policy.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PackArgs {

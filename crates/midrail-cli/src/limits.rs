@@ -1,8 +1,9 @@
 //! Limits of a run on the command line.
 
-use crate::error::InvalidValue;
 use midrail::Limits;
 use midrail::pack::{Seconds, TimeOrDuration};
+
+use crate::error::InvalidValue;
 
 /// Limits of the run. The tightest of these and of those in packs and events holds.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -38,7 +38,7 @@ pub(crate) fn list_or<R: Resource>(
                 let (mark, style) = status_style(&status);
                 styled(format!("{mark} {status}").trim_start(), style)
             }
-            Cell::Guardrail(id) => cell(short(&midrail::label(&id), column.width)),
+            Cell::Guardrail(id) => cell(short(&midrail::guardrails::label(&id), column.width)),
         };
         table.row(R::COLUMNS.iter().map(text).collect());
     }

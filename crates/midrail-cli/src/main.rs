@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.
     let exit = panic::catch_unwind(run).unwrap_or(Exit::Stopped);
     // Commands that scripts started end with the process.
-    midrail::stop_script_commands();
+    midrail::background::stop_script_commands();
     exit.into()
 }
 

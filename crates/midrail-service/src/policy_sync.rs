@@ -5,13 +5,12 @@
 
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
-
 use jiff::Timestamp;
-use midrail::{
-    DiagnosticReport, Engine, LoadedPolicy, Policy, PolicyAnnouncement, PolicySource, SourceMark,
-    StoredPolicyError,
-};
+use midrail::announcements::PolicyAnnouncement;
+use midrail::load::{SourceMark, StoredPolicyError};
+use midrail::pack::DiagnosticReport;
+use midrail::{Engine, EngineError, LoadedPolicy, Policy, PolicySource};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::text::random_name;
 
@@ -96,9 +95,12 @@ impl PolicySync {
                 }
                 stored => stored.map_err(UnusablePolicy::Stored),
             };
-            match stored.and_then(|(policy, source)| check_scripts(policy, source)) {
-                Ok(loaded) => {
-                    engine.apply_policy_config(loaded);
+            let checked = stored.and_then(|(policy, source)| check_scripts(policy, source));
+            let reloaded = checked.and_then(|loaded| {
+                engine.reload(loaded.policy, &loaded.source).map_err(UnusablePolicy::Reload)
+            });
+            match reloaded {
+                Ok(()) => {
                     let PolicyAnnouncement { revision, by, .. } = &announced;
                     log::info!(project, policy:% = revision, by:%; "a policy of another instance is in force");
                 }
@@ -137,6 +139,8 @@ enum UnusablePolicy {
     Stored(StoredPolicyError),
     #[error("{0}")]
     Scripts(DiagnosticReport),
+    #[error(transparent)]
+    Reload(EngineError),
 }
 
 #[cfg(test)]

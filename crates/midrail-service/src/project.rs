@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use midrail::approvals::{policy_for_approval, policy_for_record};
 use midrail::store::Approval;
 use midrail::{
     Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource, PostgresOptions,
     PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError,
 };
-
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::config::{Config, FilesAt, StoreAt};
@@ -67,7 +65,7 @@ impl Project {
     }
 
     /// Reloads its packs now.
-    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::ReloadError> {
+    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::reload::ReloadError> {
         let reloaded = self.reloader.reload_now();
         if let Ok(Some(_)) = &reloaded {
             self.policy_sync.changed(&self.engine);
@@ -76,7 +74,7 @@ impl Project {
     }
 
     /// The reloads of its packs.
-    pub(crate) fn reloads(&self) -> midrail::ReloadStats {
+    pub(crate) fn reloads(&self) -> midrail::reload::ReloadStats {
         self.reloader.reloads()
     }
 

@@ -1,8 +1,9 @@
 //! A record of the audit log in short, for lists, sessions and the live stream.
 
 use jiff::Timestamp;
+use midrail::Effect;
+use midrail::core::{Record, VerdictRecord};
 use midrail::store::AuditEntry;
-use midrail::{Effect, Record, VerdictRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -246,7 +246,9 @@ impl CaseSet {
             None => Files::simulated(case.files.clone().map(CaseFiles::into_map).unwrap_or_default()),
         };
         if let Some(simulation) = files.simulation() {
-            case.commands.iter().for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
+            case.commands
+                .iter()
+                .for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
             case.answers
                 .iter()
                 .for_each(|(guardrail, answer)| simulation.set_answer(guardrail, answer.clone()));
@@ -335,7 +337,9 @@ impl<'c> Player<'c> {
             StepAction::Remove(path) => simulation()?.remove(path),
             StepAction::Commands(commands) => {
                 let simulation = simulation()?;
-                commands.iter().for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
+                commands
+                    .iter()
+                    .for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
             }
             StepAction::Git(git) => simulation()?.set_git(Some(git.to_git_state())),
             StepAction::Set(values) => {

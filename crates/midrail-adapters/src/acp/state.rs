@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use midrail::{Decision, Event, EventKind, Host, ToolCall};
+use midrail::core::Host;
+use midrail::{Decision, Event, EventKind, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::message;

@@ -1,6 +1,7 @@
 //! The events for which a host calls hooks, and what it can do with the answer.
 
-use midrail::{EventKind, HostLimit};
+use midrail::EventKind;
+use midrail::core::HostLimit;
 
 /// An event for which a host calls a hook.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,8 @@ mod toml;
 mod transcripts;
 mod trust;
 
-use midrail::{Decision, Effect, Event, EventKind, HostLimit, ToolResult};
+use midrail::core::HostLimit;
+use midrail::{Decision, Effect, Event, EventKind, ToolResult};
 
 use super::claude_code::{Answer, common, tool};
 use crate::host::result::{number_after, with_exit_code};

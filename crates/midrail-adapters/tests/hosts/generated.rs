@@ -6,7 +6,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use midrail::{ActionType, EventKind};
+use midrail::EventKind;
+use midrail::core::ActionType;
 use midrail_adapters::hosts;
 
 use crate::host_file;

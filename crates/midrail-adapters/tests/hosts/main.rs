@@ -15,7 +15,8 @@ mod guarded;
 
 use std::path::PathBuf;
 
-use midrail::{ApprovalKind, ApprovalRequest, Decision, Effect, EventKind, Retry};
+use midrail::core::{ApprovalKind, ApprovalRequest, Retry};
+use midrail::{Decision, Effect, EventKind};
 use midrail_adapters::host::{HookEvent, HostSpec};
 use midrail_adapters::hosts;
 use serde_json::{Map, Value};

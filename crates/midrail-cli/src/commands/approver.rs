@@ -1,9 +1,10 @@
 //! `midrail approver`: the people who may answer requests, and their keys.
 
+use std::sync::Arc;
+
 use midrail::admin::Person;
 use midrail::{Engine, Load, Store};
 use serde_json::json;
-use std::sync::Arc;
 
 use crate::approver_key::OptionalSigner;
 use crate::clock;

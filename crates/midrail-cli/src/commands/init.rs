@@ -17,7 +17,7 @@ use midrail_adapters::setup::{
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::error::{CliError, InvalidValue, count};
+use crate::error::{CliError, count};
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::paint::Style;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use midrail::LoadError;
-use midrail::pack::{Diagnostic, DiagnosticLevel, LintFinding, lint};
-use midrail::pack::{DiagnosticReport, Layer, PackDocument};
+use midrail::pack::{Diagnostic, DiagnosticLevel, DiagnosticReport, Layer, LintFinding, PackDocument, lint};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, count};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use midrail::admin::span;
-use midrail::{Engine, Pause, paths};
+use midrail::core::Pause;
+use midrail::{Engine, paths};
 use serde_json::json;
 
 use crate::admin_args::{self, AdminArgs};

@@ -5,15 +5,11 @@ mod routing;
 use std::collections::BTreeMap;
 
 use midrail::core::{Authorities, Bypass, Definition, Risk};
-use midrail::guardrails::builtin;
-use midrail::pack::PackDocument;
+use midrail::guardrails::{builtin, label};
 use midrail::pack::diagnostic::visible;
 use midrail::pack::raw::AlertRule;
-use midrail::pack::{Channel, GuardrailPlacement, TimeOrDuration, locate_guardrails};
-use midrail::{
-    Authorities, Bypass, Definition, LoadedPolicy, Mode, PackDocument, PolicyEntry, Risk, Tools, builtin,
-    label, summary,
-};
+use midrail::pack::{Channel, GuardrailPlacement, PackDocument, TimeOrDuration, locate_guardrails};
+use midrail::{LoadedPolicy, Mode, PolicyEntry, Tools, summary};
 use serde_json::{Value, json};
 
 use crate::decision::field;

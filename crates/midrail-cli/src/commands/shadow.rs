@@ -124,7 +124,7 @@ fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Resu
     ]);
     for shadowed in &report.guardrails {
         table.row(vec![
-            cell(short(&midrail::label(&shadowed.guardrail), 60)),
+            cell(short(&midrail::guardrails::label(&shadowed.guardrail), 60)),
             cell(shadowed.asked.to_string()),
             cell(shadowed.objections().to_string()),
             cell(format!("{} ({})", shadowed.stopped, share(shadowed.stopped, shadowed.asked))),
@@ -136,7 +136,8 @@ fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Resu
     output.table(&table, 0)?;
     for shadowed in report.guardrails.iter().filter(|shadowed| !shadowed.examples.is_empty()) {
         output.line("")?;
-        output.line(paint.style(Style::Strong, short(&midrail::label(&shadowed.guardrail), 60)))?;
+        output
+            .line(paint.style(Style::Strong, short(&midrail::guardrails::label(&shadowed.guardrail), 60)))?;
         for example in &shadowed.examples {
             output.line(format!(
                 "  #{:<5} {}  {}  {}  {}",

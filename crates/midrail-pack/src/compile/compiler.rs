@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{Bypass, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob};
-use midrail_guardrails::{Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by, guardrail_id};
+use midrail_guardrails::{
+    Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by, guardrail_id,
+};
 
 use crate::diagnostic::{did_you_mean, excerpt};
 use crate::expr::{Expected, ExprProblem};

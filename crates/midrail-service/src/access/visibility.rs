@@ -1,8 +1,7 @@
 //! What a caller may see of a project: everything, or only what belongs to the agents of its key.
 
 use midrail::admin::ApiKey;
-use midrail::store::Approval;
-use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE, SessionFilter, SessionInfo};
+use midrail::store::{Approval, AuditEntry, AuditFilter, MAX_PAGE, SessionFilter, SessionInfo};
 use midrail::{Store, StoreError};
 
 use crate::record_line::RecordLine;

@@ -2,8 +2,8 @@
 
 mod actions;
 
-use midrail::Pause;
 use midrail::admin::{ApiKey, Approver, HaltedRun, Lock, QuarantinedAgent, Resource, TaskState};
+use midrail::core::Pause;
 use midrail::store::{Alert, StoredNotice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

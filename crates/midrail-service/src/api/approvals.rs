@@ -8,7 +8,9 @@ use axum::extract::State;
 use axum::routing::get;
 use jiff::Timestamp;
 use midrail::admin::{ApprovalView, Person};
-use midrail::store::{ApprovalFilter, AuditFilter, MAX_PAGE, Urgency};
+use midrail::approvals::{Approvals, BypassRequest, record_for_approval};
+use midrail::core::{ApprovalKind, Authorities};
+use midrail::store::{Approval, ApprovalFilter, ApprovalState, AuditFilter, MAX_PAGE, Urgency};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -344,7 +346,7 @@ pub(crate) fn review_approval(caller: &Caller, id: &str, text: &str) -> HandlerR
 fn act(
     caller: &Caller,
     id: &str,
-    change: impl FnOnce(midrail::Approvals<'_>, &Person) -> Result<Approval, midrail::EngineError>,
+    change: impl FnOnce(Approvals<'_>, &Person) -> Result<Approval, midrail::EngineError>,
 ) -> HandlerResult<ApprovalView> {
     let (person, project) = (caller.person()?, caller.project());
     let engine = project.engine_of(&project.approval(id)?)?;

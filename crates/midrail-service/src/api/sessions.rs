@@ -142,7 +142,7 @@ fn restore(
         return Err(Problem::invalid("a snapshot cannot contain slices that all sessions share"));
     }
     check_exists(caller, &id)?;
-    Ok(caller.project().engine().session(id).restore_for(&snapshot, by)?)
+    Ok(caller.project().engine().session(id).restore_by(&snapshot, Some(by))?)
 }
 
 /// The end of a session.

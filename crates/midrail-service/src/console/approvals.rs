@@ -2,9 +2,11 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use midrail::Policy;
 use midrail::admin::{ApprovalView, open_approvals, session_around};
-use midrail::store::{ApprovalFilter, Urgency};
-use midrail::{Approval, ApprovalKind, ApprovalState, Policy, is_about_earlier_event, record_for_approval};
+use midrail::approvals::{is_about_earlier_event, record_for_approval};
+use midrail::core::ApprovalKind;
+use midrail::store::{Approval, ApprovalFilter, ApprovalState, Urgency};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The audit log: search, one record with its proof, verification and export.
 
 use maud::{Markup, html};
-use midrail::Record;
+use midrail::core::Record;
 use midrail::reproduce::{Reproduction, ReproductionResult};
 use midrail::store::{TrustAnchor, Verification};
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use maud::{Markup, html};
-use midrail::{Danger, Fact, FactKey, Finding, Record};
+use midrail::core::{Danger, Fact, FactKey, Finding, Record};
 use midrail_adapters::setup::{self, DiffLine};
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use midrail::Mode;
 use midrail::admin::open_approvals;
-use midrail::store::{Alert, ApprovalFilter, AuditStats};
-use midrail::{Approval, Mode};
+use midrail::store::{Alert, Approval, ApprovalFilter, AuditStats};
 use serde::Deserialize;
 
 use super::charts;
@@ -190,7 +190,7 @@ fn bars(title: &str, about: &str, empty: &str, class: &str, mut bars: Vec<Bar<'_
             ul.bars {
                 @for bar in bars.iter().take(MOST) {
                     li {
-                        a.bars-name href={ "/guardrails/" (widgets::part(bar.id)) } title=(midrail::label(bar.id)) { (short_line(&midrail::label(bar.id), 40)) }
+                        a.bars-name href={ "/guardrails/" (widgets::part(bar.id)) } title=(midrail::guardrails::label(bar.id)) { (short_line(&midrail::guardrails::label(bar.id), 40)) }
                         (charts::meter(bar.value, most, class))
                         span.num title=(bar.title) { (bar.text) }
                     }

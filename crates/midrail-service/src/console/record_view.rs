@@ -1,9 +1,9 @@
 //! The view of one record: the event, the message to the agent, and the verdict of each guardrail.
 
 use maud::{Markup, html};
-use midrail::core::{Fact, FileState, HookAnswer, Record, VerdictRecord};
+use midrail::core::{Record, VerdictRecord};
 use midrail::store::{Approval, AuditEntry};
-use midrail::{Decision, Effect, Event, EventKind, Record, VerdictRecord};
+use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::Value;
 
 use super::widgets::{self, badge, json, mark_redactions, micros, short_line, visible_text};
@@ -260,7 +260,7 @@ pub(crate) fn row(entry: &AuditEntry, time: Markup, with_session: bool) -> Marku
                 span.kind { (short_line(&entry.labels.kind.replace('_', " "), 30)) } " "
                 span.subject { @match &record { Some(record) => (subject(&record.event)), None => "unreadable record" } }
                 @if let Some(decision) = decision {
-                    div.row-reason { @if let Some(by) = &decision.by { code { (short_line(&midrail::label(by), 60)) } " " } (short_line(&decision.reason, 160)) }
+                    div.row-reason { @if let Some(by) = &decision.by { code { (short_line(&midrail::guardrails::label(by), 60)) } " " } (short_line(&decision.reason, 160)) }
                 }
             }
             @if with_session { td.session { a href=(widgets::session_at(&entry.labels.session)) { (short_line(&entry.labels.session, 28)) } } }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use midrail::store::Approval;
-use midrail::store::{ApprovalFilter, AuditEntry, AuditFilter, SessionFilter, SessionInfo};
+use midrail::store::{Approval, ApprovalFilter, AuditEntry, AuditFilter, SessionFilter, SessionInfo};
 use serde::Deserialize;
 
 use super::charts;

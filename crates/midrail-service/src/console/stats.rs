@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
-use parking_lot::Mutex;
-
 use jiff::{SignedDuration, Timestamp};
 use midrail::Effect;
 use midrail::store::AuditStats;
+use parking_lot::Mutex;
 
 use crate::problem::HandlerResult;
 use crate::project::Project;

@@ -189,7 +189,7 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
 
 /// A guardrail by its name and id, with a link to its page.
 pub(crate) fn guardrail(id: &str) -> Markup {
-    html! { a href={ "/guardrails/" (part(id)) } { (short_line(&midrail::label(id), 60)) } }
+    html! { a href={ "/guardrails/" (part(id)) } { (short_line(&midrail::guardrails::label(id), 60)) } }
 }
 
 /// The records of an administrative resource as a table, with the columns that its description names.

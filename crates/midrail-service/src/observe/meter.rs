@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
 use axum::response::Response;
 use midrail::metrics::MetricsText;
+use parking_lot::Mutex;
 
 /// Upper bounds of the histogram of durations, in seconds.
 const BOUNDS: [(u64, &str); 12] = [

@@ -11,10 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, RwLock};
-
 use midrail::core::{AuditRef, Record};
 use midrail::metrics::MetricsText;
+use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
 pub(crate) use encode::Parent;

@@ -8,8 +8,6 @@ use axum::response::Response;
 use axum::routing::get;
 use midrail::admin::open_approvals;
 use midrail::metrics::{self, Bypasses, MetricsText, ProjectMetrics, Reviews};
-use midrail::store;
-use midrail::store::ApprovalState;
 use midrail::store::AuditStats;
 
 use crate::access::{Caller, Right};

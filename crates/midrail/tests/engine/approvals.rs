@@ -9,8 +9,7 @@ use std::time::Duration;
 use midrail::admin::Person;
 use midrail::approvals::{BypassRequest, policy_for_approval, policy_for_record};
 use midrail::core::Severity;
-use midrail::store::{Approval, ApprovalState};
-use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
+use midrail::store::{Approval, ApprovalFilter, ApprovalState, AuditFilter, Urgency};
 use midrail::{
     Agent, Decision, Effect, Engine, EngineError, Event, EventKind, ManualClock, SqliteStore, Task, ToolCall,
     Usage,

@@ -2,8 +2,7 @@
 
 use std::thread;
 
-use midrail::store::ApprovalState;
-use midrail::store::Urgency;
+use midrail::store::{ApprovalState, Urgency};
 use midrail::{Agent, Decision, Effect, ErrorInfo, Event, EventKind};
 use serde_json::{Value, json};
 

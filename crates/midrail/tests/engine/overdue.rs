@@ -5,8 +5,7 @@ use std::thread;
 
 use midrail::admin::Person;
 use midrail::approvals::{BypassRequest, due_approvals};
-use midrail::store::Approval;
-use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
+use midrail::store::{Approval, ApprovalFilter, AuditFilter, Urgency};
 use midrail::{Effect, Engine, Event, EventKind};
 use serde_json::{Value, json};
 

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use midrail::admin::Person;
 use midrail::guardrails::{Middleware, SequentialDependency, VerdictObserver};
-use midrail::pack::Layer;
-use midrail::pack::PackDocument;
+use midrail::pack::{Layer, PackDocument};
 use midrail::{
     CallError, Effect, Engine, Event, EventKind, Files, ManualClock, Policy, PolicyEntry, PolicySource, Spec,
     SqliteStore, ToolResult,

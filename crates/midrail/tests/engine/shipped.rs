@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use midrail::cases::{CaseSet, markdown_blocks, read};
-use midrail::pack::PackDocument;
-use midrail::pack::lint;
+use midrail::pack::{PackDocument, lint};
 use midrail::{Load, shipped};
 
 fn page_of(name: &str) -> (PathBuf, String) {

@@ -1,7 +1,8 @@
 //! `midrail approvals approve` and `deny`: a person answers.
 
+use midrail::EventKind;
 use midrail::admin::{ApprovalView, span};
-use midrail::{Approval, EventKind};
+use midrail::store::Approval;
 
 use super::format;
 use crate::approver_key::{self, Signer};

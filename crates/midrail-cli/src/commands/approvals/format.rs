@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use midrail::admin::ApprovalView;
-use midrail::store::Urgency;
-use midrail::{Approval, Engine, Store};
+use midrail::store::{Approval, Urgency};
+use midrail::{Engine, Store};
 
 use crate::admin_args;
 use crate::error::CliError;

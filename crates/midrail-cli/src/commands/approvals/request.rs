@@ -2,6 +2,7 @@
 //! could change the policy.
 
 use midrail::admin::{ApprovalView, span};
+use midrail::approvals::{BypassRequest, policy_for_record};
 use midrail::store::{UnknownUrgency, Urgency};
 
 use super::format;

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use midrail::admin::{ApprovalView, session_around, span};
-use midrail::store::{AuditEntry, Urgency};
-use midrail::{Approval, ApprovalKind};
+use midrail::core::ApprovalKind;
+use midrail::store::{Approval, AuditEntry, Urgency};
 use serde_json::{Value, json};
 
 use super::format;
@@ -82,7 +82,7 @@ fn fields(view: &ApprovalView, now: Timestamp) -> Vec<(&'static str, String)> {
     let kind = if approval.kind == ApprovalKind::Bypass { "bypass" } else { "escalation" };
     add(
         "guardrail",
-        format!("{}: {kind}, {}", midrail::label(&approval.guardrail), approval.urgency.as_str()),
+        format!("{}: {kind}, {}", midrail::guardrails::label(&approval.guardrail), approval.urgency.as_str()),
     );
     add("blocked", approval.reason.clone());
     add(
@@ -192,7 +192,11 @@ fn row(entry: &AuditEntry) -> Result<Vec<(String, Option<Style>)>, CliError> {
         cell(record.event.kind.as_str()),
         cell(short(&subject(&record.event), 48)),
         cell(
-            decision.by.as_deref().map(|by| short(&midrail::label(by), 60).into_owned()).unwrap_or_default(),
+            decision
+                .by
+                .as_deref()
+                .map(|by| short(&midrail::guardrails::label(by), 60).into_owned())
+                .unwrap_or_default(),
         ),
     ])
 }

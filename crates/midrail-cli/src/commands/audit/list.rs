@@ -1,8 +1,9 @@
 //! `midrail audit list`: recorded decisions in short.
 
+use midrail::core::Record;
+use midrail::guardrails::label;
 use midrail::pack::diagnostic::visible;
 use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE};
-use midrail::{Record, label};
 use serde_json::json;
 
 use super::records::Records;

@@ -1,8 +1,9 @@
 //! A recorded decision explained: the event, every verdict, and the inputs.
 
+use midrail::Decision;
 use midrail::admin::fact_text;
+use midrail::core::Record;
 use midrail::pack::diagnostic::visible;
-use midrail::{Decision, Record};
 use serde_json::{Value, json};
 
 use crate::commands::audit::records::no_record;

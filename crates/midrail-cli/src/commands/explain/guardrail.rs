@@ -52,7 +52,7 @@ fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
     let always = if page.always_on { ", always on" } else { "" };
     let text = format!(
         "{} · {} · priority {} · {}{always}",
-        midrail::label(page.id),
+        midrail::guardrails::label(page.id),
         page.category.as_str(),
         page.priority,
         on.join(", ")

@@ -1,8 +1,9 @@
 //! One record as the log shows it.
 
 use jiff::Timestamp;
+use midrail::core::Record;
 use midrail::store::AuditEntry;
-use midrail::{Agent, Decision, Effect, Event, EventKind, Record};
+use midrail::{Agent, Decision, Effect, Event, EventKind};
 use serde_json::{Value, json};
 
 use crate::error::without_nulls;

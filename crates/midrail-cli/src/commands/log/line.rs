@@ -1,6 +1,7 @@
 //! An entry in lines: one for the event and the decision, and indented ones for the messages.
 
-use midrail::{Effect, EventKind, label};
+use midrail::guardrails::label;
+use midrail::{Effect, EventKind};
 use serde_json::{Map, Value};
 
 use super::entry::{CallOutcome, Entry};

@@ -26,7 +26,11 @@ pub(super) fn lines(policy: &Policy) -> Vec<(&'static str, String)> {
         lines.push(("waits", text));
     }
     for rule in policy.strike_rules() {
-        let of = rule.guardrail.as_ref().map(|id| format!(" of {}", midrail::label(id))).unwrap_or_default();
+        let of = rule
+            .guardrail
+            .as_ref()
+            .map(|id| format!(" of {}", midrail::guardrails::label(id)))
+            .unwrap_or_default();
         lines.push(("strikes", format!("{}{of} lead to {}", rule.count, rule.effect)));
     }
     lines

@@ -178,7 +178,7 @@ fn table(report: &ReplayReport) -> Table {
     let mut table = Table::new(&heads);
     for of in &report.guardrails {
         let mut row = vec![
-            cell(short(&midrail::label(&of.guardrail), 60)),
+            cell(short(&midrail::guardrails::label(&of.guardrail), 60)),
             cell(of.stopped.to_string()),
             cell(format!("{:.2}%", of.share)),
         ];
@@ -196,7 +196,7 @@ fn table(report: &ReplayReport) -> Table {
 fn examples(of: &GuardrailReport, output: &Output) -> Vec<String> {
     let paint = output.paint();
     let room = output.width().saturating_sub(9).clamp(30, 200);
-    let mut lines = vec![paint.style(Style::Strong, short(&midrail::label(&of.guardrail), 60))];
+    let mut lines = vec![paint.style(Style::Strong, short(&midrail::guardrails::label(&of.guardrail), 60))];
     for example in &of.examples {
         let times = format!("{:>5}×", example.count);
         let what = paint.style(effect_style(example.effect), short(&example.what, room));

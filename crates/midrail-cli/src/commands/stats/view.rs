@@ -1,9 +1,10 @@
 //! The figures as a table for people, and as JSON.
 
+use midrail::Effect;
 use midrail::admin::{Stats, micros};
+use midrail::guardrails::label;
 use midrail::metrics::Bypasses;
 use midrail::store::{Durations, GuardrailStats, VerdictCounts};
-use midrail::{Effect, label};
 use serde_json::{Value, json};
 
 use crate::commands::pause;

@@ -1,8 +1,7 @@
 //! Validates a pack from a request. Nothing that it names is run or read; a pack that needs local files is invalid.
 
 use midrail::pack::diagnostic::{DiagnosticRecord, excerpt};
-use midrail::pack::lint;
-use midrail::pack::{DiagnosticReport, Layer, PackDocument, compile_policy};
+use midrail::pack::{DiagnosticReport, Layer, PackDocument, compile_policy, lint};
 use midrail::shipped;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

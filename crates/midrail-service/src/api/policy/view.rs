@@ -54,7 +54,7 @@ pub(crate) fn guardrails(policy: &Policy, source: &PolicySource) -> Vec<Guardrai
     for layered in &source.0 {
         for guard in &layered.pack.guardrails {
             if let Some(id) = id(guard) {
-                let id = midrail::builtin(&id).map_or(id, |page| page.id.to_owned());
+                let id = midrail::guardrails::builtin(&id).map_or(id, |page| page.id.to_owned());
                 declared.insert(id, (layered.path.clone(), guard));
             }
         }

@@ -92,7 +92,7 @@ pub(super) fn decision(
         json!({
             "timeUnixNano": end.to_string(), "observedTimeUnixNano": end.to_string(),
             "severityNumber": severity, "severityText": word,
-            "body": {"stringValue": format!("{} by {}: {}", decision.effect, decision.by.as_deref().map_or("midrail".to_owned(), midrail::label), decision.reason)},
+            "body": {"stringValue": format!("{} by {}: {}", decision.effect, decision.by.as_deref().map_or("midrail".to_owned(), midrail::guardrails::label), decision.reason)},
             "attributes": attributes, "traceId": trace, "spanId": span,
         })
     });
