@@ -36,7 +36,7 @@ struct Report {
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     until: Option<Timestamp>,
     /// Only this guardrail
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = guardrail_name)]
     guardrail: Option<String>,
     /// Examples per guardrail
     #[arg(long, value_name = "N", default_value_t = 3)]
