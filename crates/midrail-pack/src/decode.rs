@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "2:30 expected a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`, found a text / for example `90s`, `15m`, `2h` or `1d`",
+                "2:30 `30 parsecs` is not a duration / write a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`",
                 "2:54 expected a whole number of 0 or more, found -5 / write a whole number such as 3",
                 "4:22 expected a list, found a text / write `[Read]`",
             ]

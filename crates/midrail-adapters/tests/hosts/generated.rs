@@ -121,7 +121,7 @@ fn guide_lists_every_settings_file() {
 
 /// Source files outside the folder of a host that name it, with the reason.
 const NAMED_ELSEWHERE: &[(&str, &str)] =
-    &[("midrail-shell/src/sql/start.rs", "`cursor` is a keyword of SQL")];
+    &[("midrail-shell/src/sql/detect.rs", "`cursor` is a keyword of SQL")];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

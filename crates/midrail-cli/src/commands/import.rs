@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         let place = if invalid.line > 0 { format!(":{}", invalid.line) } else { String::new() };
         output.note(&format!("{}{place}: {}", invalid.file.display(), invalid.reason));
     }
-    tell(args, &sessions, &counts, output)?;
+    report(args, &sessions, &counts, output)?;
     Ok(Exit::Good)
 }
 
@@ -136,7 +136,7 @@ fn create(path: &Path) -> Result<BufWriter<std::fs::File>, CliError> {
         .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(path))))
 }
 
-fn tell(
+fn report(
     args: &Args,
     sessions: &[RecordedSession],
     counts: &Counts,

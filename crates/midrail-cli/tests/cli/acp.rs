@@ -61,7 +61,7 @@ fn a_blocked_prompt_does_not_reach_the_agent() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_started_and_a_pack_that_cannot_be_read_are_told() {
+fn agent_that_does_not_start_and_unreadable_pack_are_reported() {
     World::new()
         .run(&["acp", "--", "/no/such/agent"])
         .code(1)

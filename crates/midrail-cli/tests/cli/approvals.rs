@@ -97,7 +97,7 @@ fn a_blocked_call_is_asked_for_approved_and_passes_once() {
 }
 
 #[test]
-fn a_denial_and_a_wait_tell_their_codes() {
+fn denials_and_waits_have_exit_codes() {
     let world = world();
     let held = check(&world, &call("refund", json!({"order": 7}))).code(2);
     let id = held.json()["approval"]["id"].as_str().unwrap().to_owned();
@@ -115,7 +115,7 @@ fn a_denial_and_a_wait_tell_their_codes() {
 }
 
 #[test]
-fn a_wrong_key_is_refused_and_names_are_not_told() {
+fn wrong_key_is_rejected_without_naming_approvers() {
     let world = world();
     let held = check(&world, &call("refund", json!({}))).code(2);
     let id = held.json()["approval"]["id"].as_str().unwrap().to_owned();

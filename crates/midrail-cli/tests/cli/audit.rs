@@ -208,11 +208,7 @@ fn without_a_store_there_is_nothing_to_look_at() {
         &["audit", "export"],
         &["audit", "replay"],
     ] {
-        world
-            .run(args)
-            .code(1)
-            .complains("does not exist")
-            .complains("a store is made by the first decision");
+        world.run(args).code(1).complains("does not exist").complains("the first decision creates the store");
         assert!(!world.default_store().exists());
     }
 }

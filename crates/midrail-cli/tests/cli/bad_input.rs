@@ -86,7 +86,7 @@ fn what_is_named_wrongly_is_suggested() {
 }
 
 #[test]
-fn a_missing_base_is_told_beside_other_problems() {
+fn missing_base_is_reported_with_other_problems() {
     let world = World::new();
     world.write("packs/a.yaml", "pack: a\nextends: [default, nowhere]\n");
     world.write("packs/b.yaml", "pack: b\nmode: enforced\n");
@@ -94,7 +94,7 @@ fn a_missing_base_is_told_beside_other_problems() {
 }
 
 #[test]
-fn a_script_that_does_not_load_is_told_and_blocks() {
+fn script_that_does_not_load_is_reported_and_blocks() {
     let world = World::with_pack("pack: p\n");
     world.write(".midrail/guardrails.js", "export default []");
     world.run(&["lint"]).code(1).says("guardrails.js:1:");
@@ -176,7 +176,7 @@ fn packs_that_cannot_be_read() {
 }
 
 #[test]
-fn problems_of_packs_are_told_with_their_places() {
+fn problems_of_packs_are_reported_with_their_places() {
     let world = World::with_pack("pack: a\nguardrails:\n  - {id: x, tool: y}\n  - read_befor_write\n");
     let event = before("x", json!({})).to_string();
     let ended = world.feed(&["check"], event.clone()).code(1);
@@ -198,7 +198,7 @@ fn stores_that_cannot_be_used_block() {
     let file = world.write("file", "text");
     let garbage = world.write("garbage.db", "this is no database, whatever its name says".repeat(100));
     for (store, part) in [
-        (format!("{file}/x.db"), "could not reach"),
+        (format!("{file}/x.db"), "could not access"),
         ("/proc/x.db".to_owned(), "/proc/x.db"),
         ("/dev/full".to_owned(), "/dev/full"),
         (world.path(""), "cannot be used"),

@@ -65,7 +65,7 @@ fn every_detector_finds_something() {
 }
 
 #[test]
-fn bad_input_is_told() {
+fn bad_input_is_reported() {
     let world = World::new();
     world.run(&["detect", "command", "no-such-file"]).code(1).complains("could not read `no-such-file`");
     world.run(&["detect", "everything"]).code(1).complains("invalid value 'everything'");

@@ -105,7 +105,7 @@ fn steady(text: &str) -> String {
 
 /// The guide is one session of a shell: every line ends as its comment says (`# exits with 2`, else 0), and what it
 /// shows is what comes out.
-fn happens_as_told(guide: &str, world: &World, at_least: usize) {
+fn follow_guide(guide: &str, world: &World, at_least: usize) {
     let lines: Vec<&str> = blocks(guide, "sh").into_iter().flat_map(str::lines).collect();
     assert!(lines.len() >= at_least, "only {} lines were found", lines.len());
     let mut script = String::new();
@@ -123,19 +123,19 @@ fn happens_as_told(guide: &str, world: &World, at_least: usize) {
 }
 
 #[test]
-fn the_story_of_the_approvals_guide_happens_as_told() {
+fn approvals_guide_works_as_documented() {
     let guide = page("docs/guide/approvals.md");
     let world = World::with_pack(blocks(&guide, "yaml")[0]);
-    happens_as_told(&guide, &world, 10);
+    follow_guide(&guide, &world, 10);
 }
 
 #[test]
 fn the_toy_agent_of_the_editors_guide_is_rejected() {
-    happens_as_told(&page("docs/guide/acp.md"), &World::new(), 4);
+    follow_guide(&page("docs/guide/acp.md"), &World::new(), 4);
 }
 
 #[test]
-fn the_story_of_the_services_guide_happens_as_told() {
+fn service_guide_works_as_documented() {
     if !Command::new("curl").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
         eprintln!("no curl here: the guide of the service was not tried");
         return;
@@ -144,7 +144,7 @@ fn the_story_of_the_services_guide_happens_as_told() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let guide = page("docs/guide/service.md").replace("7420", &free.to_string());
     let world = World::with_pack(blocks(&guide, "yaml")[0]);
-    happens_as_told(&guide, &world, 20);
+    follow_guide(&guide, &world, 20);
 }
 
 #[test]

@@ -44,14 +44,14 @@ fn what_destroys_is_denied_and_everyday_work_passes_in_silence() {
 }
 
 #[test]
-fn an_agent_is_told_its_limits_when_it_begins() {
+fn agent_start_shows_its_limits() {
     let world = World::new();
     let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);
     assert!(began.out.contains("Do not access files with credentials"), "{}", began.out);
 }
 
 #[test]
-fn a_halted_run_that_is_resumed_tells_how_it_is_lifted() {
+fn resumed_halted_run_shows_how_to_lift_it() {
     let world =
         World::with_pack("pack: p\nguardrails:\n  - {id: ends, tools: wipe, effect: halt, reason: enough}\n");
     call(&world, "wipe", json!({})).code(0);
@@ -126,7 +126,7 @@ fn an_agent_that_may_have_been_sent_back_already_is_let_go() {
 }
 
 #[test]
-fn what_an_agent_is_told_is_no_injection_where_a_host_puts_it_before_the_prompt() {
+fn notes_before_a_prompt_are_no_injection() {
     let world = World::new();
     let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);
     let answer: Value = serde_json::from_str(&began.out).unwrap();
@@ -135,7 +135,7 @@ fn what_an_agent_is_told_is_no_injection_where_a_host_puts_it_before_the_prompt(
 }
 
 #[test]
-fn a_person_is_asked_in_the_host_where_nobody_has_a_key() {
+fn host_asks_its_user_if_no_approver_has_a_key() {
     let world = World::with_pack("pack: shop\nguardrails:\n  - {id: ask, tools: refund, effect: escalate}\n");
     assert_eq!(decision(&call(&world, "refund", json!({}))), "ask");
     // It counts as done when it is done: nothing was denied.
@@ -230,7 +230,7 @@ fn a_hook_that_waits_at_the_end_is_woken_by_another_process() {
 }
 
 #[test]
-fn a_broken_midrail_sends_nobody_back_for_ever() {
+fn broken_midrail_does_not_block_stops_forever() {
     let world = World::with_pack("pack: [");
     let stop = |is_active: bool| {
         let payload = payload("Stop", json!({"cwd": world.project(), "stop_hook_active": is_active}));

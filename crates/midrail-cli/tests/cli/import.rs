@@ -92,7 +92,7 @@ fn a_file_of_events_is_its_owners_alone_and_broken_lines_are_named() {
 }
 
 #[test]
-fn a_report_tells_what_a_pack_would_have_stopped() {
+fn report_shows_what_a_pack_would_have_stopped() {
     let world = world();
     world.run(&["import", "claude-code", "-o", "past.jsonl"]).code(0);
     let report = ["replay", "--report", "past.jsonl", "--pack", "default"];

@@ -111,7 +111,7 @@ fn invalid_file_is_reported_and_the_rest_is_done() {
     run(&world, &["init", "--yes"])
         .code(1)
         .complains(".claude/settings.json:2:10: contains a comment, and Claude Code ignores such a file")
-        .complains("help: take the comments out");
+        .complains("help: remove the comments");
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"a\": 1 // one\n}\n");
 }
 
@@ -404,7 +404,7 @@ fn the_home_is_no_project() {
     let run = |args: &[&str]| ended(on_path(&world, args).current_dir(&home), Vec::new());
     run(&["init", "--yes", "--agent", "claude-code"])
         .code(1)
-        .complains("is your home directory")
+        .complains("is your home folder")
         .complains("midrail init --user");
     run(&["init", "--yes", "--user", "--agent", "claude-code"]).code(0);
     assert!(!home.join(".midrail").exists());
@@ -416,7 +416,7 @@ fn the_home_is_no_project() {
 }
 
 #[test]
-fn uninstall_tells_what_stays_and_where() {
+fn uninstall_reports_what_stays_and_where() {
     let world = World::new();
     run(&world, &["init", "--yes", "--user", "--agent", "codex"])
         .code(0)
@@ -467,7 +467,7 @@ while read -r line; do
 done"#;
 
 #[test]
-fn codex_is_told_to_trust_our_hooks_and_no_others() {
+fn codex_trusts_our_hooks_and_no_others() {
     let world = World::new();
     program(&world, "codex", CODEX);
     let home = world.project().parent().unwrap().to_owned();

@@ -37,7 +37,7 @@ fn prerequisites_that_can_never_be_met_are_found() {
 }
 
 #[test]
-fn scripts_that_are_not_read_are_told() {
+fn scripts_that_are_not_read_are_reported() {
     const PASSES: &str = "export default { input: () => ({ allowed: true }) };";
     for (name, help) in [
         ("guardrails.ts", "compile it to `guardrails.js`"),

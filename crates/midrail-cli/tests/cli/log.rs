@@ -60,7 +60,7 @@ fn lived_in() -> World {
 }
 
 #[test]
-fn every_call_is_one_line_with_what_was_decided_told_and_how_it_ended() {
+fn every_call_is_one_line_with_decision_notes_and_result() {
     let world = lived_in();
     let out = world.run(&["log"]).code(0).out;
     let lines: Vec<&str> = out.lines().collect();

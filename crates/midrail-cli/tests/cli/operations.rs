@@ -160,7 +160,7 @@ fn what_waits_is_delivered_on_demand() {
 }
 
 #[test]
-fn decisions_tell_risk_and_autonomy() {
+fn decisions_show_risk_and_autonomy() {
     let world = World::with_pack("pack: p\n");
     let event = json!({
         "kind": "before_tool", "session": "s-1", "tool": {"name": "ls"},

@@ -69,7 +69,7 @@ fn the_prompt_is_plain_words_alone() {
 }
 
 #[test]
-fn the_prompt_tells_whom_what_is_for_and_until_when() {
+fn prompt_shows_recipient_action_and_deadline() {
     let world = World::with_pack(
         "pack: p\ndeadline: 2026-11-15T18:00:00Z\nbudgets: {tokens: 500}\nagents:\n  writer:\n    deadline: 90m\n    \
          completion: {files: [a.md], any: [{command: make}, {todos: none_open}]}\n",

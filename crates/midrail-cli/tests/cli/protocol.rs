@@ -55,8 +55,8 @@ fn acts(world: &World, what: &str) -> Vec<Value> {
     events.filter(|event| event["what"] == json!(what)).collect()
 }
 
-/// Whom was told of requests so far, in that order.
-fn told(world: &World) -> Vec<String> {
+/// The roles that were notified of requests, in order.
+fn notified(world: &World) -> Vec<String> {
     let store = SqliteStore::open_read_only(world.default_store()).unwrap();
     let notices = store.notices(0, 1000).unwrap();
     notices.into_iter().filter(|notice| notice.kind == "approval").map(|notice| notice.to).collect()
@@ -119,7 +119,7 @@ fn normal_unanswered_times_out_and_that_is_no_denial() {
     );
     assert_eq!((&over["approval"]["id"], &over["approval"]["state"]), (&json!(id), &json!("expired")));
     assert_eq!(over["approval"].get("decided_by"), None);
-    assert_eq!(told(&world), ["reviewer", "orchestrator"]);
+    assert_eq!(notified(&world), ["reviewer", "orchestrator"]);
     world.run(&["approvals", "wait", &id]).code(4).says("– timed out");
     world.run(&["approvals", "list", "--state", "timed-out"]).code(0).says(&id);
     world.run(&["audit", "list", "--session", "s-1"]).code(0).says("timed out");
@@ -131,10 +131,10 @@ fn normal_unanswered_times_out_and_that_is_no_denial() {
 }
 
 #[test]
-fn urgent_goes_from_one_to_the_next_and_each_is_told_when_it_is_theirs() {
+fn urgent_request_moves_on_and_notifies_each_approver() {
     let world = world("");
     let id = request(&world, &check(&world, &deploy()).code(2), &["--urgency", "urgent"]);
-    assert_eq!(told(&world), ["reviewer"]);
+    assert_eq!(notified(&world), ["reviewer"]);
     at(&world, 16);
     all_look(&world);
     let [moved] = &acts(&world, "approval_moved_on")[..] else { panic!("it is recorded once") };
@@ -142,7 +142,7 @@ fn urgent_goes_from_one_to_the_next_and_each_is_told_when_it_is_theirs() {
         (due(moved), &moved["from"], &moved["to"]),
         (after(15), &json!("reviewer"), &json!("architect"))
     );
-    assert_eq!(told(&world), ["reviewer", "architect"]);
+    assert_eq!(notified(&world), ["reviewer", "architect"]);
     with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for the role `architect`");
     world.run(&["approvals", "list", "--mine-role", "architect"]).code(0).says(&id);
 
@@ -150,7 +150,7 @@ fn urgent_goes_from_one_to_the_next_and_each_is_told_when_it_is_theirs() {
     at(&world, 31);
     world.check(&call("read", json!({}))).code(0);
     assert_eq!(acts(&world, "approval_moved_on").iter().map(due).collect::<Vec<_>>(), [after(15), after(30)]);
-    assert_eq!(told(&world), ["reviewer", "architect", "human_operator"]);
+    assert_eq!(notified(&world), ["reviewer", "architect", "human_operator"]);
     with_key(&world, "architect", &["approve", &id]).code(1).complains("is for the role `human_operator`");
 
     at(&world, 45);
@@ -161,7 +161,7 @@ fn urgent_goes_from_one_to_the_next_and_each_is_told_when_it_is_theirs() {
 }
 
 #[test]
-fn urgent_is_approved_by_whoever_has_it_at_the_end() {
+fn urgent_request_is_approved_by_its_last_recipient() {
     let world = world("");
     let id = request(&world, &check(&world, &deploy()).code(2), &["--urgency", "urgent"]);
     at(&world, 44);
@@ -173,14 +173,18 @@ fn urgent_is_approved_by_whoever_has_it_at_the_end() {
 }
 
 #[test]
-fn what_nobody_looked_at_for_long_is_recorded_with_the_times_at_which_it_fell_due() {
+fn overdue_requests_are_recorded_with_their_due_times() {
     let world = world("");
     request(&world, &check(&world, &deploy()).code(2), &["--urgency", "urgent"]);
     at(&world, 600);
     all_look(&world);
     assert_eq!(acts(&world, "approval_moved_on").iter().map(due).collect::<Vec<_>>(), [after(15), after(30)]);
     assert_eq!(acts(&world, "approval_timed_out").iter().map(due).collect::<Vec<_>>(), [after(45)]);
-    assert_eq!(told(&world), ["reviewer", "orchestrator"], "nobody is told of what is not theirs any more");
+    assert_eq!(
+        notified(&world),
+        ["reviewer", "orchestrator"],
+        "nobody is told of what is not theirs any more"
+    );
 }
 
 #[test]
@@ -199,7 +203,7 @@ fn an_escalation_that_becomes_urgent_gives_each_their_time_from_then_on() {
 }
 
 #[test]
-fn an_approval_that_nobody_uses_lapses() {
+fn unused_approval_expires() {
     let world = world("");
     let id = request(&world, &check(&world, &deploy()).code(2), &[]);
     with_key(&world, "reviewer", &["approve", &id]).code(0);
@@ -215,7 +219,7 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
     let world = world(EMERGENCY);
     let stop = call("deploy", json!({"service": "importer"}));
     let id = request(&world, &check(&world, &stop).code(2), &["--urgency", "emergency"]);
-    assert_eq!(told(&world), ["reviewer", "architect", "human_operator"], "all know at once");
+    assert_eq!(notified(&world), ["reviewer", "architect", "human_operator"], "all know at once");
     world.run(&["approvals", "list"]).code(0).says("to override");
     world.seconds(59);
     check(&world, &stop).code(2);
@@ -282,7 +286,7 @@ fn an_emergency_that_is_over_is_not_brought_back_by_an_event_from_before() {
 }
 
 #[test]
-fn nobody_answers_their_own_request() {
+fn own_requests_cannot_be_answered() {
     let world = world("");
     let mut own = deploy();
     own["agent"]["id"] = json!("reviewer-1");
@@ -324,7 +328,7 @@ fn a_stream_that_runs_sees_to_what_is_due() {
     drop(child.stdin.take());
     child.wait().unwrap();
     assert!(found, "the request did not move on");
-    assert_eq!(told(&world), ["reviewer", "architect"]);
+    assert_eq!(notified(&world), ["reviewer", "architect"]);
 }
 
 #[test]

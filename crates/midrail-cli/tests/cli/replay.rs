@@ -64,7 +64,7 @@ fn advance_moves_the_clock() {
 }
 
 #[test]
-fn a_bad_line_is_told_and_the_rest_goes_on() {
+fn bad_line_is_reported_and_the_rest_continues() {
     let world = World::with_pack(PACK);
     let long = "x".repeat(33 << 20);
     let nested = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));

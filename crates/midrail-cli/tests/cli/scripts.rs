@@ -11,7 +11,7 @@ fn refuses(name: &str) -> String {
 }
 
 #[test]
-fn the_project_and_the_user_are_both_heard() {
+fn scripts_of_project_and_user_both_run() {
     let world = World::with_pack("pack: p\n");
     world.write(
         ".midrail/guardrails.js",
@@ -82,7 +82,7 @@ fn authors_run_a_hook_and_print_the_types() {
     assert_eq!(json["answer"]["answer"]["refuse"]["message"], "no");
     world.run(&["script", "types"]).code(0).says("export interface InputContext");
     let stop = world.write("stop.json", r#"{"kind":"before_stop"}"#);
-    world.run(&["script", "run", "mine.js", "--event", &stop]).code(1).complains("no hook is asked");
+    world.run(&["script", "run", "mine.js", "--event", &stop]).code(1).complains("no hook runs for events");
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn the_store_of_hooks_is_that_of_the_service() {
 }
 
 #[test]
-fn address_in_use_is_told_with_what_to_do() {
+fn address_in_use_is_reported_with_advice() {
     let world = World::new();
     let service = Service::start(&world, &["--memory"]);
     let taken = service.url.trim_start_matches("http://");

@@ -21,7 +21,7 @@ fn exit_codes_are_in_the_help_where_they_matter() {
 }
 
 #[test]
-fn every_verb_has_help_and_the_common_options() {
+fn every_subcommand_has_help_and_the_common_options() {
     let world = World::new();
     for verb in [
         "check",
@@ -83,7 +83,7 @@ fn a_reader_that_goes_away_is_no_panic() {
 }
 
 #[test]
-fn every_verb_can_speak_json() {
+fn every_subcommand_supports_json() {
     let world = World::new();
     assert_eq!(world.run(&["completions", "bash", "--json"]).code(0).json()["shell"], "bash");
     assert!(world.run(&["man", "--json"]).code(0).json()["page"].is_string());

@@ -47,7 +47,7 @@ pub(crate) fn engine(world: &World) -> Engine {
 }
 
 #[test]
-fn the_table_tells_what_each_guardrail_did() {
+fn table_shows_what_each_guardrail_did() {
     let world = decided();
     let ended = world.run(&["stats"]).code(0);
     let row = |id: &str| {
@@ -92,7 +92,7 @@ fn only_what_happened_since_is_counted() {
 }
 
 #[test]
-fn watching_goes_on_until_nobody_looks() {
+fn watching_continues_until_the_reader_leaves() {
     let world = decided();
     let mut child = world.command(&["stats", "--watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -68,7 +68,7 @@ fn a_pack_that_is_edited_between_two_lines_is_in_force_for_the_second() {
 }
 
 #[test]
-fn a_bad_pack_leaves_the_old_policy_and_is_told_loudly() {
+fn bad_pack_is_reported_and_the_old_policy_stays() {
     let world = World::with_pack(NO_X);
     let mut stream = Stream::of(&world);
     assert_eq!(stream.effect("x"), "block");

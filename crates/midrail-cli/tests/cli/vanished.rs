@@ -164,7 +164,7 @@ fn the_same_pack_in_two_folders_is_kept_for_each() {
 }
 
 #[test]
-fn a_pack_of_a_folder_that_the_agent_has_left_binds_nobody() {
+fn pack_of_a_left_folder_does_not_apply() {
     let world = World::with_pack("pack: q\nguardrails:\n  - {id: no-send, tools: send}\n");
     world.write("tree/.midrail/pack.yaml", NO_DEPLOY);
     let check = |folder: &str, tool: &str| {

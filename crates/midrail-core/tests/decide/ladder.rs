@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::plan::{Does, Plan, plan, says};
 use crate::world::{SessionRun, once, write};
 
-fn heard(decision: &Decision) -> Vec<&str> {
+fn evaluated(decision: &Decision) -> Vec<&str> {
     decision.verdicts.iter().filter(|said| !said.skipped).map(|said| &*said.guardrail).collect()
 }
 
@@ -56,7 +56,7 @@ fn category_breaks_ties() {
         at("safety", Category::Safety),
     ];
     let decision = once(&plans, &write("a.rs"));
-    assert_eq!(heard(&decision), ["safety", "compliance", "budget", "scope", "quality"]);
+    assert_eq!(evaluated(&decision), ["safety", "compliance", "budget", "scope", "quality"]);
     assert_eq!(decision.by.as_deref(), Some("safety"));
 }
 
@@ -83,7 +83,7 @@ fn guardrails_that_cannot_raise_a_block_are_skipped() {
         Plan { has_consequences: true, ..says("strikes", Effect::Warn) },
     ];
     let decision = once(&plans, &write("a.rs"));
-    assert_eq!(heard(&decision), ["blocks", "halts", "strikes"]);
+    assert_eq!(evaluated(&decision), ["blocks", "halts", "strikes"]);
     assert_eq!(skipped(&decision), ["warns"]);
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("halts")));
 }
@@ -92,9 +92,9 @@ fn guardrails_that_cannot_raise_a_block_are_skipped() {
 fn shadow_block_skips_no_guardrail() {
     let shadow = |plan| Plan { mode: Mode::Shadow, ..plan };
     let plans = [shadow(says("blocks", Effect::Block)), says("warns", Effect::Warn)];
-    assert_eq!(heard(&once(&plans, &write("a.rs"))), ["blocks", "warns"]);
+    assert_eq!(evaluated(&once(&plans, &write("a.rs"))), ["blocks", "warns"]);
     let plans = [shadow(says("blocks", Effect::Block)), shadow(says("warns", Effect::Warn))];
-    assert_eq!(heard(&once(&plans, &write("a.rs"))), ["blocks", "warns"]);
+    assert_eq!(evaluated(&once(&plans, &write("a.rs"))), ["blocks", "warns"]);
     let plans = [says("blocks", Effect::Block), shadow(says("warns", Effect::Warn))];
     assert_eq!(skipped(&once(&plans, &write("a.rs"))), ["warns"]);
 }
@@ -114,7 +114,7 @@ fn missing_value_of_a_shadow_guardrail_changes_nothing() {
 #[test]
 fn no_guardrail_is_skipped_below_a_block() {
     let plans = [says("escalates", Effect::Escalate), says("warns", Effect::Warn)];
-    assert_eq!(heard(&once(&plans, &write("a.rs"))), ["escalates", "warns"]);
+    assert_eq!(evaluated(&once(&plans, &write("a.rs"))), ["escalates", "warns"]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn error_runs_all_guardrails_and_takes_the_strongest_recovery() {
         recovers("c", Recovery::Retry),
     ];
     let decision = once(&plans, &Event::new(EventKind::OnError));
-    assert_eq!(heard(&decision), ["a", "b", "c"]);
+    assert_eq!(evaluated(&decision), ["a", "b", "c"]);
     assert_eq!(decision.recovery, Some(Recovery::Quarantine));
 }
 

@@ -88,7 +88,7 @@ fn result() -> Event {
 }
 
 /// The effect, the text that passes on, and what the reader saw.
-fn told(decision: &Decision) -> (Effect, Option<&str>, Vec<String>) {
+fn outcome(decision: &Decision) -> (Effect, Option<&str>, Vec<String>) {
     let reader = decision.verdicts.iter().filter(|said| &*said.guardrail == "reader");
     (decision.effect, decision.content.as_deref(), reader.map(|said| said.reason.clone()).collect())
 }
@@ -107,7 +107,7 @@ fn a_script_that_passes_leaves_the_result_to_the_next() {
     let answers = [("a", &[][..], HookAnswer::Pass), ("b", &[][..], replace("two", true))];
     let decision = run(vec![script("a"), script("b")], &answers).feed(&result());
     assert_eq!(
-        told(&decision),
+        outcome(&decision),
         (Effect::Retry, Some("two"), vec!["sees \"two\", ok Some(false)".to_owned()])
     );
     assert_eq!(decision.retry.unwrap().attempt, 1);
@@ -121,7 +121,7 @@ fn exhausted_rewrite_leaves_the_result_unchanged() {
     }
     let decision = run.feed(&result());
     let seen = vec!["sees \"as it was\", ok Some(true)".to_owned()];
-    assert_eq!(told(&decision), (Effect::Warn, None, seen));
+    assert_eq!(outcome(&decision), (Effect::Warn, None, seen));
     assert_eq!(decision.reason, "sent back (its 2 tries are used up)");
 }
 
@@ -138,7 +138,7 @@ fn in_shadow_mode_nothing_is_replaced() {
     shadow.spec.mode = Mode::Shadow;
     let decision = run(vec![shadow], &[("a", &[], replace("failed", true))]).feed(&result());
     assert_eq!((decision.effect, decision.would), (Effect::Allow, Some(Effect::Retry)));
-    assert_eq!(told(&decision).2, ["sees \"as it was\", ok Some(true)"]);
+    assert_eq!(outcome(&decision).2, ["sees \"as it was\", ok Some(true)"]);
 }
 
 #[test]

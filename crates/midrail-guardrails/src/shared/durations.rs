@@ -68,8 +68,8 @@ impl TryFrom<Value> for Seconds {
         };
         Err(SettingsProblem::new(match seconds {
             None => {
-                let help = "a number of seconds or a duration such as `90s`, `15m`, `2h` or `1d`";
-                format!("`{}` is not {help}", plain_text(&value))
+                let help = "write a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`";
+                format!("`{}` is not a duration; {help}", plain_text(&value))
             }
             Some(seconds) if seconds < 0.0 => "a duration cannot be negative".to_owned(),
             Some(seconds) if seconds <= Seconds::MOST => return Ok(Seconds(seconds)),

@@ -265,7 +265,7 @@ fn unknowns_follow_kleene() {
 }
 
 #[test]
-fn what_cannot_be_told_is_unknown_and_named() {
+fn unknown_values_are_named() {
     let cases = [
         ("agent.role == 'x'", json!({}), vec!["agent.role"]),
         ("agent.role != 'x'", json!({}), vec!["agent.role"]),

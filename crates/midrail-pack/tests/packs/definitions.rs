@@ -65,7 +65,7 @@ fn within_a_section_a_list_of_tools_narrows() {
 }
 
 #[test]
-fn allowed_tools_of_a_definition_hold_beside_those_of_the_host() {
+fn allowed_tools_of_definition_and_host_both_apply() {
     let mut world = World::of(
         "pack: p\nagents:\n  tester: {allowed_tools: [Read, 'mcp__*'], additional_tools: [lint]}\n  idle: {allowed_tools: []}\n",
     );
@@ -188,7 +188,7 @@ fn the_earliest_deadline_of_pack_agent_task_and_event_counts() {
 }
 
 #[test]
-fn budgets_of_a_pack_hold_for_every_run_beside_all_others() {
+fn budgets_of_a_pack_apply_to_every_run() {
     let source = "pack: p\ndeadline: 2h\nbudgets: {tokens: 1000, time: 1h, api_calls: 5, cost: 2.5}\nagents:\n  dev: {token_budget: 100}\n";
     let call = |role: &str, usage: Value| {
         event(json!({"kind": "before_tool", "agent": {"role": role}, "usage": usage, "tool": {"name": "x"},
@@ -216,16 +216,16 @@ fn budgets_of_a_pack_hold_for_every_run_beside_all_others() {
 #[test]
 fn amounts_and_texts_that_mean_nothing_are_refused_at_their_place() {
     for (source, at, words) in [
-        ("pack: p\nagents:\n  dev: {cost_budget: .nan}\n", "3:22", "is no amount"),
-        ("pack: p\ntasks:\n  t: {cost_budget: -1}\n", "3:20", "is no amount"),
-        ("pack: p\nbudgets: {cost: .inf}\n", "2:17", "is no amount"),
+        ("pack: p\nagents:\n  dev: {cost_budget: .nan}\n", "3:22", "finite number"),
+        ("pack: p\ntasks:\n  t: {cost_budget: -1}\n", "3:20", "finite number"),
+        ("pack: p\nbudgets: {cost: .inf}\n", "2:17", "finite number"),
         ("pack: p\nbudgets: {time: 0x}\n", "2:17", "duration"),
         ("pack: p\nbudgets: {token: 5}\n", "2:11", "did you mean `tokens`"),
         ("pack: p\nguardrails:\n  - completion: {files: [a, \"\"]}\n", "3:29", "the file name is empty"),
         (
             "pack: p\nguardrails:\n  - {completion: {files: [a]}, \"on\": before_tool}\n",
             "3:38",
-            "`before_tool` does not tell",
+            "completion cannot be checked on `before_tool`",
         ),
         ("pack: p\nguardrails:\n  - feedback: {static: x, every_n_calls: 0}\n", "3:42", "0"),
         (

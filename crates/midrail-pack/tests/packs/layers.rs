@@ -52,7 +52,7 @@ fn what_is_locked_cannot_be_loosened() {
 }
 
 #[test]
-fn what_is_added_to_a_locked_guardrail_applies_beside_it() {
+fn additions_to_a_locked_guardrail_apply() {
     let locked = format!("{ORGANISATION}lock: true\n");
     let project = "pack: mine\nguardrails:\n  - {id: no-deploy, tools: [build], effect: halt}\n";
     let packs = [(Layer::Organisation, "org.yaml", locked.as_str()), (Layer::Project, "mine.yaml", project)];

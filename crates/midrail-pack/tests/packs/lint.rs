@@ -110,7 +110,7 @@ fn a_circle_that_cannot_close_is_none() {
 }
 
 #[test]
-fn a_circle_over_two_packs_is_told_once() {
+fn circle_over_two_packs_is_reported_once() {
     let lints = found(&[
         (ORG, "org.yaml", "pack: org\nguardrails:\n  - require_before: {tool: a, requires: b}\n"),
         (
@@ -571,7 +571,7 @@ fn thousands_of_guardrails_are_linted() {
 }
 
 #[test]
-fn people_who_cannot_be_asked_or_told() {
+fn approvers_and_recipients_that_cannot_be_reached() {
     let asks = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: escalate, approver: reviewr}\n";
     shows(
         "unknown-role",
@@ -667,12 +667,19 @@ fn guardrails_that_are_required_in_vain() {
         ("required-but-narrow", ", effect: block, agents: [x]", "restricted by its `agents`"),
         ("required-but-narrow", ", effect: block, tasks: [x]", "restricted by its `tasks`"),
         ("required-but-shadow", ", effect: block, mode: shadow", "in shadow mode: it stops nothing"),
-        ("required-but-allows", ", effect: allow", "its objection allows the call"),
+        ("required-but-allows", ", effect: allow", "its violations allow the call"),
     ] {
         shows(code, DiagnosticLevel::Warning, (2, 32), words, &pack(more), near);
     }
     let one = &pack(", effect: allow").replace("[d]", "d");
-    shows("required-but-allows", DiagnosticLevel::Warning, (2, 31), "allows", one, &near.replace("[d]", "d"));
+    shows(
+        "required-but-allows",
+        DiagnosticLevel::Warning,
+        (2, 31),
+        "allow the call",
+        one,
+        &near.replace("[d]", "d"),
+    );
 }
 
 #[test]
@@ -712,7 +719,7 @@ fn feedback_and_completion_that_do_nothing() {
         (
             "effect-unused",
             (3, 44),
-            "is let go",
+            "can stop",
             "{completion: {files: [a.txt]}, effect: allow}",
             "{completion: {files: [a.txt]}, effect: warn}",
         ),
@@ -726,7 +733,7 @@ fn feedback_and_completion_that_do_nothing() {
         (
             "untold",
             (3, 52),
-            "does nothing with this `on`",
+            "has no effect with this `on`",
             "{completion: {files: [a.txt], also_after_tool: true}, \"on\": before_stop}",
             "{completion: {files: [a.txt], also_after_tool: true}, \"on\": [before_stop, after_tool]}",
         ),

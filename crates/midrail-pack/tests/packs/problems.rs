@@ -141,13 +141,13 @@ fn problems_speak_the_words_of_packs() {
             "`with` gives settings to a built-in guardrail",
             "add `use: NAME`",
         ),
-        ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` is not a valid id", "no blank"),
+        ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` is not a valid id", "no space"),
         ("pack: p\nguardrails:\n  - {id: halted}\n", "the id `halted` is reserved", "choose another id"),
-        ("pack: p\nguardrails:\n  - {id: a, effect: redact}\n", "cannot say what to replace", "use `warn`"),
+        ("pack: p\nguardrails:\n  - {id: a, effect: redact}\n", "this guardrail cannot redact", "use `warn`"),
         (
             "pack: p\nguardrails:\n  - {id: a, check: 'true', use: builtin-001}\n",
             "`check` cannot be combined with `use`",
-            "of its own",
+            "a separate guardrail",
         ),
         (
             "pack: p\nguardrails:\n  - require_before: {tool: a}\n",
@@ -175,7 +175,11 @@ fn problems_speak_the_words_of_packs() {
             "list the tools",
         ),
         ("policy: p\nrules: []\n", "the list of rules is empty", "add a rule"),
-        ("pack: p\nguardrails:\n  - {id: a, approval_timeout: soon}\n", "expected a number of seconds", ""),
+        (
+            "pack: p\nguardrails:\n  - {id: a, approval_timeout: soon}\n",
+            "`soon` is not a duration",
+            "a number of seconds",
+        ),
         ("pack: p\nagents: {a: {time_budget: -5}}\n", "a duration cannot be negative", ""),
         (
             "pack: p\nagents: {a: {risk: huge}}\n",

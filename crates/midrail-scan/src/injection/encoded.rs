@@ -7,6 +7,9 @@ use midrail_core::base64;
 use super::vocabulary::vocabulary;
 use super::words::Reading;
 
+/// Decodes a text.
+type Decode = fn(&str) -> String;
+
 /// A decoded piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DecodedText {
@@ -32,8 +35,8 @@ pub(super) fn pieces(reading: &Reading<'_>) -> Vec<DecodedText> {
     found.extend(disguises.pairs.then(|| spaced_hex(text)).flatten());
     found.extend(disguises.numbers.then(|| numbers(text)).flatten());
     if disguises.reversed {
-        let backwards = |text: &str| text.chars().rev().collect();
-        let encodings: [(_, _, fn(&str) -> String); 2] =
+        let backwards: Decode = |text| text.chars().rev().collect();
+        let encodings: [(_, _, Decode); 2] =
             [(vocabulary().reversed, "rot13", rot13), (vocabulary().backwards, "backwards", backwards)];
         for (class, encoding, decode) in encodings {
             let mut signs = reading.words.iter().filter(|word| vocabulary().is_in(word.id, class));

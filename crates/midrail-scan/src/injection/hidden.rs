@@ -39,7 +39,7 @@ pub(super) fn invisible(text: &str) -> Vec<Range<usize>> {
             | '\u{e0100}'..='\u{e01ef}' | '\u{fe00}'..='\u{fe0f}');
         if is_tag || is_other {
             let is_flag = is_tag && before == '🏴';
-            let run = run.get_or_insert_with(|| Run { span: at..at, tags: 0, others: 0, is_flag });
+            let run = run.get_or_insert(Run { span: at..at, tags: 0, others: 0, is_flag });
             run.span.end = end;
             run.tags += usize::from(is_tag);
             run.others += usize::from(is_other);

@@ -1,6 +1,6 @@
 //! All phrases, compiled once: every known word, the sets it belongs to, and the phrases it begins.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::data::{ATTACK_WORDS_BACKWARDS, ATTACK_WORDS_ROT13, MISSPELLED, WORD_SETS};
@@ -29,6 +29,10 @@ pub(super) struct TalkSets {
     pub(super) subjects: ClassId,
 }
 
+/// The hashes of the beginnings of words.
+#[expect(clippy::disallowed_types, reason = "only membership is read, never the random order")]
+type Beginnings = std::collections::HashSet<u64>;
+
 /// All words and phrases.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
@@ -38,7 +42,7 @@ pub(super) struct Vocabulary {
     bits: Vec<u64>,
     stride: usize,
     /// The hashes of the beginnings of all words.
-    beginnings: HashSet<u64>,
+    beginnings: Beginnings,
     /// The phrases of all rows but the orders.
     pub(super) phrases: Phrases,
     /// The phrases of orders, which are searched for behind an address.
@@ -105,7 +109,7 @@ struct Compiler {
     weights: Vec<u64>,
     phrases: Vec<Phrase>,
     orders: Vec<Phrase>,
-    beginnings: HashSet<u64>,
+    beginnings: Beginnings,
     longest: usize,
 }
 

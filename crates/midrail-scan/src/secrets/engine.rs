@@ -341,7 +341,7 @@ fn match_format(view: &View<'_>, index: usize, place: usize, keyword_end: usize)
             let name = view.slice(value.name_start, value.name_end);
             let words = format.name_contains;
             let fits = words.iter().any(|word| names::mentions(name, word));
-            if !fits && !(words.is_empty() && names::has_secret_hint(name)) {
+            if !(fits || words.is_empty() && names::has_secret_hint(name)) {
                 return None;
             }
             (value.start, value.start, value.end.min(value.start + format.window), Some(value))

@@ -161,7 +161,7 @@ fn a_lock_that_is_held_for_too_long_is_an_error_and_writes_nothing() {
 
 /// What a child does. In an ordinary run of the tests it is told nothing, and does nothing.
 #[test]
-fn writes_as_told() {
+fn write_result_is_reported_correctly() {
     let Ok(url) = std::env::var(ROLE) else { return };
     let store = PostgresStore::connect(&PostgresOptions::new(url)).unwrap().project("killed");
     thread::scope(|scope| {
@@ -186,7 +186,7 @@ fn a_writer_that_is_killed_takes_nothing_acknowledged_with_it() {
     let mut acknowledged: Vec<(u64, String)> = Vec::new();
     for round in 1..=5 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["faults::writes_as_told", "--exact", "--nocapture"])
+            .args(["faults::write_result_is_reported_correctly", "--exact", "--nocapture"])
             .env(ROLE, server.url())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -72,7 +72,7 @@ contract! {
     log::keys_that_are_trusted_must_have_signed
     log::export_verifies_by_itself
     log::filtered_export_verifies_and_shows_no_other_content
-    log::export_for_somebody_withholds_the_rest
+    log::export_for_a_reader_withholds_the_rest
     sessions::keys_stay_the_same
     shared::shared_slices_are_every_sessions
     shared::shared_prefix_reads_them_and_no_other_does

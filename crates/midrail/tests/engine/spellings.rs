@@ -23,7 +23,7 @@ fn use_and_by_accept_both_spellings() {
   - id: use and by
     guardrails: [NAME]
     events:
-      - {before_tool: Bash, args: {command: rm -rf /}, expect: {effect: block, by: NAME}}
+      - {before_tool: Bash, args: {command: git push --force origin main}, expect: {effect: block, by: NAME}}
   - id: use in a map
     guardrails:
       - {use: NAME, effect: warn}
@@ -44,7 +44,7 @@ fn overrides_accept_both_spellings() {
     guardrails:
       - {id: NAME, use: safety-001}
     events:
-      - {before_tool: Bash, args: {command: rm -rf /}, expect: {effect: block, by: safety-001}}
+      - {before_tool: Bash, args: {command: git push --force origin main}, expect: {effect: block, by: safety-001}}
 ",
             name,
         );

@@ -171,12 +171,12 @@ impl Fixture {
         Fixture { folder, config, address, stop: Some(stop), served: Some(served) }
     }
 
-    pub(crate) fn tell_to_stop(&mut self) {
+    pub(crate) fn request_stop(&mut self) {
         let _ = self.stop.take().map(|stop| stop.send(()));
     }
 
     pub(crate) fn ended(&mut self) -> Result<(), ServeError> {
-        self.tell_to_stop();
+        self.request_stop();
         self.served.take().map_or(Ok(()), |served| served.join().unwrap())
     }
 

@@ -90,7 +90,7 @@ fn reader_sees_its_own_projects_and_decides_nothing() {
 }
 
 #[test]
-fn key_that_may_ask_so_often_is_told_when_to_come_again() {
+fn rate_limited_key_gets_a_retry_time() {
     let fixture = Fixture::new();
     let own = KeyScope { per_minute: Some(5), ..scope(&[Decide]) };
     let own = bearer(&key(&fixture.config, &own));
@@ -110,7 +110,7 @@ fn key_that_may_ask_so_often_is_told_when_to_come_again() {
 }
 
 #[test]
-fn unknown_project_is_not_told_from_one_that_is_closed_to_the_caller() {
+fn unknown_and_closed_projects_look_alike() {
     let fixture = Fixture::new();
     engine(&fixture.config, "acme/web");
     for project in ["acme/web", "nowhere"] {

@@ -43,7 +43,7 @@ fn client_that_never_finishes_its_head_is_cut_off() {
 }
 
 #[test]
-fn requests_beyond_the_places_are_told_to_come_again() {
+fn requests_beyond_the_limit_get_a_retry_time() {
     let fixture = Fixture::with(|config| config.limits.at_once = 1);
     // It has a place as long as its body does not come.
     let mut slow = fixture.connect();

@@ -18,7 +18,7 @@ fn request_under_way_is_answered() {
     // The other request in flight is the one that reads the metrics.
     let in_flight = |text: &str| text.lines().any(|line| line == "http_requests_in_flight 2");
     assert!(eventually(|| in_flight(&fixture.get("/metrics", &[]).body)));
-    fixture.tell_to_stop();
+    fixture.request_stop();
     let refused = eventually(|| TcpStream::connect(fixture.address).is_err());
     assert!(refused, "it still takes connections");
     under_way.write_all(rest).unwrap();
@@ -37,7 +37,7 @@ fn open_stream_does_not_keep_the_service() {
     assert!(stream.next().unwrap()["stream"].is_string());
     stream.say(r#"{"text":"The key is AKIAQ4ZT"}"#);
     stream.next().unwrap();
-    fixture.tell_to_stop();
+    fixture.request_stop();
     let last = stream.next().unwrap();
     assert_eq!((&last["over"], &last["problem"]["status"]), (&true.into(), &503.into()));
     assert_eq!(last["text"], "", "what was held back got out");

@@ -102,7 +102,7 @@ fn end_of_the_body_finishes_the_stream() {
 }
 
 #[test]
-fn stop_in_mid_stream_ends_it_with_what_the_user_is_told() {
+fn stop_in_mid_stream_ends_it_with_the_users_message() {
     let fixture = Fixture::with(|config| {
         let text = "pack: p\nguardrails:\n  - {use: injection-patterns, on: model_chunk}\n";
         std::fs::write(&config.load.packs[0], text).unwrap();

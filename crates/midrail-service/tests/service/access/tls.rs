@@ -44,7 +44,7 @@ fn decisions_travel_over_tls() {
 }
 
 #[test]
-fn certificate_that_is_none_is_told() {
+fn invalid_certificate_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(&folder);
     let path = folder.path().join("cert.pem");

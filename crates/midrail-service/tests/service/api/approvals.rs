@@ -114,7 +114,7 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
 }
 
 #[test]
-fn an_approval_that_nobody_used_is_taken_back_by_those_who_could_give_it() {
+fn unused_approval_is_revoked_by_its_approvers() {
     let fixture = Fixture::new(PACK);
     let program = fixture.key(&["default"], None, &ALL);
     let keys = [

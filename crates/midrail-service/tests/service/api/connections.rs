@@ -70,7 +70,7 @@ fn everyone_gets_their_own_answer_and_all_are_on_record() {
 }
 
 #[test]
-fn events_of_one_session_are_counted_exactly_beside_another_process() {
+fn events_of_one_session_are_counted_exactly_across_processes() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     let engine = fixture.engine("default");
@@ -116,7 +116,7 @@ fn slow_command_does_not_delay_other_requests() {
 }
 
 #[test]
-fn nobody_outruns_a_limit_by_telling_the_time() {
+fn event_time_does_not_bypass_a_limit() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     let effects: Vec<Value> = (1..=10)

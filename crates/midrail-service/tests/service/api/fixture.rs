@@ -124,7 +124,7 @@ pub(crate) struct Service {
 
 impl Service {
     /// Tells it to stop.
-    pub(crate) fn tell_to_stop(&mut self) {
+    pub(crate) fn request_stop(&mut self) {
         drop(self.stop.take());
     }
 
@@ -219,7 +219,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.tell_to_stop();
+        self.request_stop();
         if let Some(thread) = self.thread.take() {
             let ended = thread.join();
             if !thread::panicking() {

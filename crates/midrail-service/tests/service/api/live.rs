@@ -9,7 +9,7 @@ use crate::api::fixture::{ALL, Auth, Fixture, PACK, Service, call, event};
 
 /// One event of a stream.
 #[derive(Debug, Clone)]
-struct Told {
+struct StreamEvent {
     id: Option<u64>,
     name: String,
     data: Value,
@@ -28,16 +28,16 @@ impl Reader {
 }
 
 impl Iterator for Reader {
-    type Item = Told;
+    type Item = StreamEvent;
 
-    fn next(&mut self) -> Option<Told> {
-        let mut told = Told { id: None, name: String::new(), data: Value::Null };
+    fn next(&mut self) -> Option<StreamEvent> {
+        let mut event = StreamEvent { id: None, name: String::new(), data: Value::Null };
         for line in self.0.by_ref().map_while(Result::ok) {
             match line.split_once(": ") {
-                Some(("id", id)) => told.id = Some(id.parse().unwrap()),
-                Some(("event", name)) => told.name = name.to_owned(),
-                Some(("data", data)) => told.data = serde_json::from_str(data).unwrap(),
-                _ if line.is_empty() && !told.name.is_empty() => return Some(told),
+                Some(("id", id)) => event.id = Some(id.parse().unwrap()),
+                Some(("event", name)) => event.name = name.to_owned(),
+                Some(("data", data)) => event.data = serde_json::from_str(data).unwrap(),
+                _ if line.is_empty() && !event.name.is_empty() => return Some(event),
                 _ => {}
             }
         }
@@ -46,7 +46,7 @@ impl Iterator for Reader {
 }
 
 #[test]
-fn decisions_of_other_processes_are_heard_in_their_order_and_none_is_missed() {
+fn decisions_of_other_processes_arrive_in_order_and_complete() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     let other = fixture.engine("default");
@@ -60,19 +60,22 @@ fn decisions_of_other_processes_are_heard_in_their_order_and_none_is_missed() {
             service.post("/v1/decide", call("http", "erase"), &Auth::Nobody).good();
         }
     }
-    let heard: Vec<Told> = reader.by_ref().take(10).collect();
-    assert!(heard.iter().all(|told| told.name == "decision"), "{heard:?}");
-    assert_eq!(heard.iter().filter_map(|told| told.id).collect::<Vec<_>>(), (2..=11).collect::<Vec<u64>>());
-    assert_eq!((&heard[0].data["session"], &heard[1].data["by"]), (&"hook".into(), &"never".into()));
+    let received: Vec<StreamEvent> = reader.by_ref().take(10).collect();
+    assert!(received.iter().all(|event| event.name == "decision"), "{received:?}");
+    assert_eq!(
+        received.iter().filter_map(|event| event.id).collect::<Vec<_>>(),
+        (2..=11).collect::<Vec<u64>>()
+    );
+    assert_eq!((&received[0].data["session"], &received[1].data["by"]), (&"hook".into(), &"never".into()));
     drop(reader);
     // Whoever comes again with the last id goes on there.
     let again = Reader::open(&service, "after=11", &Auth::Nobody);
-    let ids: Vec<u64> = again.take(10).filter_map(|told| told.id).collect();
+    let ids: Vec<u64> = again.take(10).filter_map(|event| event.id).collect();
     assert_eq!(ids, (12..=21).collect::<Vec<u64>>());
 }
 
 #[test]
-fn a_stream_tells_of_requests_changes_and_alerts_and_heeds_filters() {
+fn stream_reports_requests_changes_and_alerts_by_filter() {
     let fixture = Fixture::new(
         "pack: t\nguardrails:\n  - {id: ask, tools: refund, effect: escalate, approver: reviewer}\n  - {id: no, tools: rm}\nalerts:\n  - {name: high, condition: block_rate > 30% over 10 minute window, action: notify orchestrator}\n",
     );
@@ -85,29 +88,29 @@ fn a_stream_tells_of_requests_changes_and_alerts_and_heeds_filters() {
 
     let asked = service.post("/v1/decide", call("s", "refund"), &program).good();
     let id = asked["approval"]["id"].as_str().unwrap();
-    let told: Vec<Told> = all.by_ref().take(2).collect();
+    let event: Vec<StreamEvent> = all.by_ref().take(2).collect();
     // The id comes with the last event of a record.
-    assert_eq!((told[0].name.as_str(), told[0].id), ("approval", None));
-    assert_eq!((&told[0].data["approval"]["id"], &told[0].data["status"]), (&id.into(), &"pending".into()));
-    assert_eq!((told[1].name.as_str(), told[1].id), ("decision", asked["audit"]["seq"].as_u64()));
+    assert_eq!((event[0].name.as_str(), event[0].id), ("approval", None));
+    assert_eq!((&event[0].data["approval"]["id"], &event[0].data["status"]), (&id.into(), &"pending".into()));
+    assert_eq!((event[1].name.as_str(), event[1].id), ("decision", asked["audit"]["seq"].as_u64()));
 
     service.post(&format!("/v1/approvals/{id}/decide"), serde_json::json!({"approve": true}), &rita).good();
-    let told = all.next().unwrap();
-    assert_eq!((told.name.as_str(), &told.data["status"]), ("approval", &"approved".into()));
-    assert_eq!(told.data["approval"].get("seal"), None);
+    let event = all.next().unwrap();
+    assert_eq!((event.name.as_str(), &event.data["status"]), ("approval", &"approved".into()));
+    assert_eq!(event.data["approval"].get("seal"), None);
 
     fixture.engine("default").session("s").set("x", 1).unwrap();
-    let told = all.next().unwrap();
-    assert_eq!((told.name.as_str(), &told.data["what"]), ("change", &"variable_set".into()));
+    let event = all.next().unwrap();
+    assert_eq!((event.name.as_str(), &event.data["what"]), ("change", &"variable_set".into()));
 
     // An agent can put anything beside an event; it is not taken for what the engine says.
     let mut sly = call("s", "look");
     sly["approval"] = serde_json::json!({"id": id});
     sly["what"] = "paused".into();
     fixture.engine("default").decide(serde_json::from_value(sly).unwrap());
-    let told = all.next().unwrap();
+    let event = all.next().unwrap();
     assert_eq!(
-        (told.name.as_str(), told.data.get("what"), told.data.get("approval")),
+        (event.name.as_str(), event.data.get("what"), event.data.get("approval")),
         ("decision", None, None)
     );
 
@@ -115,17 +118,17 @@ fn a_stream_tells_of_requests_changes_and_alerts_and_heeds_filters() {
         service.post("/v1/decide", call("s", "rm"), &program).good();
         service.post("/v1/decide", call("t", "rm"), &program).good();
     }
-    let told: Vec<Told> = all.by_ref().take(13).collect();
-    let alerts: Vec<&Told> = told.iter().filter(|told| told.name == "alert").collect();
-    assert_eq!(alerts.len(), 1, "{told:?}");
+    let event: Vec<StreamEvent> = all.by_ref().take(13).collect();
+    let alerts: Vec<&StreamEvent> = event.iter().filter(|event| event.name == "alert").collect();
+    assert_eq!(alerts.len(), 1, "{event:?}");
     assert_eq!(alerts[0].data["name"], "high");
 
-    let heard =
-        blocks.by_ref().filter(|told| !matches!(told.name.as_str(), "passed" | "change" | "approval"));
-    let heard: Vec<Told> = heard.take(6).collect();
+    let received =
+        blocks.by_ref().filter(|event| !matches!(event.name.as_str(), "passed" | "change" | "approval"));
+    let received: Vec<StreamEvent> = received.take(6).collect();
     assert!(
-        heard.iter().all(|told| told.data["effect"] == "block" && told.data["session"] == "s"),
-        "{heard:?}"
+        received.iter().all(|event| event.data["effect"] == "block" && event.data["session"] == "s"),
+        "{received:?}"
     );
 }
 
@@ -142,10 +145,10 @@ fn streams_and_those_who_wait_end_when_the_service_does() {
     let waiting = std::thread::spawn(move || {
         ureq::get(format!("{url}/v1/approvals/{id}/wait?timeout_s=120")).call().unwrap().status()
     });
-    // The one who waits is heard of as soon as it listens; either way it is answered.
+    // The one who waits is received of as soon as it listens; either way it is answered.
     service.post("/v1/decide", call("s", "look"), &Auth::Nobody).good();
     assert_eq!(reader.next().unwrap().name, "decision");
-    service.tell_to_stop();
+    service.request_stop();
     let last = reader.next().unwrap();
     assert_eq!(last.name, "ended");
     assert!(reader.next().is_none());
@@ -156,7 +159,7 @@ fn streams_and_those_who_wait_end_when_the_service_does() {
 }
 
 #[test]
-fn a_stream_ends_when_whoever_reads_it_is_not_known_any_more() {
+fn stream_ends_when_its_reader_is_removed() {
     let fixture = Fixture::new(PACK);
     let key = fixture.key(&["default"], None, &ALL);
     let other = fixture.key(&["default"], None, &ALL);
@@ -174,11 +177,11 @@ fn a_stream_ends_when_whoever_reads_it_is_not_known_any_more() {
     service.post("/v1/logout", Value::Null, &bob);
     engine.admin().revoke_approver("cy", Some(&root)).unwrap();
     for reader in &mut readers {
-        let told: Vec<Told> = reader.by_ref().collect();
-        assert_eq!(told.last().unwrap().name, "ended", "{told:?}");
+        let event: Vec<StreamEvent> = reader.by_ref().collect();
+        assert_eq!(event.last().unwrap().name, "ended", "{event:?}");
     }
     service.post("/v1/decide", call("s", "look"), &other).good();
-    assert!(stays.any(|told| told.name == "decision"));
+    assert!(stays.any(|event| event.name == "decision"));
 }
 
 #[test]

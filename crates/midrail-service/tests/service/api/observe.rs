@@ -87,7 +87,7 @@ fn decision_reaches_the_collector_within_the_callers_trace() {
 }
 
 #[test]
-fn every_metric_of_the_examples_is_one_that_is_told() {
+fn every_metric_of_the_examples_exists() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     let call =

@@ -161,7 +161,7 @@ pub(crate) fn filtered_export_verifies_and_shows_no_other_content(store: &dyn St
     assert_eq!((found.records, found.withheld, found.head), (70, 68, store.head().unwrap()));
 }
 
-pub(crate) fn export_for_somebody_withholds_the_rest(store: &dyn Store) {
+pub(crate) fn export_for_a_reader_withholds_the_rest(store: &dyn Store) {
     mixed_log(store);
     let mut out = Vec::new();
     let filter = AuditFilter { session: Some("s".to_owned()), ..AuditFilter::default() };
