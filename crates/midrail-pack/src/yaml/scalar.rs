@@ -57,9 +57,8 @@ fn is_float(unsigned: &str) -> bool {
     let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    !(whole.is_empty() && fraction.is_empty())
-        && !exponent.is_empty()
-        && [whole, fraction, exponent].into_iter().all(are_digits)
+    let has_mantissa = !whole.is_empty() || !fraction.is_empty();
+    has_mantissa && !exponent.is_empty() && [whole, fraction, exponent].into_iter().all(are_digits)
 }
 
 #[cfg(test)]
