@@ -72,7 +72,7 @@ pub fn openapi() -> Result<Value, OpenError> {
         otlp: None,
     };
     let mut document = all(&App::open(config)?).document;
-    Ok(document.to_json())
+    Ok(document.build())
 }
 
 /// The answer to a method that a path does not support.

@@ -22,7 +22,8 @@ pub(crate) mod ticket;
 mod wire;
 mod worker;
 
-#[cfg(all(test, feature = "external"))]
+#[cfg(test)]
+#[cfg(feature = "external")]
 mod tests;
 
 #[cfg(not(feature = "external"))]

@@ -29,7 +29,7 @@ pub enum Files {
     #[default]
     Disk,
     /// A simulation, for tests.
-    Simulated(Simulation),
+    Simulated(Box<Simulation>),
     /// There is no file system at hand.
     Unavailable,
     /// The file system of recorded sessions, derived from their events.
@@ -55,7 +55,7 @@ const NOT_IN_TIME: &str = "it did not end in time and was stopped";
 impl Files {
     /// A simulation with these files.
     pub fn simulated(files: BTreeMap<String, String>) -> Self {
-        Files::Simulated(Simulation { files: Mutex::new(files), ..Simulation::default() })
+        Files::Simulated(Box::new(Simulation { files: Mutex::new(files), ..Simulation::default() }))
     }
 
     /// The simulation, if this is one.

@@ -20,7 +20,8 @@ mod realm;
 mod scan;
 #[cfg(feature = "scripts")]
 mod state;
-#[cfg(all(test, feature = "scripts"))]
+#[cfg(test)]
+#[cfg(feature = "scripts")]
 mod tests;
 #[cfg(feature = "scripts")]
 mod turns;

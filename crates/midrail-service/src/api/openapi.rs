@@ -213,8 +213,8 @@ impl Document {
         self.paths.entry(operation.path).or_default().insert(operation.method.to_owned(), entry);
     }
 
-    /// The document as JSON.
-    pub(crate) fn to_json(&mut self) -> Value {
+    /// Builds the JSON document from all operations.
+    pub(crate) fn build(&mut self) -> Value {
         let schemas =
             self.generator.as_mut().map(|generator| generator.take_definitions(true)).unwrap_or_default();
         json!({
@@ -244,7 +244,7 @@ impl Document {
 
 /// The routes, with the document and the page that shows it.
 pub(crate) fn serve(router: Router<App>, mut document: Document) -> Router<App> {
-    let document = document.to_json();
+    let document = document.build();
     let page: Bytes = docs::page(&document).into_string().into();
     let text: Bytes = serde_json::to_vec(&document).unwrap_or_default().into();
     router

@@ -1,5 +1,5 @@
 //! One program that a command line starts, with its words resolved as far as the line shows them: what the walk of a command
-//! line hands to the tables of [`super::danger`].
+//! line hands to the tables of `super::danger`.
 
 use std::ops::Range;
 
