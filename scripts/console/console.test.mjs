@@ -91,7 +91,7 @@ describe("console", { skip }, () => {
     await event.getByText(/others? allowed/).click();
     const quiet = await event.locator(".verdicts .quiet a").allInnerTexts();
     assert.deepEqual([...quiet, ...loud].sort(), blocked.verdicts.map((said) => said.guardrail).sort());
-    assert.match(await event.locator(".told").innerText(), /The agent saw/);
+    assert.match(await event.locator(".agent-message").innerText(), /Shown to the agent/);
     assert.ok(await page.locator(".event").nth(1).locator("mark").count(), "what was redacted is marked");
     // The record says the same.
     await page.goto(`${world.url}/audit/${blocked.audit.seq}`);

@@ -13,9 +13,9 @@ fn event(tool: &str, args: Value, usage: Value) -> Event {
         "token_budget": 100, "time_budget_s": 100.0, "api_call_budget": 10, "cost_budget": 10.0,
     }))
     .unwrap();
-    let mut told = json!({"tokens": 0, "elapsed_s": 0.0, "api_calls": 0, "cost": 0.0});
-    told.as_object_mut().unwrap().extend(usage.as_object().unwrap().clone());
-    let usage: Usage = serde_json::from_value(told).unwrap();
+    let mut report = json!({"tokens": 0, "elapsed_s": 0.0, "api_calls": 0, "cost": 0.0});
+    report.as_object_mut().unwrap().extend(usage.as_object().unwrap().clone());
+    let usage: Usage = serde_json::from_value(report).unwrap();
     Event { task: Some(task), usage: Some(usage), ..Event::before_tool(tool, args) }
 }
 

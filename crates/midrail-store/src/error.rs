@@ -1,7 +1,7 @@
 //! The errors of a store: where it failed, why, and what to do next.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An error of a store.
@@ -183,7 +183,8 @@ impl StoreError {
         })
     }
 
-    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn io(path: &std::path::Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => StoreError::NotFound { path },

@@ -10,10 +10,12 @@ use midrail_core::hex;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::chain::unhex;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::error::{Result, StoreError};
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 const HEADER: &str = "midrail-key-v1";
 
 /// A 32-byte seed. It is the ed25519 secret key; the other keys are `HMAC-SHA256(seed, label)`, with
@@ -45,10 +47,12 @@ impl StoreKey {
     }
 
     /// The text of the key file: a header line, then the seed in hexadecimal.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn to_text(&self) -> String {
         format!("{HEADER}\n{}\n", hex::encode(&*self.seed))
     }
 
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let seed = text.strip_prefix(HEADER)?.strip_prefix('\n')?.trim_end();
         Some(StoreKey::from_seed(&unhex(seed)?))

@@ -342,13 +342,13 @@ impl Host for HookHost {
         let [calls, last] = feedback_slice_keys(self.prompt.as_deref());
         let mut slices = self.slices(&[&calls, &last])?.into_iter();
         let (calls, last) = (slices.next().flatten(), slices.next().flatten());
-        let mut told = feedback_view(calls.as_ref(), last.as_ref()).map_err(|missing| missing.to_string())?;
-        if let Value::Object(told) = &mut told {
-            told.insert("deadline".to_owned(), self.deadline.map(|time| time.to_string()).into());
-            told.insert("session".to_owned(), self.session.as_str().into());
-            told.insert("prompt".to_owned(), self.prompt.clone().into());
+        let mut view = feedback_view(calls.as_ref(), last.as_ref()).map_err(|missing| missing.to_string())?;
+        if let Value::Object(view) = &mut view {
+            view.insert("deadline".to_owned(), self.deadline.map(|time| time.to_string()).into());
+            view.insert("session".to_owned(), self.session.as_str().into());
+            view.insert("prompt".to_owned(), self.prompt.clone().into());
         }
-        Ok(told)
+        Ok(view)
     }
 
     fn log(&self, level: log::Level, text: &str) {

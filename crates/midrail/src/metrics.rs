@@ -112,12 +112,12 @@ pub fn categories(policy: &Policy) -> BTreeMap<String, &'static str> {
 
 /// The category of a guardrail: from the packs, the catalogue, or its name.
 fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
-    let told = || {
+    let by_name = || {
         let word = id.strip_prefix("custom-")?.split('-').next()?;
         CATEGORIES.into_iter().map(Category::as_str).find(|name| *name == word)
     };
-    let of_page = || builtin(id).map(|page| page.category.as_str());
-    known.get(id).copied().or_else(of_page).or_else(told).unwrap_or("unknown")
+    let by_catalogue = || builtin(id).map(|page| page.category.as_str());
+    known.get(id).copied().or_else(by_catalogue).or_else(by_name).unwrap_or("unknown")
 }
 
 /// The figures of one project.

@@ -147,10 +147,15 @@ fn pass_unchanged(talk: &str, path: &Path) {
             Side::Editor => sent.0.push(line.to_owned()),
             Side::Agent => sent.1.push(line.to_owned()),
         }
-        let told = proxy.handle_line(side, line.as_bytes(), now);
-        assert!(told.remarks.is_empty() && told.holds.is_empty(), "{}: {:?}", path.display(), told.remarks);
-        came.0.extend(told.to_agent);
-        came.1.extend(told.to_editor);
+        let report = proxy.handle_line(side, line.as_bytes(), now);
+        assert!(
+            report.remarks.is_empty() && report.holds.is_empty(),
+            "{}: {:?}",
+            path.display(),
+            report.remarks
+        );
+        came.0.extend(report.to_agent);
+        came.1.extend(report.to_editor);
     }
     came.1.extend(proxy.end().to_editor);
     assert_eq!(sent, came, "{}", path.display());

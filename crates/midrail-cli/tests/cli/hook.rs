@@ -57,16 +57,16 @@ fn resumed_halted_run_shows_how_to_lift_it() {
     call(&world, "wipe", json!({})).code(0);
     for (host, source) in [("claude-code", "resume"), ("claude-code", "compact"), ("codex", "resume")] {
         let start = payload("SessionStart", json!({"source": source, "cwd": world.project()}));
-        let told = world.feed(&["hook", host], start.to_string()).code(0);
-        let answer: Value = serde_json::from_str(&told.out).unwrap();
+        let report = world.feed(&["hook", host], start.to_string()).code(0);
+        let answer: Value = serde_json::from_str(&report.out).unwrap();
         let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
         for part in ["halted by `ends`: enough", "midrail quarantine lift --run s-1"] {
             assert!(context.contains(part), "{host} {source}: {context}");
         }
     }
     let start = payload("SessionStart", json!({"source": "startup", "cwd": world.project()}));
-    let told = world.feed(&["hook", "claude-code"], start.to_string()).code(0);
-    assert!(!told.out.contains("halted"), "{}", told.out);
+    let report = world.feed(&["hook", "claude-code"], start.to_string()).code(0);
+    assert!(!report.out.contains("halted"), "{}", report.out);
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn notes_before_a_prompt_are_no_injection() {
     let world = World::new();
     let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);
     let answer: Value = serde_json::from_str(&began.out).unwrap();
-    let told = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    world.feed(&["detect", "injection"], format!("<hook_context>{told}</hook_context>\n\nHello")).code(0);
+    let report = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    world.feed(&["detect", "injection"], format!("<hook_context>{report}</hook_context>\n\nHello")).code(0);
 }
 
 #[test]
@@ -292,9 +292,9 @@ fn a_result_that_no_script_sent_back_is_not_shown() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - secret_redaction\n  - {id: r, on: after_tool, effect: retry, corrective_message: Once more.}\n",
     );
-    let told = shown(&world);
-    assert!(told.starts_with("[result withheld] Once more.\n"), "{told}");
-    assert!(!told.contains("key"), "{told}");
+    let report = shown(&world);
+    assert!(report.starts_with("[result withheld] Once more.\n"), "{report}");
+    assert!(!report.contains("key"), "{report}");
 }
 
 #[test]

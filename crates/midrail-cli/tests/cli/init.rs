@@ -74,18 +74,22 @@ fn init_shows_asks_and_writes_once() {
 #[test]
 fn programs_read_the_plan_and_the_outcome() {
     let world = World::new();
-    let told = run(&world, &["init", "--agent", "codex", "--dry-run", "--json"]).code(0).json();
-    assert_eq!(told["agents"], json!(["codex"]));
-    assert_eq!(told["scope"], "project");
-    assert_eq!(told["changes"][0]["is_new"], true);
-    assert_eq!(told["written"], json!([]));
+    let report = run(&world, &["init", "--agent", "codex", "--dry-run", "--json"]).code(0).json();
+    assert_eq!(report["agents"], json!(["codex"]));
+    assert_eq!(report["scope"], "project");
+    assert_eq!(report["changes"][0]["is_new"], true);
+    assert_eq!(report["written"], json!([]));
     assert!(
-        told["remarks"].as_array().unwrap().iter().any(|it| it["text"].as_str().unwrap().contains("/hooks"))
+        report["remarks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|it| it["text"].as_str().unwrap().contains("/hooks"))
     );
-    let told = run(&world, &["init", "--agent", "codex", "--yes", "--json"]).code(0).json();
-    assert_eq!(told["written"].as_array().unwrap().len(), 3);
-    let told = run(&world, &["uninstall", "--yes", "--json"]).code(0).json();
-    assert_eq!(told["removed"].as_array().unwrap().len(), 1);
+    let report = run(&world, &["init", "--agent", "codex", "--yes", "--json"]).code(0).json();
+    assert_eq!(report["written"].as_array().unwrap().len(), 3);
+    let report = run(&world, &["uninstall", "--yes", "--json"]).code(0).json();
+    assert_eq!(report["removed"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -101,9 +105,10 @@ fn invalid_file_is_reported_and_the_rest_is_done() {
         .complains("is not an executable program");
     world.write(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     world.write(".gemini/settings.json", "{}");
-    let told = run(&world, &["init", "--yes"]).code(1);
-    let told = told.complains(".claude/settings.json:2:9: is not valid JSON").complains("help: fix the file");
-    told.says("wrote    ");
+    let report = run(&world, &["init", "--yes"]).code(1);
+    let report =
+        report.complains(".claude/settings.json:2:9: is not valid JSON").complains("help: fix the file");
+    report.says("wrote    ");
     assert!(world.read(".gemini/settings.json").contains("midrail hook gemini-cli BeforeTool"));
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     // JSON to some, but not to the agent that reads it.
@@ -159,8 +164,8 @@ fn users_and_machines_have_their_own_files() {
 }
 
 /// Findings of one agent, as lines with their marks.
-fn findings(told: &Value, agent: &str) -> Vec<String> {
-    let agents = told["agents"].as_array().unwrap();
+fn findings(report: &Value, agent: &str) -> Vec<String> {
+    let agents = report["agents"].as_array().unwrap();
     let examined = agents.iter().find(|it| it["agent"] == agent).unwrap();
     let findings = examined["findings"].as_array().unwrap();
     findings
@@ -200,10 +205,10 @@ fn doctor_finds_what_lets_actions_pass() {
     run(&world, &["init", "--yes"]).code(0);
     let settings = world.read(".claude/settings.json");
     let look = || run(&world, &["doctor", "--json"]).json();
-    let told = look();
-    assert_eq!(told["sound"], true);
+    let report = look();
+    assert_eq!(report["sound"], true);
     has(
-        &findings(&told, "claude-code"),
+        &findings(&report, "claude-code"),
         "caution Claude Code 2.1.197 allows a call whose hook exceeds its timeout",
     );
 
@@ -218,20 +223,23 @@ fn doctor_finds_what_lets_actions_pass() {
     has(&findings(&look(), "claude-code"), "bad allowed if the program fails: ");
 
     world.write(".claude/settings.json", settings.replace("midrail hook", "/nowhere/midrail hook"));
-    let told = findings(&look(), "claude-code");
-    has(&told, "bad the program `/nowhere/midrail` does not exist");
-    has(&told, "bad the hook does not answer");
+    let report = findings(&look(), "claude-code");
+    has(&report, "bad the program `/nowhere/midrail` does not exist");
+    has(&report, "bad the hook does not answer");
 
     world.write(".claude/settings.json", &settings);
     world.write(".midrail/pack.yaml", "pack: none\n");
     has(&findings(&look(), "claude-code"), "caution `mkfs.ext4 /dev/sda1` would be allowed");
     world.write(".midrail/pack.yaml", "pack: [\n");
-    let told = run(&world, &["doctor", "--json"]).code(1).json();
-    assert!(told["midrail"][0]["message"].as_str().unwrap().starts_with("packs are not valid"), "{told}");
-    assert!(told["midrail"][0]["message"].as_str().unwrap().contains(".midrail/pack.yaml:2:1"), "{told}");
+    let report = run(&world, &["doctor", "--json"]).code(1).json();
+    assert!(report["midrail"][0]["message"].as_str().unwrap().starts_with("packs are not valid"), "{report}");
+    assert!(report["midrail"][0]["message"].as_str().unwrap().contains(".midrail/pack.yaml:2:1"), "{report}");
     world.write(".midrail/pack.yaml", "pack: p\nextends: [default]\nbudgets: {tokens: 1000}\n");
-    let told = run(&world, &["doctor", "--json"]).json();
-    assert!(told["midrail"][1]["message"].as_str().unwrap().contains("do not report their usage"), "{told}");
+    let report = run(&world, &["doctor", "--json"]).json();
+    assert!(
+        report["midrail"][1]["message"].as_str().unwrap().contains("do not report their usage"),
+        "{report}"
+    );
 }
 
 #[test]
@@ -246,12 +254,12 @@ fn doctor_finds_what_other_agents_pass_over() {
         world.read(".gemini/settings.json").replacen('{', "{\n  \"hooksConfig\": {\"enabled\": false},", 1);
     world.write(".gemini/settings.json", gemini);
     world.write(".codex/config.toml", "[features]\nhooks = false\n");
-    let told = run(&world, &["doctor", "--json"]).code(1).json();
-    has(&findings(&told, "cursor"), "because it does not know the events beforeAll");
-    has(&findings(&told, "gemini-cli"), "bad `hooksConfig.enabled: false` in ");
-    has(&findings(&told, "codex"), "bad `features.hooks = false` in ");
+    let report = run(&world, &["doctor", "--json"]).code(1).json();
+    has(&findings(&report, "cursor"), "because it does not know the events beforeAll");
+    has(&findings(&report, "gemini-cli"), "bad `hooksConfig.enabled: false` in ");
+    has(&findings(&report, "codex"), "bad `features.hooks = false` in ");
     has(
-        &findings(&told, "codex"),
+        &findings(&report, "codex"),
         "bad could not check whether Codex trusts the hooks: `codex` is not on the search path",
     );
 }
@@ -278,9 +286,9 @@ fn unprotected_agent_never_counts_as_protected() {
     run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
     let settings = world.read(".claude/settings.json");
     world.write(".claude/settings.json", settings.replacen('{', "{ // mine", 1));
-    let told = run(&world, &["doctor", "--json", "--agent", "claude-code"]).code(1).json();
-    has(&findings(&told, "claude-code"), "contains a comment, and Claude Code ignores such a file");
-    has(&findings(&told, "claude-code"), "bad Claude Code is not protected");
+    let report = run(&world, &["doctor", "--json", "--agent", "claude-code"]).code(1).json();
+    has(&findings(&report, "claude-code"), "contains a comment, and Claude Code ignores such a file");
+    has(&findings(&report, "claude-code"), "bad Claude Code is not protected");
 }
 
 #[test]
@@ -323,12 +331,12 @@ fn doctor_finds_what_is_not_as_it_was_written() {
     let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
     run(&world, &[&["init", "--yes"], named.as_slice()].concat()).code(0);
     let look = |agent: &str| {
-        let told = run(&world, &["doctor", "--json", "--agent", agent]).json();
-        findings(&told, agent)
+        let report = run(&world, &["doctor", "--json", "--agent", agent]).json();
+        findings(&report, agent)
     };
     for agent in agents {
-        let told = look(agent);
-        assert!(!told.iter().any(|it| it.starts_with("bad")), "{told:#?}");
+        let report = look(agent);
+        assert!(!report.iter().any(|it| it.starts_with("bad")), "{report:#?}");
     }
     let claude = world.read(".claude/settings.json");
     let blocks = "\"onFailure\": \"block\"";
@@ -408,9 +416,9 @@ fn the_home_is_no_project() {
         .complains("midrail init --user");
     run(&["init", "--yes", "--user", "--agent", "claude-code"]).code(0);
     assert!(!home.join(".midrail").exists());
-    let told = run(&["doctor", "--json", "--agent", "claude-code"]).code(0).json();
-    let told = findings(&told, "claude-code");
-    assert!(!told.iter().any(|it| it.contains("more than once")), "{told:#?}");
+    let report = run(&["doctor", "--json", "--agent", "claude-code"]).code(0).json();
+    let report = findings(&report, "claude-code");
+    assert!(!report.iter().any(|it| it.contains("more than once")), "{report:#?}");
     run(&["uninstall", "--yes", "--user"]).code(0);
     assert!(!home.join(".claude").exists());
 }
@@ -427,14 +435,14 @@ fn uninstall_reports_what_stays_and_where() {
         .says("Codex has hooks of Midrail in ")
         .says("`midrail uninstall --user --agent codex`");
     run(&world, &["init", "--yes", "--agent", "codex"]).code(0);
-    let told = run(&world, &["doctor", "--json", "--agent", "codex"]).json();
-    let fixes = told["agents"][0]["findings"].to_string();
+    let report = run(&world, &["doctor", "--json", "--agent", "codex"]).json();
+    let fixes = report["agents"][0]["findings"].to_string();
     let ways = "keep one: `midrail uninstall --agent codex` or `midrail uninstall --user --agent codex`";
     assert!(fixes.contains(ways), "{fixes}");
-    let told = run(&world, &["uninstall", "--json"]).code(1).json();
-    assert!(told["refused"].as_str().unwrap().contains("`--yes` to write"), "{told}");
-    let told = run(&world, &["init", "--json", "--agent", "cursor"]).code(1).json();
-    assert!(told["refused"].as_str().unwrap().contains("`--yes` to write"), "{told}");
+    let report = run(&world, &["uninstall", "--json"]).code(1).json();
+    assert!(report["refused"].as_str().unwrap().contains("`--yes` to write"), "{report}");
+    let report = run(&world, &["init", "--json", "--agent", "cursor"]).code(1).json();
+    assert!(report["refused"].as_str().unwrap().contains("`--yes` to write"), "{report}");
     run(&world, &["uninstall", "--yes"])
         .code(0)
         .says("(--verbose shows all)")

@@ -23,9 +23,9 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
     let world = world();
     world.run(&["quarantine", "list"]).code(0).says("No agent is in quarantine");
     world.run(&["quarantine", "add", "eve", "--reason", " "]).code(1).complains("the reason is empty");
-    let told =
+    let report =
         world.run(&["quarantine", "add", "eve", "--reason", "it went astray", "--by", "ada", "--json"]);
-    assert_eq!(told.code(0).json(), json!({"actor": "eve", "state": "quarantined", "by": "ada"}));
+    assert_eq!(report.code(0).json(), json!({"actor": "eve", "state": "quarantined", "by": "ada"}));
     world.run(&["quarantine", "list"]).code(0).says("eve").says("it went astray");
     world.check(&event("eve")).code(2).says("quarantine");
     world.check(&event("ann")).code(0);

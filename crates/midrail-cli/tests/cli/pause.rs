@@ -71,8 +71,8 @@ fn a_pause_is_ended_before_its_time_and_everywhere_means_everywhere() {
 #[test]
 fn a_pause_takes_a_person_a_key_a_reason_and_an_hour_at_most() {
     let world = World::with_pack(PACK);
-    let nobody = world.feed(&["pause", "5m", "--reason", "x", "--as", "ann", "--key-fd", "0"], "mrk_1");
-    nobody.code(1).complains("there is no approver").complains("midrail approver add");
+    let no_one = world.feed(&["pause", "5m", "--reason", "x", "--as", "ann", "--key-fd", "0"], "mrk_1");
+    no_one.code(1).complains("there is no approver").complains("midrail approver add");
     let world = world_of(PACK);
     pause(&world, "architect", &["5m", "--reason", "x"]).code(1).complains("only a human_operator");
     pause(&world, "human_operator", &["2h", "--reason", "x"]).code(1).complains("60 minutes at most");

@@ -73,19 +73,19 @@ fn bad_pack_is_reported_and_the_old_policy_stays() {
     let mut stream = Stream::of(&world);
     assert_eq!(stream.effect("x"), "block");
     world.write(".midrail/pack.yaml", "pack: p\nguardrail: []\n");
-    let mut told = String::new();
-    while !told.contains("pack.yaml:2:1") {
-        assert!(stream.errors.read_line(&mut told).unwrap() > 0, "{told}");
+    let mut report = String::new();
+    while !report.contains("pack.yaml:2:1") {
+        assert!(stream.errors.read_line(&mut report).unwrap() > 0, "{report}");
     }
     assert!(
-        told.starts_with("error: the packs changed and cannot be used; the policy in force stays\n"),
-        "{told}"
+        report.starts_with("error: the packs changed and cannot be used; the policy in force stays\n"),
+        "{report}"
     );
     assert_eq!(stream.effect("x"), "block");
     // Nor is less enforced because a pack is gone.
     fs::remove_file(world.path(".midrail/pack.yaml")).unwrap();
-    while !told.contains("is missing") {
-        assert!(stream.errors.read_line(&mut told).unwrap() > 0, "{told}");
+    while !report.contains("is missing") {
+        assert!(stream.errors.read_line(&mut report).unwrap() > 0, "{report}");
     }
     assert_eq!(stream.effect("x"), "block");
     world.write(".midrail/pack.yaml", NO_Y);

@@ -100,9 +100,9 @@ fn check_keeps_the_policy_of_its_session_on_another_branch() {
     world.check(&in_session("s-1", "look")).code(0);
     git(&world, &["switch", "-q", "main"]);
     let first = world.feed(&["check", "--json"], in_session("s-1", "look").to_string()).code(0).json();
-    let told = first["feedback"][0].as_str().unwrap_or_default();
+    let report = first["feedback"][0].as_str().unwrap_or_default();
     for part in ["pack.yaml` is missing", "edit the file", "start a new session"] {
-        assert!(told.contains(part), "`{part}` is not in {first}");
+        assert!(report.contains(part), "`{part}` is not in {first}");
     }
     let next = world.feed(&["check", "--json"], in_session("s-1", "look").to_string()).code(0).json();
     assert!(!next.to_string().contains("is missing"), "{next}");

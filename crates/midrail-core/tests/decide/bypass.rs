@@ -55,7 +55,7 @@ fn bypass_is_kept_if_another_guardrail_blocks() {
 
 #[test]
 fn reason_reports_the_state_of_a_request() {
-    for (request, minutes, told) in [
+    for (request, minutes, report) in [
         (json!({"state": "pending"}), 0, "a says block (the bypass b-1 waits for an answer)"),
         (json!({"state": "pending"}), 15, "the bypass b-1 timed out with no answer: a says block"),
         (json!({}), 15, "the bypass b-1 timed out before it was used: a says block"),
@@ -65,7 +65,7 @@ fn reason_reports_the_state_of_a_request() {
         let mut run = SessionRun::new(&[liftable()]);
         hold(&mut run, &write("a.rs"), request);
         let decision = run.feed(&at(write("a.rs"), minutes));
-        assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Block, told));
+        assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Block, report));
     }
 }
 
@@ -140,8 +140,8 @@ fn unanswered_emergency_grants_itself_and_sends_notices() {
     let decision = run.feed(&at(write("a.rs"), 1));
     assert_eq!(decision.effect, Effect::Allow);
     assert_eq!(decision.effects, ["emergency_override"]);
-    let told: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
-    assert_eq!(told, ["architect", "human_operator"]);
+    let report: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
+    assert_eq!(report, ["architect", "human_operator"]);
     assert_eq!(run.feed(&at(write("a.rs"), 1)).effect, Effect::Block, "for one action");
 }
 
@@ -166,7 +166,7 @@ fn denied_emergency_does_not_grant_itself() {
 
 #[test]
 fn emergency_override_can_be_checked_in_advance() {
-    let told = |only_for: fn(&Context<'_>) -> Result<bool, Missing>, guardrail: &str| {
+    let report = |only_for: fn(&Context<'_>) -> Result<bool, Missing>, guardrail: &str| {
         let run = in_an_emergency(only_for);
         allows_emergency_override(
             &run.policy,
@@ -176,10 +176,10 @@ fn emergency_override_can_be_checked_in_advance() {
             guardrail,
         )
     };
-    assert!(told(|_| Ok(true), "a").0);
-    assert!(!told(|_| Ok(false), "a").0);
-    assert!(!told(|_| Ok(true), "no-such").0);
-    let (fits, needs) = told(|context| Ok(context.variable("on_call")?.is_some()), "a");
+    assert!(report(|_| Ok(true), "a").0);
+    assert!(!report(|_| Ok(false), "a").0);
+    assert!(!report(|_| Ok(true), "no-such").0);
+    let (fits, needs) = report(|context| Ok(context.variable("on_call")?.is_some()), "a");
     assert!(!fits && needs.slices.contains("var/on_call"), "what is lacking is told");
 }
 

@@ -291,8 +291,8 @@ fn agent_without_attempts_may_stop_with_a_warning() {
         let second = run.feed(&stop);
         assert_eq!(second.effect, expected);
         // Whoever runs the agent hears of work that ends unfinished.
-        let told: Vec<&str> = second.notices.iter().map(|notice| notice.to.as_str()).collect();
-        assert_eq!(told, if expected == Effect::Warn { vec!["orchestrator"] } else { vec![] });
+        let report: Vec<&str> = second.notices.iter().map(|notice| notice.to.as_str()).collect();
+        assert_eq!(report, if expected == Effect::Warn { vec!["orchestrator"] } else { vec![] });
     }
 }
 

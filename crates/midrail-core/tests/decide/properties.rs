@@ -242,19 +242,19 @@ proptest! {
         let mut prefetched = Session { prefetched: loaded.slices.clone(), ..Session::new(&*loaded.id) };
         // Pauses are looked up before anybody is heard.
         prefetched.load("shared/pause", pause.clone());
-        let heard = evaluate(&policy, &prefetched, &facts, &event, &NoMeter);
-        prop_assert!(heard.needs.is_empty(), "{:?} are lacking", heard.needs);
-        prop_assert_eq!(&heard.decision, &decide(&policy, &loaded, &facts, &event));
+        let received = evaluate(&policy, &prefetched, &facts, &event, &NoMeter);
+        prop_assert!(received.needs.is_empty(), "{:?} are lacking", received.needs);
+        prop_assert_eq!(&received.decision, &decide(&policy, &loaded, &facts, &event));
 
         let mut read = Session::new(&*loaded.id);
         read.load("shared/pause", pause);
-        for key in &heard.prefetched {
+        for key in &received.prefetched {
             read.load(key.clone(), loaded.slices[key].clone());
         }
         let again = evaluate(&policy, &read, &facts, &event, &NoMeter);
         prop_assert!(again.needs.is_empty(), "{:?} are lacking", again.needs);
         prop_assert!(again.prefetched.is_empty());
-        prop_assert_eq!(&again.decision, &heard.decision);
+        prop_assert_eq!(&again.decision, &received.decision);
     }
 
     #[test]

@@ -211,21 +211,21 @@ fn result_that_is_reported_twice_is_counted_once() {
         serde_json::from_value(json!({"kind": kind, "tool": tool, "usage": usage, "task": task})).unwrap()
     };
     let mut run = SessionRun::new(&[]);
-    let mut told = |kind: &str, id: Option<&str>, session: &str| {
+    let mut report = |kind: &str, id: Option<&str>, session: &str| {
         run.backing.session = session.to_owned();
         run.feed(&event(kind, id));
         run.backing.slices["shared/spent/t-1"]["tokens"].as_f64().unwrap_or(0.0)
     };
-    assert_eq!(told("after_tool", Some("c-1"), "s-1"), 10.0);
-    assert_eq!(told("after_tool", Some("c-1"), "s-1"), 10.0, "the same call");
-    assert_eq!(told("after_tool", Some("c-2"), "s-1"), 20.0);
-    assert_eq!(told("after_tool", Some("c-1"), "s-2"), 30.0, "a call of another session");
-    assert_eq!(told("after_tool", None, "s-1"), 40.0);
-    assert_eq!(told("after_tool", None, "s-1"), 50.0, "a call without a name cannot be told apart");
-    told("before_tool", Some("c-1"), "s-1");
-    assert_eq!(told("after_tool", Some("c-1"), "s-1"), 60.0, "a new call under an old name");
+    assert_eq!(report("after_tool", Some("c-1"), "s-1"), 10.0);
+    assert_eq!(report("after_tool", Some("c-1"), "s-1"), 10.0, "the same call");
+    assert_eq!(report("after_tool", Some("c-2"), "s-1"), 20.0);
+    assert_eq!(report("after_tool", Some("c-1"), "s-2"), 30.0, "a call of another session");
+    assert_eq!(report("after_tool", None, "s-1"), 40.0);
+    assert_eq!(report("after_tool", None, "s-1"), 50.0, "a call without a name cannot be told apart");
+    report("before_tool", Some("c-1"), "s-1");
+    assert_eq!(report("after_tool", Some("c-1"), "s-1"), 60.0, "a new call under an old name");
     for id in 0..100 {
-        told("after_tool", Some(&format!("d-{id}")), "s-1");
+        report("after_tool", Some(&format!("d-{id}")), "s-1");
     }
     let kept = run.backing.slices["shared/spent/t-1"]["counted"].as_array().unwrap().len();
     assert!(kept <= 64, "{kept}");

@@ -242,8 +242,8 @@ fn sub_agents_are_exempt_by_default() {
     assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: sub-agents are exempt"));
     let mut checked = run_of(json!({"files": ["a"], "sub_agents": "check"}));
     assert_eq!(checked.decide(&sub).effect, Effect::Retry);
-    let nobody = Event { parent: Some(String::new()), ..stop() };
-    assert_eq!(run_of(json!({"files": ["a"]})).decide(&nobody).effect, Effect::Retry);
+    let no_one = Event { parent: Some(String::new()), ..stop() };
+    assert_eq!(run_of(json!({"files": ["a"]})).decide(&no_one).effect, Effect::Retry);
 }
 
 #[test]
@@ -298,11 +298,11 @@ fn failed_command_runs_again_and_passed_command_does_not() {
 #[test]
 fn changes_are_reported_after_calls() {
     let mut run = run_of(json!({"files": ["a<b", "c"], "command": "make", "also_after_tool": true}));
-    let told = run.succeed("Read", json!({}));
-    assert_eq!(told.effect, Effect::Allow);
+    let report = run.succeed("Read", json!({}));
+    assert_eq!(report.effect, Effect::Allow);
     let expected = "<feedback provider='under-test'>\nStill missing: 2 required output files are missing: a&lt;b, \
                     c\n</feedback>";
-    assert_eq!(told.feedback, [expected]);
+    assert_eq!(report.feedback, [expected]);
     assert_eq!(run.succeed("Read", json!({})).feedback, [""; 0]);
     assert_eq!(run.fail("Read", json!({})).feedback, [""; 0]);
     let mut run = run.with_file("c", "");
@@ -379,22 +379,25 @@ fn unsuccessful_call_adds_no_report() {
 
 #[test]
 fn summary_lists_requirements_and_alternatives() {
-    let told = |settings: Value| {
+    let report = |settings: Value| {
         let completion: Completion = serde_json::from_value(settings).unwrap();
         completion.compiled(&mut |_, _| None).unwrap().summary()
     };
     let settings =
         json!({"files": ["a", "b"], "any": [{"command": "make"}, {"files": ["c"], "todos": "none_open"}]});
     assert_eq!(
-        told(settings).as_deref(),
+        report(settings).as_deref(),
         Some(
             "Before you stop, this is required: `a`, `b`; one of these (a successful run of `make`, or `c`; no open item on the \
              to-do list)."
         )
     );
-    assert_eq!(told(json!({"any": [{"files": ["a"]}]})).unwrap(), "Before you stop, this is required: `a`.");
+    assert_eq!(
+        report(json!({"any": [{"files": ["a"]}]})).unwrap(),
+        "Before you stop, this is required: `a`."
+    );
     for nothing in [json!({}), json!({"all": []}), json!({"any": [{"files": ["a"]}, {}]})] {
-        assert_eq!(told(nothing.clone()), None, "{nothing}");
+        assert_eq!(report(nothing.clone()), None, "{nothing}");
         assert!(serde_json::from_value::<Completion>(nothing).unwrap().is_empty());
     }
     assert!(!serde_json::from_value::<Completion>(json!({"all": [{}, {"glob": "*"}]})).unwrap().is_empty());

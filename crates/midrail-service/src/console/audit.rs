@@ -118,7 +118,7 @@ fn whole(record: &Record, seq: u64, now: jiff::Timestamp) -> Markup {
                 div { dt { "Policy" } dd { a href={ "/policy/" (widgets::part(&decision.policy)) } { (widgets::hash(&decision.policy)) } } }
                 @if let Some(approval) = &decision.approval { div { dt { "Approval" } dd { a href={ "/approvals/" (widgets::part(&approval.id)) } { (short_line(&approval.id, 40)) } } } }
             }
-            @if record_view::has_agent_message(decision) { div.told { span.label { "Shown to the agent" } (record_view::agent_message(decision)) } }
+            @if record_view::has_agent_message(decision) { div.agent-message { span.label { "Shown to the agent" } (record_view::agent_message(decision)) } }
         }
         section.card { h2 { "Event" } (record_view::event(event)) }
         section.card.flush-table { h2 { "Guardrails" } (record_view::chain(decision)) }

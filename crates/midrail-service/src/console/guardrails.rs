@@ -74,9 +74,10 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
         });
         one.entry = Some(entry);
         if one.page.is_none() || !spec.description.is_empty() {
-            let told = Some(spec.description.clone()).filter(|text| !text.is_empty());
-            one.about =
-                told.or_else(|| entry.guardrail.summary()).unwrap_or_else(|| std::mem::take(&mut one.about));
+            let description = Some(spec.description.clone()).filter(|text| !text.is_empty());
+            one.about = description
+                .or_else(|| entry.guardrail.summary())
+                .unwrap_or_else(|| std::mem::take(&mut one.about));
         }
     }
     // Guardrails in force come first.
@@ -293,7 +294,7 @@ pub(crate) fn try_event(view: &View, body: Bytes) -> HandlerResult<Markup> {
     Ok(html! {
         div.tried {
             div.record-head { (badge(decision.effect)) @if let Some(by) = &decision.by { span { "by " (widgets::guardrail(by)) } } }
-            @if record_view::has_agent_message(&decision) { div.told { span.label { "Shown to the agent" } (record_view::agent_message(&decision)) } }
+            @if record_view::has_agent_message(&decision) { div.agent-message { span.label { "Shown to the agent" } (record_view::agent_message(&decision)) } }
             (record_view::chain(&decision))
             p.muted {
                 "Decided in a new session. Files, commands and repositories are treated as unknown."

@@ -224,7 +224,7 @@ fn event(entry: &AuditEntry, approvals: &BTreeMap<String, Approval>, now: Timest
                 div.event-more { p.muted.loading { "Loading…" } }
             }
             @if record_view::has_agent_message(decision) && !is_own {
-                div.told {
+                div.agent-message {
                     span.label { "Shown to the agent" @if let Some(by) = &decision.by { " · " (widgets::guardrail(by)) } }
                     (record_view::agent_message(decision))
                 }

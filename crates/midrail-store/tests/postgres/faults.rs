@@ -131,8 +131,8 @@ fn a_database_that_hangs_makes_errors_and_no_one_wait_for_ever() {
     load.run(&store, |load| {
         load.wait_for_more();
         server.signal("STOP");
-        let told = || load.failed.load(Ordering::Relaxed) + load.uncertain.load(Ordering::Relaxed);
-        until("the errors are returned", || told() >= THREADS);
+        let report = || load.failed.load(Ordering::Relaxed) + load.uncertain.load(Ordering::Relaxed);
+        until("the errors are returned", || report() >= THREADS);
         assert!(store.load("s", &["a"]).is_err() && store.head().is_err() && store.approval("a").is_err());
         server.signal("CONT");
         load.wait_for_more();

@@ -142,8 +142,8 @@ fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
         Ok::<_, rquickjs::Error>(serde_json::Value::Array(messages).to_string())
     })?;
     add.function("feedback", move |ctx: Ctx<'js>, id: u64| {
-        let told = or_throw(&ctx, host(&ctx, &feedback, id)?.feedback())?;
-        Ok::<_, rquickjs::Error>(told.to_string())
+        let view = or_throw(&ctx, host(&ctx, &feedback, id)?.feedback())?;
+        Ok::<_, rquickjs::Error>(view.to_string())
     })?;
     add.function("readFile", move |ctx: Ctx<'js>, id: u64, path: String| {
         or_throw(&ctx, host(&ctx, &read_file, id)?.read_file(&path))

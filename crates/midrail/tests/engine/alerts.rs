@@ -38,8 +38,8 @@ fn many_blocks_raise_one_alert_within_the_cooldown() {
     calls(&one, "ann", "rm", 4);
     assert!(raised(&one, "high_block_rate").is_empty(), "four decisions are no rate");
     calls(&two, "ann", "rm", 1);
-    let told = raised(&one, "high_block_rate");
-    assert_eq!((told.len(), told[0].value, told[0].key.as_str()), (1, 1.0, ""));
+    let report = raised(&one, "high_block_rate");
+    assert_eq!((report.len(), report[0].value, report[0].key.as_str()), (1, 1.0, ""));
     let sent = notices(&**one.store(), "alert");
     assert_eq!((sent.len(), sent[0].to.as_str()), (1, "orchestrator"));
     assert!(sent[0].message.contains("block_rate is 100%"), "{}", sent[0].message);
@@ -99,8 +99,8 @@ fn a_rate_per_member_is_that_of_the_member() {
             decide("ann", "rm", 1);
             decide("bob", "rm", 1);
         }
-        let told = raised(&engine, "a");
-        assert_eq!((told.len(), told[0].key.as_str(), told[0].value), (1, key, 1.0), "{group}");
+        let report = raised(&engine, "a");
+        assert_eq!((report.len(), report[0].key.as_str(), report[0].value), (1, key, 1.0), "{group}");
     }
 }
 
@@ -128,8 +128,8 @@ fn sixth_request_of_an_agent_within_an_hour_raises_an_alert() {
     }
     assert!(raised(&one, "bypass_abuse").is_empty(), "five each, and ten together");
     ask(&two, "ann", 5);
-    let told = raised(&one, "bypass_abuse");
-    assert_eq!((told.len(), told[0].key.as_str(), told[0].value), (1, "ann", 6.0));
+    let report = raised(&one, "bypass_abuse");
+    assert_eq!((report.len(), report[0].key.as_str(), report[0].value), (1, "ann", 6.0));
     let sent = notices(&**one.store(), "alert");
     assert!(sent.iter().any(|notice| notice.to == "human_operator" && notice.message.contains("`ann`")));
     // An hour later the count begins anew.
@@ -157,9 +157,9 @@ fn slow_guardrail_raises_an_alert_with_its_name() {
     let slow = Slow(Duration::from_millis(60));
     engine.register(PolicyEntry::new(Spec::new("slow"), Arc::new(slow)));
     calls(&engine, "ann", "ls", 2);
-    let told = raised(&engine, "guardrail_slow");
-    assert_eq!((told.len(), told[0].key.as_str()), (1, "slow"));
-    assert!(told[0].value >= 60.0, "{}", told[0].value);
+    let report = raised(&engine, "guardrail_slow");
+    assert_eq!((report.len(), report[0].key.as_str()), (1, "slow"));
+    assert!(report[0].value >= 60.0, "{}", report[0].value);
     assert_eq!(notices(&**engine.store(), "alert")[0].to, "log");
 }
 

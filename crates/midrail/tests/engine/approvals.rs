@@ -160,9 +160,9 @@ fn an_approved_call_passes_once_and_leaves_its_whole_story() {
     assert_eq!(world.status(&asked.id).0, ApprovalState::Used);
     assert_eq!(world.deploy(json!({"to": "prod"})).effect, Effect::Block);
 
-    let told = &world.bodies(EventKind::Administered)[0]["event"];
-    assert_eq!(told["what"], json!("bypass_requested"));
-    assert_eq!(told["approval"]["justification"], json!(REASON));
+    let report = &world.bodies(EventKind::Administered)[0]["event"];
+    assert_eq!(report["what"], json!("bypass_requested"));
+    assert_eq!(report["approval"]["justification"], json!(REASON));
     let decided = &world.bodies(EventKind::ApprovalDecided)[0]["event"]["approval"];
     for (name, value) in [
         ("decided_by", json!("ann")),
@@ -445,8 +445,8 @@ fn concurrent_approvals_count_once() {
                 scope.spawn(|| world.agent.approvals().answer(&id, true, &person("bob", "reviewer"), None));
             [one.join().unwrap(), other.join().unwrap()]
         });
-        let (heard, late): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
-        assert_eq!((heard.len(), late.len()), (1, 1));
+        let (received, late): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+        assert_eq!((received.len(), late.len()), (1, 1));
         let late = late.into_iter().next().unwrap().unwrap_err();
         assert!(late.to_string().contains("cannot be answered"), "{late}");
         assert_eq!(world.refund(order).effect, Effect::Allow);

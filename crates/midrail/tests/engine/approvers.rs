@@ -59,9 +59,9 @@ fn wrong_key_is_rejected_and_counted() {
     let key = engine.admin().add_approver("ann", &roles(&["architect"]), None).unwrap();
     let ann = engine.admin().authenticate("ann", &key).unwrap();
     let other = engine.admin().add_approver("bob", &roles(&["reviewer"]), Some(&ann)).unwrap();
-    let told = |name: &str, key: &str| engine.admin().authenticate(name, key).unwrap_err().to_string();
-    let wrong = told("ann", &other);
-    assert_eq!(wrong.replace("ann", "eve"), told("eve", &other), "it does not tell which names there are");
+    let report = |name: &str, key: &str| engine.admin().authenticate(name, key).unwrap_err().to_string();
+    let wrong = report("ann", &other);
+    assert_eq!(wrong.replace("ann", "eve"), report("eve", &other), "it does not tell which names there are");
     assert!(!wrong.contains(&other));
     for key in ["", "mrk_", &key[..key.len() - 1], &key.to_uppercase()] {
         assert!(engine.admin().authenticate("ann", key).is_err(), "{key:?}");

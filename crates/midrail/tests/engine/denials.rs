@@ -119,8 +119,8 @@ fn unused_approval_is_revoked() {
     assert!(next.reason.contains(&format!("bypass taken back by bob ({})", asked.id)), "{}", next.reason);
     refusal(deny("bob", "architect"), "is denied");
     refusal(world.approve(&asked.id, "reviewer"), "is denied");
-    let told = world.bodies(EventKind::ApprovalDecided);
-    assert_eq!(told[1]["event"]["what"], json!("approval_taken_back"));
+    let report = world.bodies(EventKind::ApprovalDecided);
+    assert_eq!(report[1]["event"]["what"], json!("approval_taken_back"));
     // What was used is done.
     let id = world.refund(1).approval.unwrap().id;
     world.approve(&id, "reviewer").unwrap();
@@ -201,8 +201,8 @@ fn approver_of_two_guardrails_receives_both_requests() {
     let advice = world.agent.approvals().guidance(&held).unwrap();
     assert_eq!(held.requests.len(), 2);
     for request in &held.requests {
-        let told = format!("midrail approvals approve {} --as NAME", request.id);
-        assert!(advice.contains(&told), "{advice}");
+        let report = format!("midrail approvals approve {} --as NAME", request.id);
+        assert!(advice.contains(&report), "{advice}");
     }
     assert!(advice.contains("`architect`") && advice.contains("`reviewer`"), "{advice}");
 }

@@ -242,8 +242,8 @@ fn a_command_gets_the_notice_on_its_standard_input() {
     let engine = shared.engine(&pack);
     send_notice(&engine, "eve");
     drop(engine);
-    let told: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
-    assert_eq!((&told["id"], &told["body"]["actor"]), (&1.into(), &"eve".into()));
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!((&report["id"], &report["body"]["actor"]), (&1.into(), &"eve".into()));
 }
 
 #[test]

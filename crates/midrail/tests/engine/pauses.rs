@@ -84,9 +84,9 @@ fn a_pause_is_ended_by_anyone_and_both_are_on_record() {
     engine.admin().end_pause(Some(&here), "ann").unwrap();
     assert_eq!(engine.decide(deploy(&here)).effect, Effect::Block);
     assert_eq!(acts(&engine), ["paused", "paused", "pause_ended", "pause_ended"]);
-    let told = notices(&**engine.store(), "pause");
-    assert_eq!(told.len(), 4);
-    let whole = format!("{told:?}{:?}", engine.store().entries(&Default::default()).unwrap());
+    let report = notices(&**engine.store(), "pause");
+    assert_eq!(report.len(), 4);
+    let whole = format!("{report:?}{:?}", engine.store().entries(&Default::default()).unwrap());
     assert!(!whole.contains("ghp_0123"), "a secret in a reason is kept nowhere");
 }
 

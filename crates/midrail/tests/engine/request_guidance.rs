@@ -36,8 +36,8 @@ fn guidance_names_the_role_that_may_answer() {
     for (tokens, role) in [(10, "reviewer"), (60, "architect"), (90, "human_operator")] {
         let decision = engine.decide(deploy(tokens));
         assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("friday")), "{tokens}");
-        let told = engine.approvals().guidance(&decision).unwrap();
-        assert!(told.contains(&format!("ask a person (`{role}`)")), "{tokens}: {told}");
+        let report = engine.approvals().guidance(&decision).unwrap();
+        assert!(report.contains(&format!("ask a person (`{role}`)")), "{tokens}: {report}");
         let seq = decision.audit.0.as_ref().unwrap().seq;
         let reason = format!("The outage of {tokens} needs this release");
         let ask = BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Normal };
@@ -72,9 +72,9 @@ fn in_memory_engine_records_deadlines_once() {
     let decision = engine.decide(deploy(0));
     assert!(decision.reason.contains("timed out with no answer"), "{}", decision.reason);
     assert_eq!((acts("approval_moved_on"), acts("approval_timed_out")), (2, 1));
-    let told: Vec<String> =
+    let report: Vec<String> =
         notices(&**engine.store(), "approval").into_iter().map(|notice| notice.to).collect();
-    assert_eq!(told, ["reviewer", "architect", "orchestrator"]);
+    assert_eq!(report, ["reviewer", "architect", "orchestrator"]);
     assert_eq!(engine.approvals().settle_all().unwrap(), 0);
 }
 

@@ -128,7 +128,7 @@ fn unneeded_script_call_has_no_effect() {
         "pack: p\nguardrails:\n  - {id: house, script: house.js, when: \"tool.args.name != 'nobody'\"}\n";
     write(folder.path(), "p.yaml", pack);
     let loaded = Load { packs: vec![folder.path().join("p.yaml")], ..Load::default() }.load().unwrap();
-    let (said, heard) = std::sync::mpsc::channel();
+    let (said, received) = std::sync::mpsc::channel();
     let store = Arc::new(SqliteStore::open(folder.path().join("midrail.db")).unwrap());
     let engine = Engine::builder(loaded.policy, &loaded.source).store(store).root(folder.path());
     let engine = engine.on_script_output(move |line| said.send(line.to_owned()).unwrap()).build().unwrap();
@@ -139,7 +139,7 @@ fn unneeded_script_call_has_no_effect() {
         reasons.push(decision.reason);
     }
     assert_eq!(reasons, ["call 1", "call 2", "", "", "call 3", "", "call 4"]);
-    let lines: Vec<String> = heard.try_iter().collect();
+    let lines: Vec<String> = received.try_iter().collect();
     assert_eq!(lines, ["call 1 of ann", "call 2 of ben", "call 3 of cleo", "call 4 of dora"]);
     assert_eq!(fs::read_to_string(folder.path().join("ran.txt")).unwrap(), "ann\nben\ncleo\ndora\n");
 }
@@ -270,9 +270,9 @@ fn a_scripts_own_paths_are_those_of_the_project() {
         let read = Event::after_tool("Read", json!({"path": path}), ToolResult::ok("v1"));
         engine.decide(Event { cwd: cwd(below), ..read.in_session("s") });
     }
-    let told = |below| engine.decide(Event { cwd: cwd(below), ..call("WebFetch") }).reason;
-    assert_eq!(told("d"), "frozen,a.txt true,d/c.txt true,false");
-    assert_eq!(told(""), "frozen,a.txt true,d/c.txt true,false");
+    let report = |below| engine.decide(Event { cwd: cwd(below), ..call("WebFetch") }).reason;
+    assert_eq!(report("d"), "frozen,a.txt true,d/c.txt true,false");
+    assert_eq!(report(""), "frozen,a.txt true,d/c.txt true,false");
 }
 
 #[test]
@@ -487,7 +487,7 @@ fn script_request_escalates_and_its_record_replays_alone() {
 
 #[test]
 fn urgent_script_request_notifies_each_role_once() {
-    for (urgency, minutes, told) in
+    for (urgency, minutes, report) in
         [("urgent", 45, &["reviewer"][..]), ("emergency", 30, &["reviewer", "architect", "human_operator"])]
     {
         let folder = tempfile::tempdir().unwrap();
@@ -507,7 +507,7 @@ fn urgent_script_request_notifies_each_role_once() {
         let lasts = asked.expires.unwrap().duration_since(row.created).as_secs();
         assert!((minutes * 60..minutes * 60 + 60).contains(&lasts), "{urgency}: {lasts}");
         let notices = crate::shared_store::notices(&**engine.store(), "approval");
-        assert_eq!(notices.iter().map(|notice| notice.to.as_str()).collect::<Vec<_>>(), told, "{urgency}");
+        assert_eq!(notices.iter().map(|notice| notice.to.as_str()).collect::<Vec<_>>(), report, "{urgency}");
         assert!(notices.iter().all(|notice| notice.message.contains(urgency)), "{notices:#?}");
 
         let advice = engine.approvals().with_guidance(decision).advice.unwrap();

@@ -42,8 +42,8 @@ fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it()
     two.admin().lift_quarantine("eve", &operator(), "its task was mended").unwrap();
     assert_eq!(one.decide(call("eve", "ls")).effect, Effect::Allow);
     assert!(one.admin().quarantined().unwrap().is_empty());
-    let told: Vec<_> = notices(&**one.store(), "quarantine").into_iter().map(|notice| notice.to).collect();
-    assert_eq!(told, ["human_operator", "orchestrator"]);
+    let report: Vec<_> = notices(&**one.store(), "quarantine").into_iter().map(|notice| notice.to).collect();
+    assert_eq!(report, ["human_operator", "orchestrator"]);
     assert_eq!(acts(&one), ["quarantined", "quarantine_lifted"]);
 }
 
@@ -163,8 +163,8 @@ fn secrets_in_reasons_are_not_kept() {
     engine.admin().quarantine("eve", "ada", &format!("it printed {secret}")).unwrap();
     let log = engine.store().entries(&Default::default()).unwrap();
     assert!(log.iter().all(|entry| !entry.body.contains(secret)));
-    let told = engine.store().notices(0, 9).unwrap();
-    assert!(told.iter().all(|notice| !notice.message.contains(secret)), "{told:?}");
+    let report = engine.store().notices(0, 9).unwrap();
+    assert!(report.iter().all(|notice| !notice.message.contains(secret)), "{report:?}");
     let decision = engine.decide(call("eve", "ls"));
     assert!(!decision.reason.contains(secret), "{}", decision.reason);
 }

@@ -161,12 +161,12 @@ impl Fixture {
             log::set_max_level(LevelFilter::Trace);
         }
         let (stop, stopped) = tokio::sync::oneshot::channel();
-        let (told, heard) = mpsc::channel();
+        let (report, received) = mpsc::channel();
         let own = config.clone();
         let served = std::thread::spawn(move || {
-            run_until(own, |ready| told.send(ready.url.clone()).unwrap(), async { drop(stopped.await) })
+            run_until(own, |ready| report.send(ready.url.clone()).unwrap(), async { drop(stopped.await) })
         });
-        let url = heard.recv_timeout(Duration::from_secs(60)).expect("it never got ready");
+        let url = received.recv_timeout(Duration::from_secs(60)).expect("it never got ready");
         let address = url.split("://").nth(1).unwrap().parse().unwrap();
         Fixture { folder, config, address, stop: Some(stop), served: Some(served) }
     }

@@ -43,10 +43,10 @@ fn cookie_that_is_forged_old_or_over_opens_nothing() {
         (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
     };
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let told = String::from_utf8(unhex(body)).unwrap();
+    let report = String::from_utf8(unhex(body)).unwrap();
     // Somebody else's name under the same seal, no seal, a seal of nothing.
     for forged in [
-        format!("{name}={}.{seal}", hex(told.replace("ann", "eve").as_bytes())),
+        format!("{name}={}.{seal}", hex(report.replace("ann", "eve").as_bytes())),
         format!("{name}={body}."),
         format!("{name}={body}"),
         format!("{name}={body}.{}", "00".repeat(32)),
@@ -55,7 +55,7 @@ fn cookie_that_is_forged_old_or_over_opens_nothing() {
         me(&forged).is(401);
     }
     // Sealed as it should be, and out of date.
-    let mut ticket: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let mut ticket: serde_json::Value = serde_json::from_str(&report).unwrap();
     ticket["until"] = json!("2020-01-01T00:00:00Z");
     let store_key = engine(&fixture.config, "default").store().fingerprint_key().unwrap();
     let own = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &store_key), b"midrail-cookie-v1");
@@ -129,12 +129,12 @@ fn wrong_keys_are_slowed_down() {
     let fixture = Fixture::new();
     let ann = person(&fixture.config, "default", "ann", &["human_operator"]);
     let wrong = r#"{"name":"ann","key":"mrk_wrong"}"#;
-    let mut told = Vec::new();
+    let mut report = Vec::new();
     for _ in 0..25 {
-        told.push(fixture.post("/v1/login", &[], wrong));
+        report.push(fixture.post("/v1/login", &[], wrong));
     }
-    assert_eq!(told[0].status, 401);
-    let last = told.pop().unwrap().is(429);
+    assert_eq!(report[0].status, 401);
+    let last = report.pop().unwrap().is(429);
     assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
     // Whoever has the right one is let in all the same, as often as they come, while others try on.
     let right = json!({"name": "ann", "key": ann}).to_string();

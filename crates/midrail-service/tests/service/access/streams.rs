@@ -117,7 +117,7 @@ fn stop_in_mid_stream_ends_it_with_the_users_message() {
         (&step["decision"]["effect"], &step["over"], &step["text"]),
         (&"halt".into(), &true.into(), &"".into())
     );
-    assert!(step["user_message"].as_str().is_some_and(|told| !told.is_empty()), "{step}");
+    assert!(step["user_message"].as_str().is_some_and(|report| !report.is_empty()), "{step}");
     assert!(lines.next().is_none());
 }
 

@@ -62,12 +62,12 @@ fn socket_is_its_owners_alone() {
     let path = folder.path().join("s");
     config.listen = At::Socket(path.clone());
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let (told, heard) = std::sync::mpsc::channel();
+    let (report, received) = std::sync::mpsc::channel();
     let own = config.clone();
     let served = std::thread::spawn(move || {
-        run_until(own, |ready| told.send(ready.url.clone()).unwrap(), async { drop(stopped.await) })
+        run_until(own, |ready| report.send(ready.url.clone()).unwrap(), async { drop(stopped.await) })
     });
-    heard.recv_timeout(Duration::from_secs(60)).unwrap();
+    received.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let mut stream = UnixStream::connect(&path).unwrap();
     let headers = [("content-type", "application/json")];

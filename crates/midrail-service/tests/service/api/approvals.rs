@@ -109,8 +109,8 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
     service.get(&format!("/v1/approvals/{id}/wait?timeout_s=121"), &program).problem(400);
     let denied = json!({"approve": false, "note": "not on a Friday"});
     service.post(&format!("/v1/approvals/{id}/decide"), denied, &arne).good();
-    let told = service.get(&format!("/v1/approvals/{id}/wait"), &program).good();
-    assert_eq!((&told["status"], &told["note"]), (&json!("denied"), &json!("not on a Friday")));
+    let report = service.get(&format!("/v1/approvals/{id}/wait"), &program).good();
+    assert_eq!((&report["status"], &report["note"]), (&json!("denied"), &json!("not on a Friday")));
 }
 
 #[test]

@@ -67,14 +67,19 @@ fn a_record_comes_with_its_proof_and_its_explanation() {
     let record = service.get("/v1/audit/4", &Auth::Nobody).good();
     assert!(record["checkpoint"]["seq"].as_u64().unwrap() >= 4, "{record}");
 
-    let told = service.get("/v1/audit/4/explanation", &Auth::Nobody).good();
-    assert_eq!((&told["decision"]["effect"], &told["decision"]["by"]), (&json!("block"), &json!("never")));
-    assert_eq!(told["replay"], json!({"outcome": "same"}));
-    assert!(told["decision"]["verdicts"].as_array().unwrap().iter().any(|said| said["guardrail"] == "never"));
-    assert_eq!(told["event"]["tool"]["name"], "erase");
+    let report = service.get("/v1/audit/4/explanation", &Auth::Nobody).good();
+    assert_eq!(
+        (&report["decision"]["effect"], &report["decision"]["by"]),
+        (&json!("block"), &json!("never"))
+    );
+    assert_eq!(report["replay"], json!({"outcome": "same"}));
+    assert!(
+        report["decision"]["verdicts"].as_array().unwrap().iter().any(|said| said["guardrail"] == "never")
+    );
+    assert_eq!(report["event"]["tool"]["name"], "erase");
     engine.session("a").set("x", 1).unwrap();
-    let told = service.get("/v1/audit/7/explanation", &Auth::Nobody).good();
-    assert_eq!((&told["replay"]["outcome"], &told["what"]), (&json!("nothing"), &json!("variable_set")));
+    let report = service.get("/v1/audit/7/explanation", &Auth::Nobody).good();
+    assert_eq!((&report["replay"]["outcome"], &report["what"]), (&json!("nothing"), &json!("variable_set")));
     for path in ["/v1/audit/99", "/v1/audit/99/explanation"] {
         let problem = service.get(path, &Auth::Nobody).problem(404);
         assert!(problem["help"].as_str().unwrap().contains("1 to 7"), "{problem}");

@@ -59,12 +59,12 @@ fn everyone_gets_their_own_answer_and_all_are_on_record() {
         let before = first["audit"]["seq"].as_u64().unwrap();
         // Every third of a caller's own events is one that is stopped.
         let tool = |round| if round % 3 == 0 { "erase" } else { "look" };
-        let told = answers(&service, 16, 6, |caller, round| call(&format!("s{caller}"), tool(round)));
-        for (at, answer) in told.iter().enumerate() {
+        let report = answers(&service, 16, 6, |caller, round| call(&format!("s{caller}"), tool(round)));
+        for (at, answer) in report.iter().enumerate() {
             let expected = if at % 6 % 3 == 0 { "block" } else { "allow" };
             assert_eq!(answer["effect"], expected, "{answer}");
         }
-        assert_eq!(places(&told), (before + 1..=before + 96).collect());
+        assert_eq!(places(&report), (before + 1..=before + 96).collect());
         assert_eq!(service.post("/v1/audit/verify", json!({}), &Auth::Nobody).good()["sound"], true);
     }
 }
@@ -74,19 +74,19 @@ fn events_of_one_session_are_counted_exactly_across_processes() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     let engine = fixture.engine("default");
-    let told = thread::scope(|scope| {
+    let report = thread::scope(|scope| {
         let other = scope.spawn(|| {
             (0..6)
                 .map(|_| engine.decide(serde_json::from_value(call("s", "pay")).unwrap()))
                 .map(|decision| json!(decision))
                 .collect::<Vec<_>>()
         });
-        let mut told = answers(&service, 8, 3, |_, _| call("s", "pay"));
-        told.extend(other.join().unwrap());
-        told
+        let mut report = answers(&service, 8, 3, |_, _| call("s", "pay"));
+        report.extend(other.join().unwrap());
+        report
     });
-    let passed = told.iter().filter(|answer| answer["effect"] == "allow").count();
-    assert_eq!(passed, 7, "of {}", told.len());
+    let passed = report.iter().filter(|answer| answer["effect"] == "allow").count();
+    assert_eq!(passed, 7, "of {}", report.len());
 }
 
 #[test]

@@ -108,8 +108,8 @@ impl Fixture {
         let (ready, url) = mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = thread::spawn(move || {
-            let told = move |told: &midrail_service::Ready| ready.send(told.url.clone()).unwrap();
-            run_until(config, told, async { drop(stopped.await) }).unwrap();
+            let report = move |report: &midrail_service::Ready| ready.send(report.url.clone()).unwrap();
+            run_until(config, report, async { drop(stopped.await) }).unwrap();
         });
         Service { url: url.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
     }

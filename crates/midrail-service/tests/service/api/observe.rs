@@ -51,7 +51,7 @@ fn collector() -> (String, Receiver<(String, String, Value)>) {
 #[test]
 fn decision_reaches_the_collector_within_the_callers_trace() {
     let fixture = Fixture::new(PACK);
-    let (endpoint, heard) = collector();
+    let (endpoint, received) = collector();
     let headers = vec![("x-collector-key".to_owned(), "k-1".to_owned())];
     let service = fixture.serve_with(|config| config.otlp = Some(Otlp { endpoint, headers }));
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -63,7 +63,7 @@ fn decision_reaches_the_collector_within_the_callers_trace() {
         decide.header("content-type", "application/json").send(event.to_string().as_bytes()).unwrap();
     assert_eq!(answer.status(), 200);
 
-    let (path, head, traces) = heard.recv_timeout(Duration::from_secs(30)).unwrap();
+    let (path, head, traces) = received.recv_timeout(Duration::from_secs(30)).unwrap();
     assert_eq!(path, "/v1/traces");
     assert!(head.contains("x-collector-key: k-1"), "{head}");
     let spans = traces.pointer("/resourceSpans/0/scopeSpans/0/spans").unwrap().as_array().unwrap();
@@ -77,7 +77,7 @@ fn decision_reaches_the_collector_within_the_callers_trace() {
     let said = span["events"].to_string();
     assert!(said.contains("never") && said.contains("Nothing is erased"), "{said}");
 
-    let (path, _, logs) = heard.recv_timeout(Duration::from_secs(30)).unwrap();
+    let (path, _, logs) = received.recv_timeout(Duration::from_secs(30)).unwrap();
     assert_eq!(path, "/v1/logs");
     let line = logs.pointer("/resourceLogs/0/scopeLogs/0/logRecords/0").unwrap();
     assert_eq!(line["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -99,7 +99,7 @@ fn every_metric_of_the_examples_exists() {
     service.post("/v1/approvals", ask, &Auth::Nobody);
     let metrics = service.get("/metrics", &Auth::Nobody);
     assert_eq!(metrics.status, 200, "{}", metrics.text);
-    let told: BTreeSet<&str> =
+    let report: BTreeSet<&str> =
         metrics.text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/deploy");
     let read = |name: &str| std::fs::read_to_string(deploy.join(name)).unwrap();
@@ -114,7 +114,7 @@ fn every_metric_of_the_examples_exists() {
         if bare == "guardrail_id" {
             continue;
         }
-        assert!(told.contains(bare), "`{name}` is in the examples, and told is only {told:?}");
+        assert!(report.contains(bare), "`{name}` is in the examples, and told is only {report:?}");
         named += 1;
     }
     assert!(named > 20, "only {named} names were found");
@@ -126,6 +126,6 @@ fn every_metric_of_the_examples_exists() {
         "bypass_requests_total",
         "emergency_reviews",
     ] {
-        assert!(told.contains(name), "{name}");
+        assert!(report.contains(name), "{name}");
     }
 }

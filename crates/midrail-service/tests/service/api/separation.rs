@@ -90,14 +90,14 @@ fn routes(service: &Service) -> Vec<Route> {
     let document = service.get("/v1/openapi.json", &Auth::Nobody).good();
     let mut routes = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
-        for (method, told) in methods.as_object().unwrap() {
+        for (method, report) in methods.as_object().unwrap() {
             routes.push(Route {
                 method: method.to_uppercase(),
                 path: path.clone(),
-                id: told["operationId"].as_str().unwrap().to_owned(),
-                right: told["x-midrail-right"].as_str().unwrap().to_owned(),
-                takes_body: told.get("requestBody").is_some(),
-                responses: told["responses"].clone(),
+                id: report["operationId"].as_str().unwrap().to_owned(),
+                right: report["x-midrail-right"].as_str().unwrap().to_owned(),
+                takes_body: report.get("requestBody").is_some(),
+                responses: report["responses"].clone(),
                 components: document["components"].clone(),
             });
         }
@@ -127,9 +127,9 @@ impl Route {
     #[track_caller]
     fn check(&self, answer: &Answer, about: &str) {
         let (status, text) = (answer.status, &answer.text);
-        let told = self.responses.get(status.to_string());
-        let told = told.unwrap_or_else(|| panic!("{about}: {status} is not in the document: {text}"));
-        let Some(content) = told.get("content").and_then(Value::as_object) else {
+        let report = self.responses.get(status.to_string());
+        let report = report.unwrap_or_else(|| panic!("{about}: {status} is not in the document: {text}"));
+        let Some(content) = report.get("content").and_then(Value::as_object) else {
             assert_eq!(text, "", "{about}");
             return;
         };
@@ -197,8 +197,8 @@ fn nothing_of_one_project_shows_or_changes_with_the_means_of_another() {
                 let about = format!("{who}: {} {place}", route.method);
                 let answer = service.send(&route.method, &place, body.clone(), auth, None);
                 route.check(&answer, &about);
-                let told = answer.text.replace("`umbra/web`", "");
-                assert!(!told.contains(MARK), "{about}: {} {}", answer.status, answer.text);
+                let report = answer.text.replace("`umbra/web`", "");
+                assert!(!report.contains(MARK), "{about}: {} {}", answer.status, answer.text);
                 assert!(answer.status < 500, "{about}: {} {}", answer.status, answer.text);
                 let answer = service.send(&route.method, &place, body.clone(), auth, Some(OTHER));
                 assert_eq!(answer.status, 403, "{about} with the header: {}", answer.text);
@@ -324,8 +324,8 @@ fn a_key_for_some_agents_sees_what_belongs_to_them() {
             let answer = service.send("GET", &place, None, &key, None);
             route.check(&answer, &about);
             // What was asked for by its name is named in the answer.
-            let told = answer.text.replace("`s-umbra`", "");
-            assert!(!told.contains(MARK), "{about}: {}", answer.text);
+            let report = answer.text.replace("`s-umbra`", "");
+            assert!(!report.contains(MARK), "{about}: {}", answer.text);
             let all = service.send("GET", &place, None, &whole, None);
             hidden += usize::from(all.text.contains(MARK));
         }

@@ -129,7 +129,7 @@ guardrails:
     let program = fixture.key(&["default"], None, &ALL);
     let service = fixture.serve();
     let decided = service.post("/v1/decide", call("s", "deploy"), &program).good();
-    let told = |verdicts: &Value| -> Vec<(String, String)> {
+    let report = |verdicts: &Value| -> Vec<(String, String)> {
         let text = |said: &Value, name: &str| said[name].as_str().unwrap_or("-").to_owned();
         verdicts
             .as_array()
@@ -138,24 +138,24 @@ guardrails:
             .map(|said| (text(said, "guardrail"), text(said, "effect")))
             .collect()
     };
-    let all = told(&decided["verdicts"]);
-    let heard: Vec<_> = all.iter().filter(|(_, effect)| effect != "-").cloned().collect();
-    let quiet = heard.iter().filter(|(_, effect)| effect == "allow").count();
-    assert_eq!(heard.len() - quiet, 3, "{decided}");
+    let all = report(&decided["verdicts"]);
+    let received: Vec<_> = all.iter().filter(|(_, effect)| effect != "-").cloned().collect();
+    let quiet = received.iter().filter(|(_, effect)| effect == "allow").count();
+    assert_eq!(received.len() - quiet, 3, "{decided}");
     let shown = service.get("/v1/sessions/s", &program).good();
-    assert_eq!(told(&shown["latest"][0]["verdicts"]), heard);
+    assert_eq!(report(&shown["latest"][0]["verdicts"]), received);
     let listed = service.get("/v1/sessions/s/records", &program).good();
     assert_eq!(listed["items"][0]["verdicts"], shown["latest"][0]["verdicts"]);
     let explained =
         service.get(&format!("/v1/audit/{}/explanation", decided["audit"]["seq"]), &program).good();
-    assert_eq!(told(&explained["decision"]["verdicts"]), all);
+    assert_eq!(report(&explained["decision"]["verdicts"]), all);
     // The page of the session shows them in the same order: those that spoke, and the rest folded.
     let page = service.send("GET", "/sessions/s", None, &program, None);
     assert_eq!(page.status, 200, "{}", page.text);
     let list = page.text.split("<ul class=\"verdicts\">").nth(1).unwrap().split("</ul>").next().unwrap();
     let at = |id: &str| list.find(&format!("/guardrails/{id}\"")).unwrap();
     let spoke: Vec<usize> =
-        heard.iter().filter(|(_, effect)| effect != "allow").map(|(id, _)| at(id)).collect();
+        received.iter().filter(|(_, effect)| effect != "allow").map(|(id, _)| at(id)).collect();
     assert!(spoke.len() == 3 && spoke.is_sorted(), "{list}");
     assert!(list.contains(&format!("{quiet} others allowed")) && at("calm") > spoke[2], "{list}");
     assert!(list.contains("It is late") && list.contains("shadow"), "{list}");

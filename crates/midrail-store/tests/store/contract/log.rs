@@ -94,8 +94,8 @@ pub(crate) fn checkpoints_are_signed_and_the_log_verifies(store: &dyn Store) {
     assert_eq!(store.checkpoints(64, 1).unwrap(), checkpoints[1..2]);
     assert_eq!(store.last_checkpoint().unwrap(), Some(now));
 
-    let mut heard = Vec::new();
-    let found = store.verify(&TrustAnchor::default(), &mut |done, all| heard.push((done, all))).unwrap();
+    let mut received = Vec::new();
+    let found = store.verify(&TrustAnchor::default(), &mut |done, all| received.push((done, all))).unwrap();
     assert_eq!(found.misfit, None);
     assert_eq!(
         (found.records, found.checkpoints, found.last_checkpoint, found.unsigned),
@@ -103,7 +103,7 @@ pub(crate) fn checkpoints_are_signed_and_the_log_verifies(store: &dyn Store) {
     );
     assert_eq!(found.head, store.head().unwrap());
     assert_eq!(found.keys, [store.public_key().unwrap().id]);
-    assert_eq!(heard.last(), Some(&(133, 133)));
+    assert_eq!(received.last(), Some(&(133, 133)));
 }
 
 pub(crate) fn head_that_was_noted_down_must_be_there(store: &dyn Store) {

@@ -86,8 +86,8 @@ fn budget_applies_across_processes() {
     let whats: Vec<Value> =
         log.iter().map(|entry| entry.record().unwrap().event.extra["what"].clone()).collect();
     assert_eq!(whats[..2], [json!("question_asked"), json!("question_settled")]);
-    let told = log[1].record().unwrap().event.extra["question"].clone();
-    assert_eq!(told["changes"]["session"]["gone"], json!(2.0), "{told}");
+    let report = log[1].record().unwrap().event.extra["question"].clone();
+    assert_eq!(report["changes"]["session"]["gone"], json!(2.0), "{report}");
 }
 
 #[test]

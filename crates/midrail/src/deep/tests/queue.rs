@@ -123,9 +123,9 @@ fn circuit_breaker_opens_after_failures() {
     assert!(ask().unwrap_err().contains("answered 500"));
     assert!(ask().unwrap_err().contains("failed 4 times in a row"));
     // Other settings are another matter.
-    let mended =
+    let fixed =
         echo(&server, json!({"breaker": {"failures": 3, "pause": "30s"}, "cache": 0, "timeout": "4m"}));
-    assert!(answered(asking.ask("g", &mended, question("s", "a"))).unwrap_err().contains("answered 500"));
+    assert!(answered(asking.ask("g", &fixed, question("s", "a"))).unwrap_err().contains("answered 500"));
 }
 
 #[test]
@@ -183,20 +183,20 @@ fn late_answer_is_delivered_once() {
     server.gate(false);
     let (asking, settings) = (asking(), echo(&server, json!({})));
     let pending = late(asking.ask("g", &settings, question("s", "a")).unwrap());
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = heard.clone();
-    pending.then(move |outcome| told.lock().unwrap().push(outcome.unwrap().value));
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let report = received.clone();
+    pending.then(move |outcome| report.lock().unwrap().push(outcome.unwrap().value));
     // What breaks in a listener breaks nothing else.
     late(asking.ask("g", &settings, question("s", "b")).unwrap()).then(|_| panic!("on purpose"));
     let kept = late(asking.ask("g", &settings, question("s", "c")).unwrap());
-    assert!(heard.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
     server.gate(true);
     until("all is done", || is_idle(&asking));
-    assert_eq!(*heard.lock().unwrap(), [json!("a")]);
+    assert_eq!(*received.lock().unwrap(), [json!("a")]);
     // One who asks for it after it came gets it at once.
-    let told = heard.clone();
-    kept.then(move |outcome| told.lock().unwrap().push(outcome.unwrap().value));
-    assert_eq!(*heard.lock().unwrap(), [json!("a"), json!("c")]);
+    let report = received.clone();
+    kept.then(move |outcome| report.lock().unwrap().push(outcome.unwrap().value));
+    assert_eq!(*received.lock().unwrap(), [json!("a"), json!("c")]);
 }
 
 #[test]

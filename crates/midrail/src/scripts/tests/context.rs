@@ -205,7 +205,7 @@ fn between_calls_there_is_no_world() {
          const each = setInterval(() => { if (globalThis.look) { clearInterval(each); look(); } }, 1);",
     );
     let mut state = None;
-    let told = (0..200_000).find_map(|_| {
+    let report = (0..200_000).find_map(|_| {
         let call = Call { state: state.clone(), ..bench.call(Hook::Input) };
         let end = bench.scripts.call(&bench.script, "s", call).unwrap();
         std::thread::yield_now();
@@ -215,8 +215,8 @@ fn between_calls_there_is_no_world() {
             _ => None,
         }
     });
-    let told = told.unwrap_or_default();
-    assert_eq!(told.matches("belongs to a call that has ended").count(), 2, "{told}");
+    let report = report.unwrap_or_default();
+    assert_eq!(report.matches("belongs to a call that has ended").count(), 2, "{report}");
 }
 
 #[test]
