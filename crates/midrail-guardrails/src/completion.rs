@@ -25,9 +25,9 @@ use serde_json::Value;
 
 use crate::builtin::{Builtin, Constructor, PackKey, parse_settings};
 use crate::shared::applicability::is_checked;
+use crate::shared::data::TOOLS;
 use crate::shared::feedback_block::feedback_block;
 use crate::shared::settings::SettingsProblem;
-use crate::shared::todo_list;
 use checks::{Check, Evaluation, Moment, State};
 use settings::SubAgentStops;
 pub use settings::{CompileCondition, Completion, CompletionProblem};
@@ -258,7 +258,7 @@ impl Guardrail for Checker {
 
     fn tools(&self) -> Tools {
         if self.part.has(|part| matches!(part, Check::Todos)) && !self.also_after_tool {
-            return Tools::only(todo_list::TOOLS.iter().copied());
+            return Tools::only(TOOLS.list("to-do tools").iter().copied());
         }
         Tools::All
     }

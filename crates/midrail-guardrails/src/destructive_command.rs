@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::builtin::Builtin;
-use crate::shared::data::{List, section};
+use crate::shared::data::FILES;
 use crate::shared::file_access::agent_scripts_and_hooks;
 use crate::shared::file_paths::{is_below, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
@@ -309,18 +309,11 @@ fn is_expendable(place: &str, folders: &[String]) -> bool {
         || folders.iter().any(|folder| is_below(folder, place) && place.len() > folder.len())
 }
 
-/// Names of folders with generated content.
-static GENERATED_FOLDERS: List = List::new(|| section(GENERATED, "folders"));
-
-/// Suffixes of generated files and folders.
-static GENERATED_SUFFIXES: List = List::new(|| section(GENERATED, "suffixes"));
-const GENERATED: &str = include_str!("../data/generated_files.txt");
-
 /// Whether a place is generated content.
 fn is_generated(place: &str) -> bool {
     place.split('/').any(|part| {
-        GENERATED_FOLDERS.contains(&part)
-            || GENERATED_SUFFIXES.iter().any(|ending| part.ends_with(ending))
+        FILES.has("generated folders", part)
+            || FILES.list("generated suffixes").iter().any(|ending| part.ends_with(ending))
             || part.starts_with("cmake-build-")
     })
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::builtin::Builtin;
+use crate::shared::data::{FILES, PROGRAMS};
 use crate::shared::file_access::{accessed_files, agent_scripts};
 use crate::shared::file_paths::path_fits;
 use crate::shared::settings::{Pattern, list, patterns};
@@ -34,20 +35,14 @@ pub(crate) struct DocumentationRequired {
     pub docs: Vec<Pattern>,
 }
 
-const DOCS: &[&str] = &["docs/**", "doc/**", "*.md", "*.mdx", "*.rst", "*.adoc", "CHANGELOG*"];
-
 impl Default for DocumentationRequired {
     fn default() -> Self {
-        DocumentationRequired { api: Vec::new(), docs: patterns(DOCS) }
+        DocumentationRequired { api: Vec::new(), docs: patterns(FILES.list("documentation")) }
     }
 }
 
 /// Maximum number of API files that are remembered per task.
 const MAX_FILES: usize = 64;
-
-/// Subcommands of `git` and `gh` that hand work over.
-const GIT_SUBCOMMANDS: &[&str] = &["commit", "push", "merge"];
-const GH_SUBCOMMANDS: &[&str] = &["pr"];
 
 impl DocumentationRequired {
     /// The API files of the event's call, and whether it changes documentation.
@@ -72,11 +67,7 @@ impl DocumentationRequired {
     fn hands_over(context: &Context<'_>) -> Result<bool, Missing> {
         let action = context.action()?;
         let is_git = |started: &StartedProgram| {
-            let subcommands = match started.program.as_str() {
-                "git" => GIT_SUBCOMMANDS,
-                "gh" => GH_SUBCOMMANDS,
-                _ => return false,
-            };
+            let subcommands = PROGRAMS.row("handing over", &started.program).unwrap_or_default();
             started.subcommand().is_some_and(|subcommand| subcommands.contains(&subcommand))
         };
         let in_script = |it: &(&str, &midrail_core::Action)| it.1.programs.iter().any(|it| it == "git");

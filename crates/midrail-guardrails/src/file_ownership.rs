@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
+use crate::shared::data::TOOLS;
 use crate::shared::durations::Seconds;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::{is_device, is_temporary, path_fits};
@@ -62,13 +63,8 @@ impl Default for FileOwnership {
             acquire: LockAcquisition::OnWrite,
             expires: Seconds(30.0 * 60.0),
             files: Vec::new(),
-            lock_tools: patterns(&["lock_file", "acquire_lock", "mcp__*__lock_file", "mcp__*__acquire_lock"]),
-            unlock_tools: patterns(&[
-                "unlock_file",
-                "release_lock",
-                "mcp__*__unlock_file",
-                "mcp__*__release_lock",
-            ]),
+            lock_tools: patterns(TOOLS.list("lock tools")),
+            unlock_tools: patterns(TOOLS.list("unlock tools")),
             branch_changes: true,
         }
     }

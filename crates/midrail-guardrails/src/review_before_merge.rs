@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
+use crate::shared::data::{PROGRAMS, TOOLS};
 use crate::shared::git::forge::{Step, Subject, opened_number, pull_call, tool_subject};
 use crate::shared::git::{Branch, UpdateKind, branch_updates, calls};
 use crate::shared::objections::strongest;
@@ -53,21 +54,8 @@ impl Default for ReviewBeforeMerge {
         ReviewBeforeMerge {
             reviewers: patterns(&["reviewer"]),
             protected: patterns(&["main", "master", "release/*"]),
-            merge_tools: patterns(&[
-                "*merge_pull_request",
-                "*merge_pr",
-                "*merge_merge_request",
-                "*accept_merge_request",
-            ]),
-            review_tools: patterns(&[
-                "*create_pull_request_review",
-                "*pull_request_review_write",
-                "*submit_pending_pull_request_review",
-                "*submit_review",
-                "*approve_pull_request",
-                "*approve_merge_request",
-                "*approve_pr",
-            ]),
+            merge_tools: patterns(TOOLS.list("merge tools")),
+            review_tools: patterns(TOOLS.list("review tools")),
             stale: StaleReview::Head,
             other_reviewer: false,
         }
@@ -109,10 +97,6 @@ struct ApprovingReview {
 
 /// Maximum number of stored authors per branch.
 const MAX_AUTHORS: usize = 64;
-
-/// Arguments with the outcome of a review.
-const OUTCOMES: &[&str] = &["event", "state", "verdict", "decision", "outcome", "action"];
-const YES: &[&str] = &["approve", "approved", "accept", "accepted", "lgtm", "pass"];
 
 impl ReviewState {
     fn load(context: &Context<'_>, subject: &Subject) -> Result<Self, Missing> {
@@ -241,9 +225,10 @@ impl ReviewBeforeMerge {
         if let Some(tool) =
             context.event.tool.as_ref().filter(|tool| any_matches(&self.review_tools, &tool.name))
         {
-            let outcome = OUTCOMES.iter().find_map(|name| tool.args.get(*name)?.as_str());
+            let outcome =
+                TOOLS.list("review outcomes").iter().find_map(|name| tool.args.get(*name)?.as_str());
             let approves = match outcome {
-                Some(outcome) => YES.contains(&outcome.to_ascii_lowercase().as_str()),
+                Some(outcome) => TOOLS.has("approvals", &outcome.to_ascii_lowercase()),
                 None => tool.name.to_ascii_lowercase().contains("approve"),
             };
             approvals.extend(approves.then(|| tool_subject(tool)));
@@ -266,14 +251,12 @@ impl ReviewBeforeMerge {
     }
 }
 
-/// Programs that may be in a command line with an approval.
-const PLAIN: &[&str] = &["gh", "glab", "git", "cd", "echo", "printf", "pwd"];
-
 /// Whether a command line succeeds only if each of its commands does, so that its success implies the approval:
 /// plain commands joined by `&&`.
 fn is_plain(action: &Action) -> bool {
     let Some(line) = &action.command else { return true };
-    action.programs.iter().all(|program| PLAIN.contains(&program.as_str())) && joined_by_and(line.trim())
+    action.programs.iter().all(|program| PROGRAMS.has("plain programs", program))
+        && joined_by_and(line.trim())
 }
 
 /// Whether only `&&` joins the commands of a line.

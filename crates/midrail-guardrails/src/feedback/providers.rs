@@ -10,10 +10,11 @@ use super::history::{Call, History};
 use super::note::Note;
 use super::state::ProviderState;
 use super::streak::{FailingStreak, record_streak};
+use crate::shared::data::{PROGRAMS, TOOLS};
 use crate::shared::durations::{Seconds, Timeout};
 use crate::shared::feedback_block::duration;
 use crate::shared::settings::{CommandLine, Pattern, any_matches, at_least_one, patterns, within};
-use crate::shared::todo_list::{self, TodoList};
+use crate::shared::todo_list::TodoList;
 
 /// The slice with the to-do list that a provider follows.
 fn list_key(context: &Context<'_>) -> Key<TodoList> {
@@ -102,7 +103,7 @@ pub struct StalePlan {
 
 impl Default for StalePlan {
     fn default() -> Self {
-        StalePlan { calls: 20, tools: patterns(&todo_list::TOOLS) }
+        StalePlan { calls: 20, tools: patterns(TOOLS.list("to-do tools")) }
     }
 }
 
@@ -264,10 +265,6 @@ impl RepeatedCalls {
     }
 }
 
-/// Words of a command line that run tests.
-const TESTS: &[&str] =
-    &["test", "pytest", "jest", "vitest", "ctest", "nextest", "tox", "rspec", "phpunit", "unittest", "mocha"];
-
 impl NoProgress {
     fn note(&self, context: &Context<'_>, own: &ProviderState) -> Result<Option<Note>, Missing> {
         let calls = own.idle.saturating_add(1);
@@ -292,7 +289,7 @@ impl NoProgress {
         let runs_tests = |command: &str| {
             command.split([' ', '\t', '\n', ';', '&', '|', '(', ')']).any(|word| {
                 let name = word.rsplit('/').next().unwrap_or(word);
-                TESTS.contains(&name) || name.starts_with("test:")
+                PROGRAMS.has("test runners", name) || name.starts_with("test:")
             })
         };
         action.kind == ActionType::FileWrite

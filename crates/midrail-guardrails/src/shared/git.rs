@@ -16,6 +16,7 @@ pub(crate) use self::expansion::expanded_commands;
 use self::git_call::{GitCall, Word};
 pub(crate) use self::refs::branch_of;
 use self::refs::{from_here, is_revision, refspec, stands_for_current};
+use super::data::GIT;
 use super::file_access::known_actions;
 use super::file_paths::{is_below, is_temporary};
 use super::text::shorten;
@@ -154,26 +155,6 @@ struct Reader<'c, 'a> {
 
 /// Options of `git push` that publish its branch.
 const PUBLISHES: &[&str] = &["-u", "--set-upstream"];
-
-/// Options of `git branch` that list branches or change their settings.
-const LISTS_BRANCHES: &[&str] = &[
-    "-l",
-    "-a",
-    "--list",
-    "--all",
-    "--show-current",
-    "--contains",
-    "--no-contains",
-    "--merged",
-    "--no-merged",
-    "--points-at",
-    "-u",
-    "--set-upstream-to",
-    "--unset-upstream",
-    "--edit-description",
-    "-r",
-    "--remotes",
-];
 
 /// The repository of a call.
 enum Where {
@@ -423,7 +404,7 @@ impl Reader<'_, '_> {
     }
 
     fn checkout(&mut self, call: &GitCall<'_>) -> Result<(), Missing> {
-        if let Some(name) = call.value(&["-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan"]) {
+        if let Some(name) = call.value(GIT.list("creating options")) {
             let branch = self.named(name);
             if call.has(&["-B", "-C", "--force-create"]) {
                 self.add(call, UpdateKind::Reset, branch.clone(), None);
@@ -462,7 +443,7 @@ impl Reader<'_, '_> {
     }
 
     fn branch(&mut self, call: &GitCall<'_>) -> Result<(), Missing> {
-        if call.has(LISTS_BRANCHES) {
+        if call.has(GIT.list("listing options")) {
             return Ok(());
         }
         let names: Vec<Branch> = call.operands.iter().map(|word| self.named(*word)).collect();

@@ -2,9 +2,8 @@
 
 use midrail_core::RepositoryCall;
 
-use super::commands::GIT;
 use super::refs::from_here;
-use crate::shared::data::{List, Table, row, section, table};
+use crate::shared::data::GIT;
 
 /// A word, and whether it is completely known.
 #[derive(Debug, Clone, Copy)]
@@ -34,16 +33,6 @@ pub(crate) struct GitCall<'a> {
     /// The number of operands before a `--`. `None`: there is none.
     pub(crate) before_dashes: Option<usize>,
 }
-
-/// Options of git itself that take the next word.
-const GLOBAL_VALUES: &[&str] =
-    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"];
-
-/// Options of commands that take the next word.
-static VALUES: Table = Table::new(|| table(section(GIT, "options with a value")));
-
-/// Long options that matter, so that their abbreviations are known.
-static LONGS: List = List::new(|| section(GIT, "long options"));
 
 impl<'a> GitCall<'a> {
     /// Splits a call.
@@ -99,7 +88,8 @@ impl<'a> GitCall<'a> {
                 Some((name, value)) => (name, Some(Word { text: value, ..word })),
                 None => (word.text, None),
             };
-            let value = own.or_else(|| GLOBAL_VALUES.contains(&name).then(|| rest.pop()).flatten());
+            let value =
+                own.or_else(|| GIT.has("global options with a value", name).then(|| rest.pop()).flatten());
             match (name, value) {
                 ("-C", Some(folder)) => self.folders.push(folder),
                 ("-c" | "--config-env", Some(setting)) => self.settings.push(setting.text),
@@ -125,7 +115,7 @@ impl<'a> GitCall<'a> {
     }
 
     fn take_options(&mut self, mut rest: Vec<Word<'a>>) {
-        let values = row(&VALUES, self.command).unwrap_or_default();
+        let values = GIT.row("options with a value", self.command).unwrap_or_default();
         while let Some(word) = rest.pop() {
             let text = word.text;
             if text == "--" && word.is_known {
@@ -140,7 +130,7 @@ impl<'a> GitCall<'a> {
                 let value = own.or_else(|| values.contains(&name).then(|| rest.pop()).flatten());
                 self.options.push((name, value));
             } else if text.starts_with('-') && text.len() > 1 {
-                self.cluster(word, values, &mut rest);
+                self.cluster(word, &values, &mut rest);
             } else {
                 self.operands.push(word);
             }
@@ -182,10 +172,11 @@ const SHORTS: &[&str] = &[
 
 /// The full name of an abbreviated long option.
 fn in_full(name: &str) -> &str {
-    if LONGS.contains(&name) || name.len() < 4 {
+    let known = GIT.list("long options");
+    if known.contains(&name) || name.len() < 4 {
         return name;
     }
-    LONGS.iter().find(|long| long.starts_with(name)).copied().unwrap_or(name)
+    known.iter().find(|long| long.starts_with(name)).copied().unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use midrail_core::{Context, FileState, Missing, RepositoryCall};
 
-use super::commands::{GIT, is_builtin};
+use super::commands::is_builtin;
 use super::git_call::{GitCall, Word};
 use super::{nested_repository, shown, with_alias};
-use crate::shared::data::{List, section};
+use crate::shared::data::GIT;
 use crate::shared::file_paths::is_below;
 
 /// Commands whose files are listed in the action and may be folders.
@@ -82,7 +82,7 @@ fn overwrites_of_alias(
 ) -> Result<Vec<Overwrite>, Missing> {
     // For an alias that starts other programs, only its git commands are known, without arguments.
     if let Some(commands) = body.strip_prefix('!') {
-        let takes = commands.split_whitespace().any(|command| CHANGES_FILES.contains(&command));
+        let takes = commands.split_whitespace().any(|command| GIT.has("work tree commands", command));
         let folder = GitCall::new(call).folder();
         return Ok(takes.then(|| Overwrite::Branch { folder, call: shown(call) }).into_iter().collect());
     }
@@ -94,9 +94,6 @@ fn overwrites_of_alias(
     }
     Ok(overwrites)
 }
-
-/// Git commands that may change files of the work tree.
-static CHANGES_FILES: List = List::new(|| section(GIT, "work tree commands"));
 
 /// Whether a patch from standard input is applied.
 fn is_patch_from_input(call: &RepositoryCall) -> bool {
@@ -217,7 +214,11 @@ fn overwrites_if(
             }
             _ => branch(),
         },
-        "checkout" if !git.has(CREATES) && git.before_dashes != Some(git.operands.len()) => paths(0),
+        "checkout"
+            if !git.has(GIT.list("creating options")) && git.before_dashes != Some(git.operands.len()) =>
+        {
+            paths(0)
+        }
         "restore" if git.has(&["-S", "--staged"]) && !writes_work_tree(call) => Vec::new(),
         "restore" if git.operands.is_empty() && git.has(&["-p", "--patch"]) => whole(),
         "rm" if git.has(&["--cached"]) => Vec::new(),
@@ -254,15 +255,12 @@ fn writes_work_tree(call: &RepositoryCall) -> bool {
     call.args.iter().any(|arg| arg.starts_with("--w") || (is_short(arg) && arg.contains('W')))
 }
 
-/// Options that create a branch.
-const CREATES: &[&str] = &["-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan"];
-
 /// Whether the call checks out the files of another branch or commit.
 fn changes_branch(git: &GitCall<'_>) -> bool {
     let is_other = |word: Option<&Word<'_>>| word.is_some_and(|word| !matches!(word.text, "HEAD" | "@"));
     let is_switch = git.command == "switch";
     // A new branch at HEAD changes no file; an orphan branch removes them.
-    if git.has(CREATES) {
+    if git.has(GIT.list("creating options")) {
         return is_other(git.operands.first()) || (is_switch && git.has(&["--orphan"]));
     }
     let has_paths = git.operands.len() > 1
