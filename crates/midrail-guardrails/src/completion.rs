@@ -1,12 +1,9 @@
 //! completion: checks that the work is complete when an agent wants to stop.
 //!
-//! `settings` contains the settings of a pack, `checks` the tree of checks; each kind of check has its own file.
+//! `settings` contains the settings of a pack, `checks` the tree of checks, and `evaluation` their state.
 
 mod checks;
-mod command;
-mod expression;
-mod files;
-mod judge;
+mod evaluation;
 mod output;
 mod settings;
 #[cfg(test)]
@@ -28,9 +25,10 @@ use crate::shared::applicability::is_checked;
 use crate::shared::data::TOOLS;
 use crate::shared::feedback_block::feedback_block;
 use crate::shared::settings::SettingsProblem;
-use checks::{Check, Evaluation, Moment, State};
+use checks::Check;
+use evaluation::{Evaluation, Moment, State};
 use settings::SubAgentStops;
-pub use settings::{CompileCondition, Completion, CompletionProblem};
+pub use settings::{CompileCondition, Completion};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Completion,
@@ -55,7 +53,7 @@ impl Completion {
     pub fn compiled(
         &self,
         bind: &mut CompileCondition<'_>,
-    ) -> Result<Arc<dyn Guardrail>, Vec<CompletionProblem>> {
+    ) -> Result<Arc<dyn Guardrail>, Vec<SettingsProblem>> {
         let part = Check::new(&self.bound(bind)?);
         let mut watches = Vec::new();
         if self.also_after_tool || part.has(|part| matches!(part, Check::Todos)) {
@@ -77,10 +75,7 @@ impl Completion {
 /// Builds the guardrail from settings without a pack: a check by an expression always fails.
 fn build(settings: &Value) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
     let completion: Completion = parse_settings(settings)?;
-    completion.compiled(&mut |_, _| None).map_err(|problems| {
-        let first = problems.into_iter().next();
-        first.map(|it| SettingsProblem { at: it.at, message: it.message }).unwrap_or_default()
-    })
+    completion.compiled(&mut |_, _| None).map_err(|problems| problems.into_iter().next().unwrap_or_default())
 }
 
 /// The guardrail.

@@ -14,6 +14,7 @@ use crate::shared::data::FILES;
 use crate::shared::file_access::agent_scripts_and_hooks;
 use crate::shared::file_paths::{is_below, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
+use crate::shared::objections::all;
 use crate::shared::settings::{Folder, Pattern, any_matches};
 use crate::shared::text::{capitalize, first_names};
 
@@ -97,8 +98,7 @@ impl DestructiveCommand {
 
     /// The real places of the expendable folders.
     fn expendable(&self, context: &Context<'_>) -> Result<Vec<String>, Missing> {
-        let places: Vec<_> = self.expendable.iter().map(|it| context.real_place(&it.0, None)).collect();
-        places.into_iter().map(|place| Ok(place?.key)).collect()
+        all(self.expendable.iter().map(|it| Ok(context.real_place(&it.0, None)?.key)))
     }
 
     /// Files of the project that a danger would delete for good.
@@ -124,12 +124,8 @@ impl DestructiveCommand {
             let UnsavedFiles { files, more } = unsaved?;
             let files = files.iter().filter(|file| !is_generated(file));
             // The agent may delete files and folders that it created.
-            let own: Vec<_> = files.map(|file| (file, is_created(context, file))).collect();
-            for (file, is_made) in own {
-                if !is_made? {
-                    lost.push(file.clone());
-                }
-            }
+            let own: Vec<_> = all(files.map(|file| Ok((file, is_created(context, file)?))))?;
+            lost.extend(own.into_iter().filter(|(_, is_made)| !is_made).map(|(file, _)| file.clone()));
             if *more {
                 lost.push("and more".to_owned());
             }

@@ -13,6 +13,7 @@ use crate::builtin::Builtin;
 use crate::shared::data::{FILES, PROGRAMS};
 use crate::shared::file_access::{accessed_files, agent_scripts};
 use crate::shared::file_paths::path_fits;
+use crate::shared::objections::all;
 use crate::shared::settings::{Pattern, list, patterns};
 use crate::shared::started_programs::{StartedProgram, started_programs};
 use crate::shared::text::first_names;
@@ -48,11 +49,10 @@ impl DocumentationRequired {
     /// The API files of the event's call, and whether it changes documentation.
     fn changed(&self, context: &Context<'_>) -> Result<(BTreeSet<String>, bool), Missing> {
         let written: Vec<_> = accessed_files(context)?.into_iter().filter(|it| it.is_write).collect();
-        let names: Vec<_> = written.iter().map(|it| context.path_aliases(it.file)).collect();
+        let names: Vec<_> = all(written.iter().map(|it| context.path_aliases(it.file)))?;
         let mut api = BTreeSet::new();
         let mut has_docs = false;
         for names in names {
-            let names = names?;
             let is = |list: &[Pattern]| names.iter().any(|name| list.iter().any(|it| path_fits(&it.0, name)));
             if is(&self.docs) {
                 has_docs = true;

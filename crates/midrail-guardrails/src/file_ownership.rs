@@ -20,7 +20,7 @@ use crate::shared::file_paths::{is_device, is_temporary, path_fits};
 use crate::shared::handoff::sender;
 use crate::shared::lock_list::LockList;
 use crate::shared::locks::{Lock, absolute};
-use crate::shared::objections::first_verdict;
+use crate::shared::objections::{all, first_verdict};
 use crate::shared::settings::{Pattern, any_matches, patterns};
 
 pub(crate) const BUILTIN: Builtin =
@@ -115,12 +115,10 @@ impl FileOwnership {
         if files.len() > MAX_FILES {
             return Err(Missing("the action writes too many files".to_owned()));
         }
-        // Request all facts before the first one is missing, so that they are fetched together.
-        let places: Vec<_> = files.into_iter().map(|file| (file, absolute(context, file))).collect();
+        let places: Vec<_> = all(files.into_iter().map(|file| Ok((file, absolute(context, file)?))))?;
         let mut known = BTreeSet::new();
         let mut wanted = Vec::new();
-        for (file, place) in places {
-            let (place, path) = place?;
+        for (file, (place, path)) in places {
             let is_free = is_device(&place) || is_temporary(&place);
             let is_ours = self.files.is_empty() || self.files.iter().any(|it| path_fits(&it.0, &place));
             if is_ours && !is_free && known.insert(path.clone()) {
@@ -222,11 +220,7 @@ impl FileOwnership {
             return Ok(());
         }
         let files = context.action()?.target_files.as_deref().unwrap_or_default();
-        let places: Vec<_> = files.iter().map(|file| absolute(context, file)).collect();
-        let mut paths = BTreeSet::new();
-        for place in places {
-            paths.insert(place?.1);
-        }
+        let paths: BTreeSet<String> = all(files.iter().map(|file| Ok(absolute(context, file)?.1)))?;
         self.release(context, changes, |path, _| paths.contains(path))
     }
 

@@ -66,7 +66,7 @@ mod tests;
 pub use builtin::{Builtin, Constructor, PackKey};
 pub use catalogue::{CATALOGUE, builtin, configured_by, guardrail_id, label};
 
-pub use completion::{COMPLETION_EVENTS, CompileCondition, Completion, CompletionProblem};
+pub use completion::{COMPLETION_EVENTS, CompileCondition, Completion};
 pub use deep::{
     DeepBackend, DeepBreaker, DeepGuardrail, DeepSettings, DeepWarning, EndpointUrl, EnvVariable, EventPart,
     HeaderPiece, Headers, HttpMethod, HttpSettings, JudgeApi, JudgeBudget, JudgePrice, JudgeSettings,

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::builtin::Builtin;
 use crate::shared::data::{PROGRAMS, TOOLS};
 use crate::shared::git::forge::{Step, Subject, opened_number, pull_call, tool_subject};
-use crate::shared::git::{Branch, UpdateKind, branch_updates, calls};
-use crate::shared::objections::strongest;
+use crate::shared::git::{Branch, BranchChange, branch_updates, calls};
+use crate::shared::objections::{all, strongest};
 use crate::shared::settings::{Pattern, any_matches, patterns};
 
 pub(crate) const BUILTIN: Builtin =
@@ -160,7 +160,7 @@ impl ReviewBeforeMerge {
             }
         }
         let updates = branch_updates(context, &calls);
-        let merging = |kind: UpdateKind| matches!(kind, UpdateKind::Merge | UpdateKind::Push);
+        let merging = |kind: BranchChange| matches!(kind, BranchChange::Merge | BranchChange::Push);
         for update in updates.list.into_iter().filter(|update| merging(update.kind)) {
             let subject = match update.branch {
                 Branch::Named(to) if any_matches(&self.protected, &to) => {
@@ -168,7 +168,7 @@ impl ReviewBeforeMerge {
                 }
                 Branch::Every | Branch::Unknown if !self.protected.is_empty() => Subject::Unknown,
                 // The branch checked out there is unknown.
-                Branch::Elsewhere(_) if update.kind == UpdateKind::Push && !self.protected.is_empty() => {
+                Branch::Elsewhere(_) if update.kind == BranchChange::Push && !self.protected.is_empty() => {
                     Subject::Unknown
                 }
                 Branch::Named(_) | Branch::Every | Branch::Unknown => continue,
@@ -303,9 +303,8 @@ impl Guardrail for ReviewBeforeMerge {
             return Ok(Verdict::allow());
         }
         let merges = self.merges(context)?;
-        let outcomes: Vec<_> =
-            merges.iter().map(|(subject, call)| self.objection(context, subject, call)).collect();
-        let objections: Vec<Option<Verdict>> = outcomes.into_iter().collect::<Result<_, _>>()?;
+        let objections: Vec<Option<Verdict>> =
+            all(merges.iter().map(|(subject, call)| self.objection(context, subject, call)))?;
         Ok(strongest(objections.into_iter().flatten()).unwrap_or_default())
     }
 
@@ -317,15 +316,15 @@ impl Guardrail for ReviewBeforeMerge {
         let calls = calls(context)?;
         for update in branch_updates(context, &calls).list {
             let branch = match (update.kind, update.branch, update.from) {
-                (UpdateKind::Commit | UpdateKind::Merge, Branch::Named(branch), _) => branch,
-                (UpdateKind::Push, Branch::Named(branch), from) => from.unwrap_or(branch),
+                (BranchChange::Commit | BranchChange::Merge, Branch::Named(branch), _) => branch,
+                (BranchChange::Push, Branch::Named(branch), from) => from.unwrap_or(branch),
                 _ => continue,
             };
             let subject = Subject::Branch(branch);
             let mut known = ReviewState::after(context, &subject, changes)?;
             known.add_author(context.actor());
             // A push publishes earlier commits.
-            if update.kind != UpdateKind::Push {
+            if update.kind != BranchChange::Push {
                 known.changed = context.event.time;
             }
             known.store(context, &subject, changes)?;

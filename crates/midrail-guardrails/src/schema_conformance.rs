@@ -94,7 +94,7 @@ impl Guardrail for SchemaConformance {
         let descriptions: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
         let advice = match is_args {
             true => "Call it with arguments that conform to the schema.",
-            false => "Produce it again so that it conschemas to the schema.",
+            false => "Produce it again so that it conforms to the schema.",
         };
         Ok(Verdict::block(format!("{what} does not conform to the schema: {}.", descriptions.join("; ")))
             .advise(advice)

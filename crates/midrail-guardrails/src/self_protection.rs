@@ -12,7 +12,7 @@ use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
 use crate::shared::file_access::{action_files, agent_scripts};
 use crate::shared::file_paths::{is_below, may_match};
-use crate::shared::objections::first_objection;
+use crate::shared::objections::{all, first_objection};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     never_bypassed: true,
@@ -122,9 +122,9 @@ impl Guardrail for SelfProtection {
         }
         let written = action_files(context.action()?, None)?;
         let written = written.iter().filter(|it| it.is_write);
-        let places: Vec<_> = written.map(|it| context.real_place(it.file, None)).collect();
+        let places: Vec<_> = all(written.map(|it| context.real_place(it.file, None)))?;
         for place in places {
-            Key::new(written_key(&place?.key)).write(changes, &true)?;
+            Key::new(written_key(&place.key)).write(changes, &true)?;
         }
         downloads::observe(context, changes)
     }

@@ -3,7 +3,7 @@
 use midrail_core::{Changes, Context, Event, EventKind, Fault, Key, StopFinding};
 use serde_json::Value;
 
-use super::checks::{Evaluation, Moment, NAMED, State};
+use super::evaluation::{Evaluation, Moment, NAMED, State};
 use crate::shared::applicability::is_checked;
 use crate::shared::compiled_schema::CompiledSchema;
 

@@ -2,7 +2,7 @@
 
 use midrail_core::{Changes, Context, Effect, Fault, Key, StopFinding};
 
-use super::checks::{Evaluation, Moment, State, named};
+use super::evaluation::{Evaluation, Moment, State, named};
 use crate::shared::data::TOOLS;
 use crate::shared::todo_list::TodoList;
 

@@ -8,7 +8,8 @@ use midrail_core::{
 };
 use serde_json::Value;
 
-use super::settings::{DeepBackend, DeepSettings, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
+use super::backends::DeepBackend;
+use super::settings::{DeepSettings, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
 
 /// A guardrail that calls an external service.
 pub struct DeepGuardrail {

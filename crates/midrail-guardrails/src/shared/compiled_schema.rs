@@ -1,50 +1,27 @@
 //! A compiled JSON Schema and its problems with a value. References must stay within the schema, and patterns
 //! take linear time.
 
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::settings::SettingsProblem;
 #[cfg(feature = "json-schema")]
 use super::text::shorten;
 
-/// A compiled JSON Schema.
-#[derive(Clone)]
+/// A JSON Schema.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Value", into = "Value")]
+#[schemars(rename = "JsonSchema", extend("type" = ["object", "boolean"]))]
 pub struct CompiledSchema {
     schema: Value,
     #[cfg(feature = "json-schema")]
     validator: std::sync::Arc<jsonschema::Validator>,
 }
 
-impl fmt::Debug for CompiledSchema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CompiledSchema").field(&self.schema).finish()
-    }
-}
-
-impl Serialize for CompiledSchema {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.schema.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for CompiledSchema {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        CompiledSchema::new(Value::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
-}
-
-impl JsonSchema for CompiledSchema {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "JsonSchema".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"description": "A JSON Schema.", "type": ["object", "boolean"]})
+impl From<CompiledSchema> for Value {
+    fn from(compiled: CompiledSchema) -> Self {
+        compiled.schema
     }
 }
 
@@ -55,15 +32,17 @@ const MAX_TEXT: usize = 201;
 /// The place of a problem, as a JSON pointer, and its description. Contains no values.
 type Problem = (String, String);
 
-impl CompiledSchema {
+impl TryFrom<Value> for CompiledSchema {
+    type Error = SettingsProblem;
+
     #[cfg(not(feature = "json-schema"))]
-    fn new(_: Value) -> Result<Self, SettingsProblem> {
+    fn try_from(_: Value) -> Result<Self, SettingsProblem> {
         let message = "this build of Midrail cannot validate JSON Schemas: it was built without the feature `json-schema`";
         Err(SettingsProblem::new(message))
     }
 
     #[cfg(feature = "json-schema")]
-    fn new(schema: Value) -> Result<Self, SettingsProblem> {
+    fn try_from(schema: Value) -> Result<Self, SettingsProblem> {
         if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
             return Err(SettingsProblem::new("a JSON Schema is a map"));
         }
@@ -82,7 +61,9 @@ impl CompiledSchema {
             }
         }
     }
+}
 
+impl CompiledSchema {
     /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
     #[cfg(not(feature = "json-schema"))]
     pub(crate) fn problems(&self, _: &Value, _: bool, _: usize) -> Vec<Problem> {

@@ -14,12 +14,23 @@ pub struct SettingsProblem {
     pub at: String,
     /// The error message.
     pub message: String,
+    /// How to fix it. Empty: the message says it.
+    pub help: String,
 }
 
 impl SettingsProblem {
     /// An error at the place of the value itself.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        SettingsProblem { at: String::new(), message: message.into() }
+        SettingsProblem { message: message.into(), ..SettingsProblem::default() }
+    }
+
+    /// An error at a place, and how to fix it.
+    pub(crate) fn with_help(
+        at: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        SettingsProblem { at: at.into(), message: message.into(), help: help.into() }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct GitCall<'a> {
     /// Settings of `-c`.
     pub(crate) settings: Vec<&'a str>,
     /// Options with their values, short ones as `-d`, long ones in full.
-    options: Vec<(&'a str, Option<Word<'a>>)>,
+    options: Vec<(String, Option<Word<'a>>)>,
     pub(crate) operands: Vec<Word<'a>>,
     /// The number of operands before a `--`. `None`: there is none.
     pub(crate) before_dashes: Option<usize>,
@@ -128,7 +128,7 @@ impl<'a> GitCall<'a> {
                 };
                 let name = in_full(name);
                 let value = own.or_else(|| values.contains(&name).then(|| rest.pop()).flatten());
-                self.options.push((name, value));
+                self.options.push((name.to_owned(), value));
             } else if text.starts_with('-') && text.len() > 1 {
                 self.cluster(word, &values, &mut rest);
             } else {
@@ -141,8 +141,8 @@ impl<'a> GitCall<'a> {
     fn cluster(&mut self, word: Word<'a>, values: &[&str], rest: &mut Vec<Word<'a>>) {
         for (at, c) in word.text.char_indices().skip(1) {
             let end = at + c.len_utf8();
-            let Some(flag) = SHORTS.iter().find(|flag| flag.ends_with(c)) else { continue };
-            if values.contains(flag) {
+            let flag = format!("-{c}");
+            if values.contains(&flag.as_str()) {
                 let own = word.text.get(end..).filter(|own| !own.is_empty());
                 let value = own.map(|text| Word { text, ..word }).or_else(|| rest.pop());
                 self.options.push((flag, value));
@@ -154,21 +154,18 @@ impl<'a> GitCall<'a> {
 
     /// Whether it has one of these options.
     pub(crate) fn has(&self, names: &[&str]) -> bool {
-        self.options.iter().any(|(name, _)| names.contains(name))
+        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
     }
 
     /// The value of the last of these options.
     pub(crate) fn value(&self, names: &[&str]) -> Option<Word<'a>> {
-        self.options.iter().rev().find(|(name, _)| names.contains(name)).and_then(|(_, value)| *value)
+        self.options
+            .iter()
+            .rev()
+            .find(|(name, _)| names.contains(&name.as_str()))
+            .and_then(|(_, value)| *value)
     }
 }
-
-/// Short options by their letter.
-const SHORTS: &[&str] = &[
-    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-i", "-j", "-k", "-l", "-m", "-n", "-o", "-p", "-q",
-    "-r", "-s", "-t", "-u", "-v", "-w", "-x", "-z", "-A", "-B", "-C", "-D", "-F", "-M", "-N", "-P", "-S",
-    "-X",
-];
 
 /// The full name of an abbreviated long option.
 fn in_full(name: &str) -> &str {
