@@ -1,10 +1,6 @@
 //! branch-policy (compliance-003): protects branches and checks branch names.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::git::{Branch, BranchChange, BranchUpdate, branch_updates, calls};
 use crate::shared::objections::strongest;
 use crate::shared::settings::{Pattern, any_matches, list, patterns};

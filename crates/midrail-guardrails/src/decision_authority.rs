@@ -5,15 +5,10 @@ mod lists;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, FileScope, Guardrail, Key, Missing, Risk,
-    Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, FileScope};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::file_access::{accessed_files, known_actions};
 use crate::shared::file_paths::is_device;
 use crate::shared::file_scopes::{FileScopeSettings, scope_violation};

@@ -1,15 +1,10 @@
 //! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
-use midrail_core::{
-    Category, Changes, Confidence, Context, Danger, Effect, EventKind, Fault, FileState, Guardrail, Key,
-    Missing, Risk, Severity, UnsavedFiles, Verdict,
-};
+use midrail_core::{Confidence, Danger, FileState, Severity, UnsavedFiles};
 use midrail_shell::command;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::data::FILES;
 use crate::shared::file_access::agent_scripts_and_hooks;
 use crate::shared::file_paths::{is_below, is_inside, is_temporary};

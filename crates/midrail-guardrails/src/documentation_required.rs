@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Risk, StopFinding, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::StopFinding;
 use serde_json::json;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::data::{FILES, PROGRAMS};
 use crate::shared::file_access::{accessed_files, agent_scripts};
 use crate::shared::file_paths::path_fits;

@@ -4,22 +4,17 @@ mod folder_locks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Key,
-    Missing, Risk, Verdict, glob,
-};
+use midrail_core::{Action, ActionType, FileState, glob};
 use midrail_shell::action::{bare_name, is_local_file_tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::data::TOOLS;
 use crate::shared::durations::Seconds;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::{is_device, is_temporary, path_fits};
 use crate::shared::handoff::sender;
 use crate::shared::lock_list::LockList;
-use crate::shared::locks::{Lock, absolute};
+use crate::shared::locks::{Lock, absolute, lock_slice};
 use crate::shared::objections::{all, first_verdict};
 use crate::shared::settings::{Pattern, any_matches, patterns};
 
@@ -147,9 +142,8 @@ impl FileOwnership {
             ),
             None if self.acquire == LockAcquisition::OnWrite || locks => None,
             None => {
-                let tools: Vec<&str> = self.lock_tools.iter().map(|it| it.0.as_str()).collect();
-                let how = match tools.iter().find(|tool| !tool.contains(['*', '?', '[', '{'])) {
-                    Some(tool) => {
+                let how = match self.lock_tools.iter().find(|tool| !glob::is_pattern(&tool.0)) {
+                    Some(Pattern(tool)) => {
                         format!("Lock it first with `{tool}`, or ask the orchestrator to lock it for you.")
                     }
                     None => "Ask the orchestrator to lock it for you.".to_owned(),
@@ -201,7 +195,7 @@ impl FileOwnership {
             if acquired.session == context.session() && (held.len() < MAX_HELD || is_known) {
                 held.insert(wanted.path.clone(), acquired.actor.clone());
             }
-            acquired.store(&wanted.path, changes)?;
+            lock_slice(&wanted.path).write(changes, &acquired)?;
         }
         if held != before {
             held_key(context).write(changes, &held)?;
@@ -234,16 +228,9 @@ impl FileOwnership {
         let held = held_key(context).read(context)?.unwrap_or_default();
         let (given, kept): (BTreeMap<_, _>, BTreeMap<_, _>) =
             held.into_iter().partition(|(path, actor)| fits(path, actor));
-        let locks: Vec<_> = given.keys().map(|path| (path, Lock::stored(context, path))).collect();
-        let known = LockList::key().read(context)?.unwrap_or_default();
-        let mut list = known.clone();
-        for (path, lock) in locks {
-            if lock?.is_some_and(|lock| lock.session == context.session()) {
-                Lock::remove(path, changes);
-                list.remove(path);
-            }
-        }
-        list.store(&known, changes)?;
+        let known = LockList::key().read(context).map(Option::unwrap_or_default);
+        let paths = given.keys().map(String::as_str);
+        remove_locks(context, changes, known, paths, |lock| lock.session == context.session())?;
         if !given.is_empty() && kept.is_empty() {
             held_key(context).remove(changes);
         } else if !given.is_empty() {
@@ -273,16 +260,27 @@ fn is_folder(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
 /// Releases the locks that were taken for an agent by name, when it hands over.
 fn release_taken_for(context: &Context<'_>, actor: &str, changes: &mut Changes) -> Result<(), Missing> {
     let before = LockList::key().read_changed(context, changes)?.unwrap_or_default();
-    let locks: Vec<_> = before.held_by(actor).map(|path| (path, Lock::stored(context, path))).collect();
-    let mut list = before.clone();
-    for (path, lock) in locks {
-        let Some(lock) = lock? else { continue };
-        if lock.actor == actor && ["", context.session()].contains(&lock.session.as_str()) {
-            Lock::remove(path, changes);
-            list.remove(path);
-        }
+    remove_locks(context, changes, Ok(before.clone()), before.held_by(actor), |lock| {
+        lock.actor == actor && ["", context.session()].contains(&lock.session.as_str())
+    })
+}
+
+/// Removes the locks of some files that meet a condition, also from the list of locked files.
+fn remove_locks<'p>(
+    context: &Context<'_>,
+    changes: &mut Changes,
+    known: Result<LockList, Missing>,
+    paths: impl Iterator<Item = &'p str>,
+    is_removed: impl Fn(&Lock) -> bool,
+) -> Result<(), Missing> {
+    let locks = all(paths.map(|path| Ok((path, lock_slice(path).read(context)?))));
+    let (known, locks): (LockList, Vec<_>) = (known?, locks?);
+    let mut list = known.clone();
+    for (path, _) in locks.iter().filter(|(_, lock)| lock.as_ref().is_some_and(&is_removed)) {
+        lock_slice(path).remove(changes);
+        list.remove(path);
     }
-    list.store(&before, changes)
+    list.store(&known, changes)
 }
 
 /// The files that an action itself writes. `None`: unknown files.

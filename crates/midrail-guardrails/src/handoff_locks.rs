@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::handoff::{extra, receiver, texts};
 use crate::shared::locks::{Lock, absolute};
 use crate::shared::objections::all;

@@ -34,6 +34,7 @@ mod lint_clean;
 mod middleware;
 mod non_empty_output;
 mod output_secret_scan;
+mod prelude;
 mod rate_limit;
 mod read_before_write;
 mod rehearsal;

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{
-    Action, ActionType, Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, ActionType};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::data::ANSWERS;
 use crate::shared::outcome::has_failed;
 use crate::shared::settings::Pattern;

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Key,
-    Missing, Tools, Verdict, glob,
-};
+use midrail_core::{Action, ActionType, FileState, Tools, glob};
 use midrail_shell::action::{bare_name, is_local_file_tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::builtin::{Builtin, PackKey};
+use crate::builtin::PackKey;
+use crate::prelude::*;
 use crate::shared::data::TOOLS;
 use crate::shared::file_paths::is_temporary;
 use crate::shared::objections::first_verdict;

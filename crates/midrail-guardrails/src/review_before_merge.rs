@@ -1,17 +1,12 @@
 //! review-before-merge (compliance-002): blocks merges that were not reviewed by another agent since the last commit.
 
 use jiff::Timestamp;
-use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Risk,
-    SHARED_PREFIX, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, SHARED_PREFIX};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::data::{PROGRAMS, TOOLS};
-use crate::shared::git::forge::{Step, Subject, opened_number, pull_call, tool_subject};
+use crate::shared::git::forge::{Step, Subject, opened_number, pull_calls, tool_subject};
 use crate::shared::git::{Branch, BranchChange, branch_updates, calls};
 use crate::shared::objections::{all, strongest};
 use crate::shared::settings::{Pattern, any_matches, patterns};
@@ -146,20 +141,13 @@ impl ReviewBeforeMerge {
     /// The subjects that this call merges, each with the call for messages.
     fn merges(&self, context: &Context<'_>) -> Result<Vec<(Subject, String)>, Missing> {
         let mut merges = Vec::new();
-        let mut fault = None;
         let tool = context.event.tool.as_ref();
         if let Some(tool) = tool.filter(|tool| any_matches(&self.merge_tools, &tool.name)) {
             merges.push((tool_subject(tool), tool.name.clone()));
         }
         let calls = calls(context)?;
-        for call in &calls {
-            match pull_call(context, call) {
-                Ok(Some(pull)) if pull.step == Step::Merge => merges.push((pull.subject, pull.call)),
-                Ok(_) => {}
-                Err(missing) => fault = Some(missing),
-            }
-        }
-        let updates = branch_updates(context, &calls);
+        let (pulls, updates) = (pull_calls(context, &calls, Step::Merge), branch_updates(context, &calls));
+        merges.extend(pulls?.map(|pull| (pull.subject, pull.call)));
         let merging = |kind: BranchChange| matches!(kind, BranchChange::Merge | BranchChange::Push);
         for update in updates.list.into_iter().filter(|update| merging(update.kind)) {
             let subject = match update.branch {
@@ -176,7 +164,7 @@ impl ReviewBeforeMerge {
             };
             merges.push((subject, update.call));
         }
-        fault.or(updates.missing).map_or(Ok(merges), Err)
+        updates.missing.map_or(Ok(merges), Err)
     }
 
     fn objection(
@@ -237,11 +225,7 @@ impl ReviewBeforeMerge {
         if !is_plain(action) {
             return Ok(approvals);
         }
-        for call in &action.repository {
-            approvals.extend(
-                pull_call(context, call)?.filter(|pull| pull.step == Step::Approve).map(|pull| pull.subject),
-            );
-        }
+        approvals.extend(pull_calls(context, &action.repository, Step::Approve)?.map(|pull| pull.subject));
         Ok(approvals)
     }
 
@@ -372,11 +356,7 @@ impl ReviewBeforeMerge {
         let is_tool =
             ["create_pull_request", "create_merge_request"].iter().any(|name| tool.name.ends_with(name));
         let mut heads: Vec<Subject> = is_tool.then(|| tool_subject(tool)).into_iter().collect();
-        for call in calls(context)? {
-            heads.extend(
-                pull_call(context, &call)?.filter(|pull| pull.step == Step::Open).map(|pull| pull.subject),
-            );
-        }
+        heads.extend(pull_calls(context, &calls(context)?, Step::Open)?.map(|pull| pull.subject));
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
         let (Some(head), Some(number)) = (heads.pop(), content.and_then(opened_number)) else {
             return Ok(());

@@ -5,17 +5,14 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use midrail_core::{
-    Category, Changes, Context, Effect, Event, EventKind, Fault, Guardrail, HookAnswer, Key, Missing,
-    Rewrite, Verdict,
-};
-use schemars::JsonSchema;
+use midrail_core::{Event, HookAnswer, Rewrite};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserializer, Serializer};
 use serde_json::Value;
 
-use crate::builtin::{Builtin, PackKey};
+use crate::builtin::PackKey;
+use crate::prelude::*;
 use crate::read_before_write::shown_files;
 use crate::shared::durations::Seconds;
 use crate::shared::missing_classifier::MissingClassifier;

@@ -1,13 +1,10 @@
 //! self-protection: blocks changes to Midrail's files and to the host settings that call it, and subcommands that
 //! only people may run.
 
-use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Verdict,
-    written_key,
-};
+use midrail_core::{Action, written_key};
 use midrail_shell::command;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
 use crate::shared::file_access::{action_files, agent_scripts};

@@ -1,10 +1,8 @@
 //! sensitive-file (safety-002): blocks reading and writing files that contain credentials.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, FileState, Guardrail, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::FileState;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::data::SENSITIVE_FILES;
 use crate::shared::file_access::{FileAccess, accessed_files};
 use crate::shared::file_paths::{LowercasePath, lowercase};

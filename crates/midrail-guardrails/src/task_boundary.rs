@@ -4,16 +4,11 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Risk, Verdict,
-    glob,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, ActionType, glob};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
 use crate::deep::{DeepGuardrail, DeepSettings};
+use crate::prelude::*;
 use crate::shared::data::TASK_WORDS;
 use crate::shared::file_paths::{is_device, is_temporary, path_fits};
 use crate::shared::settings::Pattern;

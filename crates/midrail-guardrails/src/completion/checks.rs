@@ -48,7 +48,7 @@ impl Check {
         parts.extend(checks.all.as_deref().map(|all| Check::All(below(all, "all"))));
         parts.extend(checks.any.as_deref().map(|any| Check::Any(below(any, "any"))));
         if let Some(run) = checks.command.clone() {
-            let timeout = checks.timeout.unwrap_or(Timeout::minutes(10));
+            let timeout = checks.timeout.unwrap_or(Timeout::seconds::<600>());
             let files = checks.when_changed.clone().unwrap_or_else(all_files);
             parts.push(Check::Command { name: format!("command{place}"), run, timeout, files });
         }
@@ -59,29 +59,17 @@ impl Check {
         }
     }
 
-    pub(super) fn each<'p>(&'p self, visit: &mut dyn FnMut(&'p Check)) {
-        visit(self);
+    /// The check itself and all checks below it.
+    pub(super) fn parts(&self) -> Vec<&Check> {
+        let mut all = vec![self];
         if let Check::All(parts) | Check::Any(parts) = self {
-            parts.iter().for_each(|part| part.each(visit));
+            all.extend(parts.iter().flat_map(Check::parts));
         }
+        all
     }
 
-    pub(super) fn has(&self, test: impl Fn(&Check) -> bool) -> bool {
-        let mut has = false;
-        self.each(&mut |part| has |= test(part));
-        has
-    }
-
-    /// Whether it always passes, because nothing is required.
-    pub(super) fn is_empty(&self) -> bool {
-        match self {
-            Check::Files(files) => files.is_empty(),
-            Check::All(parts) => parts.iter().all(Check::is_empty),
-            // An alternative without requirements is always met.
-            Check::Any(parts) => parts.iter().any(Check::is_empty),
-            Check::Glob { .. } | Check::Todos | Check::Output { .. } => false,
-            Check::Expression(_) | Check::Command { .. } | Check::Judge(_) => false,
-        }
+    pub(super) fn has_todos(&self) -> bool {
+        self.parts().iter().any(|part| matches!(part, Check::Todos))
     }
 
     /// The command of a check, with the context that contains its state.
@@ -102,7 +90,7 @@ impl Check {
         Some((required, context.part(name)))
     }
 
-    /// The requirements in words. `None`: there are none.
+    /// The requirements in words. `None`: there are none, so that it always passes.
     pub(super) fn description(&self) -> Option<String> {
         let joined = |parts: &[Check], word: &str| {
             let parts: Vec<String> = parts.iter().filter_map(Check::description).collect();
@@ -123,6 +111,7 @@ impl Check {
             // An alternative without requirements is always met.
             Check::Any(parts) if parts.iter().any(|part| part.description().is_none()) => None,
             Check::Any(parts) => match parts.as_slice() {
+                [] => Some("one of no checks".to_owned()),
                 [one] => one.description(),
                 parts => joined(parts, ", or ").map(|either| format!("one of these ({either})")),
             },

@@ -1,11 +1,12 @@
 //! The state of each check: what is complete, and what is missing.
 
 use midrail_core::path::{self, Place, Roots};
-use midrail_core::{Context, DeepOutcome, Effect, Fault, FileState, Missing, StopFinding, Verdict};
+use midrail_core::{DeepOutcome, FileState, StopFinding};
 
 use super::checks::Check;
 use super::settings::CheckExpression;
 use crate::deep::{DeepGuardrail, DeepSettings};
+use crate::prelude::*;
 use crate::shared::settings::Pattern;
 
 /// How many missing items are named.
@@ -188,11 +189,11 @@ impl Evaluation<'_, '_> {
                 Err(fault) => Err(fault),
             },
             Moment::Stop => {
-                self.whole.each(&mut |part| {
-                    if let Some((other, context)) = part.required(self.context) {
-                        other.prefetch_files(&context);
-                    }
-                });
+                for (other, context) in
+                    self.whole.parts().iter().filter_map(|part| part.required(self.context))
+                {
+                    other.prefetch_files(&context);
+                }
                 required.verdict(&context)
             }
         };

@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use midrail_core::Condition;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::deep::DeepSettings;
+use crate::prelude::*;
 use crate::shared::compiled_schema::CompiledSchema;
 use crate::shared::durations::Timeout;
 use crate::shared::settings::{CommandLine, Pattern, SettingsProblem};

@@ -1,8 +1,9 @@
 //! A to-do list without open items.
 
-use midrail_core::{Changes, Context, Effect, Fault, Key, StopFinding};
+use midrail_core::StopFinding;
 
 use super::evaluation::{Evaluation, Moment, State, named};
+use crate::prelude::*;
 use crate::shared::data::TOOLS;
 use crate::shared::todo_list::TodoList;
 

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Action, ActionType, Effect, Verdict, glob};
+use midrail_core::{Action, ActionType, glob};
 use midrail_shell::command::invocation::Arg;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use crate::prelude::*;
 use crate::shared::data::PROGRAMS;
 use crate::shared::objections::strongest;
-use crate::shared::settings::Pattern;
+use crate::shared::settings::{Pattern, list};
 use crate::shared::started_programs::{StartedProgram, operands_from};
 
 /// The commands that an agent may run. `deny` is checked first, then `ask`, then `allow`.
@@ -245,10 +244,7 @@ impl NetworkLists {
     fn advice(&self) -> String {
         match self.allow.as_deref() {
             Some([]) => "This autonomy level allows no hosts.".to_owned(),
-            Some(list) => {
-                let names: Vec<&str> = list.iter().map(|it| it.0.as_str()).collect();
-                format!("Use an allowed host: {}.", names.join(", "))
-            }
+            Some(hosts) => format!("Use an allowed host: {}.", list(hosts)),
             None => "Use another source, or hand this step to an agent that may contact the host.".to_owned(),
         }
     }

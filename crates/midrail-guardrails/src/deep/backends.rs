@@ -13,7 +13,8 @@ use crate::shared::settings::{CommandLine, Money};
 pub const UNREADABLE_MEMBER: &str = "unread";
 
 /// The external service and its request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum DeepBackend {
     /// A JSON endpoint.
     Http(HttpSettings),

@@ -13,9 +13,10 @@ use crate::shared::settings::{CommandLine, SettingsProblem, within};
 
 /// The backend of a deep guardrail and its limits. Exactly one of `http`, `judge`, `moderation` and `command`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Raw", into = "Raw")]
+#[serde(try_from = "Raw")]
 pub struct DeepSettings {
     /// The backend and its request.
+    #[serde(flatten)]
     pub kind: DeepBackend,
     /// Wait for the full timeout, whatever the risk of the tool.
     pub required: bool,
@@ -36,8 +37,10 @@ pub struct DeepSettings {
     /// Maximum number of windows. For longer texts no request is sent and `on_error` applies.
     pub max_windows: usize,
     /// The file of trusted certificates. `None`: the default of the environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<String>,
     /// Whether answers are checked by the default of the backend, not by a `check`. Set by the guardrail, not by packs.
+    #[serde(skip)]
     pub uses_default_check: bool,
 }
 
@@ -59,29 +62,25 @@ pub const WINDOWS_MEMBER: &str = "midrail-windows";
 pub const WINDOW_COUNT_MEMBER: &str = "of";
 
 /// The format in packs.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
     {"required": ["http"]}, {"required": ["judge"]}, {"required": ["moderation"]}, {"required": ["command"]}
 ]))]
 struct Raw {
     /// A JSON endpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     http: Option<HttpSettings>,
     /// A language model as a judge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     judge: Option<JudgeSettings>,
     /// A moderation endpoint, or a Llama Guard model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     moderation: Option<ModerationSettings>,
     /// A command that receives the event as JSON on its standard input and prints a JSON object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     command: Option<CommandLine>,
     /// Wait for the full timeout, whatever the risk of the tool. Default: false.
     #[serde(default)]
     required: bool,
     /// The time limit of an answer, including retries; at most ten minutes. Default: 10 s.
-    #[serde(default = "ten_seconds")]
+    #[serde(default = "Timeout::seconds::<10>")]
     timeout: Timeout,
     /// Concurrent requests of this guardrail. Default: 4.
     #[serde(default = "number::<4>", deserialize_with = "within::<_, _, 1, 8>")]
@@ -89,7 +88,6 @@ struct Raw {
     max_concurrent: usize,
     /// How long an answer is reused for the same request of the same session; 0: never. Default: 10 minutes, and
     /// never for a command, which may depend on files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     cache: Option<Seconds>,
     /// When requests are paused.
     #[serde(default)]
@@ -111,12 +109,7 @@ struct Raw {
     max_windows: usize,
     /// The absolute path of a PEM file with the only trusted certificates.
     /// Default: the file in the environment variable `MIDRAIL_CA_FILE`, otherwise the well-known authorities.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     ca_file: Option<String>,
-}
-
-fn ten_seconds() -> Timeout {
-    Timeout::seconds(10)
 }
 
 fn number<const N: usize>() -> usize {
@@ -191,34 +184,6 @@ impl TryFrom<Raw> for DeepSettings {
             ca_file: raw.ca_file,
             uses_default_check: false,
         })
-    }
-}
-
-impl From<DeepSettings> for Raw {
-    fn from(settings: DeepSettings) -> Self {
-        let mut raw = Raw {
-            http: None,
-            judge: None,
-            moderation: None,
-            command: None,
-            required: settings.required,
-            timeout: settings.timeout,
-            max_concurrent: settings.max_concurrent,
-            cache: Some(settings.cache),
-            breaker: settings.breaker,
-            max_answer_bytes: settings.max_answer_bytes,
-            max_text: settings.max_text,
-            long_text: settings.long_text,
-            max_windows: settings.max_windows,
-            ca_file: settings.ca_file,
-        };
-        match settings.kind {
-            DeepBackend::Http(http) => raw.http = Some(http),
-            DeepBackend::Judge(judge) => raw.judge = Some(judge),
-            DeepBackend::Moderation(moderation) => raw.moderation = Some(moderation),
-            DeepBackend::Command(command) => raw.command = Some(command),
-        }
-        raw
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use midrail_core::{Context, Key, Missing, state_prefix};
-use serde::{Deserialize, Serialize};
+use midrail_core::state_prefix;
 use serde_json::{Value, json};
 
 use super::state::ProviderState;
+use crate::prelude::*;
 use crate::shared::data::TOOLS;
 use crate::shared::outcome::CallOutcome;
 

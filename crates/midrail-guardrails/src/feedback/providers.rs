@@ -1,15 +1,13 @@
 //! The sources of feedback: fixed texts, the deadline, and observations about the progress of the work.
 
-use midrail_core::{ActionType, Changes, Context, Fault, Key, Missing, PackCommand};
+use midrail_core::{ActionType, PackCommand};
 use midrail_scan::secrets::redact;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetNote;
 use super::history::{Call, History};
-use super::note::Note;
-use super::state::ProviderState;
+use super::state::{Note, ProviderState};
 use super::streak::{FailingStreak, record_streak};
+use crate::prelude::*;
 use crate::shared::data::{PROGRAMS, TOOLS};
 use crate::shared::durations::{Seconds, Timeout};
 use crate::shared::feedback_block::duration;
@@ -114,15 +112,11 @@ pub struct CommandNote {
     /// The command.
     pub run: CommandLine,
     /// The time limit.
-    #[serde(default = "thirty_seconds")]
+    #[serde(default = "Timeout::seconds::<30>")]
     pub timeout: Timeout,
     /// Whether it adds a note only if the command fails.
     #[serde(default)]
     pub failing_only: bool,
-}
-
-fn thirty_seconds() -> Timeout {
-    Timeout::seconds(30)
 }
 
 impl FeedbackSource {

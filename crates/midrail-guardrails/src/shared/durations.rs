@@ -101,14 +101,9 @@ pub struct Timeout(
 );
 
 impl Timeout {
-    /// A timeout in minutes.
-    pub(crate) const fn minutes(minutes: u64) -> Self {
-        Timeout(minutes * 60_000)
-    }
-
     /// A timeout in seconds.
-    pub(crate) const fn seconds(seconds: u64) -> Self {
-        Timeout(seconds * 1_000)
+    pub(crate) const fn seconds<const N: u64>() -> Self {
+        Timeout(N * 1_000)
     }
 }
 
@@ -184,7 +179,7 @@ mod tests {
         ] {
             assert!(serde_json::from_value::<Timeout>(value.clone()).is_err(), "{value}");
         }
-        let timeout = Timeout::minutes(10);
+        let timeout = Timeout::seconds::<600>();
         assert_eq!(
             serde_json::from_value::<Timeout>(serde_json::to_value(timeout).unwrap()).unwrap(),
             timeout

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, Context, Missing, ScriptSource, written_key};
+use midrail_core::{Action, Context, FileState, Missing, ScriptSource, written_key};
 
 use super::downloads::Downloads;
 use super::objections::all;
+
+/// Whether there is a file or folder at a path.
+pub(crate) fn exists(context: &Context<'_>, path: &str) -> Result<bool, Missing> {
+    Ok(*context.file(&context.real_place(path, None)?)? != FileState::Absent)
+}
 
 /// A file that an action accesses.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ mod git_call;
 pub(crate) mod overwrites;
 mod refs;
 
-use midrail_core::{Context, FileState, Missing, RepositoryCall};
+use midrail_core::{Context, Missing, RepositoryCall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ use self::git_call::{GitCall, Word};
 pub(crate) use self::refs::branch_of;
 use self::refs::{from_here, is_revision, refspec, stands_for_current};
 use super::data::GIT;
-use super::file_access::known_actions;
+use super::file_access::{exists, known_actions};
 use super::file_paths::{is_below, is_temporary};
 use super::text::shorten;
 
@@ -148,8 +148,7 @@ fn with_alias(call: &RepositoryCall, name: &str, body: &str) -> RepositoryCall {
 fn nested_repository(context: &Context<'_>, place: &str) -> Result<Option<String>, Missing> {
     let mut folder = place.trim_matches('/');
     while !matches!(folder, "" | ".") {
-        let git = context.real_place(&format!("{folder}/.git"), None)?;
-        if *context.file(&git)? != FileState::Absent {
+        if exists(context, &format!("{folder}/.git"))? {
             return Ok(Some(folder.to_owned()));
         }
         folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
@@ -404,15 +403,10 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let has_mode = call.has(&["--hard", "--soft", "--mixed", "--keep", "--merge"]);
-        if has_mode || is_revision(target.text) || !target.is_known || !self.is_file(target.text)? {
+        if has_mode || is_revision(target.text) || !target.is_known || !exists(self.context, target.text)? {
             self.on_current(call, BranchChange::Reset, None)?;
         }
         Ok(())
-    }
-
-    fn is_file(&self, path: &str) -> Result<bool, Missing> {
-        let place = self.context.real_place(path, None)?;
-        Ok(*self.context.file(&place)? != FileState::Absent)
     }
 
     fn checkout(&mut self, call: &GitCall<'_>) -> Result<(), Missing> {
@@ -440,7 +434,7 @@ impl Reader<'_, '_> {
                 Branch::Named(target.text.split_once('/').map_or(target.text, |(_, name)| name).to_owned())
             }
             text if is_revision(text) || call.has(&["--detach", "-d"]) => Branch::Detached,
-            text if !is_switch && self.is_file(text)? => return Ok(()),
+            text if !is_switch && exists(self.context, text)? => return Ok(()),
             text => Branch::Named(branch_of(text).to_owned()),
         };
         self.check_out(call, branch)

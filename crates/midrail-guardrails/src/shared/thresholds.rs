@@ -111,21 +111,16 @@ impl Thresholds {
             .with("used", budget.used)
             .with("estimated", budget.estimated)
             .with("budget", budget.limit);
-        measured(verdict, budget.measure)
+        match budget.measure {
+            UsageSource::Host => verdict,
+            UsageSource::Midrail => verdict.with("measured_by", "midrail"),
+            UsageSource::Unmeasured => verdict.with("unmeasured", true),
+        }
     }
 }
 
 /// The rounding error of a product of shares.
 const ROUNDING: f64 = 1e-9;
-
-/// Adds the source of the measurement.
-fn measured(verdict: Verdict, measure: UsageSource) -> Verdict {
-    match measure {
-        UsageSource::Host => verdict,
-        UsageSource::Midrail => verdict.with("measured_by", "midrail"),
-        UsageSource::Unmeasured => verdict.with("unmeasured", true),
-    }
-}
 
 /// A number with at most two decimals and no trailing zeros.
 pub(crate) fn number(value: f64) -> String {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::shown;
 use crate::shared::data::{GIT, TOOLS};
+use crate::shared::objections::all;
 use crate::shared::text::plain_text;
 
 /// The subject of a review or merge.
@@ -34,8 +35,18 @@ pub(crate) struct PullCall {
     pub(crate) call: String,
 }
 
+/// The `gh` and `glab` calls of one step.
+pub(crate) fn pull_calls(
+    context: &Context<'_>,
+    calls: &[RepositoryCall],
+    step: Step,
+) -> Result<impl Iterator<Item = PullCall>, Missing> {
+    let pulls: Vec<Option<PullCall>> = all(calls.iter().map(|call| pull_call(context, call)))?;
+    Ok(pulls.into_iter().flatten().filter(move |pull| pull.step == step))
+}
+
 /// The step of a `gh` or `glab` call, if it concerns a pull request.
-pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<Option<PullCall>, Missing> {
+fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<Option<PullCall>, Missing> {
     if call.program == "git" {
         return Ok(None);
     }

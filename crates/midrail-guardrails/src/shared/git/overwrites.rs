@@ -1,11 +1,12 @@
 //! Git calls that change files of a work tree without naming them.
 
-use midrail_core::{Context, FileState, Missing, RepositoryCall};
+use midrail_core::{Context, Missing, RepositoryCall};
 
 use super::commands::is_builtin;
 use super::git_call::{GitCall, Word};
 use super::{nested_repository, shown, with_alias};
 use crate::shared::data::GIT;
+use crate::shared::file_access::exists;
 use crate::shared::file_paths::is_below;
 
 /// Commands whose files are listed in the action and may be folders.
@@ -35,10 +36,7 @@ pub(crate) fn takes_folders(calls: &[RepositoryCall]) -> bool {
 
 /// The files that a call overwrites or removes without naming them.
 pub(crate) fn overwrites(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<Overwrite>, Missing> {
-    let is_there = |path: &str| {
-        let place = context.real_place(path, None)?;
-        Ok(*context.file(&place)? != FileState::Absent)
-    };
+    let is_there = |path: &str| exists(context, path);
     if let Some(command) = possible_alias(call) {
         return match context.git() {
             Ok(git) => {
@@ -54,7 +52,8 @@ pub(crate) fn overwrites(context: &Context<'_>, call: &RepositoryCall) -> Result
         };
     }
     // The files of a patch in the command line are listed in the action.
-    if is_patch_from_input(call) && context.action()?.command.as_deref().is_some_and(holds_patch) {
+    let has_patch = |line: &str| !midrail_shell::patch::targets(line).is_empty();
+    if is_patch_from_input(call) && context.action()?.command.as_deref().is_some_and(has_patch) {
         return Ok(Vec::new());
     }
     overwrites_if(call, &is_there)
@@ -99,10 +98,6 @@ fn overwrites_of_alias(
 fn is_patch_from_input(call: &RepositoryCall) -> bool {
     let git = GitCall::new(call);
     matches!(git.command, "apply" | "am") && git.operands.iter().all(|word| word.text == "-")
-}
-
-fn holds_patch(line: &str) -> bool {
-    !midrail_shell::patch::targets(line).is_empty()
 }
 
 /// The absolute path of the work tree of a folder, or of the folder itself outside a repository.
