@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use midrail_guardrails::DeepSettings;
 use parking_lot::{Condvar, Mutex};
 
 use super::cache::{Cache, Key};
-use super::ledger::{Ended, Item, Ledger};
+use super::ledger::{Item, Ledger};
 use super::plan::Plan;
 use super::question::Answer;
 use super::ticket::AnswerSlot;
@@ -56,28 +55,10 @@ pub(super) struct State {
 /// A question in the queue.
 pub(super) struct Job {
     pub(super) id: u64,
-    pub(super) guardrail: String,
-    pub(super) settings: Arc<DeepSettings>,
-    pub(super) run: String,
+    pub(super) item: Item,
     pub(super) plan: Plan,
     pub(super) deadline: Instant,
-    pub(super) policy: Arc<str>,
-    pub(super) estimate: f64,
-    pub(super) key: Option<Key>,
     pub(super) slot: Arc<AnswerSlot>,
-}
-
-impl Job {
-    pub(super) fn item(&self) -> Item<'_> {
-        Item {
-            guardrail: &self.guardrail,
-            settings: &self.settings,
-            run: &self.run,
-            policy: &self.policy,
-            estimate: self.estimate,
-            key: self.key,
-        }
-    }
 }
 
 /// A question that is being sent.
@@ -92,7 +73,7 @@ impl QueueShared {
         let (unsent, running) = {
             let mut state = self.state.lock();
             let (unsent, kept): (VecDeque<Job>, VecDeque<Job>) =
-                mem::take(&mut state.waiting).into_iter().partition(|job| is_meant(&job.run));
+                mem::take(&mut state.waiting).into_iter().partition(|job| is_meant(&job.item.run));
             state.waiting = kept;
             let running = state.running.values().filter(|running| is_meant(&running.run));
             (unsent, running.map(|running| (running.slot.clone(), running.stop.clone())).collect::<Vec<_>>())
@@ -111,9 +92,10 @@ impl QueueShared {
             let job = if state.is_closed { None } else { state.pick() };
             if let Some(job) = job {
                 let stop = Arc::new(before.next());
-                let running = Running { run: job.run.clone(), stop: stop.clone(), slot: job.slot.clone() };
+                let running =
+                    Running { run: job.item.run.clone(), stop: stop.clone(), slot: job.slot.clone() };
                 state.running.insert(job.id, running);
-                *state.sending.entry(job.guardrail.clone()).or_default() += 1;
+                *state.sending.entry(job.item.guardrail.clone()).or_default() += 1;
                 return Some((job, stop));
             }
             let mut is_over = state.is_closed;
@@ -133,42 +115,33 @@ impl QueueShared {
 
     /// Releases the budget of a question that was never sent.
     pub(super) fn release(&self, job: &Job) {
-        self.ledger.settle(&job.item(), 0.0, &Ended::Unknown, self.clock.now());
+        self.ledger.settle(&job.item, 0.0, None, self.clock.now());
     }
 
     /// Records how a question ended, and hands its answer over.
     pub(super) fn end(&self, job: Job, stop: &Stop, ended: Result<Answer, Failure>, cost: f64) {
         let now = self.clock.now();
-        let is_stopped = stop.is_raised();
-        let failed;
-        let (how, cost) = match &ended {
+        let (result, cost) = match &ended {
             // The service may charge for it all the same.
-            _ if is_stopped => (Ended::Unknown, cost.max(job.estimate)),
-            Ok(answer) => (Ended::Well(answer), cost),
-            Err(Failure::NotAsked(_)) => (Ended::Unknown, cost),
-            Err(Failure::Failed(error)) => {
-                failed = error.to_string();
-                (Ended::Badly(&failed), cost)
-            }
+            _ if stop.is_raised() => (None, cost.max(job.item.estimate)),
+            Err(Failure { was_asked: false, .. }) => (None, cost),
+            ended => (Some(ended.as_ref().map_err(|failure| &failure.error)), cost),
         };
         // Before the answer is handed over, because the process may end with it.
-        self.ledger.settle(&job.item(), cost, &how, now);
+        self.ledger.settle(&job.item, cost, result, now);
         {
             let mut state = self.state.lock();
-            if let (Some(key), Ended::Well(answer)) = (job.key, &how) {
-                state.cache.put(key, answer, job.settings.cache, now);
+            if let (Some(key), Some(Ok(answer))) = (job.item.key, result) {
+                state.cache.put(key, answer, job.item.settings.cache, now);
             }
-            if let Some(sending) = state.sending.get_mut(&job.guardrail) {
+            if let Some(sending) = state.sending.get_mut(&job.item.guardrail) {
                 *sending = sending.saturating_sub(1);
             }
             state.sending.retain(|_, sending| *sending > 0);
         }
-        let outcome = ended.map_err(|failure| match failure {
-            Failure::NotAsked(error) | Failure::Failed(error) => error,
-        });
         // There may be room now for another question of this guardrail.
         self.work.notify_one();
-        job.slot.finish(outcome);
+        job.slot.finish(ended.map_err(|failure| failure.error));
         // The question counts as running until its handler has returned.
         self.state.lock().running.remove(&job.id);
         self.changed.notify_all();
@@ -176,11 +149,10 @@ impl QueueShared {
 }
 
 /// Why there is no answer.
-pub(super) enum Failure {
-    /// It was never sent.
-    NotAsked(Unavailable),
-    /// It was sent and failed.
-    Failed(Unavailable),
+pub(super) struct Failure {
+    pub(super) error: Unavailable,
+    /// Whether the question was sent.
+    pub(super) was_asked: bool,
 }
 
 impl State {
@@ -192,22 +164,21 @@ impl State {
         now: jiff::Timestamp,
     ) -> Result<Option<Answer>, Unavailable> {
         if self.is_closed {
-            return Err(Unavailable::new("the engine is ending"));
+            return Err("the engine is ending".into());
         }
         if let Some(answer) = key.and_then(|key| self.cache.get(key, now)) {
             return Ok(Some(answer));
         }
-        let of_run = self.waiting.iter().filter(|job| job.run == run).count()
+        let of_run = self.waiting.iter().filter(|job| job.item.run == run).count()
             + self.running.values().filter(|running| running.run == run).count();
         if of_run >= MAX_OF_RUN {
-            return Err(Unavailable::new(format!(
-                "this session has {MAX_OF_RUN} unanswered questions; it has to wait for answers"
-            )));
+            let why =
+                format!("this session has {MAX_OF_RUN} unanswered questions; it has to wait for answers");
+            return Err(why.into());
         }
         if self.waiting.len() + self.running.len() >= MAX_QUESTIONS {
-            return Err(Unavailable::new(format!(
-                "{MAX_QUESTIONS} questions are unanswered; try again when some are answered"
-            )));
+            let why = format!("{MAX_QUESTIONS} questions are unanswered; try again when some are answered");
+            return Err(why.into());
         }
         Ok(None)
     }
@@ -215,11 +186,11 @@ impl State {
     /// The next question: of the session with the fewest running, the one that waits longest.
     fn pick(&mut self) -> Option<Job> {
         let busy = |run: &str| self.running.values().filter(|running| running.run == run).count();
-        let has_room = |job: &Job| {
-            self.sending.get(&job.guardrail).is_none_or(|sending| *sending < job.settings.max_concurrent)
+        let has_room = |Job { item, .. }: &Job| {
+            self.sending.get(&item.guardrail).is_none_or(|sending| *sending < item.settings.max_concurrent)
         };
         let free = self.waiting.iter().enumerate().filter(|(_, job)| has_room(job));
-        let index = free.min_by_key(|(index, job)| (busy(&job.run), *index)).map(|(index, _)| index)?;
+        let index = free.min_by_key(|(index, job)| (busy(&job.item.run), *index)).map(|(index, _)| index)?;
         self.waiting.remove(index)
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use midrail_guardrails::{DeepBackend, DeepSettings, EventPart, LongText};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::cache::{self, Key};
 use super::judge;
@@ -17,6 +18,8 @@ pub(super) struct Plan {
     pub(super) is_cut: bool,
 }
 
+/// One request, in the form of its backend.
+#[derive(Serialize)]
 pub(super) enum Form {
     Http(Value),
     Judge(Vec<(EventPart, String)>),
@@ -25,22 +28,18 @@ pub(super) enum Form {
 }
 
 impl Plan {
-    pub(super) fn new(settings: &DeepSettings, question: Question) -> Result<Self, Unavailable> {
-        if matches!(settings.kind, DeepBackend::Command(_)) {
-            let form = Form::Command { event: question.event, root: question.root };
-            return Ok(Plan { forms: vec![form], is_cut: false });
-        }
+    pub(super) fn new(settings: &DeepSettings, question: &Question) -> Result<Self, Unavailable> {
         let limit = settings.max_text;
-        if settings.long_text == LongText::Cut {
-            let parts = Parts::of(&question, &question.text, limit);
-            let form = Form::new(settings, &question, &parts);
+        if settings.long_text == LongText::Cut || matches!(settings.kind, DeepBackend::Command(_)) {
+            let parts = Parts::of(question, &question.text, limit);
+            let form = Form::new(settings, question, &parts);
             return Ok(Plan { forms: vec![form], is_cut: parts.is_cut() });
         }
         let windows = render::windows(&question.text, limit);
         let mut forms = Vec::new();
         for window in &windows {
-            let parts = Parts::of(&question, window, limit);
-            forms.push(Form::new(settings, &question, &parts));
+            let parts = Parts::of(question, window, limit);
+            forms.push(Form::new(settings, question, &parts));
             if !parts.has_text() {
                 // A request without the text has to contain its other parts completely.
                 if parts.is_cut() {
@@ -68,10 +67,6 @@ impl Plan {
         };
         self.forms.iter().map(of).sum()
     }
-
-    fn to_json(&self) -> Value {
-        self.forms.iter().map(Form::to_json).collect()
-    }
 }
 
 impl Form {
@@ -97,15 +92,6 @@ impl Form {
             }
         }
     }
-
-    fn to_json(&self) -> Value {
-        match self {
-            Form::Http(body) => body.clone(),
-            Form::Judge(parts) => parts.iter().map(|(part, text)| json!([part, text])).collect(),
-            Form::Moderation { text, answers } => json!([text, answers]),
-            Form::Command { event, root } => json!([event, root.as_ref().map(|root| root.to_string_lossy())]),
-        }
-    }
 }
 
 /// The cache key of a question: its session, its settings and what is sent. `None`: answers are not cached.
@@ -114,7 +100,7 @@ pub(super) fn key(settings: &DeepSettings, question: &Question) -> Option<Key> {
         return None;
     }
     let same = Question { event: lasting(&question.event), ..question.clone() };
-    let asked = Plan::new(settings, same).ok()?.to_json().to_string();
+    let asked = serde_json::to_vec(&Plan::new(settings, &same).ok()?.forms).ok()?;
     let settings = serde_json::to_vec(settings).ok()?;
-    Some(cache::key(&[question.run.as_bytes(), &settings, asked.as_bytes()]))
+    Some(cache::key(&[question.run.as_bytes(), &settings, &asked]))
 }

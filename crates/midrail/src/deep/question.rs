@@ -25,8 +25,6 @@ pub(crate) struct Question {
 pub(crate) struct Answer {
     /// The answer, in the format of its kind.
     pub(crate) value: Value,
-    /// How long it took.
-    pub(crate) took_ms: u64,
     /// Whether it is the stored answer to the same question.
     pub(crate) cached: bool,
     /// What it cost, if that is known. A stored answer costs nothing.

@@ -11,7 +11,7 @@ use midrail_store::Store;
 use parking_lot::{Condvar, Mutex};
 
 use super::jobs::{Job, QueueShared, State};
-use super::ledger::Ledger;
+use super::ledger::{Item, Ledger};
 use super::plan::{self, Plan};
 use super::question::Question;
 use super::ticket::{AnswerSlot, Ticket};
@@ -55,9 +55,9 @@ impl DeepQueue {
     ) -> Result<Ticket, Unavailable> {
         let deadline = Instant::now() + Duration::from_millis(settings.timeout.0);
         let key = plan::key(settings, &question);
-        let (run, policy) = (question.run.clone(), question.policy.clone());
-        let plan = Plan::new(settings, question)?;
+        let plan = Plan::new(settings, &question)?;
         let estimate = plan.estimate(settings);
+        let Question { run, policy, .. } = question;
         let now = self.0.clock.now();
 
         if let Some(answer) = self.0.state.lock().ready(key.as_ref(), &run, now)? {
@@ -65,25 +65,15 @@ impl DeepQueue {
         }
         let slot = Arc::new(AnswerSlot::default());
         let (guardrail, settings) = (guardrail.to_owned(), settings.clone());
-        let mut job = Job {
-            id: 0,
-            guardrail,
-            settings,
-            run,
-            plan,
-            deadline,
-            policy,
-            estimate,
-            key,
-            slot: slot.clone(),
-        };
+        let item = Item { guardrail, settings, run, policy, estimate, key };
+        let mut job = Job { id: 0, item, plan, deadline, slot: slot.clone() };
         // The store is read outside of the lock.
-        if let Some(answer) = self.0.ledger.admit(&job.item(), now)? {
+        if let Some(answer) = self.0.ledger.admit(&job.item, now)? {
             return Ok(Ticket::answered(answer));
         }
         let mut state = self.0.state.lock();
         // The queue may have changed meanwhile.
-        let refused = state.ready(None, &job.run, now).err();
+        let refused = state.ready(None, &job.item.run, now).err();
         let refused = refused.or_else(|| {
             state.count += 1;
             job.id = state.count;

@@ -7,7 +7,8 @@ use midrail_guardrails::{DeepBackend, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
 use midrail_scan::secrets;
 use serde_json::{Value, json};
 
-use super::client::{self, Filled};
+use super::client;
+use super::headers::RequestHeaders;
 use super::jobs::{Failure, Job, QueueShared};
 use super::judge::Extent;
 use super::plan::Form;
@@ -22,7 +23,8 @@ pub(super) fn work(shared: &QueueShared) {
     while let Some((job, stop)) = shared.next(&before) {
         let mut cost = 0.0;
         let asked = catch_unwind(AssertUnwindSafe(|| answer(shared, &job, &stop, &mut cost)));
-        let ended = asked.unwrap_or_else(|_| Err(Failure::Failed(Unavailable::new("the worker panicked"))));
+        let ended =
+            asked.unwrap_or_else(|_| Err(Failure { error: "the worker panicked".into(), was_asked: true }));
         shared.end(job, &stop, ended, cost);
         before = stop.next();
     }
@@ -32,18 +34,15 @@ pub(super) fn work(shared: &QueueShared) {
 const LEAST: u32 = 4;
 
 fn answer(shared: &QueueShared, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Answer, Failure> {
-    let started = Instant::now();
-    let limit = Duration::from_millis(job.settings.timeout.0);
-    let left = job.deadline.saturating_duration_since(started);
+    let settings = &*job.item.settings;
+    let limit = Duration::from_millis(settings.timeout.0);
+    let left = job.deadline.saturating_duration_since(Instant::now());
     // With little time left it would fail, and count as a failure of the service.
     if left < limit / LEAST {
-        let waited = Duration::from_millis(
-            u64::try_from(limit.saturating_sub(left).as_millis()).unwrap_or(job.settings.timeout.0),
-        );
-        let why = format!("the question waited {waited:?} for its turn; raise `timeout` or `max_concurrent`");
-        return Err(Failure::NotAsked(why.into()));
+        let waited = limit.saturating_sub(left).as_millis();
+        let why = format!("the question waited {waited}ms for its turn; raise `timeout` or `max_concurrent`");
+        return Err(Failure { error: why.into(), was_asked: false });
     }
-    let settings = &*job.settings;
     let call =
         Call { settings, deadline: job.deadline, stop, lookup: shared.lookup, key: &shared.ledger.key };
     let mut values = Vec::new();
@@ -54,7 +53,7 @@ fn answer(shared: &QueueShared, job: &Job, stop: &Stop, cost: &mut f64) -> Resul
             1 => Extent::Whole,
             _ => Extent::Window(index + 1, all),
         };
-        let value = ask(&call, form, extent, cost).map_err(Failure::Failed)?;
+        let value = ask(&call, form, extent, cost).map_err(|error| Failure { error, was_asked: true })?;
         // The first objection settles it, unless a `check` has to see all answers.
         let is_settled = settings.uses_default_check && !settings.kind.passes(&value);
         values.push(value);
@@ -73,13 +72,7 @@ fn answer(shared: &QueueShared, job: &Job, stop: &Stop, cost: &mut f64) -> Resul
     let findings = secrets::scan_json(&value, &shared.ledger.key);
     secrets::mask(&mut value, &findings);
     let has_price = matches!(&settings.kind, DeepBackend::Judge(judge) if judge.cost.is_some());
-    Ok(Answer {
-        value,
-        took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-        cached: false,
-        cost: has_price.then_some(*cost),
-        cut: job.plan.is_cut,
-    })
+    Ok(Answer { value, cached: false, cost: has_price.then_some(*cost), cut: job.plan.is_cut })
 }
 
 /// Asks about one window.
@@ -87,8 +80,8 @@ fn ask(call: &Call<'_>, form: &Form, extent: Extent, cost: &mut f64) -> Result<V
     let kind = &call.settings.kind;
     let mut value = match (kind, form) {
         (DeepBackend::Http(http), Form::Http(body)) => {
-            let filled = Filled::of(&http.headers, call.lookup)?;
-            call.tries(http.retries, || client::send(call, &http.url, http.method, &filled, body))
+            let headers = RequestHeaders::resolve(&http.headers, call.lookup)?;
+            call.tries(http.retries, || client::send(call, &http.url, http.method, &headers, body))
         }
         (DeepBackend::Judge(question), Form::Judge(parts)) => judge::ask(call, question, parts, extent, cost),
         (DeepBackend::Moderation(question), Form::Moderation { text, answers }) => {

@@ -25,6 +25,8 @@ pub(crate) enum Hook {
     Input,
     /// With its result.
     Output,
+    /// None: the script is only loaded.
+    Load,
 }
 
 impl Hook {
@@ -33,31 +35,49 @@ impl Hook {
         match self {
             Hook::Input => "input",
             Hook::Output => "output",
+            Hook::Load => "load",
         }
     }
 }
 
-/// What a script may see and do during one call. The implementation bounds the size of its answers.
+/// What a script may see and do during one call. The implementation bounds the size of its answers. By default there are
+/// no files, no history and no output, as in a dry run.
 pub(crate) trait Host: Send + Sync {
     /// The text of a file.
-    fn read_file(&self, path: &str) -> Result<String, Unavailable>;
+    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
+        Err(format!("there is no file `{path}` in a dry run").into())
+    }
     /// The checksum of a file, by a path as the script or as the agent has it. `None`: there is none.
-    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, Unavailable>;
+    fn checksum(&self, _path: &str, _is_agents: bool) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
     /// Runs a command and waits for it, no longer than this and no longer than until `stop` is set. It is called on a
     /// thread of its own.
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, Unavailable>;
+    fn exec(&self, _command: &str, _within: Duration, _stop: &AtomicBool) -> Result<Exec, Unavailable> {
+        Ok(Exec::default())
+    }
     /// The one spelling of a file's path: the key of the snapshot.
-    fn place(&self, path: &str) -> String;
+    fn place(&self, path: &str) -> String {
+        path.to_owned()
+    }
     /// The checksum that a file had when it was read, by place. `None`: it was not read.
-    fn read_before(&self, place: &str) -> Result<Option<String>, Unavailable>;
-    /// All files that were read, by place. Requested only when a script reads all of them.
-    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable>;
-    /// The messages of the conversation. Requested only when a script reads them.
-    fn history(&self) -> Result<Vec<Value>, Unavailable>;
+    fn read_before(&self, _place: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    /// The checksums of all files that were read, by place.
+    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
+        Ok(BTreeMap::new())
+    }
+    /// The conversation so far. Requested only when a script reads it.
+    fn history(&self) -> Result<Vec<Value>, Unavailable> {
+        Ok(Vec::new())
+    }
     /// The calls of the prompt so far and the feedback. Requested only when a script reads it.
-    fn feedback(&self) -> Result<Value, Unavailable>;
+    fn feedback(&self) -> Result<Value, Unavailable> {
+        Ok(Value::Object(serde_json::Map::new()))
+    }
     /// A line that the script printed.
-    fn log(&self, level: log::Level, text: &str);
+    fn log(&self, _level: log::Level, _text: &str) {}
 }
 
 /// A call of a hook.
