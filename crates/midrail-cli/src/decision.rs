@@ -150,7 +150,7 @@ pub(crate) fn verdicts(decision: &Decision) -> Table {
         table.row(vec![
             cell(short(&label(&verdict.guardrail), 60)),
             effect,
-            cell(verdict.duration_us.0.map(midrail::admin::micros).unwrap_or_default()),
+            cell(verdict.duration_us.0.map(midrail::core::duration::micros).unwrap_or_default()),
             cell(short(reason.trim_end_matches("; "), 200)),
         ]);
     }

@@ -17,16 +17,15 @@ use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
 use midrail_store::{UnknownUrgency, Urgency};
 use serde::Serialize;
 
-use crate::admin::person::Person;
+use crate::admin::event::Person;
+pub use crate::admin::records::summarize_event;
 use crate::admin::tasks::TaskStatus;
 use crate::approvals::BypassRequest;
 use crate::clock::ManualClock;
 use crate::engine::Engine;
 use crate::error::EngineError;
-pub use crate::event_summary::summarize_event;
 use crate::files::Files;
-use crate::load::Load;
-use crate::load::LoadError;
+use crate::load::{Load, LoadError};
 use crate::replay::start_time;
 
 /// What became of one expectation.

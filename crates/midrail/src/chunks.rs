@@ -1,8 +1,9 @@
 //! Joins the chunks of a stream: text that may start a secret is held back, and released text is scanned again together
 //! with the text that follows. Between two chunks both are stored in a slice of the session, encrypted.
 
-use midrail_core::Hit;
-use midrail_core::{Decision, Effect, Event, FactKey, Facts, Finding, NoMeter, Policy, Session, evaluate};
+use midrail_core::{
+    Decision, Effect, Event, FactKey, Facts, Finding, Hit, NoMeter, Policy, Session, evaluate,
+};
 use midrail_scan::personal;
 use midrail_scan::secrets::resumable::ResumableScan;
 use midrail_scan::secrets::{self, Mask};

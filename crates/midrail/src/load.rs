@@ -19,10 +19,8 @@ use sha2::{Digest, Sha256};
 pub use self::error::LoadError;
 use self::pack_file::{MAX_PACK, PackFile, digest};
 use self::scripts::{SCRIPT, ScriptFile};
-use crate::features;
-use crate::paths;
-use crate::shipped;
 pub use crate::stored_policy::StoredPolicyError;
+use crate::{features, paths, shipped};
 
 /// Which packs to read.
 #[derive(Debug, Clone, Default)]

@@ -14,8 +14,7 @@ use midrail_pack::diagnostic::DiagnosticRecord;
 use midrail_pack::{DiagnosticReport, PolicySource};
 
 use crate::engine::Engine;
-use crate::load::LoadError;
-use crate::load::{Load, LoadedPolicy, SourceMark};
+use crate::load::{Load, LoadError, LoadedPolicy, SourceMark};
 
 /// How often the files are checked. A change is applied when two checks in a row see the same files, so that a file that
 /// is still being written is not read.

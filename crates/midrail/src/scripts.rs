@@ -7,7 +7,6 @@
 mod activity;
 mod call;
 mod commands;
-mod error;
 mod inbox;
 #[cfg(feature = "scripts")]
 mod modules;
@@ -19,8 +18,6 @@ mod prelude;
 mod realm;
 #[cfg(feature = "scripts")]
 mod scan;
-#[cfg(feature = "scripts")]
-mod state;
 #[cfg(test)]
 #[cfg(feature = "scripts")]
 mod tests;
@@ -39,14 +36,13 @@ use std::time::{Duration, Instant};
 use midrail_core::HookOutcome;
 use serde_json::Value;
 
-pub(crate) use call::{Call, Hook, Host, STACK, Script};
+pub(crate) use call::{Call, Hook, Host, STACK, Script, ScriptError};
 use commands::await_commands;
 pub use commands::stop_script_commands;
-pub(crate) use error::ScriptError;
 use inbox::{Inbox, Message, Reply, Request, watch};
 
 /// The TypeScript types of a script and of its `ctx`.
-pub(crate) const TYPES: &str = include_str!("scripts/guardrails.d.ts");
+pub(crate) const TYPES: &str = include_str!("../../../schema/guardrails.d.ts");
 
 /// The most realms. Beyond it, the least recently used one is dropped.
 const MAX_REALMS: usize = 64;

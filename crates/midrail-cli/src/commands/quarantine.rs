@@ -53,7 +53,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     match &args.command {
         Command::List => {
             let engine = args.admin.list_engine()?;
-            show(&engine.admin().quarantined()?, &engine.admin().halted_runs()?, output)
+            show(
+                &engine.admin().list::<midrail::admin::QuarantinedAgent>()?,
+                &engine.admin().list::<midrail::admin::HaltedRun>()?,
+                output,
+            )
         }
         Command::Add { actor, reason, by } => {
             let by = by.name();

@@ -45,8 +45,8 @@ pub(crate) fn with_key(world: &World, role: &str, args: &[&str]) -> Ended {
     let key = world.read(&format!("../keys/{role}"));
     let name = format!("{role}-1");
     let more = ["--as", &name, "--key-fd", "0"];
-    let verb: &[&str] = if args.first() == Some(&"approver") { &[] } else { &["approvals"] };
-    world.feed(&[verb, args, &more].concat(), format!("{key}\n"))
+    let subcommand: &[&str] = if args.first() == Some(&"approver") { &[] } else { &["approvals"] };
+    world.feed(&[subcommand, args, &more].concat(), format!("{key}\n"))
 }
 
 pub(crate) fn request(world: &World, decision: &Ended, more: &[&str]) -> String {

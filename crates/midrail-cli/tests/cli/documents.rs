@@ -151,15 +151,15 @@ fn service_guide_works_as_documented() {
 fn every_subcommand_is_in_the_reference() {
     let reference = page("docs/reference/commands.md");
     let help = World::new().run(&["--help"]).code(0).out;
-    let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    let verbs = verbs.take_while(|line| line.starts_with("  "));
-    // What is indented further goes on with what a verb does.
-    let verbs =
-        verbs.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
-    for verb in verbs.filter(|verb| *verb != "help") {
+    let subcommands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let subcommands = subcommands.take_while(|line| line.starts_with("  "));
+    // What is indented further goes on with what a subcommand does.
+    let subcommands =
+        subcommands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    for subcommand in subcommands.filter(|subcommand| *subcommand != "help") {
         assert!(
-            reference.contains(&format!("`{verb}`")),
-            "docs/reference/commands.md does not list `{verb}`"
+            reference.contains(&format!("`{subcommand}`")),
+            "docs/reference/commands.md does not list `{subcommand}`"
         );
     }
 }

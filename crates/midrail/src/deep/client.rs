@@ -11,7 +11,7 @@ use ureq::{Body, Error};
 
 use super::connection::{self, CA_FILE};
 use super::headers::RequestHeaders;
-use super::ticket::CANCELLED;
+use super::question::CANCELLED;
 use super::wire::{Call, RequestError, Retry, is_too_deep, shown};
 use crate::error::Unavailable;
 use crate::unique_keys::UniqueKeys;

@@ -1,22 +1,18 @@
 //! The queue of questions of one engine, and its worker threads, which start on demand.
 
-use std::env;
-use std::mem;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, mem, thread};
 
 use midrail_guardrails::DeepSettings;
 use midrail_store::Store;
 use parking_lot::{Condvar, Mutex};
 
-use super::jobs::{Job, QueueShared, State};
+use super::jobs::{Job, QueueShared, State, work};
 use super::ledger::{Item, Ledger};
 use super::plan::{self, Plan};
-use super::question::Question;
-use super::ticket::{AnswerSlot, Ticket};
+use super::question::{AnswerSlot, Question, Ticket};
 use super::wire::Lookup;
-use super::worker;
 use crate::clock::Clock;
 use crate::error::Unavailable;
 
@@ -112,6 +108,15 @@ impl DeepQueue {
     }
 }
 
+#[cfg(test)]
+impl DeepQueue {
+    /// Uses up the time of all waiting questions.
+    pub(super) fn expire_waiting(&self) {
+        let mut state = self.0.state.lock();
+        state.waiting.iter_mut().for_each(|job| job.deadline = Instant::now());
+    }
+}
+
 impl Drop for DeepQueue {
     fn drop(&mut self) {
         self.0.state.lock().is_closed = true;
@@ -145,7 +150,7 @@ impl Drop for DeepQueue {
 fn start_worker(shared: &Arc<QueueShared>, state: &mut State) -> bool {
     state.handles.retain(|handle| !handle.is_finished());
     let own = shared.clone();
-    match thread::Builder::new().name("midrail-deep".to_owned()).spawn(move || worker::work(&own)) {
+    match thread::Builder::new().name("midrail-deep".to_owned()).spawn(move || work(&own)) {
         Ok(handle) => {
             state.handles.push(handle);
             state.workers += 1;

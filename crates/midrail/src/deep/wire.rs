@@ -1,9 +1,8 @@
 //! What all kinds of questions share while they are sent: the time that is left, cancellation and retries.
 
-use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{mem, thread};
 
 use midrail_guardrails::DeepSettings;
 use parking_lot::Mutex;

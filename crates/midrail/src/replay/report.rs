@@ -8,7 +8,7 @@ use midrail_guardrails::relaxing_settings;
 use midrail_scan::secrets::redact;
 use serde::Serialize;
 
-use crate::event_summary::summarize_event;
+use crate::admin::records::summarize_event;
 
 /// The most distinct events of one guardrail. Others are not listed.
 const MOST_KINDS: usize = 2_000;

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use midrail_core::{HookAnswer, HookOutcome};
 
-use super::call::Call;
-use super::error::ScriptError;
+use super::call::{Call, ScriptError};
 use super::inbox::{Inbox, Reply, Request};
 
 /// The call, the timers and the commands of a realm.

@@ -1,18 +1,16 @@
 //! What waits for a realm: calls, and commands that have ended.
 
 use std::collections::VecDeque;
-use std::hint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{hint, thread};
 
 use midrail_core::HookOutcome;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::call::Call;
-use super::error::ScriptError;
+use super::call::{Call, ScriptError};
 use crate::error::Unavailable;
 use crate::probes::Exec;
 

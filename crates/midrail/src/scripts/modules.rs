@@ -10,10 +10,9 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Result};
 
-use super::call::{Script, label};
-use super::error::ScriptError;
+use super::call::{Script, ScriptError, label};
 use super::scan;
-use super::scan::imports::place_of;
+use super::scan::place_of;
 use crate::error::Unavailable;
 
 /// Bytes that one file may have.

@@ -2,14 +2,13 @@
 //!
 //! Nothing here holds a JavaScript value, so that no value outlives its realm.
 
-use std::array;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{array, thread};
 
 use midrail_core::{HookAnswer, HookRequest, hex};
 use midrail_shell::patch;
@@ -20,9 +19,8 @@ use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 use sha2::{Digest, Sha256};
 
 use super::activity::{Activity, Timer};
-use super::call::Host;
+use super::call::{Host, ScriptError};
 use super::commands::Running;
-use super::error::ScriptError;
 use super::inbox::Message;
 use super::prelude;
 use crate::error::Unavailable;

@@ -10,12 +10,10 @@ use rquickjs::{Context, Function, Object, Runtime};
 use serde_json::Value;
 
 use super::activity::Activity;
-use super::call::{Hook, Script, label};
-use super::error::ScriptError;
+use super::call::{Hook, Script, ScriptError, label};
 use super::inbox::{Inbox, Message, Received};
 use super::modules::{Files, Home, Seen};
-use super::state::State;
-use super::turns::{Limit, Rejections, Stopped, Turns};
+use super::turns::{Limit, Rejections, State, Stopped, Turns};
 use crate::error::Unavailable;
 use crate::probes::Exec;
 

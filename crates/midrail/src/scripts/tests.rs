@@ -10,12 +10,11 @@ mod state;
 mod types;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use midrail_core::{HookAnswer, HookOutcome, HookRequest};
 use serde_json::{Value, json};

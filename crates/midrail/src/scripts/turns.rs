@@ -9,12 +9,10 @@ use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, FromJs, Function, Object, Promise, Value};
 
 use super::activity::Activity;
-use super::error::ScriptError;
+use super::call::ScriptError;
 use super::inbox::Inbox;
 use super::modules::Files;
-use super::natives;
-use super::prelude;
-use super::state::State;
+use super::{natives, prelude};
 
 /// Bytes of a script's variables, as JSON.
 const MAX_STATE: u32 = 256 << 10;
@@ -258,5 +256,79 @@ impl<'js> Turns<'_, 'js> {
                 fire.call::<_, ()>((id,))?;
             }
         }
+    }
+}
+
+/// What a realm's variables are known to be.
+enum Known {
+    /// As the script begins.
+    Initial,
+    /// Those of this text.
+    Kept(String),
+    /// A call failed, and may have changed anything.
+    Unsure,
+}
+
+/// The text where no variable has changed.
+const INITIAL: &str = "{}";
+
+/// The variables of one realm.
+pub(super) struct State<'js> {
+    capture: Function<'js>,
+    restore: Function<'js>,
+    /// The variables as they were last taken, as far as they are not as the script begins.
+    text: String,
+    known: Known,
+}
+
+impl<'js> State<'js> {
+    /// The variables of a script that was just loaded.
+    pub(super) fn new(prelude: &Object<'js>) -> rquickjs::Result<Self> {
+        prelude.get::<_, Function<'js>>("begin")?.call::<_, ()>(())?;
+        Ok(State {
+            capture: prelude.get("capture")?,
+            restore: prelude.get("restore")?,
+            text: INITIAL.to_owned(),
+            known: Known::Initial,
+        })
+    }
+
+    /// Restores the variables of the session.
+    pub(super) fn prepare(&mut self, wanted: Option<&str>) -> rquickjs::Result<()> {
+        let is_so = match (&self.known, wanted) {
+            (Known::Initial, None) => true,
+            (Known::Kept(known), Some(wanted)) => known == wanted,
+            _ => false,
+        };
+        if is_so {
+            return Ok(());
+        }
+        self.known = Known::Unsure;
+        self.restore.call::<_, ()>((wanted.unwrap_or(INITIAL),))?;
+        self.text = self.capture.call(())?;
+        self.known = wanted.map_or(Known::Initial, |wanted| Known::Kept(wanted.to_owned()));
+        Ok(())
+    }
+
+    /// The variables now, where they are not what the session had.
+    pub(super) fn taken(&mut self, had: Option<&str>) -> rquickjs::Result<Option<String>> {
+        let text: String = self.capture.call(())?;
+        if text != self.text || matches!(self.known, Known::Unsure) {
+            self.known = match text == INITIAL && had.is_none() {
+                true => Known::Initial,
+                false => Known::Kept(text.clone()),
+            };
+            self.text = text;
+        }
+        Ok(match (&self.known, had) {
+            (Known::Kept(now), had) if Some(now.as_str()) != had => Some(now.clone()),
+            (Known::Initial, Some(_)) => Some(self.text.clone()),
+            (Known::Kept(_) | Known::Initial | Known::Unsure, _) => None,
+        })
+    }
+
+    /// A call failed: what it changed is undone before the next one.
+    pub(super) fn doubt(&mut self) {
+        self.known = Known::Unsure;
     }
 }

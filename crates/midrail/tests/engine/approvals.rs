@@ -325,10 +325,10 @@ fn unanswered_emergency_passes_once_and_requires_a_review() {
     assert_eq!(used.decided_by.as_deref(), Some("emergency override"));
     let notices = world.approver.store().notices(0, 100).unwrap();
     for role in ["architect", "human_operator"] {
-        let is_told = |notice: &&midrail::store::StoredNotice| {
+        let is_notified = |notice: &&midrail::store::StoredNotice| {
             notice.to == role && notice.message.contains("emergency override")
         };
-        assert_eq!(notices.iter().filter(is_told).count(), 1, "{role}");
+        assert_eq!(notices.iter().filter(is_notified).count(), 1, "{role}");
     }
 
     let owed = || {

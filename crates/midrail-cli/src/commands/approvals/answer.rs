@@ -1,7 +1,8 @@
 //! `midrail approvals approve` and `deny`: a person answers.
 
 use midrail::EventKind;
-use midrail::admin::{ApprovalView, span};
+use midrail::admin::ApprovalView;
+use midrail::core::duration::span;
 use midrail::store::Approval;
 
 use super::format;

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use midrail::Policy;
-use midrail::admin::{ApprovalView, span};
+use midrail::admin::ApprovalView;
+use midrail::core::duration::span;
 use midrail::store::ApprovalFilter;
 
 use crate::clock;

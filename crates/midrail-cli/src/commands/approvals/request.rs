@@ -1,8 +1,9 @@
 //! `midrail approvals request`: an agent requests approval. Agents may use this subcommand, so it has no option that
 //! could change the policy.
 
-use midrail::admin::{ApprovalView, span};
+use midrail::admin::ApprovalView;
 use midrail::approvals::{BypassRequest, policy_for_record};
+use midrail::core::duration::span;
 use midrail::store::{UnknownUrgency, Urgency};
 
 use super::format;

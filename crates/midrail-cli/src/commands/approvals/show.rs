@@ -1,8 +1,9 @@
 //! `midrail approvals show`: everything that an approver needs to answer.
 
 use jiff::Timestamp;
-use midrail::admin::{ApprovalView, session_around, span};
+use midrail::admin::{ApprovalView, session_around};
 use midrail::core::ApprovalKind;
+use midrail::core::duration::span;
 use midrail::store::{Approval, AuditEntry, Urgency};
 use serde_json::{Value, json};
 

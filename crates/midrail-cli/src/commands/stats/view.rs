@@ -1,7 +1,8 @@
 //! The figures as a table for people, and as JSON.
 
 use midrail::Effect;
-use midrail::admin::{Stats, micros};
+use midrail::admin::Stats;
+use midrail::core::duration::micros;
 use midrail::guardrails::label;
 use midrail::metrics::Bypasses;
 use midrail::store::{Durations, GuardrailStats, VerdictCounts};
