@@ -72,8 +72,8 @@ notify:
         assert_eq!(
             needs,
             [
-                message("`classifier`", "external"),
                 message("`rules`", "scripts"),
+                message("`classifier`", "external"),
                 message("the webhook of `reviewer`", "external")
             ]
         );

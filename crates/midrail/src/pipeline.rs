@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use self::inputs::DecisionInputs;
 use self::secret_scan::{ScanContext, SecretScan};
-use crate::chunks::{Joined, held_key};
+use crate::chunks::{StreamChunk, held_key};
 use crate::engine::Engine;
 use crate::error::{EngineError, MAX_TRIES};
 use crate::hooks::StartedHook;
@@ -47,7 +47,7 @@ pub(crate) struct Pipeline<'e> {
     /// Slow facts that were fetched.
     slow: Mutex<BTreeMap<FactKey, Fact>>,
     /// The chunk of a stream, joined with the text that was held back before it.
-    joined: Option<Joined>,
+    joined: Option<StreamChunk>,
     hook_answers: Mutex<Vec<HookRun>>,
     /// The hook that was started before its answer is needed.
     started: Mutex<Option<PendingHook>>,
@@ -100,7 +100,7 @@ impl<'e> Pipeline<'e> {
             value = serde_json::to_value(&event)?;
             joined = Some(chunk);
         }
-        let scan = SecretScan::of_chunk(value, joined.as_ref(), context)?;
+        let scan = SecretScan::with_chunk(value, joined.as_ref(), context)?;
         let session = scan.masked(&event).session.clone().unwrap_or_default();
         if event.is_new_run() {
             engine.deep_queue.cancel_run(&session);
@@ -260,12 +260,12 @@ fn join(
     event: &Event,
     rest: &SecretScan,
     name: &str,
-) -> Result<Joined, EngineError> {
+) -> Result<StreamChunk, EngineError> {
     let key = engine.fingerprint_key();
     let session = rest.masked(event).session.as_deref().unwrap_or_default();
     let name = rest.stored_key(name, key);
     let slice = load_slice(&**engine.store(), session, &name)?;
-    Joined::new(event, policy, key, &rest.mask, (format!("{session}\n{name}"), name), slice)
+    StreamChunk::new(event, policy, key, &rest.mask, (format!("{session}\n{name}"), name), slice)
 }
 
 fn log_record(record: &Record, place: &AuditRef) {

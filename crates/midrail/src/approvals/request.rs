@@ -100,7 +100,7 @@ impl Approvals<'_> {
             Approval { justification: Some(self.engine.masked_text(ask.reason.trim())), ..found.clone() };
         if is_raised {
             let policy = self.engine.policy();
-            let EmergencyOverride { is_possible, denied_before } =
+            let (is_possible, denied_before) =
                 self.emergency_override(&policy, record, ask.urgency, &found.guardrail, &found.action)?;
             let times = self.times(policy.authorities(), &found.approver, ask.urgency, is_possible);
             hastened.urgency = ask.urgency;
@@ -149,7 +149,7 @@ impl Approvals<'_> {
             }
             _ => {}
         }
-        let EmergencyOverride { is_possible, denied_before } =
+        let (is_possible, denied_before) =
             self.emergency_override(&policy, stopped, ask.urgency, guardrail, &action)?;
         let times = self.times(authorities, &approver, ask.urgency, is_possible);
         let asked = Approval {
@@ -264,14 +264,6 @@ pub(super) fn request_notice(approval: &Approval, role: &str) -> NewNotice {
     notice(role, "approval", message, json!({"approval": approval}))
 }
 
-/// Whether and why a request grants itself.
-pub(super) struct EmergencyOverride {
-    /// The request grants itself if it is not answered.
-    pub(super) is_possible: bool,
-    /// The request about the same action that a person denied.
-    pub(super) denied_before: Option<String>,
-}
-
 /// The latest request of a session about the same action that a person denied.
 pub(super) fn denied_before(
     store: &dyn Store,
@@ -297,7 +289,8 @@ pub(super) fn denied_before(
 }
 
 impl Approvals<'_> {
-    /// Whether a request about a stopped action may grant itself, as far as it is known now.
+    /// Whether a request about a stopped action grants itself if it is not answered, as far as it is known now, and the
+    /// request about the same action that a person denied.
     pub(super) fn emergency_override(
         &self,
         policy: &Policy,
@@ -305,13 +298,13 @@ impl Approvals<'_> {
         urgency: Urgency,
         guardrail: &str,
         action: &str,
-    ) -> Result<EmergencyOverride, EngineError> {
+    ) -> Result<(bool, Option<String>), EngineError> {
         let store = &**self.engine.store();
         let denied_before = denied_before(store, &record.session, guardrail, action)?;
         let is_possible = urgency == Urgency::Emergency
             && denied_before.is_none()
             && self.is_emergency_action(policy, record, guardrail)?;
-        Ok(EmergencyOverride { is_possible, denied_before })
+        Ok((is_possible, denied_before))
     }
 
     /// Whether the emergency rule of the packs covers the stopped action. Facts that were not recorded are unavailable.

@@ -48,7 +48,7 @@ pub(super) struct QueueShared {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) waiting: VecDeque<Job>,
-    pub(super) running: BTreeMap<u64, Running>,
+    pub(super) running: BTreeMap<u64, RunningJob>,
     /// How many questions each guardrail is sending.
     sending: BTreeMap<String, usize>,
     pub(super) cache: Cache,
@@ -69,7 +69,7 @@ pub(super) struct Job {
 }
 
 /// A question that is being sent.
-pub(super) struct Running {
+pub(super) struct RunningJob {
     run: String,
     stop: Arc<Stop>,
     slot: Arc<AnswerSlot>,
@@ -100,7 +100,7 @@ impl QueueShared {
             if let Some(job) = job {
                 let stop = Arc::new(before.next());
                 let running =
-                    Running { run: job.item.run.clone(), stop: stop.clone(), slot: job.slot.clone() };
+                    RunningJob { run: job.item.run.clone(), stop: stop.clone(), slot: job.slot.clone() };
                 state.running.insert(job.id, running);
                 *state.sending.entry(job.item.guardrail.clone()).or_default() += 1;
                 return Some((job, stop));

@@ -71,13 +71,13 @@ struct Breaker {
 
 /// What was spent: on one day by all sessions, or in a session.
 #[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-struct Spent {
+struct Spending {
     #[serde(default)]
     day: i64,
     gone: f64,
 }
 
-impl Spent {
+impl Spending {
     fn add(&mut self, amount: f64) {
         // Rounded, so that the sum of many small amounts is exact.
         self.gone = ((self.gone + amount).max(0.0) * 1e9).round() / 1e9;
@@ -97,8 +97,8 @@ struct StoredAnswer {
 /// The stored state of a guardrail, one slice for each field. `None` removes the slice.
 #[derive(Clone, PartialEq)]
 struct Entries {
-    of_day: Option<Spent>,
-    of_run: Option<Spent>,
+    of_day: Option<Spending>,
+    of_run: Option<Spending>,
     breaker: Option<Breaker>,
     answers: Option<Vec<StoredAnswer>>,
 }
@@ -132,9 +132,9 @@ impl Entries {
         self.of_run.get_or_insert_default().add(amount);
     }
 
-    fn spent_today(&self, now: Timestamp) -> Spent {
+    fn spent_today(&self, now: Timestamp) -> Spending {
         let day = now.as_second().div_euclid(DAY);
-        self.of_day.filter(|spent| spent.day == day).unwrap_or(Spent { day, gone: 0.0 })
+        self.of_day.filter(|spent| spent.day == day).unwrap_or(Spending { day, gone: 0.0 })
     }
 }
 

@@ -32,14 +32,14 @@ impl Plan {
     pub(super) fn new(settings: &DeepSettings, question: &Question) -> Result<Self, Unavailable> {
         let limit = settings.max_text;
         if settings.long_text == LongText::Cut || matches!(settings.kind, DeepBackend::Command(_)) {
-            let parts = Parts::of(question, &question.text, limit);
+            let parts = Parts::new(question, &question.text, limit);
             let form = Form::new(settings, question, &parts);
             return Ok(Plan { forms: vec![form], is_cut: parts.is_cut() });
         }
         let windows = windows(&question.text, limit);
         let mut forms = Vec::new();
         for window in &windows {
-            let parts = Parts::of(question, window, limit);
+            let parts = Parts::new(question, window, limit);
             forms.push(Form::new(settings, question, &parts));
             if !parts.has_text() {
                 // A request without the text has to contain its other parts completely.
@@ -119,7 +119,7 @@ pub(super) struct Parts<'q> {
 }
 
 impl<'q> Parts<'q> {
-    pub(super) fn of(question: &'q Question, text: &'q str, max_text: usize) -> Self {
+    pub(super) fn new(question: &'q Question, text: &'q str, max_text: usize) -> Self {
         Parts { question, text, max_text, is_cut: Cell::new(false), has_text: Cell::new(false) }
     }
 

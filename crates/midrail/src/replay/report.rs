@@ -35,11 +35,11 @@ pub struct ReportBuilder {
     sessions: BTreeSet<String>,
     days: BTreeSet<String>,
     report: ReplayReport,
-    guardrails: BTreeMap<String, Gathered>,
+    guardrails: BTreeMap<String, GuardrailTally>,
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct GuardrailTally {
     of: GuardrailReport,
     sessions: BTreeSet<String>,
     examples: BTreeMap<String, ReplayExample>,
@@ -229,7 +229,7 @@ fn percent(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { (whole(part) / whole(of) * 1e4).round() / 1e2 }
 }
 
-impl Gathered {
+impl GuardrailTally {
     fn note(&mut self, event: &Event, effect: Effect, reason: &str, session: String) {
         let what = summarize_event(event);
         let what = what.strip_prefix("before_tool ").unwrap_or(&what).to_owned();

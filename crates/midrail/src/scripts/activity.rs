@@ -197,7 +197,7 @@ impl Activity {
             let hook = call.call.hook.name();
             let error =
                 format!("the promise of `{hook}` never settles: nothing is left that it could wait for");
-            self.fail(ScriptError::of(&self.main, error));
+            self.fail(ScriptError::new(&self.main, error));
         }
     }
 
@@ -209,7 +209,7 @@ impl Activity {
             }
             None => "stopped: a timer took too long".to_owned(),
         };
-        ScriptError::of(&self.main, error)
+        ScriptError::new(&self.main, error)
     }
 
     /// An error that was thrown.

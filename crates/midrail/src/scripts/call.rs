@@ -115,7 +115,7 @@ pub(crate) struct Script {
 
 impl Script {
     pub(super) fn failed(&self, problem: &str) -> ScriptError {
-        ScriptError::of(&label(&self.path), problem)
+        ScriptError::new(&label(&self.path), problem)
     }
 }
 
@@ -166,7 +166,7 @@ impl ScriptError {
     }
 
     /// An error of a script as a whole.
-    pub(super) fn of(file: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(file: &str, message: impl Into<String>) -> Self {
         ScriptError { message: message.into(), file: file.to_owned(), at: None, stack: String::new() }
     }
 
@@ -174,7 +174,7 @@ impl ScriptError {
     pub(super) fn thrown(main: &str, folder: &str, message: &str, stack: &str) -> Self {
         let own: Vec<(Frame<'_>, &str)> =
             stack.lines().filter_map(|line| Some((frame(line, folder)?, line.trim()))).collect();
-        let mut error = ScriptError::of(main, message);
+        let mut error = ScriptError::new(main, message);
         if let Some((frame, _)) = own.first() {
             error.file = frame.file.to_owned();
             error.at = Some((frame.line, frame.column));

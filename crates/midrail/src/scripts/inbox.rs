@@ -42,7 +42,7 @@ pub(super) enum Reply {
 }
 
 /// What a realm finds when it looks.
-pub(super) enum Received {
+pub(super) enum Wakeup {
     Message(Message),
     /// The time is up.
     Time,
@@ -115,7 +115,7 @@ impl Inbox {
     }
 
     /// The next message, waiting for it until then.
-    pub(super) fn pop(&self, until: Option<Instant>) -> Received {
+    pub(super) fn pop(&self, until: Option<Instant>) -> Wakeup {
         let mut queue = self.queue.lock();
         loop {
             if std::mem::take(&mut queue.is_roused) {
@@ -124,10 +124,10 @@ impl Inbox {
                 queue = self.queue.lock();
             }
             if let Some(message) = queue.messages.pop_front() {
-                return Received::Message(message);
+                return Wakeup::Message(message);
             }
             if queue.is_closed && !queue.is_reserved {
-                return Received::Closed;
+                return Wakeup::Closed;
             }
             queue.is_asleep = true;
             match until {
@@ -136,7 +136,7 @@ impl Inbox {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         queue.is_asleep = false;
-                        return Received::Time;
+                        return Wakeup::Time;
                     }
                     self.bell.wait_for(&mut queue, left);
                 }

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use super::activity::{Activity, Timer};
 use super::call::{Host, ScriptError};
-use super::commands::Running;
+use super::commands::RunningCommand;
 use super::inbox::Message;
 use super::prelude;
 use crate::error::Unavailable;
@@ -216,7 +216,7 @@ fn exec(ctx: &Ctx<'_>, activity: &Shared, id: u64, command: String) -> Result<u6
     }
     let within = call.deadline.saturating_duration_since(Instant::now());
     let stop = Arc::new(AtomicBool::new(false));
-    let (its_stop, running) = (Arc::clone(&stop), Running::new(&stop));
+    let (its_stop, running) = (Arc::clone(&stop), RunningCommand::new(&stop));
     let started = thread::Builder::new().name("midrail-script-exec".to_owned()).spawn(move || {
         let _running = running;
         let end = catch_unwind(AssertUnwindSafe(|| host.exec(&command, within, &its_stop)));

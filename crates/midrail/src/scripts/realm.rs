@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::activity::Activity;
 use super::call::{Hook, Script, ScriptError, label};
-use super::inbox::{Inbox, Message, Received};
-use super::modules::{Files, Home, Seen};
-use super::turns::{Limit, Rejections, State, Stopped, Turns};
+use super::inbox::{Inbox, Message, Wakeup};
+use super::modules::{Files, Home, SourceFile};
+use super::turns::{Limit, RealmFailure, Rejections, State, Turns};
 use crate::error::Unavailable;
 use crate::probes::Exec;
 
@@ -23,7 +23,7 @@ const LEAST_MEMORY: usize = 1 << 20;
 /// Serves the calls of a realm until there are no more, or until it has to be stopped.
 pub(super) fn run(script: &Script, inbox: &Arc<Inbox>) {
     let _end = AtEnd(inbox);
-    let Received::Message(Message::Call(first)) = inbox.pop(None) else { return };
+    let Wakeup::Message(Message::Call(first)) = inbox.pop(None) else { return };
     let main = label(&script.path);
     let activity = Rc::new(RefCell::new(Activity::new(inbox, &main)));
     activity.borrow_mut().begin_call(*first);
@@ -47,8 +47,8 @@ impl Drop for AtEnd<'_> {
 }
 
 fn serve(script: &Script, inbox: &Arc<Inbox>, activity: &Rc<RefCell<Activity>>) -> Result<(), ScriptError> {
-    let home = Home::of(script)?;
-    let broken = |error: rquickjs::Error| ScriptError::of(&home.main, format!("cannot be started: {error}"));
+    let home = Home::new(script)?;
+    let broken = |error: rquickjs::Error| ScriptError::new(&home.main, format!("cannot be started: {error}"));
     activity.borrow_mut().folder.clone_from(&home.label);
     let limit = Rc::new(Limit::default());
     let runtime = Runtime::new().map_err(broken)?;
@@ -70,7 +70,7 @@ fn serve(script: &Script, inbox: &Arc<Inbox>, activity: &Rc<RefCell<Activity>>) 
             Turns { ctx: &ctx, activity, limit: &limit, rejections: &rejections, inbox, prelude: None };
         let loaded = turns.load(&files);
         let served = loaded.map(|(functions, state)| {
-            let functions = Functions::of(&functions)?;
+            let functions = Functions::new(&functions)?;
             // Where it had to be stopped, the call has the reason.
             let _ = Realm { turns, inbox, functions, state, seen: files.seen() }.serve();
             Ok(())
@@ -90,7 +90,7 @@ struct Functions<'js> {
 }
 
 impl<'js> Functions<'js> {
-    fn of(functions: &Object<'js>) -> rquickjs::Result<Self> {
+    fn new(functions: &Object<'js>) -> rquickjs::Result<Self> {
         Ok(Functions {
             start: functions.get("start")?,
             fire: functions.get("fire")?,
@@ -106,11 +106,11 @@ struct Realm<'a, 'js> {
     functions: Functions<'js>,
     state: State<'js>,
     /// The files that the script was loaded from.
-    seen: Vec<Seen>,
+    seen: Vec<SourceFile>,
 }
 
 impl Realm<'_, '_> {
-    fn serve(mut self) -> Result<(), Stopped> {
+    fn serve(mut self) -> Result<(), RealmFailure> {
         self.start()?;
         loop {
             self.turns.activity.borrow_mut().expire();
@@ -119,22 +119,22 @@ impl Realm<'_, '_> {
             self.finish()?;
             let until = self.turns.activity.borrow().next_event();
             match self.inbox.pop(until) {
-                Received::Message(Message::Call(request)) if !self.seen.iter().all(Seen::holds) => {
+                Wakeup::Message(Message::Call(request)) if !self.seen.iter().all(SourceFile::holds) => {
                     self.inbox.turn_away(*request);
                 }
-                Received::Message(Message::Call(request)) => {
+                Wakeup::Message(Message::Call(request)) => {
                     self.turns.activity.borrow_mut().begin_call(*request);
                     self.start()?;
                 }
-                Received::Message(Message::Ended { run, end }) => self.ended(run, end)?,
-                Received::Time => self.turns.activity.borrow_mut().fail_if_dead(),
-                Received::Closed => return Ok(()),
+                Wakeup::Message(Message::Ended { run, end }) => self.ended(run, end)?,
+                Wakeup::Time => self.turns.activity.borrow_mut().fail_if_dead(),
+                Wakeup::Closed => return Ok(()),
             }
         }
     }
 
     /// Calls the hook.
-    fn start(&mut self) -> Result<(), Stopped> {
+    fn start(&mut self) -> Result<(), RealmFailure> {
         let activity = self.turns.activity;
         let opening = activity.borrow_mut().call.as_mut().map(|active| {
             let call = &mut active.call;
@@ -163,14 +163,14 @@ impl Realm<'_, '_> {
     }
 
     /// Fires one timer that is due.
-    fn fire(&mut self) -> Result<(), Stopped> {
+    fn fire(&mut self) -> Result<(), RealmFailure> {
         let due = self.turns.activity.borrow_mut().due_timer(Instant::now());
         let Some((id, is_of_call)) = due else { return Ok(()) };
         self.turns.turn(is_of_call, || self.functions.fire.call((id,)))
     }
 
     /// Passes the end of a command to the call that ran it, unless that has ended.
-    fn ended(&mut self, run: u64, end: Result<Exec, Unavailable>) -> Result<(), Stopped> {
+    fn ended(&mut self, run: u64, end: Result<Exec, Unavailable>) -> Result<(), RealmFailure> {
         let stop = self.turns.activity.borrow_mut().call.as_mut().and_then(|call| call.runs.remove(&run));
         if stop.is_none() {
             return Ok(());
@@ -184,7 +184,7 @@ impl Realm<'_, '_> {
     }
 
     /// Replies to the call if it is answered.
-    fn finish(&mut self) -> Result<(), Stopped> {
+    fn finish(&mut self) -> Result<(), RealmFailure> {
         let activity = self.turns.activity;
         let settled = match &mut activity.borrow_mut().call {
             Some(active) if active.is_settled() => (active.failure.is_some(), active.call.state.take()),
@@ -207,7 +207,7 @@ impl Realm<'_, '_> {
                 call.reply(Ok(HookOutcome { answer, state, snapshot, failure: None }));
                 return Ok(());
             }
-            (Ok(_), None) => ScriptError::of(&activity.borrow().main, "ended without an answer"),
+            (Ok(_), None) => ScriptError::new(&activity.borrow().main, "ended without an answer"),
             (Err(error), answer) => {
                 call.answer = answer;
                 error
@@ -216,6 +216,6 @@ impl Realm<'_, '_> {
         self.state.doubt();
         let is_out_of_memory = error.is_out_of_memory();
         call.reply_failed(error);
-        if is_out_of_memory { Err(Stopped) } else { Ok(()) }
+        if is_out_of_memory { Err(RealmFailure) } else { Ok(()) }
     }
 }

@@ -141,7 +141,7 @@ impl Bench {
         Bench { folder, scripts: Scripts::default(), world: Arc::new(world), script }
     }
 
-    /// Adds a file beside the script.
+    /// Adds a file next to the script.
     fn file(self, name: &str, text: &str) -> Self {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -44,7 +44,7 @@ impl Limit {
 }
 
 /// A call ran out of its time while JavaScript was running, or out of memory: the realm cannot be trusted any more.
-pub(super) struct Stopped;
+pub(super) struct RealmFailure;
 
 /// Whether promises were rejected in this turn without a handler. The prelude knows which.
 #[derive(Default)]
@@ -106,7 +106,7 @@ impl<'js> Turns<'_, 'js> {
         &self,
         is_of_call: bool,
         run: impl FnOnce() -> rquickjs::Result<Value<'js>>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), RealmFailure> {
         self.begin(is_of_call);
         if let Err(error) = run() {
             let error = self.caught(error);
@@ -145,14 +145,14 @@ impl<'js> Turns<'_, 'js> {
     }
 
     /// The turn is over. If it had to be interrupted, its call fails.
-    pub(super) fn end(&self) -> Result<(), Stopped> {
+    pub(super) fn end(&self) -> Result<(), RealmFailure> {
         self.limit.deadline.set(None);
         self.inbox.runs_until(None);
         let mut activity = self.activity.borrow_mut();
         if self.limit.is_interrupted.get() {
             let error = activity.too_late(activity.is_turn_of_call);
             activity.fail(error);
-            return Err(Stopped);
+            return Err(RealmFailure);
         }
         activity.is_turn_of_call = false;
         Ok(())
@@ -166,7 +166,7 @@ impl<'js> Turns<'_, 'js> {
     /// An error of the JavaScript engine, in words.
     pub(super) fn caught(&self, error: rquickjs::Error) -> ScriptError {
         if !error.is_exception() {
-            return ScriptError::of(&self.activity.borrow().main, error.to_string());
+            return ScriptError::new(&self.activity.borrow().main, error.to_string());
         }
         let thrown = self.ctx.catch();
         if self.limit.is_interrupted.get() {
@@ -194,13 +194,13 @@ impl<'js> Turns<'_, 'js> {
         self.begin(true);
         let loaded = self.try_load(files).map_err(|error| match error {
             NotLoaded::Thrown(error) => files.placed(self.caught(error)),
-            NotLoaded::Said(error) => ScriptError::of(&self.activity.borrow().main, error),
+            NotLoaded::Said(error) => ScriptError::new(&self.activity.borrow().main, error),
             NotLoaded::Failed(error) => error,
         });
         let ended = self.end();
         self.activity.borrow_mut().is_loading = false;
         let loaded = loaded?;
-        ended.map_err(|Stopped| self.activity.borrow().too_late(true))?;
+        ended.map_err(|RealmFailure| self.activity.borrow().too_late(true))?;
         Ok(loaded)
     }
 
@@ -260,7 +260,7 @@ impl<'js> Turns<'_, 'js> {
 }
 
 /// What a realm's variables are known to be.
-enum Known {
+enum KnownState {
     /// As the script begins.
     Initial,
     /// Those of this text.
@@ -278,7 +278,7 @@ pub(super) struct State<'js> {
     restore: Function<'js>,
     /// The variables as they were last taken, as far as they are not as the script begins.
     text: String,
-    known: Known,
+    known: KnownState,
 }
 
 impl<'js> State<'js> {
@@ -289,46 +289,44 @@ impl<'js> State<'js> {
             capture: prelude.get("capture")?,
             restore: prelude.get("restore")?,
             text: INITIAL.to_owned(),
-            known: Known::Initial,
+            known: KnownState::Initial,
         })
     }
 
     /// Restores the variables of the session.
     pub(super) fn prepare(&mut self, wanted: Option<&str>) -> rquickjs::Result<()> {
         let is_so = match (&self.known, wanted) {
-            (Known::Initial, None) => true,
-            (Known::Kept(known), Some(wanted)) => known == wanted,
+            (KnownState::Initial, None) => true,
+            (KnownState::Kept(known), Some(wanted)) => known == wanted,
             _ => false,
         };
         if is_so {
             return Ok(());
         }
-        self.known = Known::Unsure;
+        self.known = KnownState::Unsure;
         self.restore.call::<_, ()>((wanted.unwrap_or(INITIAL),))?;
         self.text = self.capture.call(())?;
-        self.known = wanted.map_or(Known::Initial, |wanted| Known::Kept(wanted.to_owned()));
+        self.known = wanted.map_or(KnownState::Initial, |wanted| KnownState::Kept(wanted.to_owned()));
         Ok(())
     }
 
     /// The variables now, where they are not what the session had.
     pub(super) fn taken(&mut self, had: Option<&str>) -> rquickjs::Result<Option<String>> {
         let text: String = self.capture.call(())?;
-        if text != self.text || matches!(self.known, Known::Unsure) {
-            self.known = match text == INITIAL && had.is_none() {
-                true => Known::Initial,
-                false => Known::Kept(text.clone()),
-            };
+        if text != self.text || matches!(self.known, KnownState::Unsure) {
+            let is_initial = text == INITIAL && had.is_none();
+            self.known = if is_initial { KnownState::Initial } else { KnownState::Kept(text.clone()) };
             self.text = text;
         }
         Ok(match (&self.known, had) {
-            (Known::Kept(now), had) if Some(now.as_str()) != had => Some(now.clone()),
-            (Known::Initial, Some(_)) => Some(self.text.clone()),
-            (Known::Kept(_) | Known::Initial | Known::Unsure, _) => None,
+            (KnownState::Kept(now), had) if Some(now.as_str()) != had => Some(now.clone()),
+            (KnownState::Initial, Some(_)) => Some(self.text.clone()),
+            (KnownState::Kept(_) | KnownState::Initial | KnownState::Unsure, _) => None,
         })
     }
 
     /// A call failed: what it changed is undone before the next one.
     pub(super) fn doubt(&mut self) {
-        self.known = Known::Unsure;
+        self.known = KnownState::Unsure;
     }
 }

@@ -42,7 +42,7 @@ fn many_blocks_raise_one_alert_within_the_cooldown() {
     let sent = notices(&**one.store(), "alert");
     assert_eq!((sent.len(), sent[0].to.as_str()), (1, "orchestrator"));
     assert!(sent[0].message.contains("block_rate is 100%"), "{}", sent[0].message);
-    // Both go on, and both are quiet: the cool-down is the store's.
+    // Both continue, and both are quiet: the store keeps the cooldown.
     calls(&one, "ann", "rm", 3);
     calls(&two, "bob", "rm", 3);
     shared.clock.advance(599.0);

@@ -92,7 +92,7 @@ fn to_do_list_and_feedback_outlive_a_process() {
     assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
 }
 
-/// That what a command starts ends with it is held beside its probe.
+/// The tests of the probe check that the children of a command end with it.
 #[test]
 fn commands_of_both_kinds_are_bounded_and_show_no_secret() {
     let secret = concat!("ghp_", "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5");

@@ -1,4 +1,4 @@
-//! Whom an agent is told to ask, and what becomes of a request by itself in an engine that lives on.
+//! The guidance that agents receive about approvals, and requests that grant themselves in a running engine.
 
 use std::sync::Arc;
 use std::thread;

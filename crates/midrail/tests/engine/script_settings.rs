@@ -1,15 +1,8 @@
 //! Scripts before they run: their files and settings, and the errors that their authors see.
 
-use std::fs;
-use std::path::Path;
-use std::sync::Arc;
-
-use midrail::admin::Person;
 use midrail::authoring::run_script;
 use midrail::core::HookAnswer;
-use midrail::reproduce::{Reproduction, ReproductionResult};
-use midrail::store::{AuditFilter, AuditLog, Slices, Urgency};
-use midrail::{Effect, Engine, Event, Load, SqliteStore, ToolResult};
+use midrail::{Effect, Event, Load};
 use serde_json::json;
 
 use crate::scripts::{call, engine, write};

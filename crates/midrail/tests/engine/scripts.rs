@@ -5,14 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use midrail::admin::Person;
-use midrail::authoring::run_script;
-use midrail::core::HookAnswer;
 use midrail::reproduce::{Reproduction, ReproductionResult};
 use midrail::store::{AuditFilter, AuditLog, Slices, Urgency};
 use midrail::{Effect, Engine, Event, Load, SqliteStore, ToolResult};
 use serde_json::json;
-
-use crate::sessions::policy;
 
 pub(crate) fn write(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
@@ -213,7 +209,7 @@ fn variables_stay_as_they_are_whatever_is_secret() {
     }
 }
 
-/// What a script looked up itself is told without its secrets, as is what the event holds.
+/// Texts that a script looked up are shown without their secrets, as are those of the event.
 #[test]
 fn secrets_that_a_script_brings_up_are_hidden() {
     let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";

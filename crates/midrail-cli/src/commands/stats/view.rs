@@ -163,7 +163,7 @@ pub(super) fn json(stats: &Stats, bypasses: &Bypasses) -> Value {
     let bypasses: Vec<Value> = bypasses
         .iter()
         .map(|((guardrail, outcome), count)| {
-            json!({"guardrail": guardrail, "outcome": outcome.word(), "count": count})
+            json!({"guardrail": guardrail, "outcome": outcome, "count": count})
         })
         .collect();
     let guardrails: Vec<Value> = figures

@@ -81,7 +81,7 @@ fn budget_applies_across_processes() {
     disk.clock.advance(86_400.0);
     assert!(disk.ask(&judge, "four", "x").is_ok());
     assert!(disk.ask(&judge, "one", "x").is_err(), "a session stays what it is");
-    // Each change is on record, and tells what was spent.
+    // Each change is recorded with what was spent.
     let log = disk.store().entries(&AuditFilter::default()).unwrap();
     let whats: Vec<Value> =
         log.iter().map(|entry| entry.record().unwrap().event.extra["what"].clone()).collect();

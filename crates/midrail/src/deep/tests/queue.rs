@@ -222,7 +222,7 @@ fn cancelled_questions_are_never_answered() {
         let Ok(Err(why)) = ticket.wait(LONG) else { panic!("it was answered") };
         assert!(why.contains("cancelled"), "{why}");
     }
-    // The connection was broken off, so that the next one is asked while the first still stands at the gate.
+    // The connection was broken off, so the next question is sent while the first still waits at the gate.
     until("the other session is asked", || server.count() == 2);
     server.gate(true);
     until("all is done", || is_idle(&asking));
