@@ -15,6 +15,15 @@ use crate::input::{PackArgs, StoreArgs};
 use crate::list::list;
 use crate::output::Output;
 
+/// A subcommand with subcommands of its own, and the arguments that they share.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Group<C: clap::Subcommand, A: clap::Args> {
+    #[command(subcommand)]
+    pub(crate) command: C,
+    #[command(flatten)]
+    pub(crate) shared: A,
+}
+
 /// The store and the packs of an administrative subcommand.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AdminArgs {

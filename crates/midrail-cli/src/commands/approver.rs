@@ -6,26 +6,17 @@ use midrail::admin::Person;
 use midrail::{Engine, Load, Store};
 use serde_json::json;
 
+use crate::admin_args::Group;
 use crate::approver_key::OptionalSigner;
 use crate::clock;
 use crate::error::{CliError, count};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
 use crate::list::list;
 use crate::output::{Output, short};
 
-/// Manage the people who may answer requests.
-#[derive(Debug, clap::Args)]
-#[command(after_help = exit::APPROVALS)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    store: StoreArgs,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// Add an approver and print their key, which is not stored. The first approver needs no permission; every other
     /// is added by a human operator or by the first approver
     Add {
@@ -69,10 +60,13 @@ fn authorised(signer: &OptionalSigner, engine: &Engine) -> Result<Option<Person>
     Ok(by)
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    match &args.command {
+pub(crate) fn run(
+    Group { command, shared: file }: &Group<Command, StoreArgs>,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    match command {
         Command::Add { name, roles, signer, packs } => {
-            let engine = engine(args.store.open_or_create()?)?;
+            let engine = engine(file.open_or_create()?)?;
             let mut roles = roles.clone();
             roles.dedup();
             note_unknown_roles(&roles, packs, output)?;
@@ -85,9 +79,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             );
             output.done(&json!({"name": name, "roles": roles, "key": key}), text)
         }
-        Command::List => list(&args.store.open_for_list()?.approvers()?, output),
+        Command::List => list(&file.open_for_list()?.approvers()?, output),
         Command::Revoke { name, signer } => {
-            let engine = engine(args.store.open_existing()?)?;
+            let engine = engine(file.open_existing()?)?;
             let by = authorised(signer, &engine)?;
             let revoked = engine.admin().revoke_approver(name, by.as_ref())?;
             let text = format!("{} is revoked, with {}", short(name, 60), count(revoked, "unused approval"));

@@ -412,7 +412,7 @@ fn the_home_is_no_project() {
     let run = |args: &[&str]| ended(on_path(&world, args).current_dir(&home), Vec::new());
     run(&["init", "--yes", "--agent", "claude-code"])
         .code(1)
-        .complains("is your home folder")
+        .complains("is your home directory")
         .complains("midrail init --user");
     run(&["init", "--yes", "--user", "--agent", "claude-code"]).code(0);
     assert!(!home.join(".midrail").exists());

@@ -11,6 +11,8 @@ pub(crate) use midrail::admin::{micros, span};
 use midrail::pack::diagnostic::visible;
 use serde_json::Value;
 
+pub(crate) use crate::text::escape;
+
 /// The longest text that a page shows of one field.
 const LONGEST: usize = 20_000;
 
@@ -189,7 +191,7 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
 
 /// A guardrail by its name and id, with a link to its page.
 pub(crate) fn guardrail(id: &str) -> Markup {
-    html! { a href={ "/guardrails/" (part(id)) } { (short_line(&midrail::guardrails::label(id), 60)) } }
+    html! { a href={ "/guardrails/" (escape(id)) } { (short_line(&midrail::guardrails::label(id), 60)) } }
 }
 
 /// The records of an administrative resource as a table, with the columns that its description names.
@@ -227,19 +229,11 @@ pub(crate) fn empty(title: &str, what_next: Markup) -> Markup {
     }
 }
 
-/// A text as one part of a path.
-pub(crate) fn part(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
 /// The page of a session. Browsers resolve `.` and `..` in paths, also if they are encoded.
 pub(crate) fn session_at(session: &str) -> String {
     match session {
         "" | "." | ".." => format!("/audit{}", query(&[("session", session)])),
-        _ => format!("/sessions/{}", part(session)),
+        _ => format!("/sessions/{}", escape(session)),
     }
 }
 
@@ -248,7 +242,7 @@ pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
     let given: Vec<String> = pairs
         .iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={}", part(value)))
+        .map(|(name, value)| format!("{name}={}", escape(value)))
         .collect();
     if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
 }
@@ -295,7 +289,7 @@ mod tests {
 
     #[test]
     fn path_segments_are_encoded() {
-        assert_eq!(part("a/b ü?"), "a%2Fb%20%C3%BC%3F");
+        assert_eq!(escape("a/b ü?"), "a%2Fb%20%C3%BC%3F");
         assert_eq!(
             (session_at(".."), session_at("a/b")),
             ("/audit?session=..".into(), "/sessions/a%2Fb".into())

@@ -16,6 +16,7 @@
   const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
   const csrf = () => one('meta[name="csrf"]')?.content;
   const headers = (more = {}) => (csrf() ? { "x-csrf-token": csrf(), ...more } : more);
+  const post = (path, body) => fetch(path, { method: "POST", headers: headers({ "content-type": "application/json" }), body: JSON.stringify(body) });
 
   document.addEventListener("htmx:config:request", (event) => {
     const token = csrf();
@@ -235,24 +236,23 @@
     const confirm = one("#answer-confirm");
     confirm.disabled = true;
     try {
-      const response = await fetch(`/approvals/${encodeURIComponent(item.dataset.approval)}/answer`, {
-        method: "POST",
-        headers: headers({ "content-type": "application/json", accept: "application/json" }),
-        body: JSON.stringify({ answer, note: one("#answer-note").value }),
-      });
+      const text = one("#answer-note").value;
+      const [path, body] = answer === "review" ? ["review", { text }] : ["decide", { approve: answer === "approve", note: text }];
+      const response = await post(`/v1/approvals/${encodeURIComponent(item.dataset.approval)}/${path}`, body);
       if (!response.ok) {
         one("#answer-error").textContent = await problem(response);
         one("#answer-error").hidden = false;
         return;
       }
-      const whole = await response.text();
       one("#answer").close();
       toast({ approve: "Approved: the same call is allowed once.", deny: "Denied: the call stays blocked.", "take-back": "Revoked: the call is blocked again." }[answer] || "The review is filed.", "good");
       countWaiting();
       if (item.id === "approval") {
-        item.outerHTML = whole;
-        const fresh = one("#approval");
+        const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+        const fresh = one("#approval", page);
+        item.replaceWith(fresh);
         if (window.htmx) window.htmx.process(fresh);
+        runTimes();
         select(fresh);
       } else {
         move(1, item);
