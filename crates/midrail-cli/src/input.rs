@@ -178,8 +178,8 @@ fn default_file() -> Result<PathBuf, CliError> {
 }
 
 /// A path in a message.
-pub(crate) fn quoted(path: &Path) -> String {
-    format!("`{}`", visible(&path.display().to_string()))
+pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
+    format!("`{}`", visible(&path.as_ref().display().to_string()))
 }
 
 /// A file to read, or standard input for `-` and if none is given.

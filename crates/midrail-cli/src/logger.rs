@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_fields() {
+    fn log_fields_are_structured() {
         let fields = [
             ("tool", Value::from("x")),
             ("reason", Value::from("No \"way\"\n.")),

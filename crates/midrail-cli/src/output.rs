@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn json_drives_no_terminal_and_reads_back() {
+    fn json_control_characters_are_escaped() {
         let text = serde_json::to_string(&"a\u{9b}31m\u{202e}b\u{7f}").unwrap();
         assert_eq!(escaped(&text), r#""a\u009b31m\u202eb\u007f""#);
         assert_eq!(serde_json::from_str::<String>(&escaped(&text)).unwrap(), "a\u{9b}31m\u{202e}b\u{7f}");

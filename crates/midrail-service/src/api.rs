@@ -1,6 +1,6 @@
 //! The HTTP API, version 1.
 
-mod admin;
+pub(crate) mod admin;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod batch;

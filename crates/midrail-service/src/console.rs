@@ -14,6 +14,7 @@ mod markdown;
 mod overview;
 mod policy;
 mod record_view;
+mod resources;
 mod sessions;
 mod stats;
 #[cfg(test)]
@@ -96,7 +97,9 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .get("/audit", audit::list)
         .add("/audit/verify", true, handled(MethodFilter::POST, audit::verify))
         .get("/audit/{seq}", audit::show)
-        .get("/audit/{seq}/part", audit::part);
+        .get("/audit/{seq}/part", audit::part)
+        .get("/locks", resources::locks)
+        .get("/keys", resources::keys);
     // These are open to callers that have not logged in.
     let open = Router::new().route("/login", get(login::page)).route("/assets/{name}", get(assets::serve));
     pages.router.merge(open.layer(from_fn(render_problems)))

@@ -1,14 +1,11 @@
 //! `midrail approver`: the people who may answer requests, and their keys.
 
-use std::sync::Arc;
-
 use midrail::admin::Person;
-use midrail::{Engine, Load, Store};
+use midrail::{Engine, Load};
 use serde_json::json;
 
-use crate::admin_args::Group;
+use crate::admin_args::{Group, engine};
 use crate::approver_key::OptionalSigner;
-use crate::clock;
 use crate::error::{CliError, count};
 use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
@@ -42,14 +39,6 @@ pub(crate) enum Command {
     },
 }
 
-/// The engine with the packs of the organisation and the user. The packs of a project do not determine who may change
-/// approvers.
-fn engine(store: Arc<dyn Store>) -> Result<Engine, CliError> {
-    let loaded = Load::default().load()?;
-    let engine = Engine::builder(loaded.policy, &loaded.source).clock(clock::clock());
-    Ok(engine.store(store).build()?)
-}
-
 /// The approver who authorises the change. The first approver needs none.
 fn authorised(signer: &OptionalSigner, engine: &Engine) -> Result<Option<Person>, CliError> {
     let by = signer.read(engine)?;
@@ -66,7 +55,8 @@ pub(crate) fn run(
 ) -> Result<Exit, CliError> {
     match command {
         Command::Add { name, roles, signer, packs } => {
-            let engine = engine(file.open_or_create()?)?;
+            // The packs of a project do not determine who may change approvers.
+            let engine = engine(file.open_or_create()?, &Load::default())?;
             let mut roles = roles.clone();
             roles.dedup();
             note_unknown_roles(&roles, packs, output)?;
@@ -81,7 +71,7 @@ pub(crate) fn run(
         }
         Command::List => list(&file.open_for_list()?.approvers()?, output),
         Command::Revoke { name, signer } => {
-            let engine = engine(file.open_existing()?)?;
+            let engine = engine(file.open_existing()?, &Load::default())?;
             let by = authorised(signer, &engine)?;
             let revoked = engine.admin().revoke_approver(name, by.as_ref())?;
             let text = format!("{} is revoked, with {}", short(name, 60), count(revoked, "unused approval"));

@@ -128,11 +128,10 @@ fn as_json(entry: &AuditEntry, record: &Record) -> Value {
 fn show(seq: u64, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
     let store = file.read_only()?;
     let entry = store.entry(seq)?.ok_or_else(|| no_record(file, &*store, seq))?;
-    let body: Value = serde_json::from_str(&entry.body)
-        .map_err(|error| CliError::new(format!("record {seq} cannot be read: {error}")))?;
-    let text = serde_json::to_string_pretty(&body).map_err(|error| CliError::from_error(&error))?;
+    let json = records::as_json(&entry)?;
+    let text =
+        serde_json::to_string_pretty(&json.get("record")).map_err(|error| CliError::from_error(&error))?;
     let AuditEntry { prev, hash, .. } = &entry;
-    let json = json!({"seq": seq, "prev": prev, "hash": hash, "record": body});
     output.show(&json, |output| {
         let heads = [("seq", &seq.to_string()), ("prev", prev), ("hash", hash)];
         let name = |name| output.paint().style(Style::Dim, format!("{name:<5}"));

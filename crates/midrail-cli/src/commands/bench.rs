@@ -10,7 +10,7 @@ use midrail::detection::Detector;
 use midrail::detection::corpus::{self, Score};
 use serde_json::{Value, json};
 
-use crate::commands::detect::What;
+use crate::commands::detect::detector;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input;
@@ -41,8 +41,8 @@ struct Detect {
     #[arg(long, value_name = "DIR", required = true)]
     corpus: Vec<PathBuf>,
     /// The detector of all files, regardless of their names
-    #[arg(long, value_name = "WHAT")]
-    only: Option<What>,
+    #[arg(long, value_name = "WHAT", value_parser = detector())]
+    only: Option<Detector>,
     /// Show up to this many wrong results per file
     #[arg(long, value_name = "N", default_value_t = 0)]
     wrong: usize,
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let mut measured = Vec::new();
     for file in files(&args.corpus)? {
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let detector = args.only.map(What::detector).or_else(|| corpus::detector_for_file(&name));
+        let detector = args.only.or_else(|| corpus::detector_for_file(&name));
         let Some(detector) = detector else { continue };
         let (score, wrong) = measure(&file, detector, args.wrong, output)?;
         output.show(&as_json(&name, detector, &score, &wrong), |output| {

@@ -42,6 +42,11 @@ impl SignedIn {
         self.person.roles().iter().any(|role| role == midrail::admin::ADMIN)
     }
 
+    /// Whether they are an administrator of the home project, who may access all projects.
+    pub(crate) fn is_home_admin(&self) -> bool {
+        self.belongs == HOME && self.is_admin()
+    }
+
     /// Compares a token with that of this session in constant time.
     pub(crate) fn has_csrf(&self, token: &[u8]) -> bool {
         let own = self.csrf.as_bytes();
@@ -51,7 +56,7 @@ impl SignedIn {
 
     /// Whether they may access a project: their own, or any as an administrator of the home project.
     pub(crate) fn may_enter(&self, project: &str) -> bool {
-        project == self.belongs || (self.belongs == HOME && self.is_admin())
+        project == self.belongs || self.is_home_admin()
     }
 }
 

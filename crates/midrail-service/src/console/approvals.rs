@@ -191,7 +191,7 @@ fn every_request(view: &View, page: usize) -> HandlerResult<Markup> {
         section.card.flush {
             @if rows.is_empty() {
                 (widgets::empty("No requests yet", html! { p { "Answered requests stay here, with who answered and why." } }))
-            } @else { (widgets::resource(&rows, |row| at(&row.approval), view.now)) }
+            } @else { (widgets::resource(&rows, view.now, |row| Some(at(&row.approval)), |_| html! {})) }
         }
         nav.pager {
             @if page > 0 { a.button.quiet href={ "/approvals?show=all&page=" (page - 1) } { "Newer" } }
@@ -203,11 +203,6 @@ fn every_request(view: &View, page: usize) -> HandlerResult<Markup> {
 /// The page of a request.
 fn at(approval: &Approval) -> String {
     format!("/approvals/{}", widgets::escape(&approval.id))
-}
-
-fn status(approval: &Approval, now: Timestamp) -> Markup {
-    let status = approval.status_at(now);
-    html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } }
 }
 
 pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Markup> {
@@ -234,7 +229,7 @@ fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
         article.approval #approval data-item data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&what(approval), 300)) } {
             div.page-head {
                 h1 { (short_line(approval.tool.as_deref().unwrap_or("Action"), 60)) }
-                div.actions { (urgency(approval)) (status(approval, now)) }
+                div.actions { (urgency(approval)) (widgets::status(approval.status_at(now))) }
             }
             div.split {
                 div.split-main {

@@ -7,9 +7,9 @@ use midrail::admin::open_approvals;
 use super::assets;
 use super::widgets;
 use crate::access::{Caller, SignedIn};
+use crate::api::admin::check_home;
 use crate::app::App;
 use crate::problem::{HandlerResult, Problem};
-use crate::project::HOME;
 
 /// The navigation: path, name, the key after `g`, and an icon.
 const TABS: [(&str, &str, &str, &str); 9] = [
@@ -69,7 +69,7 @@ impl View {
         content: Markup,
     ) -> HandlerResult<Markup> {
         let person = self.caller.signed_in();
-        let is_admin = person.is_some_and(|person| person.belongs == HOME && person.is_admin());
+        let is_admin = person.is_some_and(SignedIn::is_home_admin);
         let projects = if is_admin { self.app.projects.names()? } else { Vec::new() };
         let frame = Frame { caller: &self.caller, person, tab, projects, waiting: self.waiting()? };
         Ok(html! {
@@ -95,10 +95,11 @@ impl View {
 
 impl Frame<'_> {
     fn nav(&self) -> Markup {
+        let is_shown = |tab: &(&str, &str, &str, &str)| tab.0 != "/keys" || check_home(self.caller).is_ok();
         html! {
             nav.main aria-label="Pages" {
                 a.brand href="/" aria-label="Midrail, overview" { (mark()) span { "Midrail" } }
-                @for (at, name, key, icon) in TABS {
+                @for (at, name, key, icon) in TABS.into_iter().filter(is_shown) {
                     a href=(at) data-go=(key) aria-current=[(at == self.tab).then_some("page")] {
                         svg.icon viewBox="0 0 24 24" aria-hidden="true" { path d=(icon) {} }
                         span.nav-name { (name) }

@@ -263,10 +263,9 @@ pub(crate) fn rows<'e>(
 
 /// A request, next to the event that it was made for.
 pub(crate) fn approval_line(approval: &Approval, now: jiff::Timestamp) -> Markup {
-    let status = approval.status_at(now);
     html! {
         a.approval-line href={ "/approvals/" (widgets::escape(&approval.id)) } {
-            span class={ "badge st-" (status.replace(' ', "-")) } { (status) }
+            (widgets::status(approval.status_at(now)))
             @if let Some(authority) = approval.authority_at(now) {
                 " waits for " strong { (short_line(authority, 40)) }
                 @if let Some(end) = approval.deadline() { ", " (widgets::countdown(end, now)) " left" }

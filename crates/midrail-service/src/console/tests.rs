@@ -90,11 +90,15 @@ fn hostile_records_stay_text_on_every_page() {
         "/guardrails/safety-001",
         "/policy",
         "/audit",
+        "/locks",
+        "/keys",
         "/login",
     ]
     .map(str::to_owned)
     .into();
     for text in EVIL {
+        let (admin, lasts) = (project.engine().admin(), std::time::Duration::from_secs(60));
+        admin.take_lock(std::path::Path::new(text), text, text, lasts).unwrap();
         for event in events(text) {
             let decision = project.engine().decide(event);
             places.extend(

@@ -189,29 +189,40 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
     }
 }
 
+/// The badge of the status of a record.
+pub(crate) fn status(status: &str) -> Markup {
+    html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } }
+}
+
 /// A guardrail by its name and id, with a link to its page.
 pub(crate) fn guardrail(id: &str) -> Markup {
     html! { a href={ "/guardrails/" (escape(id)) } { (short_line(&midrail::guardrails::label(id), 60)) } }
 }
 
 /// The records of an administrative resource as a table, with the columns that its description names.
-pub(crate) fn resource<R: Resource>(records: &[R], link: impl Fn(&R) -> String, now: Timestamp) -> Markup {
+pub(crate) fn resource<R: Resource>(
+    records: &[R],
+    now: Timestamp,
+    link: impl Fn(&R) -> Option<String>,
+    action: impl Fn(&R) -> Markup,
+) -> Markup {
     let cell = |record: &R, column: &Column<R>| match (column.cell)(record) {
         Cell::Text(text) => html! { (short_line(&text, column.width)) },
         Cell::Dim(text) => html! { span.muted { (short_line(&text, column.width)) } },
         Cell::Time(time) => ago(time, now),
-        Cell::Status(status) => html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } },
+        Cell::Status(text) => status(&text),
         Cell::Guardrail(id) => guardrail(&id),
     };
     html! {
         div.scroll { table.list {
-            thead { tr { @for column in R::COLUMNS { th { (column.head) } } } }
+            thead { tr { @for column in R::COLUMNS { th { (column.head) } } th {} } }
             tbody { @for record in records {
                 @let at = link(record);
-                tr data-item data-href=(at) {
+                tr data-item data-href=[&at] {
                     @for (number, column) in R::COLUMNS.iter().enumerate() {
-                        td { @if number == 0 { a href=(at) { (cell(record, column)) } } @else { (cell(record, column)) } }
+                        td { @match &at { Some(at) if number == 0 => a href=(at) { (cell(record, column)) }, _ => (cell(record, column)) } }
                     }
+                    td { (action(record)) }
                 }
             } }
         } }

@@ -4,9 +4,8 @@ use midrail::Decision;
 use midrail::admin::fact_text;
 use midrail::core::Record;
 use midrail::pack::diagnostic::visible;
-use serde_json::{Value, json};
 
-use crate::commands::audit::records::no_record;
+use crate::commands::audit::records::{as_json, no_record};
 use crate::decision::{self, field};
 use crate::error::CliError;
 use crate::input::StoreArgs;
@@ -21,9 +20,7 @@ pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Resul
     let entry = store.entry(seq)?.ok_or_else(|| no_record(file, &*store, seq))?;
     let record = entry.record()?;
     if output.is_json() {
-        let body: Value = serde_json::from_str(&entry.body).map_err(|error| CliError::from_error(&error))?;
-        return output
-            .json(&json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}));
+        return output.json(&as_json(&entry)?);
     }
     let paint = output.paint();
     let Record { time, session, event, decision, .. } = &record;

@@ -317,6 +317,21 @@
     ask(target, answer);
   };
 
+  // Actions of a list, and forms: requests to the API.
+  const sendTo = async (path, body) => {
+    const response = await post(path, body).catch(() => null);
+    if (!response?.ok) { toast(response ? await problem(response) : "The service cannot be reached.", "bad"); return; }
+    const made = response.status === 201 ? await response.json() : null;
+    if (!made?.key) { location.reload(); return; }
+    one("#made code").textContent = made.key;
+    one("#made").hidden = false;
+  };
+  const sendForm = (form) => {
+    const value = (field) => "list" in field.dataset ? field.value.split(",").map((part) => part.trim()).filter(Boolean) : field.type === "number" ? Number(field.value) : field.value.trim();
+    const given = Array.from(form.elements).filter((field) => field.name && field.value.trim());
+    sendTo(form.dataset.post, Object.fromEntries(given.map((field) => [field.name, value(field)])));
+  };
+
   const login = async (event) => {
     event.preventDefault();
     const form = event.target, error = one("#login-error");
@@ -341,6 +356,11 @@
       store.set("midrail-theme", root.dataset.theme);
       return;
     }
+    if (button?.dataset.post) {
+      if ("sure" in button.dataset) sendTo(button.dataset.post, JSON.parse(button.dataset.body));
+      else { button.dataset.sure = ""; button.textContent = `Confirm: ${button.textContent.toLowerCase()}`; }
+      return;
+    }
     if (button?.matches("[data-help]")) { one("#help")?.showModal(); return; }
     if (button?.matches("#answer-cancel")) { one("#answer").close(); return; }
     if (button?.matches("[data-logout]")) {
@@ -360,6 +380,11 @@
     const secure = location.protocol === "https:" ? "; Secure" : "";
     document.cookie = `midrail_project=${encodeURIComponent(event.target.value)}; Path=/; SameSite=Strict; Max-Age=31536000${secure}`;
     location.href = "/";
+  });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.dataset.post) return;
+    event.preventDefault();
+    sendForm(event.target);
   });
   document.addEventListener("keydown", key);
   document.addEventListener("htmx:after:swap", runTimes);
