@@ -195,20 +195,17 @@ impl Scripts {
                 return Err(script
                     .failed("not called: too many scripts hang in functions that cannot be interrupted"));
             }
-            let Some(inbox) = self.free_realm(&script, session)? else {
-                if Instant::now() >= deadline {
-                    return Err(script.failed(NO_TURN));
-                }
+            if let Some(inbox) = self.free_realm(&script, session)? {
+                let (reply, answer) = mpsc::sync_channel(1);
+                let request = Request { call: waiting, deadline, reply };
+                waiting = match inbox.push(Message::Call(Box::new(request))) {
+                    Ok(()) => return Ok(StartedCall { script, inbox, answer, deadline }),
+                    Err(Message::Call(request)) => request.call,
+                    Err(Message::Ended { .. }) => return Err(script.failed(NO_TURN)),
+                };
+            } else {
                 thread::sleep(SOON);
-                continue;
-            };
-            let (reply, answer) = mpsc::sync_channel(1);
-            let request = Request { call: waiting, deadline, reply };
-            waiting = match inbox.push(Message::Call(Box::new(request))) {
-                Ok(()) => return Ok(StartedCall { script, inbox, answer, deadline }),
-                Err(Message::Call(request)) => request.call,
-                Err(Message::Ended { .. }) => return Err(script.failed(NO_TURN)),
-            };
+            }
             if Instant::now() >= deadline {
                 return Err(script.failed(NO_TURN));
             }

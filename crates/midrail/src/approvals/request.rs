@@ -100,16 +100,14 @@ impl Approvals<'_> {
             Approval { justification: Some(self.engine.masked_text(ask.reason.trim())), ..found.clone() };
         if is_raised {
             let policy = self.engine.policy();
-            let (is_possible, denied_before) =
-                self.emergency_override(&policy, record, ask.urgency, &found.guardrail, &found.action)?;
-            let times = self.times(policy.authorities(), &found.approver, ask.urgency, is_possible);
+            let schedule = self.schedule(&policy, record, ask.urgency, &found)?;
             hastened.urgency = ask.urgency;
-            hastened.approvers = times.approvers;
-            hastened.timeout_s = found.timeout_s.or(Some(times.each_s));
+            hastened.approvers = schedule.approvers;
+            hastened.timeout_s = found.timeout_s.or(schedule.timeout_s);
             hastened.hastened = found.hastened.or(Some(self.engine.now()));
-            hastened.expires = found.expires.max(times.expires);
-            hastened.override_at = times.override_at;
-            hastened.denied_before = found.denied_before.clone().or(denied_before);
+            hastened.expires = found.expires.max(schedule.expires);
+            hastened.override_at = schedule.override_at;
+            hastened.denied_before = found.denied_before.clone().or(schedule.denied_before);
             if found.kind == ApprovalKind::Bypass && ask.urgency == Urgency::Emergency {
                 hastened.severity = Some(Severity::Critical);
             }
@@ -142,17 +140,12 @@ impl Approvals<'_> {
         match held {
             Some(held) if self.waits(&held) => return self.make_urgent(ask, stopped, held, version, None),
             Some(held) if held.status_at(self.engine.now()) == "approved" => {
-                return Err(EngineError::conflict(format!(
-                    "the request `{}` for this action is already approved",
-                    held.id
-                )));
+                let why = format!("the request `{}` for this action is already approved", held.id);
+                return Err(EngineError::conflict(why));
             }
             _ => {}
         }
-        let (is_possible, denied_before) =
-            self.emergency_override(&policy, stopped, ask.urgency, guardrail, &action)?;
-        let times = self.times(authorities, &approver, ask.urgency, is_possible);
-        let asked = Approval {
+        let request = Approval {
             id: random_hex::<8>()?,
             kind: ApprovalKind::Bypass,
             urgency: ask.urgency,
@@ -160,29 +153,33 @@ impl Approvals<'_> {
             seq: Some(ask.seq),
             justification: Some(self.engine.masked_text(ask.reason.trim())),
             approver,
-            approvers: times.approvers,
-            timeout_s: Some(times.each_s),
             created: self.engine.now(),
-            expires: times.expires,
-            override_at: times.override_at,
-            denied_before,
             ..request_about(stopped, guardrail, action)
         };
+        let asked = self.schedule(&policy, stopped, ask.urgency, &request)?;
         let (notices, change) = (request_notices(&asked), ApprovalChange::create(asked));
         let asked = self.write(AdminEvent::new("bypass_requested"), change, Some(version), notices)?;
         self.engine.alert_on_request(&asked);
         Ok(asked)
     }
 
-    fn times(
+    /// A request with its approvers and deadlines. A request about a stopped action grants itself if it is not answered,
+    /// where the emergency rule of the packs covers the action and no person has denied it.
+    fn schedule(
         &self,
-        authorities: &Authorities,
-        approver: &str,
+        policy: &Policy,
+        record: &Record,
         urgency: Urgency,
-        may_override: bool,
-    ) -> Times {
+        request: &Approval,
+    ) -> Result<Approval, EngineError> {
+        let Approval { guardrail, action, approver, .. } = request;
+        let authorities = policy.authorities();
+        let denied_before = denied_before(&**self.engine.store(), &record.session, guardrail, action)?;
+        let overrides = urgency == Urgency::Emergency
+            && denied_before.is_none()
+            && self.is_emergency_action(policy, record, guardrail)?;
         let approvers = match urgency {
-            Urgency::Normal => vec![approver.to_owned()],
+            Urgency::Normal => vec![approver.clone()],
             Urgency::Urgent | Urgency::Emergency => authorities.escalation_path(approver),
         };
         let each_s = u64::from(authorities.bypass_timeout_s);
@@ -192,18 +189,16 @@ impl Approvals<'_> {
             let seconds = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
             self.engine.now().checked_add(seconds).ok()
         };
-        let emergency = authorities.emergency.as_ref().filter(|_| may_override);
-        let override_at = emergency.and_then(|emergency| after(u64::from(emergency.wait_s)));
-        Times { approvers, each_s, expires: after(whole), override_at }
+        let emergency = authorities.emergency.as_ref().filter(|_| overrides);
+        Ok(Approval {
+            approvers,
+            timeout_s: Some(each_s),
+            expires: after(whole),
+            override_at: emergency.and_then(|emergency| after(u64::from(emergency.wait_s))),
+            denied_before,
+            ..request.clone()
+        })
     }
-}
-
-/// The approvers of a request and its deadlines.
-struct Times {
-    approvers: Vec<String>,
-    each_s: u64,
-    expires: Option<jiff::Timestamp>,
-    override_at: Option<jiff::Timestamp>,
 }
 
 /// The digest that binds an approval to what a guardrail stopped: the exact action, or its finding.
@@ -289,24 +284,6 @@ pub(super) fn denied_before(
 }
 
 impl Approvals<'_> {
-    /// Whether a request about a stopped action grants itself if it is not answered, as far as it is known now, and the
-    /// request about the same action that a person denied.
-    pub(super) fn emergency_override(
-        &self,
-        policy: &Policy,
-        record: &Record,
-        urgency: Urgency,
-        guardrail: &str,
-        action: &str,
-    ) -> Result<(bool, Option<String>), EngineError> {
-        let store = &**self.engine.store();
-        let denied_before = denied_before(store, &record.session, guardrail, action)?;
-        let is_possible = urgency == Urgency::Emergency
-            && denied_before.is_none()
-            && self.is_emergency_action(policy, record, guardrail)?;
-        Ok((is_possible, denied_before))
-    }
-
     /// Whether the emergency rule of the packs covers the stopped action. Facts that were not recorded are unavailable.
     fn is_emergency_action(
         &self,
