@@ -29,7 +29,7 @@ use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::post;
 use midrail::{Event, Load};
-use midrail_service::{At, Config, FilesAt, Limits, StoreAt};
+use midrail_service::{At, Config, FilesAt, StoreAt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -121,17 +121,9 @@ fn serve(kind: &str, place: Option<&str>) {
         "sqlite" => StoreAt::Sqlite(place.unwrap().into()),
         _ => StoreAt::Postgres { url: place.unwrap().to_owned(), key_file: None },
     };
-    let config = Config {
-        listen: At::Address("127.0.0.1:0".parse().unwrap()),
-        store,
-        load: Load { packs: vec!["midrail:default".into()], ..Load::default() },
-        projects: Vec::new(),
-        files: FilesAt::Here,
-        tls: None,
-        behind_proxy: false,
-        limits: Limits::default(),
-        otlp: None,
-    };
+    let load = Load { packs: vec!["midrail:default".into()], ..Load::default() };
+    let listen = At::Address("127.0.0.1:0".parse().unwrap());
+    let config = Config { store, files: FilesAt::Here, ..Config::new(listen, load) };
     midrail_service::run(config, |ready| println!("{}", ready.url)).unwrap();
 }
 
