@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn without_api_files_nothing_is_asked_for() {
+    fn without_api_files_nothing_is_required() {
         let mut run = run(json!({}));
         run.succeed("Write", write("src/api/users.rs"));
         assert_eq!(stop(&mut run), Effect::Allow);

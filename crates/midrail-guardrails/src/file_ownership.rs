@@ -80,7 +80,7 @@ fn held_key(context: &Context<'_>) -> Key<BTreeMap<String, String>> {
 struct WantedFile<'a> {
     file: &'a str,
     path: String,
-    /// Whether it is a folder or a pattern, which stands for several files.
+    /// Whether it is a folder or a pattern, which means several files.
     is_many: bool,
 }
 
@@ -240,7 +240,7 @@ impl FileOwnership {
     }
 }
 
-/// Whether a name of a command line stands for several files: a wildcard, a git pathspec with a colon, or
+/// Whether a name of a command line means several files: a wildcard, a git pathspec with a colon, or
 /// a part of a folder.
 fn is_multiple(file: &str) -> bool {
     glob::is_pattern(file)

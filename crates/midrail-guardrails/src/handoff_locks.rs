@@ -39,10 +39,8 @@ fn files<'a>(context: &Context<'a>) -> Result<BTreeSet<&'a str>, Missing> {
         !text.trim().is_empty() && !text.contains("://") && !text.contains('\n') && text.len() < 4_096
     };
     let files: BTreeSet<&str> = artifacts.chain(listed).filter(is_path).collect();
-    match files.len() > MAX_FILES {
-        true => Err(Missing("the hand-off names too many files".to_owned())),
-        false => Ok(files),
-    }
+    let is_small = files.len() <= MAX_FILES;
+    is_small.then_some(files).ok_or_else(|| Missing("the hand-off names too many files".to_owned()))
 }
 
 impl Guardrail for HandoffLocks {

@@ -110,12 +110,9 @@ impl EnvVariable {
 fn env_variable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     // The error does not repeat the text, because it may be the key itself.
-    match is_name(&name) && secrets::scan(&name).is_empty() {
-        true => Ok(name),
-        false => Err(D::Error::custom(
-            "write the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself",
-        )),
-    }
+    let is_valid = is_name(&name) && secrets::scan(&name).is_empty();
+    let message = "write the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself";
+    is_valid.then_some(name).ok_or_else(|| D::Error::custom(message))
 }
 
 fn is_name(name: &str) -> bool {

@@ -190,10 +190,10 @@ fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
         return Err(D::Error::custom("a prompt is not empty and has at most 65536 bytes"));
     }
     // An attacker may control parts of the event; inside the instructions they would be followed.
-    match parse_template(&prompt).iter().any(|piece| matches!(piece, TemplatePiece::Part(_))) {
-        true => Err(D::Error::custom("a prompt contains no parts of the event; list them under `include`")),
-        false => Ok(prompt),
+    if parse_template(&prompt).iter().any(|piece| matches!(piece, TemplatePiece::Part(_))) {
+        return Err(D::Error::custom("a prompt contains no parts of the event; list them under `include`"));
     }
+    Ok(prompt)
 }
 
 fn parameters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {

@@ -17,7 +17,7 @@ use self::commands::{changes_only_files, is_builtin, is_harmless};
 pub(crate) use self::expansion::expanded_commands;
 use self::git_call::{GitCall, Word};
 pub(crate) use self::refs::branch_of;
-use self::refs::{from_here, is_revision, refspec, stands_for_current};
+use self::refs::{from_here, is_revision, refspec, yields_current};
 use super::data::GIT;
 use super::file_access::{exists, known_actions};
 use super::file_paths::{is_below, is_temporary};
@@ -240,10 +240,7 @@ impl Reader<'_, '_> {
 
     /// The branch named by a word.
     fn named(&self, word: Word<'_>) -> Branch {
-        match word.is_known {
-            true => Branch::Named(branch_of(word.text).to_owned()),
-            false => Branch::Unknown,
-        }
+        if word.is_known { Branch::Named(branch_of(word.text).to_owned()) } else { Branch::Unknown }
     }
 
     fn on_current(
@@ -333,7 +330,7 @@ impl Reader<'_, '_> {
                 operands.next();
                 continue;
             }
-            if stands_for_current(word.text) {
+            if yields_current(word.text) {
                 self.push_current(call)?;
                 continue;
             }
@@ -384,10 +381,8 @@ impl Reader<'_, '_> {
         }
         self.add(call, BranchChange::Push, current, from.clone());
         // The upstream branch may have another name.
-        let upstream = match is_as_it_was {
-            true => self.context.git()?.and_then(|git| git.upstream.as_deref()?.split_once('/')),
-            false => None,
-        };
+        let git = if is_as_it_was { self.context.git()? } else { None };
+        let upstream = git.and_then(|git| git.upstream.as_deref()?.split_once('/'));
         if let Some((_, name)) = upstream.filter(|(_, name)| from.as_deref() != Some(*name)) {
             self.add(call, BranchChange::Push, Branch::Named(name.to_owned()), from);
         }

@@ -47,13 +47,13 @@ fn country_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
     let code = String::deserialize(deserializer)?.to_lowercase();
     let known = personal::countries();
     // An unknown country would silently disable formats.
-    match known.contains(&code.as_str()) {
-        true => Ok(code),
-        false => Err(D::Error::custom(format!(
-            "no formats are known for the country `{code}`; the known countries are {}",
-            known.join(", ")
-        ))),
+    if known.contains(&code.as_str()) {
+        return Ok(code);
     }
+    let known = known.join(", ");
+    Err(D::Error::custom(format!(
+        "no formats are known for the country `{code}`; the known countries are {known}"
+    )))
 }
 
 impl Default for SensitiveData {

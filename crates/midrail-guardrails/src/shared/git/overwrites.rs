@@ -220,10 +220,9 @@ fn overwrites_if(
         "restore" | "rm" if reads_paths_from_file(call) => whole(),
         // Plain paths are listed in the action.
         "restore" | "rm" if !git.operands.iter().all(|word| is_plain(word.text)) => paths(0),
-        "checkout-index" if git.has(&["-f", "--force"]) => match git.has(&["-a", "--all", "--stdin"]) {
-            true => whole(),
-            false => paths(0),
-        },
+        "checkout-index" if !git.has(&["-f", "--force"]) => Vec::new(),
+        "checkout-index" if git.has(&["-a", "--all", "--stdin"]) => whole(),
+        "checkout-index" => paths(0),
         _ => Vec::new(),
     })
 }

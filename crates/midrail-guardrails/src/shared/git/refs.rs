@@ -35,7 +35,7 @@ pub(super) fn refspec(word: &str) -> Option<Refspec<'_>> {
 }
 
 /// Whether an unknown word is a substitution for the current branch.
-pub(super) fn stands_for_current(word: &str) -> bool {
+pub(super) fn yields_current(word: &str) -> bool {
     let inner = word.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
     let inner = inner.or_else(|| word.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
     inner.is_some_and(|inner| GIT.has("current branch", inner.trim()))
@@ -84,6 +84,6 @@ mod tests {
     fn commits_are_not_branches() {
         assert!(is_revision("HEAD~1") && is_revision("0a1b2c3d") && is_revision("origin/main"));
         assert!(!is_revision("feature/x") && !is_revision("main") && !is_revision("decade"));
-        assert!(stands_for_current("$(git branch --show-current)") && !stands_for_current("$BRANCH"));
+        assert!(yields_current("$(git branch --show-current)") && !yields_current("$BRANCH"));
     }
 }
