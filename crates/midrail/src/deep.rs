@@ -7,8 +7,6 @@ pub(crate) mod client;
 mod command;
 #[cfg(feature = "external")]
 mod connection;
-#[cfg_attr(not(feature = "external"), allow(dead_code, reason = "no request is sent without the feature"))]
-mod headers;
 mod jobs;
 mod judge;
 mod ledger;

@@ -5,8 +5,7 @@ use midrail_core::{EventKind, SUB_AGENT_PARENTS, ancestors};
 use midrail_store::{Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, NewNotice, Review};
 use serde_json::json;
 
-use super::common::seal;
-use super::handle::Approvals;
+use super::handle::{Approvals, seal};
 use super::overdue_reviews::note;
 use super::policies::record_for_approval;
 use crate::admin::event::{AdminEvent, Person, notice};

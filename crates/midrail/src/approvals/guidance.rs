@@ -3,8 +3,7 @@
 use midrail_core::{ApprovalRequest, Decision, Effect, EventKind, Recovery};
 use midrail_store::{Approval, Urgency};
 
-use super::common::sentence;
-use super::handle::Approvals;
+use super::handle::{Approvals, sentence};
 use super::request::{action_digest_of, approver, denied_before};
 use crate::error::EngineError;
 

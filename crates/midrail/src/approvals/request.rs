@@ -3,16 +3,15 @@
 
 use jiff::SignedDuration;
 use midrail_core::{
-    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Fact, Policy, Record, Session, Severity, Spec,
-    action_digest, allows_emergency_override,
+    ApprovalKind, ApprovalRequest, Authorities, Autonomy, Bypass, Effect, Fact, FactKey, HookAnswer,
+    HookRequest, Policy, Record, Session, Severity, Spec, action_digest, allows_emergency_override,
 };
 use midrail_store::{
     Approval, ApprovalChange, ApprovalFilter, ApprovalState, NewNotice, Store, StoreError, Urgency,
 };
 use serde_json::json;
 
-use super::common::request_about;
-use super::handle::Approvals;
+use super::handle::{Approvals, request_about};
 use super::justification::check_justification;
 use crate::admin::event::{AdminEvent, notice};
 use crate::error::{EngineError, MAX_ROUNDS};
@@ -311,6 +310,68 @@ impl Approvals<'_> {
             }
         }
         Ok(false)
+    }
+}
+
+/// The request of a script in a record, by the id of its guardrail.
+pub(super) fn script_request<'r>(record: &'r Record, guardrail: &str) -> Option<&'r HookRequest> {
+    record.facts.known.iter().find_map(|(key, fact)| match (key, fact) {
+        (FactKey::Hook(call), Fact::Hook(end)) if *call.script == *guardrail => match &end.answer {
+            HookAnswer::Refuse { request, .. } => request.as_ref(),
+            HookAnswer::Pass | HookAnswer::Replace { .. } => None,
+        },
+        _ => None,
+    })
+}
+
+fn urgency(request: &HookRequest) -> Urgency {
+    request.urgency.parse().unwrap_or(Urgency::Normal)
+}
+
+/// The urgency of a guardrail's request in a record.
+pub(crate) fn urgency_in_record(record: &Record, guardrail: &str) -> Urgency {
+    script_request(record, guardrail).map(urgency).unwrap_or_default()
+}
+
+impl Approvals<'_> {
+    /// Makes the escalations of a record as urgent as its scripts ask, by the rules for agents, and returns those that
+    /// became more urgent. If that fails, they stay as they are until the call is tried again.
+    pub(crate) fn apply_script_urgency(&self, record: &Record, seq: u64) -> Vec<Approval> {
+        let mut raised = Vec::new();
+        for request in &record.decision.requests {
+            let Some(asked) = script_request(record, &request.guardrail) else { continue };
+            match self.apply_urgency(asked, record, request, seq) {
+                Ok(approval) => raised.extend(approval),
+                Err(error) => {
+                    log::warn!("the request `{}` does not become `{}`: {error}", request.id, asked.urgency);
+                }
+            }
+        }
+        raised
+    }
+
+    fn apply_urgency(
+        &self,
+        asked: &HookRequest,
+        record: &Record,
+        request: &ApprovalRequest,
+        seq: u64,
+    ) -> Result<Option<Approval>, EngineError> {
+        let urgency = urgency(asked);
+        let found = self.get(&request.id)?;
+        if urgency == Urgency::Normal || found.urgency >= urgency {
+            return Ok(None);
+        }
+        // The notice of a new request already states its urgency.
+        let informed = (found.created == record.time).then_some(found.approver.as_str());
+        let guardrail = &*request.guardrail;
+        let bypass = BypassRequest {
+            seq,
+            guardrail: Some(guardrail.to_owned()),
+            reason: asked.reason.clone(),
+            urgency,
+        };
+        self.hasten(&bypass, record, guardrail, informed).map(Some)
     }
 }
 

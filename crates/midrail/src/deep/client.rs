@@ -10,9 +10,8 @@ use ureq::http::{self, HeaderMap};
 use ureq::{Body, Error};
 
 use super::connection::{self, CA_FILE};
-use super::headers::RequestHeaders;
 use super::question::CANCELLED;
-use super::wire::{Call, RequestError, Retry, is_too_deep, shown};
+use super::wire::{Call, RequestError, RequestHeaders, Retry, is_too_deep, shown};
 use crate::error::Unavailable;
 use crate::unique_keys::UniqueKeys;
 

@@ -14,12 +14,11 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
 use super::cache::{Cache, Key};
-use super::headers::RequestHeaders;
 use super::judge::Extent;
 use super::ledger::{Item, Ledger};
 use super::plan::{Form, Plan};
 use super::question::{Answer, AnswerSlot};
-use super::wire::{Call, Lookup, Stop};
+use super::wire::{Call, Lookup, RequestHeaders, Stop};
 use super::{client, command, judge, moderation};
 use crate::clock::Clock;
 use crate::error::Unavailable;

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::client;
-use super::headers::RequestHeaders;
-use super::wire::{Call, RequestError, Retry, shown};
+use super::wire::{Call, RequestError, RequestHeaders, Retry, shown};
 use crate::error::Unavailable;
 use crate::ids::random_hex;
 

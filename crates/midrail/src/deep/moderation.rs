@@ -4,8 +4,7 @@ use midrail_guardrails::{HttpMethod, ModerationSettings, ModerationStyle};
 use serde_json::{Value, json};
 
 use super::client;
-use super::headers::RequestHeaders;
-use super::wire::{Call, RequestError, Retry, shown};
+use super::wire::{Call, RequestError, RequestHeaders, Retry, shown};
 use crate::error::Unavailable;
 
 /// Names of categories are no longer than this.

@@ -6,8 +6,7 @@ use std::time::Duration;
 use midrail_guardrails::{EndpointUrl, HttpMethod};
 use serde_json::Value;
 
-use super::headers::RequestHeaders;
-use super::wire::{Call, RequestError};
+use super::wire::{Call, RequestError, RequestHeaders};
 use crate::error::Unavailable;
 
 const NO_CLIENT: &str = "this build lacks the Cargo feature `external`";
