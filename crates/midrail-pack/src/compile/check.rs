@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Builtin, CallKey, CommandWrites, Completion, SettingsProblem, DeepGuardrail, Feedback, KeyedDependency,
-    KeyedRule, PackKey, ReadBeforeWrite, RuleSet, Script, SequentialDependency,
+    Builtin, CallKey, CommandWrites, Completion, DeepGuardrail, Feedback, KeyedDependency, KeyedRule,
+    PackKey, ReadBeforeWrite, RuleSet, Script, SequentialDependency, SettingsProblem,
 };
 
 use serde::Deserialize;
