@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use midrail::pack::schema;
 use serde_json::{Value, json};
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::input::quoted;
 use crate::output::Output;
@@ -35,7 +35,7 @@ enum What {
 }
 
 impl What {
-    fn schema(self) -> Result<Value, CliError> {
+    fn schema(self) -> CliResult<Value> {
         Ok(match self {
             What::Pack => schema::pack(),
             What::Event => schema::event(),
@@ -53,14 +53,14 @@ impl What {
         }
     }
 
-    fn text(self) -> Result<String, CliError> {
+    fn text(self) -> CliResult<String> {
         let text =
             serde_json::to_string_pretty(&self.schema()?).map_err(|error| CliError::from_error(&error))?;
         Ok(text + "\n")
     }
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     if let Some(what) = args.what {
         output.text(&what.text()?)?;
     }

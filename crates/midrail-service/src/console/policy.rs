@@ -239,7 +239,7 @@ pub(crate) fn revision(view: &View, Named(revision): Named<String>) -> HandlerRe
 pub(crate) fn shadow(view: &View, (): ()) -> HandlerResult<Markup> {
     let store = view.caller.project().store();
     let head = store.head()?.map_or(0, |head| head.seq);
-    // From the time of the first record that is looked at, so that a long log is not read as a whole.
+    // Only the latest records are read, because the log may be long.
     let first = store.entry(head.saturating_sub(SHADOWED).max(1))?;
     let query =
         ShadowQuery { since: first.map(|entry| entry.labels.time), examples: 3, ..ShadowQuery::default() };

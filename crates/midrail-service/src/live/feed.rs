@@ -51,7 +51,7 @@ const BUFFERED_CHUNKS: usize = 8;
 /// A live event.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
-#[allow(clippy::large_enum_variant, reason = "they are made one after the other, and not kept")]
+#[allow(clippy::large_enum_variant, reason = "they are short-lived")]
 pub(crate) enum LiveEvent {
     /// An event was decided.
     Decision(RecordLine),

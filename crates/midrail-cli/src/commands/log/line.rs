@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::entry::{CallOutcome, Entry};
 use crate::decision::messages;
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::output::{Output, short, wrap};
 use crate::paint::{Style, effect_style};
 use crate::time;
@@ -41,7 +41,7 @@ impl Printer {
     }
 
     /// Prints an entry.
-    pub(super) fn print(&mut self, entry: &Entry, output: &mut Output) -> Result<(), CliError> {
+    pub(super) fn print(&mut self, entry: &Entry, output: &mut Output) -> CliResult<()> {
         if output.is_json() {
             return output.json(&entry.json(&what(entry)));
         }
