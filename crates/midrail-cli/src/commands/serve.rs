@@ -153,10 +153,9 @@ fn report(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) ->
         return output.flush();
     }
     let strong = output.paint().style(Style::Strong, url);
-    output.line(format!("midrail is ready at {strong}"))?;
-    output.line(format!("  decide   POST {url}/v1/decide"))?;
-    output.line(format!("  console  {url}/"))?;
-    output.line(format!("  API      {url}/v1/docs"))?;
+    output.line(format!(
+        "midrail is ready at {strong}\n  decide   POST {url}/v1/decide\n  console  {url}/\n  API      {url}/v1/docs"
+    ))?;
     if !takes_keys {
         output.line(
             "There are no keys yet, so any program on this machine may request decisions; create one with `midrail key add NAME`.",

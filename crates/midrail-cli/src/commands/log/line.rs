@@ -63,15 +63,9 @@ impl Printer {
 
         let decision = &entry.decision;
         let ending = entry.outcome.as_ref().map(ending);
-        let used = 8
-            + 2
-            + self.actor
-            + 2
-            + 10
-            + 1
-            + self.tool
-            + 1
-            + ending.as_ref().map_or(0, |(text, _)| text.chars().count() + 2);
+        // The time, the effect and the spaces between columns have 24 characters.
+        let ending_width = ending.as_ref().map_or(0, |(text, _)| text.chars().count() + 2);
+        let used = 24 + self.actor + self.tool + ending_width;
         let room = output.width().saturating_sub(used).clamp(12, LONGEST_WHAT);
         let what = what(entry);
         let what = short(&what, room);
