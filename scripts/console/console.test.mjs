@@ -45,7 +45,7 @@ describe("console", { skip }, () => {
     assert.equal((await world.decide(event)).effect, "allow");
     assert.equal((await world.decide(event)).effect, "escalate");
     await page.goto(`${world.url}/approvals/${held.approval.id}`);
-    await page.getByText("The release notes are fine.").waitFor();
+    await page.getByText("The release notes are fine.", { exact: true }).waitFor();
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });
@@ -62,7 +62,7 @@ describe("console", { skip }, () => {
     await page.fill("#answer-note", "The release is broken.");
     await page.click("#answer-confirm");
     await page.getByText("revoked the approval").waitFor();
-    await page.getByText("The release is broken.").waitFor();
+    await page.getByText("The release is broken.", { exact: true }).waitFor();
     assert.equal(await page.locator("[data-answer=take-back]").count(), 0);
     const shown = await world.get(`/v1/approvals/${approval.id}/wait?timeout_s=0`);
     assert.equal(shown.status, "denied");

@@ -138,8 +138,9 @@ pub(crate) fn verdicts(decision: &Decision) -> Table {
         None if verdict.skipped => "could not have raised the effect".to_owned(),
         None => verdict.reason.clone(),
     };
-    let took =
-        |verdict: &VerdictRecord| verdict.duration_us.0.map(midrail::admin::micros).unwrap_or_default();
+    let took = |verdict: &VerdictRecord| {
+        verdict.duration_us.0.map(midrail::core::duration::micros).unwrap_or_default()
+    };
     Table::of(
         &decision.verdicts,
         &[

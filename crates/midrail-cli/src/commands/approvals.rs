@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use midrail::admin::{ApprovalView, session_around, span};
+use midrail::admin::{ApprovalView, session_around};
 use midrail::approvals::{BypassRequest, policy_for_record};
+use midrail::core::duration::span;
 use midrail::store::{Approval, ApprovalFilter, UnknownUrgency, Urgency};
 use midrail::{Engine, EventKind, Policy, Store};
 

@@ -357,7 +357,7 @@ fn approvals_json(authorities: &Authorities) -> Value {
 
 /// Seconds in words.
 fn seconds(seconds: u32) -> String {
-    midrail::admin::span(jiff::SignedDuration::from_secs(seconds.into()))
+    midrail::core::duration::span(jiff::SignedDuration::from_secs(seconds.into()))
 }
 
 /// The tools that a guardrail governs: those of its pack, else its own. Nothing: all of them.

@@ -46,7 +46,7 @@ pub(crate) fn run(Group { command, shared: admin }: &Args, output: &mut Output) 
     match command {
         Command::List => {
             let engine = admin.list_engine()?;
-            show(&engine.admin().quarantined()?, &engine.admin().halted_runs()?, output)
+            show(&engine.admin().list::<QuarantinedAgent>()?, &engine.admin().list::<HaltedRun>()?, output)
         }
         Command::Add { actor, reason, by } => {
             let by = by.name();

@@ -78,7 +78,7 @@ fn prompt_shows_recipient_action_and_deadline() {
     for part in [
         "- As writer: Before you stop, this is required: `a.md`; one of these (a successful run of `make`, or no open item on \
          the to-do list).",
-        "- As writer, you have to be finished 90 minutes after the run began.",
+        "- As writer, you have to be finished 1 h 30 min after the run began.",
         "- You have to be finished by 2026-11-15T18:00:00Z.",
         "- You have a budget of 500 tokens.",
     ] {

@@ -214,7 +214,7 @@ fn release_lock(caller: &Caller, Body(lock): Body<ReleaseLock>) -> HandlerResult
     let (admin, path) = (caller.project().engine().admin(), Path::new(&lock.path));
     // The lock is found by the path it was taken with; links are not followed here.
     let is_held = |held: &Lock| Path::new(&held.path) == path && held.actor == lock.agent;
-    if !admin.locks()?.iter().any(is_held) {
+    if !admin.list::<midrail::admin::Lock>()?.iter().any(is_held) {
         return Err(Problem::refused(format!("`{}` has not locked this file", lock.agent)));
     }
     Ok(admin.release_lock(path, &lock.agent)?)
@@ -322,7 +322,7 @@ fn add_key(caller: &Caller, Body(scope): Body<KeyScope>) -> HandlerResult<Create
 fn revoke_key(caller: &Caller, Named(id): Named<String>) -> HandlerResult<ApiKey> {
     check_home(caller)?;
     let admin = caller.project().engine().admin();
-    if !admin.api_keys()?.iter().any(|key| key.id == id) {
+    if !admin.list::<midrail::admin::ApiKey>()?.iter().any(|key| key.id == id) {
         return Err(Problem::not_found(format!("there is no key `{}`", short(&id))));
     }
     Ok(admin.revoke_api_key(&id, Some(caller.person()?))?)

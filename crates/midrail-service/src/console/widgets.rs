@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, PreEscaped, html};
 use midrail::Effect;
 use midrail::admin::{Cell, Column, Resource};
-pub(crate) use midrail::admin::{micros, span};
+pub(crate) use midrail::core::duration::{micros, span};
 use midrail::pack::diagnostic::visible;
 use serde_json::Value;
 

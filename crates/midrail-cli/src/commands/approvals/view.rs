@@ -1,8 +1,9 @@
 //! A request as people read it: everything that an approver needs to answer.
 
 use jiff::Timestamp;
-use midrail::admin::{ApprovalView, span};
+use midrail::admin::ApprovalView;
 use midrail::core::ApprovalKind;
+use midrail::core::duration::span;
 use midrail::store::{Approval, AuditEntry, Urgency};
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! The figures as a table for people, and as JSON.
 
 use midrail::Effect;
-use midrail::admin::{Stats, micros};
+use midrail::admin::Stats;
+use midrail::core::duration::micros;
 use midrail::guardrails::label;
 use midrail::metrics::Bypasses;
 use midrail::store::{Durations, GuardrailStats, VerdictCounts};
@@ -160,7 +161,7 @@ pub(super) fn json(stats: &Stats, bypasses: &Bypasses) -> Value {
     let bypasses: Vec<Value> = bypasses
         .iter()
         .map(|((guardrail, outcome), count)| {
-            json!({"guardrail": guardrail, "outcome": outcome.word(), "count": count})
+            json!({"guardrail": guardrail, "outcome": outcome, "count": count})
         })
         .collect();
     let guardrails: Vec<Value> = figures

@@ -33,7 +33,7 @@ fn revoked_key_is_rejected() {
     let own = bearer(&key);
     fixture.decide(&[("authorization", &own)]).is(200);
     let store = engine(&fixture.config, "default");
-    let id = store.admin().api_keys().unwrap()[0].id.clone();
+    let id = store.admin().list::<midrail::admin::ApiKey>().unwrap()[0].id.clone();
     store.admin().revoke_api_key(&id, Some(&Person::authenticated("root", [midrail::admin::ADMIN]))).unwrap();
     // The service caches keys.
     assert!(eventually(|| fixture.decide(&[("authorization", &own)]).status == 401));

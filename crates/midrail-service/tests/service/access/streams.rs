@@ -187,7 +187,7 @@ fn revoked_key_ends_its_stream() {
     lines.say(r#"{"text":"Once upon a time"}"#);
     assert_eq!(lines.next().unwrap()["decision"]["effect"], "allow");
     let store = engine(&fixture.config, "default");
-    let id = store.admin().api_keys().unwrap()[0].id.clone();
+    let id = store.admin().list::<midrail::admin::ApiKey>().unwrap()[0].id.clone();
     store.admin().revoke_api_key(&id, Some(&Person::authenticated("root", [midrail::admin::ADMIN]))).unwrap();
     // The service caches keys.
     assert!(eventually(|| fixture.decide(&headers).status == 401));

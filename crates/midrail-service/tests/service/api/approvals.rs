@@ -77,8 +77,9 @@ fn bypass_request_is_answered_by_the_required_role() {
 
     let stopped = service.post("/v1/decide", call("s", "deploy"), &program).good();
     let seq = stopped["audit"]["seq"].as_u64().unwrap();
-    let wish = json!({"decision": seq, "reason": "The login outage needs this hotfix", "urgency": "urgent"});
-    service.post("/v1/approvals", wish.clone(), &stranger).problem(403);
+    let request =
+        json!({"decision": seq, "reason": "The login outage needs this hotfix", "urgency": "urgent"});
+    service.post("/v1/approvals", request.clone(), &stranger).problem(403);
     service
         .post("/v1/approvals", json!({"decision": seq, "reason": "please approve"}), &program)
         .problem(422);
@@ -92,12 +93,12 @@ fn bypass_request_is_answered_by_the_required_role() {
     service
         .post("/v1/approvals", json!({"decision": 9999, "reason": "The login outage"}), &program)
         .problem(404);
-    let answer = service.post("/v1/approvals", wish.clone(), &program);
+    let answer = service.post("/v1/approvals", request.clone(), &program);
     assert_eq!(answer.status, 201, "{}", answer.text);
     let requested = answer.json();
     assert_eq!((&requested["kind"], &requested["authority"]), (&json!("bypass"), &json!("architect")));
     // A repeated request returns the pending one.
-    assert_eq!(service.post("/v1/approvals", wish, &program).json()["id"], requested["id"]);
+    assert_eq!(service.post("/v1/approvals", request, &program).json()["id"], requested["id"]);
     let id = requested["id"].as_str().unwrap();
 
     let cannot = service.get(&format!("/v1/approvals/{id}"), &rita).good();

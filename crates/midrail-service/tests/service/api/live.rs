@@ -164,7 +164,8 @@ fn stream_ends_when_its_reader_is_removed() {
     let key = fixture.key(&["default"], None, &ALL);
     let other = fixture.key(&["default"], None, &ALL);
     let engine = fixture.engine("default");
-    let ids: Vec<String> = engine.admin().api_keys().unwrap().into_iter().map(|key| key.id).collect();
+    let ids: Vec<String> =
+        engine.admin().list::<midrail::admin::ApiKey>().unwrap().into_iter().map(|key| key.id).collect();
     let (bob, cy) =
         (fixture.person("default", "bob", &["reviewer"]), fixture.person("default", "cy", &["reviewer"]));
     let service = fixture.serve();

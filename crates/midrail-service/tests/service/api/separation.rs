@@ -66,11 +66,14 @@ fn holds(engine: &Engine) -> String {
     sessions.retain(|session| session.session != "midrail");
     let approvals = store.approvals(&ApprovalFilter::default()).unwrap();
     let standing = (
-        engine.admin().locks().unwrap(),
-        engine.admin().quarantined().unwrap(),
-        engine.admin().tasks().unwrap(),
+        engine.admin().list::<midrail::admin::Lock>().unwrap(),
+        engine.admin().list::<midrail::admin::QuarantinedAgent>().unwrap(),
+        engine.admin().list::<midrail::admin::TaskState>().unwrap(),
     );
-    format!("{sessions:?} {approvals:?} {standing:?} {:?}", engine.admin().pauses().unwrap())
+    format!(
+        "{sessions:?} {approvals:?} {standing:?} {:?}",
+        engine.admin().list::<midrail::core::Pause>().unwrap()
+    )
 }
 
 /// A route of the document.
