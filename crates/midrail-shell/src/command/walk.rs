@@ -28,8 +28,10 @@ mod unknown_programs;
 mod windows;
 mod wrap;
 
-use super::analysis::{Analysis, File};
+use midrail_core::Action;
+
 use super::ast::{Command, Item, Joint, Kind, List, Substitution, Trouble, Word};
+use super::file::File;
 use super::invocation::{Arg, Folder, Invocation};
 use super::parse::{bounded, parse};
 use super::scope::Scope;
@@ -44,7 +46,7 @@ pub(crate) use stream::Stream;
 
 impl Walk {
     /// Analyses a file of another language.
-    pub(crate) fn script(mut self, language: Language, code: &str) -> Analysis {
+    pub(crate) fn script(mut self, language: Language, code: &str) -> Action {
         self.span = (0, code.len());
         self.is_nested = true;
         self.snippet(language, code, &Scope::default());
@@ -74,7 +76,7 @@ impl Walk {
     }
 
     /// Walks through a whole command line, which starts in a folder.
-    pub(crate) fn line(mut self, text: &str, folder: Option<&str>) -> (Analysis, Vec<Invocation>) {
+    pub(crate) fn line(mut self, text: &str, folder: Option<&str>) -> (Action, Vec<Invocation>) {
         self.span = (0, text.len());
         let mut scope = Scope::default();
         if let Some(folder) = folder {

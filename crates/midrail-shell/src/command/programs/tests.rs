@@ -1,12 +1,14 @@
 //! Properties of all rows: an option in front of a subcommand never hides what a command does.
 
 use super::*;
-use crate::command::{Analysis, analyse};
+use midrail_core::Action;
+
+use crate::command::analyse;
 use crate::tables::tests::examples;
 use crate::tables::{Kind, OptionPattern, Pattern};
 
 /// What must not change: dangers, commands, files and hosts, without the value of an inserted option.
-fn findings(analysis: &Analysis) -> Vec<Vec<String>> {
+fn findings(analysis: &Action) -> Vec<Vec<String>> {
     let without = |list: &[String]| list.iter().filter(|it| !it.contains("zz")).cloned().collect();
     let found =
         |danger: &midrail_core::Danger| format!("{} {:?} {}", danger.rule, danger.severity, danger.is_inside);

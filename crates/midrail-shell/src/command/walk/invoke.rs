@@ -5,7 +5,7 @@ use midrail_core::Severity;
 use super::super::invocation::{Arg, Folder, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
-use super::super::{danger, files, hosts, pattern};
+use super::super::{danger, files, hosts, pattern, repository};
 use super::flow::base_name;
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Content, Stream};
@@ -75,7 +75,7 @@ impl Walk {
         }
         self.note(Listed::Program, &invocation.program);
         self.with_settings(&invocation, scope);
-        self.analysis.add_repository_call(&invocation);
+        repository::add_call(&mut self.analysis, &invocation);
         for mut danger in danger::judge(&invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
             let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);
