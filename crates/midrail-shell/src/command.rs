@@ -7,6 +7,7 @@ mod arithmetic;
 mod ast;
 mod braces;
 mod compound;
+mod condition;
 mod danger;
 pub(crate) mod decode;
 mod expand;

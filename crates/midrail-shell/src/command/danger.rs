@@ -1,7 +1,6 @@
 //! Finds what an invocation might destroy, by the dangers in the row of its program. `condition` evaluates when a danger
 //! applies, `place` decides where a target is.
 
-mod condition;
 mod launch;
 mod place;
 #[cfg(test)]
@@ -9,8 +8,8 @@ mod tests;
 
 use midrail_core::{Confidence, Danger, Severity};
 
-use self::condition::Call;
 use self::place::Target;
+use super::condition::Call;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::tail;
 use super::programs::{self, Loss, Program, Rule, Targets};

@@ -1,4 +1,4 @@
-//! The conditions of a danger as the build script writes them. `command::danger::condition` evaluates them.
+//! The conditions of a danger as the build script writes them. `command::condition` evaluates them.
 
 /// Terms that must all hold.
 #[derive(Debug)]

@@ -40,14 +40,6 @@ pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut T
     }
 }
 
-/// Whether a program makes a symbolic link.
-pub(crate) fn is_symbolic(invocation: &Invocation) -> bool {
-    let is_it = |text: &str| {
-        text == "--symbolic" || text.starts_with('-') && !text.starts_with("--") && text.contains('s')
-    };
-    matches!(invocation.program.as_str(), "ln" | "gln") && invocation.args.iter().any(|arg| is_it(&arg.text))
-}
-
 /// What a symbolic link leads to: it counts from the folder of the link.
 pub(crate) fn led_to(target: &str, link: &str) -> String {
     let folder = match link.rsplit_once('/') {

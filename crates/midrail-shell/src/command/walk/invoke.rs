@@ -2,6 +2,7 @@
 
 use midrail_core::Severity;
 
+use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
@@ -11,18 +12,6 @@ use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Content, Stream};
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EMPTYING_SCRIPTS, WILDCARD_PROGRAMS};
-
-/// Whether a program replaces the whole content of the file that it writes.
-fn replaces(invocation: &Invocation) -> bool {
-    let name = invocation.program.rsplit('/').next().unwrap_or_default();
-    let has = |options: &[&str]| invocation.args.iter().any(|arg| options.contains(&arg.text.as_str()));
-    programs::is(name, Tag::Replaces)
-        && match name {
-            "tee" => !has(&["-a", "--append", "-ai", "-ia"]),
-            "cp" | "mv" => !has(&["-n", "--no-clobber", "-b", "--backup"]),
-            _ => true,
-        }
-}
 
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
@@ -182,7 +171,7 @@ impl Walk {
 
     /// Notes the files and hosts that a program touches by its arguments.
     fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
-        let is_link = files::is_symbolic(invocation);
+        let is_link = does(invocation, Tag::LinksSymbolically);
         let is_rewritten = |walk: &Walk, place: &str| walk.rewrites(invocation, place, scope);
         if !scope.is_remote {
             for touched in files::touched(invocation) {
@@ -190,7 +179,7 @@ impl Walk {
                 if touched.is_named {
                     let listed = if touched.is_written { Listed::Write } else { Listed::Read };
                     self.note_named(listed, &place);
-                    if touched.is_written && replaces(invocation) {
+                    if touched.is_written && does(invocation, Tag::Replaces) {
                         self.note(Listed::Overwrite, &place);
                     }
                     continue;
@@ -211,11 +200,13 @@ impl Walk {
                     self.note(Listed::Folder, &place);
                 }
                 if touched.is_swept
-                    || (touched.is_written && touched.is_folder && files::unpacks(&invocation.program))
+                    || (touched.is_written
+                        && touched.is_folder
+                        && programs::is(&invocation.program, Tag::FillsFolders))
                 {
                     self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
                 }
-                let is_replaced = !touched.is_read && replaces(invocation) && !was_rewritten;
+                let is_replaced = !touched.is_read && does(invocation, Tag::Replaces) && !was_rewritten;
                 if touched.is_written && (is_replaced || empties(invocation)) {
                     self.note(Listed::Overwrite, &place);
                 }

@@ -20,6 +20,7 @@ impl Walk {
         scope: &mut Scope,
         input: &Stream,
     ) -> Option<Stream> {
+        self.unpacked(invocation, scope, input);
         match invocation.program.as_str() {
             "xargs" | "gxargs" => return Some(self.xargs(invocation, scope, input)),
             "parallel" => return Some(self.parallel(invocation, scope, input)),
@@ -27,16 +28,12 @@ impl Walk {
             "find" | "gfind" | "bfs" => self.find(invocation, scope),
             "fd" | "fdfind" => self.fd(invocation, scope),
             "git" => self.git(invocation, scope),
-            "tar" | "gtar" | "bsdtar" => {
-                self.tar(invocation, scope);
-                self.unpacked(invocation, scope, input);
-            }
+            "tar" | "gtar" | "bsdtar" => self.tar(invocation, scope),
             "vim" | "vi" | "nvim" | "ex" | "view" | "emacs" => self.editor(invocation, scope),
             "tmux" => self.tmux(invocation, scope),
             "nc" | "ncat" | "netcat" | "nc.traditional" | "socat" => self.netcat(invocation),
             "at" | "batch" | "crontab" => self.scheduled(invocation, scope, input),
             "expect" | "gdb" | "lldb" => self.debugger(invocation, scope),
-            "unzip" | "cpio" | "7z" | "bsdcpio" => self.unpacked(invocation, scope, input),
             "sed" | "gsed" => self.sed(invocation, scope),
             "rsync" | "scp" => self.rsync(invocation, scope),
             _ if self.builds(invocation, scope, input) => {}

@@ -1,4 +1,4 @@
-//! Evaluates the conditions of dangers.
+//! Evaluates the conditions of dangers, and of properties that programs have only with certain arguments.
 //!
 //! A condition is a list of terms separated by spaces; all of them must hold. `a|b` means one of several, `*` in a word
 //! means any text, `[*]` means a star, `.[*]` an expression that matches everything.
@@ -18,10 +18,18 @@
 
 use std::borrow::Cow;
 
-use crate::command::invocation::{Arg, Input, Invocation};
-use crate::command::options::Arguments;
-use crate::command::programs::Program;
+use super::invocation::{Arg, Input, Invocation};
+use super::options::Arguments;
+use super::programs::{self, Program, Tag};
 use crate::tables::{Condition, Kind, OptionPattern, Pattern, Rule};
+
+/// Whether a program has a property with these arguments.
+pub(super) fn does(invocation: &Invocation, tag: Tag) -> bool {
+    let row = programs::row(&invocation.program);
+    let mut sometimes = row.sometimes.iter().filter(|it| it.tag == tag);
+    row.tags.contains(&tag)
+        || sometimes.any(|it| applies(it.when, it.unless, &Call::new(invocation, row, &[])))
+}
 
 /// An invocation and its arguments.
 #[derive(Debug)]
@@ -56,9 +64,14 @@ impl<'a> Call<'a> {
 impl Rule {
     /// Whether the rule applies to a call.
     pub(super) fn applies(&self, call: &Call) -> bool {
-        (self.when.is_empty() || self.when.iter().any(|condition| condition.holds(call)))
-            && !self.unless.iter().any(|condition| condition.holds(call))
+        applies(self.when, self.unless, call)
     }
+}
+
+/// Whether one of the first conditions holds, or there is none, and none of the second.
+fn applies(when: &[Condition], unless: &[Condition], call: &Call) -> bool {
+    (when.is_empty() || when.iter().any(|condition| condition.holds(call)))
+        && !unless.iter().any(|condition| condition.holds(call))
 }
 
 impl Condition {
