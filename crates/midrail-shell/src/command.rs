@@ -25,6 +25,7 @@ mod redirects;
 mod repository;
 mod scope;
 mod script;
+mod shell_options;
 mod snippet;
 mod walk;
 mod windows;

@@ -96,8 +96,7 @@ impl Reader<'_> {
         if let Ok(number) = word.parse() {
             return Some(number);
         }
-        let variable = self.scope.variable(word)?;
-        variable.candidates.first()?.first()?.text.trim().parse().ok()
+        self.scope.first_value(word)?.text.trim().parse().ok()
     }
 }
 

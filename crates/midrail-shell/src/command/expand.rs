@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::ast::{Param, Part, Word};
-use super::invocation::{Arg, Folder};
+use super::invocation::Arg;
 use super::pattern;
-use super::scope::{START, Scope, Variable};
+use super::scope::{Scope, Variable};
 use super::walk::{Stream, Walk};
 
 /// How many words one brace expansion may make.
@@ -359,22 +359,14 @@ fn environment(name: &str, scope: &Scope) -> Option<Arg> {
         "0" => Some(Arg::known("bash")),
         "TMPDIR" => Some(Arg::known("/tmp")),
         "IFS" => Some(Arg::known(" \t\n")),
-        "PWD" => match &scope.folder {
-            Folder::Known(folder) if super::scope::is_absolute(folder) => Some(Arg::known(folder.clone())),
-            Folder::Known(folder) if folder.is_empty() => Some(Arg::known(START.to_string())),
-            Folder::Known(folder) => Some(Arg::known(format!("{START}/{folder}"))),
-            Folder::Unknown => None,
-        },
+        "PWD" => scope.working_folder(),
         _ => None,
     }
 }
 
 fn separators(scope: &Scope) -> String {
-    let value = scope.variable("IFS").and_then(|variable| variable.candidates.first());
-    match value.and_then(|items| items.first()) {
-        Some(item) if item.is_known() => item.text.clone(),
-        _ => " \t\n".to_owned(),
-    }
+    let value = scope.first_value("IFS").filter(|value| value.is_known());
+    value.map_or(" \t\n", |value| value.text.as_str()).to_owned()
 }
 
 fn slice_items(items: &[Arg], offset: &Arg, length: Option<&Arg>) -> Option<Vec<Arg>> {

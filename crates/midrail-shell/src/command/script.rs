@@ -31,7 +31,7 @@ pub(super) fn kind(name: &str, content: &str) -> Kind {
 }
 
 /// The program of a first line such as `#!/usr/bin/env -S python3 -u`.
-fn interpreter(content: &str) -> Option<&str> {
+pub(super) fn interpreter(content: &str) -> Option<&str> {
     let line = content.strip_prefix("#!")?.lines().next()?;
     let mut words = line.split_whitespace();
     let program = words.next()?;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use midrail_core::Danger;
 
 use super::super::ast::{Part, Word};
-use super::super::invocation::{Arg, Invocation};
+use super::super::invocation::{Arg, Folder, Invocation, joined};
 use super::super::options::tail;
 use super::super::scope::Scope;
 use super::flow::is_name;
@@ -63,12 +63,12 @@ impl Walk {
                 let target = args.iter().find(|arg| !is_flag(arg));
                 scope.change_folder(target);
             }
-            "pushd" => match args.iter().find(|arg| !is_flag(arg)) {
-                Some(target) => scope.change_folder(Some(target)),
-                None => scope.change_folder(Some(&Arg::known("-"))),
-            },
+            "pushd" => {
+                let before = Arg::known("-");
+                scope.change_folder(args.iter().find(|arg| !is_flag(arg)).or(Some(&before)));
+            }
             "popd" => {
-                scope.folder = scope.folders.pop().unwrap_or(super::super::invocation::Folder::Unknown);
+                scope.folder = scope.folders.pop().unwrap_or(Folder::Unknown);
             }
             "unset" => {
                 for arg in args.iter().filter(|arg| !is_flag(arg)) {
@@ -79,9 +79,7 @@ impl Walk {
                 let from = args.iter().position(|arg| arg.text == "--").map(|at| at + 1);
                 let from = from.or_else(|| args.iter().position(|arg| !arg.text.starts_with(['-', '+'])));
                 if let Some(from) = from {
-                    let mut positional = vec![Arg::known("sh")];
-                    positional.extend(args.iter().skip(from).cloned());
-                    scope.positional = Some(positional.into());
+                    scope.set_positional(Arg::known("sh"), args.get(from..).unwrap_or(&[]));
                 }
             }
             "shift" => {
@@ -232,14 +230,7 @@ impl Walk {
         if let [code] = args {
             self.unread_code(code, "eval");
         }
-        let mut code = String::new();
-        for arg in args {
-            if !code.is_empty() {
-                code.push(' ');
-            }
-            code.push_str(&arg.text);
-        }
-        self.code(&code, scope, input)
+        self.code(&joined(args), scope, input)
     }
 
     fn source(&mut self, args: &[Arg], scope: &mut Scope, input: &Stream) -> Stream {

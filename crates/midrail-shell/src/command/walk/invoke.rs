@@ -110,9 +110,7 @@ impl Walk {
     ) -> Option<Stream> {
         if let Some(body) = scope.functions.get(&name.text).cloned() {
             self.called.insert(name.text.clone());
-            let mut positional = vec![name.clone()];
-            positional.extend(invocation.args.iter().cloned());
-            let outer = scope.positional.replace(positional.into());
+            let outer = scope.set_positional(name.clone(), &invocation.args);
             // A function that calls itself is walked once.
             let functions = std::rc::Rc::clone(&scope.functions);
             std::rc::Rc::make_mut(&mut scope.functions).remove(&name.text);

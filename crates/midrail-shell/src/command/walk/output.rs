@@ -100,8 +100,7 @@ impl Walk {
         let args = invocation.args.as_slice();
         let known = |arg: &Arg| (arg.is_known() && !arg.is_glob).then(|| arg.text.clone());
         match invocation.program.as_str() {
-            "echo" => Some(echo(args)),
-            "print" => Some(echo(args)),
+            "echo" | "print" => Some(echo(args)),
             "printf" => printf(args),
             "cat" | "tee" | "bat" | "pv" | "sponge" | "command_output" => self.cat(invocation, scope, input),
             "basename" => {
@@ -139,20 +138,7 @@ impl Walk {
                 Some(unknown(&format!("$({} {})", invocation.program, name.text)))
             }
             "mktemp" => Some(Arg::known("/tmp/mktemp")),
-            "pwd" => match &scope.folder {
-                super::super::invocation::Folder::Known(folder)
-                    if super::super::scope::is_absolute(folder) =>
-                {
-                    Some(Arg::known(folder.clone()))
-                }
-                super::super::invocation::Folder::Known(folder) if folder.is_empty() => {
-                    Some(Arg::known(START.to_string()))
-                }
-                super::super::invocation::Folder::Known(folder) => {
-                    Some(Arg::known(format!("{START}/{folder}")))
-                }
-                super::super::invocation::Folder::Unknown => None,
-            },
+            "pwd" => scope.working_folder(),
             "git" => {
                 let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
                 (words == ["rev-parse", "--show-toplevel"]).then(|| Arg::known(START.to_string()))

@@ -17,8 +17,7 @@ impl Walk {
         if !is_prompt && !CODE_VARIABLES.contains(&name) {
             return;
         }
-        let value = scope.variable(name).and_then(|variable| variable.candidates.first());
-        let Some(code) = value.and_then(|items| items.first()).map(|arg| arg.text.clone()) else { return };
+        let Some(code) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
         if !is_prompt {
             self.run(code.trim_start_matches('|'), scope);
         } else if code.contains(['$', '`']) {
