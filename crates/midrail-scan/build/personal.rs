@@ -6,6 +6,7 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::choices::NeedsWord;
 use crate::source::{List, Source, examples, slice, write};
 use crate::word_lists::{self, byte_set, word_set};
 
@@ -26,14 +27,6 @@ struct Identity {
     also: Option<Vec<String>>,
     found: Vec<String>,
     not_found: Vec<String>,
-}
-
-#[derive(Deserialize, Debug, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-enum NeedsWord {
-    Never,
-    IfBare,
-    Always,
 }
 
 #[derive(Deserialize, Default)]

@@ -13,6 +13,7 @@
 
 mod byte_set;
 mod bytes;
+mod choices;
 mod data;
 pub mod event;
 pub mod injection;

@@ -17,12 +17,9 @@ mod identities;
 mod names;
 mod network;
 mod numbers;
-mod packed_search;
 mod phone;
 mod rules;
 mod token;
-mod word_filter;
-mod word_list;
 mod word_set;
 
 pub use identities::{countries, countries_for_kind};
