@@ -11,7 +11,6 @@
 //! assert_eq!(midrail_scan::secrets::redact(text), "export GITHUB_TOKEN=[redacted:github-token]");
 //! ```
 
-mod byte_set;
 mod bytes;
 mod choices;
 mod data;

@@ -10,7 +10,7 @@ mod checks;
 mod context;
 mod coordinates;
 mod data;
-mod digit_runs;
+mod digit_groups;
 mod email;
 mod finance;
 mod identities;
@@ -47,7 +47,7 @@ pub fn scan(text: &str) -> Vec<Hit> {
         names.scan(text, piece);
     }
     let mut numbers = Numbers::new(text);
-    digit_runs::each_digit_run(bytes, |start, end| numbers.visit(start, end));
+    digit_groups::each_digit_run(bytes, |start, end| numbers.visit(start, end));
     let hits = merge(disjoint(emails.all()), disjoint(numbers.hits));
     let hits = merge(hits, disjoint(numbers.addresses));
     merge(hits, disjoint(names.hits))

@@ -8,7 +8,6 @@ use super::data::{
     STREET_BEFORE_NUMBER, STREET_ENDINGS, STREET_FIRST, STREET_LAST, STREET_LAST_WEAK, STREET_PARTICLES,
     UNITS,
 };
-use crate::byte_set::ByteSet;
 use crate::bytes::{byte, byte_before, follows_word, is_word, run_end, run_start, window};
 
 const KIND: &str = "postal-address";
@@ -21,7 +20,7 @@ const MOST_WORDS: usize = 5;
 
 /// Whether a house number may follow a byte. After a dash, a slash or an equals sign a number is a part
 /// of a name, or the value of a setting.
-pub(super) fn may_start(before: u8) -> bool {
+fn may_start(before: u8) -> bool {
     before.is_ascii_whitespace() || matches!(before, b'"' | b'\'' | b':' | b',' | b'(' | b'>' | b'|' | b'n')
 }
 
@@ -257,18 +256,12 @@ fn word_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
 /// The word that ends at a place.
 fn word_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
     let stop = end - usize::from(byte_before(bytes, end) == b'.').min(end);
-    static NAME_OR_SLASH: ByteSet = ByteSet::letters_and(b"'-/", true);
-    // No word ends here, as before most numbers in logs and lists.
-    if !NAME_OR_SLASH.has(byte_before(bytes, stop)) {
-        return None;
-    }
-    let start = run_start(bytes, stop, LONGEST_WORD, |byte| NAME_OR_SLASH.has(byte));
+    let start = run_start(bytes, stop, LONGEST_WORD, |byte| is_name_byte(byte) || byte == b'/');
     (start < stop && stop - start < LONGEST_WORD).then_some((start, end))
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    static NAME: ByteSet = ByteSet::letters_and(b"'-", true);
-    NAME.has(byte)
+    byte.is_ascii_alphanumeric() || !byte.is_ascii() || matches!(byte, b'\'' | b'-')
 }
 
 /// Whether a word is in a list, in any case, with or without a full stop.
