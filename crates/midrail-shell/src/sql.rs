@@ -14,7 +14,6 @@ use self::lex::{Kind, Lexer, Reading, Token};
 use crate::tables::SQL_RULES;
 
 pub use self::detect::looks_like_sql;
-pub use self::findings::ShellCommand;
 
 /// Statements longer than this are not analysed as a whole.
 const MOST_TOKENS: usize = 1 << 20;
@@ -32,7 +31,7 @@ pub fn scan(text: &str) -> Vec<Hit> {
 }
 
 /// The command lines that a text of SQL hands to a shell, in order.
-pub fn shell_commands(text: &str) -> Vec<ShellCommand> {
+pub fn shell_commands(text: &str) -> Vec<String> {
     examine(text).commands
 }
 
@@ -151,10 +150,9 @@ impl Findings {
         self.hits.push(Hit { severity, confidence, ..Hit::new(kind, start, end, explanation) });
     }
 
-    fn command(&mut self, command: String, token: Token) {
-        let (start, end) = self.span.unwrap_or((token.start, token.end));
+    fn command(&mut self, command: String) {
         if self.commands.len() < MOST_HITS {
-            self.commands.push(ShellCommand { command, start, end });
+            self.commands.push(command);
         }
     }
 
@@ -225,8 +223,7 @@ impl Findings {
         };
         if let Some(command) = command {
             self.hit("sql-shell", start, end);
-            let token = Token { kind: Kind::Meta, start, end, quotes: (0, 0) };
-            self.command(command.to_owned(), token);
+            self.command(command.to_owned());
         }
     }
 }

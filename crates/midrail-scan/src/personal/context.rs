@@ -161,7 +161,7 @@ mod tests {
 
     fn near(text: &str, words: &WordSet) -> Option<usize> {
         let start = text.find('#').unwrap();
-        Context::new(text.as_bytes(), start, start + 1).rank(words)
+        Context::new(text.as_bytes(), start, start + 1).rank_within(words, usize::MAX)
     }
 
     #[test]

@@ -292,12 +292,8 @@ fn spelt_out(invocation: &Invocation) -> String {
 
 /// A text, cut where it is too long for a finding.
 fn bounded(text: &str) -> String {
-    if text.len() <= COMMAND_LENGTH {
-        return text.to_owned();
+    match text.get(..text.floor_char_boundary(COMMAND_LENGTH)) {
+        Some(start) if start.len() < text.len() => format!("{start}…"),
+        _ => text.to_owned(),
     }
-    let mut end = COMMAND_LENGTH;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", text.get(..end).unwrap_or_default())
 }

@@ -101,23 +101,15 @@ impl Walk {
                 is_glob: text.contains(['*', '?', '[']),
             }];
         }
-        if word.has_brace {
-            let mut results = Vec::new();
-            match super::braces::expand(&word.parts, MAX_BRACES) {
-                Some(words) => {
-                    for parts in words {
-                        self.expand_parts(&parts, scope, false, &mut results);
-                    }
-                }
-                None => {
-                    self.is_given_up = true;
-                    self.expand_parts(&word.parts, scope, false, &mut results);
-                }
-            }
-            return results;
-        }
+        let words = if word.has_brace { super::braces::expand(&word.parts, MAX_BRACES) } else { None };
+        self.is_given_up |= word.has_brace && words.is_none();
         let mut results = Vec::new();
-        self.expand_parts(&word.parts, scope, false, &mut results);
+        match words {
+            Some(words) => {
+                words.iter().for_each(|parts| self.expand_parts(parts, scope, false, &mut results))
+            }
+            None => self.expand_parts(&word.parts, scope, false, &mut results),
+        }
         results
     }
 

@@ -151,7 +151,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     match program {
         "curl" | "curlie" => curl(invocation, found),
         "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
-        "openssl" | "ssh-keygen" => named::special(invocation, &sorted, found),
+        "openssl" | "ssh-keygen" => named::keys(invocation, &sorted, found),
         "sqlite3" | "sqlite" | "litecli" | "duckdb" => inside::read_by_statements(invocation, found),
         // Where nothing is piped to it, the one word is the file.
         "yq" if operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {

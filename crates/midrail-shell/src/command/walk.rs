@@ -342,25 +342,15 @@ impl Walk {
         scope: &mut Scope,
         input: &Stream,
     ) -> Stream {
-        let mut values = Vec::new();
-        let is_known = match words {
-            Some(words) => {
-                for word in words {
-                    values.extend(self.expand(word, scope));
-                }
-                true
-            }
-            None => match &scope.positional {
-                Some(positional) => {
-                    values.extend(positional.iter().skip(1).cloned());
-                    true
-                }
-                None => false,
-            },
+        // What is not known is walked like an empty list: once, with any value.
+        let values: Vec<Arg> = match (words, &scope.positional) {
+            (Some(words), _) => words.iter().flat_map(|word| self.expand(word, scope)).collect(),
+            (None, Some(positional)) => positional.iter().skip(1).cloned().collect(),
+            (None, None) => Vec::new(),
         };
         let before = scope.clone();
         let mut stream = Stream::silent();
-        if !is_known || values.is_empty() {
+        if values.is_empty() {
             scope.forget(name);
             stream = self.list(body, scope, input);
         }

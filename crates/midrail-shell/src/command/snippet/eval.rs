@@ -441,27 +441,29 @@ impl<'a> Runner<'a, '_> {
 
     /// A statement inside brackets. Assignments and keywords count as at the top.
     fn statement_at(&mut self, at: usize, depth: usize) -> usize {
-        match self.word(at) {
-            Some(word) if is_keyword(word) => at + 1,
-            Some(_)
-                if self.is_mark(at + 1, b'=')
-                    && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>'))) =>
-            {
-                let Some(name) = self.word(at) else { return at + 1 };
-                let (value, end) = self.expression(at + 2, depth);
-                self.state.set(name, value);
-                end.max(at + 1)
-            }
-            // `d += chunk`
-            Some(name) if self.is_mark(at + 1, b'+') && self.is_mark(at + 2, b'=') => {
-                let (value, end) = self.expression(at + 3, depth);
-                let mut text = self.state.look_up(name).map_or_else(Text::unknown, |value| value.text());
-                text.append(value.text());
-                self.state.set(name, Value::Text(text));
-                end.max(at + 1)
-            }
-            _ => self.expression(at, depth).1.max(at + 1),
+        if self.word(at).is_some_and(is_keyword) {
+            return at + 1;
         }
+        let end = self.assigned(at, depth).unwrap_or_else(|| self.expression(at, depth).1);
+        end.max(at + 1)
+    }
+
+    /// `x = value`, `x += value` and `x .= value`. Returns the place after it.
+    pub(super) fn assigned(&mut self, at: usize, depth: usize) -> Option<usize> {
+        let name = self.word(at)?;
+        if self.is_mark(at + 1, b'=') && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>' | b'~'))) {
+            let (value, end) = self.expression(at + 2, depth);
+            self.state.set(name, value);
+            return Some(end);
+        }
+        if !(self.is_mark(at + 2, b'=') && matches!(self.kind(at + 1), Some(Kind::Mark(b'+' | b'.')))) {
+            return None;
+        }
+        let (value, end) = self.expression(at + 3, depth);
+        let mut text = self.state.look_up(name).map_or_else(Text::unknown, |value| value.text());
+        text.append(value.text());
+        self.state.set(name, Value::Text(text));
+        Some(end)
     }
 
     /// One call or token without its nesting.

@@ -34,21 +34,7 @@ impl Runner<'_, '_> {
         if let Some(end) = self.list_change(word, at) {
             return end;
         }
-        let is_assignment =
-            self.is_mark(at + 1, b'=') && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>' | b'~')));
-        if is_assignment {
-            return self.assignment(at, at + 2);
-        }
-        if self.is_mark(at + 1, b'+') && self.is_mark(at + 2, b'=')
-            || self.is_mark(at + 1, b'.') && self.is_mark(at + 2, b'=')
-        {
-            let (value, end) = self.expression(at + 3, 0);
-            let mut text = self.state.look_up(word).map_or_else(Text::unknown, |value| value.text());
-            text.append(value.text());
-            self.state.set(word, Value::Text(text));
-            return end;
-        }
-        self.expression(at, 0).1
+        self.assigned(at, 0).unwrap_or_else(|| self.expression(at, 0).1)
     }
 
     /// `list.append(x)`, `list.push(x)`

@@ -139,8 +139,8 @@ impl Walk {
         {
             self.statement_file(&Arg::known(file), scope);
         }
-        for shell in sql::shell_commands(text) {
-            self.run(&shell.command, scope);
+        for command in sql::shell_commands(text) {
+            self.run(&command, scope);
         }
     }
 }

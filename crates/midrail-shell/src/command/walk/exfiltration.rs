@@ -3,6 +3,7 @@
 
 use midrail_core::Severity;
 
+use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
@@ -61,12 +62,7 @@ impl Walk {
             }
             // A token on its way to `ssh` is most often there to log in.
             "ssh" => flows == Some(Secret::Content),
-            "openssl" => flows.is_some() && args.first().is_some_and(|arg| arg.text == "s_client"),
-            "aws" | "gsutil" | "gcloud" | "rclone" => {
-                flows.is_some() && args.iter().any(|arg| matches!(arg.text.as_str(), "-" | "rcat"))
-            }
-            "gh" => flows.is_some() && args.first().is_some_and(|arg| arg.text == "gist"),
-            _ => flows.is_some() && programs::is(program, Tag::Sends),
+            _ => flows.is_some() && does(invocation, Tag::Sends),
         };
         let sends_file = || {
             let mut sent = files::uploaded(invocation).into_iter();

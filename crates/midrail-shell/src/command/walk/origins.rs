@@ -72,18 +72,7 @@ impl Walk {
                 self.write_file(&scope.place(&touched.path), false, &remote);
             }
         }
-        let names_file = invocation.args.iter().any(|arg| {
-            matches!(arg.text.as_str(), "-o" | "-O" | "--output" | "--output-document")
-                || arg.text.starts_with("--output")
-        });
-        // `wget URL` and `curl -O URL` name the file after the last part of the URL.
-        if (matches!(invocation.program.as_str(), "wget" | "wget2" | "aria2c" | "axel") && !names_file)
-            || (invocation.program == "curl"
-                && invocation
-                    .args
-                    .iter()
-                    .any(|arg| is_cluster_with(&arg.text, 'O') || arg.text == "--remote-name"))
-        {
+        if does(invocation, Tag::NamesDownloads) {
             for arg in &invocation.args {
                 if arg.text.contains("://") || (arg.text.contains('.') && arg.text.contains('/')) {
                     let path = arg.text.split(['?', '#']).next().unwrap_or("");

@@ -42,7 +42,7 @@ impl Statement<'_> {
             (11, Some(b'x')) if self.is(place, "xp_cmdshell") => {
                 self.hit(found, "sql-server-command", place, self.scope_end(place));
                 if let Some(token) = self.tokens.get(place + 1).filter(|token| token.kind == Kind::Text) {
-                    found.command(unquote(self.text, *token), *token);
+                    found.command(unquote(self.text, *token));
                 }
             }
             _ => self.function(place, found),
@@ -63,7 +63,7 @@ impl Statement<'_> {
             if let (true, Some(token)) =
                 (word.len() > 4 && word.as_bytes().starts_with(b"sys_"), self.tokens.get(place + 2))
             {
-                found.command(unquote(self.text, *token), *token);
+                found.command(unquote(self.text, *token));
             }
         }
         let is_runner = RUNNERS.iter().any(|name| word.eq_ignore_ascii_case(name));
@@ -327,7 +327,7 @@ impl Statement<'_> {
         let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else { return };
         self.hit(found, "sql-copy-program", place, self.tokens.len());
         if let Some(token) = self.tokens.get(program + 1).filter(|token| token.kind == Kind::Text) {
-            found.command(unquote(self.text, *token), *token);
+            found.command(unquote(self.text, *token));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Statement;
 use crate::command::decode;
-use crate::sql::findings::{Defined, Findings};
+use crate::sql::findings::Findings;
 use crate::sql::lex::{Kind, Lexer, Token};
 
 /// The most functions of one text that are remembered.
@@ -58,7 +58,7 @@ impl Statement<'_> {
             self.text.get(first.start..last.end)
         });
         if let Some(body) = quoted.or(block).filter(|_| !name.is_empty()) {
-            found.defined.push(Defined { name: name.to_owned(), body: body.to_owned() });
+            found.defined.push((name.to_owned(), body.to_owned()));
         }
     }
 
@@ -72,10 +72,10 @@ impl Statement<'_> {
         };
         for (place, token) in self.tokens.iter().enumerate() {
             let name = self.content(place);
-            let at = found.defined.iter().position(|known| known.name.eq_ignore_ascii_case(name));
+            let at = found.defined.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
             // A body is read once, so that functions that call each other come to an end.
             if let Some(at) = at.filter(|_| is_call(place)) {
-                let Defined { body, .. } = found.defined.swap_remove(at);
+                let (_, body) = found.defined.swap_remove(at);
                 found.analyse_string(&body, token.start, token.end);
             }
         }
