@@ -204,16 +204,16 @@ fn condition(text: &str) -> String {
 fn kind(term: &str) -> String {
     let patterns = |text: &str| text.split('|').map(pattern).collect::<Vec<_>>().join(", ");
     match (term, term.get(..1), term.get(1..).unwrap_or_default()) {
-        ("--", ..) => "Kind::EndOfOptions".to_owned(),
-        ("{}", ..) => "Kind::MoreArguments".to_owned(),
+        ("--", ..) => "TermKind::EndOfOptions".to_owned(),
+        ("{}", ..) => "TermKind::MoreArguments".to_owned(),
         (_, Some("-"), _) => {
             let options: Vec<String> = term.split('|').map(option_pattern).collect();
-            format!("Kind::Option(&[{}])", options.join(", "))
+            format!("TermKind::Option(&[{}])", options.join(", "))
         }
-        (_, Some("@"), rest) => format!("Kind::Operand(&[{}])", patterns(rest)),
-        (_, Some("<"), rest) => format!("Kind::Input(&[{}])", patterns(rest)),
-        (_, Some(">"), rest) => format!("Kind::Source(&[{}])", patterns(rest)),
-        _ => format!("Kind::Word(&[{}])", patterns(term)),
+        (_, Some("@"), rest) => format!("TermKind::Operand(&[{}])", patterns(rest)),
+        (_, Some("<"), rest) => format!("TermKind::Input(&[{}])", patterns(rest)),
+        (_, Some(">"), rest) => format!("TermKind::Source(&[{}])", patterns(rest)),
+        _ => format!("TermKind::Word(&[{}])", patterns(term)),
     }
 }
 

@@ -51,9 +51,9 @@ pub fn analyse_with(command: &str, folder: Option<&str>, files: &[File]) -> Acti
 /// What a file does if it is run, by its name and its content, and finds these files there.
 pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Action {
     match script::kind(name, content) {
-        script::Kind::Shell => walk::Walk::with(files).into_script().line(content, None).0,
-        script::Kind::Code(language) => walk::Walk::with(files).script(language, content),
-        script::Kind::Sql => Action {
+        script::ScriptKind::Shell => walk::Walk::with(files).into_script().line(content, None).0,
+        script::ScriptKind::Code(language) => walk::Walk::with(files).script(language, content),
+        script::ScriptKind::Sql => Action {
             dangers: sql::scan(content).iter().map(|hit| sql::danger(content, hit)).collect(),
             ..Action::default()
         },

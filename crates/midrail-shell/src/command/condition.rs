@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use super::invocation::{Arg, Input, Invocation};
 use super::options::Arguments;
 use super::programs::{self, Program, Tag};
-use crate::tables::{Condition, Kind, OptionPattern, Pattern, Rule};
+use crate::tables::{Condition, OptionPattern, Pattern, Rule, TermKind};
 
 /// Whether a program has a property with these arguments.
 pub(super) fn does(invocation: &Invocation, tag: Tag) -> bool {
@@ -78,8 +78,8 @@ impl Condition {
     fn holds(&self, call: &Call) -> bool {
         let mut matched = 0;
         self.0.iter().all(|term| match &term.kind {
-            Kind::Word(patterns) if term.is_denied => word_from(patterns, call, 0).is_none(),
-            Kind::Word(patterns) => {
+            TermKind::Word(patterns) if term.is_denied => word_from(patterns, call, 0).is_none(),
+            TermKind::Word(patterns) => {
                 let found = if term.is_anywhere {
                     word_from(patterns, call, matched)
                 } else {
@@ -93,22 +93,24 @@ impl Condition {
     }
 }
 
-impl Kind {
+impl TermKind {
     /// Whether it holds, for the kinds that match no operand by position.
     fn holds(&self, call: &Call, matched: usize, is_denied: bool) -> bool {
         match self {
-            Kind::Word(patterns) | Kind::Operand(patterns) => word_from(patterns, call, matched).is_some(),
-            Kind::Input(patterns) => match &call.invocation.input {
+            TermKind::Word(patterns) | TermKind::Operand(patterns) => {
+                word_from(patterns, call, matched).is_some()
+            }
+            TermKind::Input(patterns) => match &call.invocation.input {
                 Input::Text(text) => one_of(patterns, text),
                 Input::Inherited | Input::Program(_) | Input::File(_) => false,
             },
-            Kind::Source(patterns) => match &call.invocation.input {
+            TermKind::Source(patterns) => match &call.invocation.input {
                 Input::Program(name) => one_of(patterns, name),
                 Input::Inherited | Input::Text(_) | Input::File(_) => false,
             },
-            Kind::Option(options) => options.iter().any(|option| option.is_given(call, is_denied)),
-            Kind::MoreArguments => call.invocation.has_more_args,
-            Kind::EndOfOptions => {
+            TermKind::Option(options) => options.iter().any(|option| option.is_given(call, is_denied)),
+            TermKind::MoreArguments => call.invocation.has_more_args,
+            TermKind::EndOfOptions => {
                 call.arguments.end_of_options.is_some_and(|before| before < call.operands.len())
             }
         }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::ast::{Param, Part, Word};
+use super::ast::{Param, Word, WordPart};
 use super::invocation::Arg;
 use super::pattern;
 use super::scope::{Scope, Variable};
@@ -91,7 +91,7 @@ impl Walk {
     /// The words that one word becomes: none, one or several.
     pub(super) fn expand(&mut self, word: &Word<'_>, scope: &mut Scope) -> Vec<Arg> {
         // Most words are plain text.
-        if let [Part::Bare(text)] = word.parts.as_slice()
+        if let [WordPart::Bare(text)] = word.parts.as_slice()
             && !word.has_brace
         {
             self.spend(1);
@@ -115,7 +115,7 @@ impl Walk {
 
     fn expand_parts(
         &mut self,
-        parts: &[Part<'_>],
+        parts: &[WordPart<'_>],
         scope: &mut Scope,
         never_splits: bool,
         results: &mut Vec<Arg>,
@@ -128,55 +128,55 @@ impl Walk {
     }
 
     /// The value of a word where nothing is split: of an assignment, of a redirection.
-    pub(super) fn expand_one(&mut self, parts: &[Part<'_>], scope: &mut Scope) -> Arg {
+    pub(super) fn expand_one(&mut self, parts: &[WordPart<'_>], scope: &mut Scope) -> Arg {
         let mut results = Vec::new();
         self.expand_parts(parts, scope, true, &mut results);
         results.into_iter().next().unwrap_or_default()
     }
 
-    fn part(&mut self, part: &Part<'_>, is_quoted: bool, scope: &mut Scope, fields: &mut Fields) {
+    fn part(&mut self, part: &WordPart<'_>, is_quoted: bool, scope: &mut Scope, fields: &mut Fields) {
         match part {
-            Part::Bare(text) => {
+            WordPart::Bare(text) => {
                 self.spend(1 + text.len() / 16);
                 if !is_quoted && text.contains(['*', '?', '[']) {
                     fields.now.is_glob = true;
                 }
                 fields.text(text);
             }
-            Part::Quoted(text) => {
+            WordPart::Quoted(text) => {
                 self.spend(1 + text.len() / 16);
                 fields.text(text);
             }
-            Part::Double(parts) => {
+            WordPart::Double(parts) => {
                 fields.is_begun |= !is_all_arguments(parts);
                 for part in parts.iter() {
                     self.part(part, true, scope, fields);
                 }
             }
-            Part::Param(param) => self.param(param, is_quoted, scope, fields),
-            Part::Command(substitution) => {
+            WordPart::Param(param) => self.param(param, is_quoted, scope, fields),
+            WordPart::Command(substitution) => {
                 let stream = self.substitution(&substitution.list, scope, &Default::default());
                 self.keep_secret(&stream, substitution.source);
                 self.output(stream, substitution.source, is_quoted, scope, fields);
             }
-            Part::Backtick { code, source } => {
+            WordPart::Backtick { code, source } => {
                 let mut inner = scope.clone();
                 let stream = self.code(code, &mut inner, &Default::default());
                 self.keep_secret(&stream, source);
                 self.output(stream, source, is_quoted, scope, fields);
             }
-            Part::Arithmetic { parts, source } => {
+            WordPart::Arithmetic { parts, source } => {
                 let text = self.expand_one(parts, scope);
                 match super::arithmetic::value(&text, scope) {
                     Some(value) => fields.text(&value.to_string()),
                     None => fields.unknown(source),
                 }
             }
-            Part::Process(substitution) => {
+            WordPart::Process(substitution) => {
                 let name = self.process(substitution, scope);
                 fields.text(&name);
             }
-            Part::Array(words) => {
+            WordPart::Array(words) => {
                 for word in words.iter() {
                     let _ = self.expand(word, scope);
                 }
@@ -337,8 +337,8 @@ impl Walk {
     }
 }
 
-fn is_all_arguments(parts: &[Part<'_>]) -> bool {
-    matches!(parts, [Part::Param(param)] if param.operator.is_empty()
+fn is_all_arguments(parts: &[WordPart<'_>]) -> bool {
+    matches!(parts, [WordPart::Param(param)] if param.operator.is_empty()
         && (param.name == "@" || param.index == Some("@")))
 }
 

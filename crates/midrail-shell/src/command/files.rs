@@ -9,7 +9,7 @@ mod uploads;
 use self::found::TouchedFiles;
 use super::condition::does;
 use super::danger::is_credential;
-use super::find::{self, Part};
+use super::find::{self, FindPart};
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::{Arguments, tail};
 use super::programs::{self, Files, Operands, Tag};
@@ -207,7 +207,7 @@ fn xargs(invocation: &Invocation, found: &mut TouchedFiles) {
 /// `find -fprint file`
 fn printed_by_find(invocation: &Invocation, found: &mut TouchedFiles) {
     for part in find::parts(&invocation.args) {
-        if let Part::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
+        if let FindPart::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
             found.add(file, false, true);
         }
     }

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::ast::{Assignment, Command, HereDoc, Item, Joint, Kind, List, Script, Trouble, Value, Word};
+use super::ast::{
+    Assignment, Command, CommandKind, HereDoc, Item, Joint, List, Script, Trouble, Value, Word,
+};
 use super::ast::{ends_word, is_name_byte, is_name_start};
 
 /// How deep brackets, quotes and keywords may nest. A frame of a debug build takes some kilobytes of stack.
@@ -405,7 +407,7 @@ impl<'a> Parser<'a> {
         if assignments.is_empty() && words.is_empty() && redirects.is_empty() {
             return None;
         }
-        Some(Command { kind: Kind::Simple { assignments, words }, redirects, start, end })
+        Some(Command { kind: CommandKind::Simple { assignments, words }, redirects, start, end })
     }
 
     fn eat_function_parentheses(&mut self) -> bool {

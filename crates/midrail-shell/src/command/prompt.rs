@@ -23,11 +23,9 @@ pub fn danger(command: &str) -> Option<Danger> {
         safer: "Run the commands one by one, or give them to it on the command line (`-c`) or in a file."
             .to_owned(),
         command: command.get(open.start..open.end).unwrap_or(command).to_owned(),
-        targets: Vec::new(),
-        harmless_inside: false,
-        is_inside: false,
         start: open.start,
         end: open.end,
+        ..Danger::default()
     })
 }
 

@@ -30,7 +30,7 @@ mod wrap;
 
 use midrail_core::Action;
 
-use super::ast::{Command, Item, Joint, Kind, List, Substitution, Trouble, Word};
+use super::ast::{Command, CommandKind, Item, Joint, List, Substitution, Trouble, Word};
 use super::file::File;
 use super::invocation::{Arg, Folder, Invocation};
 use super::parse::{bounded, parse};
@@ -249,7 +249,7 @@ impl Walk {
             self.opaque("the command nests deeper than Midrail analyses");
             return Stream::default();
         }
-        if let Kind::Simple { assignments, words } = &command.kind {
+        if let CommandKind::Simple { assignments, words } = &command.kind {
             let outer = self.span;
             if !self.is_nested {
                 self.span = (command.start, command.end);
@@ -268,12 +268,12 @@ impl Walk {
         self.redirect_output(&redirected, stream)
     }
 
-    fn compound(&mut self, kind: &Kind<'_>, scope: &mut Scope, input: &Stream) -> Stream {
+    fn compound(&mut self, kind: &CommandKind<'_>, scope: &mut Scope, input: &Stream) -> Stream {
         match kind {
-            Kind::Simple { .. } => Stream::silent(),
-            Kind::Group(list) => self.list(list, scope, input),
-            Kind::Subshell(list) => self.list(list, &mut scope.clone(), input),
-            Kind::If { arms, otherwise } => {
+            CommandKind::Simple { .. } => Stream::silent(),
+            CommandKind::Group(list) => self.list(list, scope, input),
+            CommandKind::Subshell(list) => self.list(list, &mut scope.clone(), input),
+            CommandKind::If { arms, otherwise } => {
                 let before = scope.clone();
                 let mut stream = Stream::silent();
                 for (test, body) in arms {
@@ -282,20 +282,22 @@ impl Walk {
                 }
                 stream.and(self.branch(otherwise, scope, &before, input))
             }
-            Kind::While { test, body } => {
+            CommandKind::While { test, body } => {
                 let before = scope.clone();
                 let _ = self.list(test, scope, input);
                 let stream = self.list(body, scope, input);
                 scope.may_have_been(&before);
                 Stream { text: None, ..stream }
             }
-            Kind::For { name, words, body } => self.for_loop(name, words.as_deref(), body, scope, input),
-            Kind::Repeat { head, body } => {
+            CommandKind::For { name, words, body } => {
+                self.for_loop(name, words.as_deref(), body, scope, input)
+            }
+            CommandKind::Repeat { head, body } => {
                 let _ = self.expand_one(&head.parts, scope);
                 let stream = self.list(body, scope, input);
                 Stream { text: None, ..stream }
             }
-            Kind::Case { subject, arms } => {
+            CommandKind::Case { subject, arms } => {
                 let _ = self.expand_one(&subject.parts, scope);
                 let before = scope.clone();
                 let mut stream = Stream::silent();
@@ -304,14 +306,14 @@ impl Walk {
                 }
                 Stream { text: None, ..stream }
             }
-            Kind::Function { name, body, command } => {
+            CommandKind::Function { name, body, command } => {
                 if flow::is_fork_bomb(name, command) {
                     self.fork_bomb(name);
                 }
                 scope.define(name, body);
                 Stream::silent()
             }
-            Kind::Test(words) => {
+            CommandKind::Test(words) => {
                 for word in words {
                     let _ = self.expand_one(&word.parts, scope);
                 }

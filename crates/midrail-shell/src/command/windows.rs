@@ -11,7 +11,7 @@ mod tests;
 mod translate;
 mod translation;
 
-use self::command::Command;
+use self::command::WindowsCommand;
 use self::translation::DEEPEST;
 use super::decode;
 use super::invocation::{Arg, joined};
@@ -52,7 +52,7 @@ impl Translation {
     }
 
     /// Reads the code that a command gives to another shell. False: it starts none.
-    fn start_shell(&mut self, command: &Command, depth: usize) -> bool {
+    fn start_shell(&mut self, command: &WindowsCommand, depth: usize) -> bool {
         let is_flag = |arg: &Arg| ["/c", "/k"].iter().any(|flag| arg.text.eq_ignore_ascii_case(flag));
         let args = command.args();
         match command.program().as_str() {

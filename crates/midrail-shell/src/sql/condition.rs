@@ -1,6 +1,6 @@
 //! Conditions that hold for every row: `1 = 1`, `x = x`, `NOT FALSE`, `a IS NULL OR a IS NOT NULL`.
 
-use super::lex::{Kind, Token};
+use super::lex::{SqlKind, SqlToken};
 use super::tokens::Tokens;
 use crate::words::sql::OPERATORS;
 
@@ -8,7 +8,7 @@ use crate::words::sql::OPERATORS;
 const DEEPEST: usize = 24;
 
 /// Whether a condition holds for every row, as far as its text shows.
-pub(super) fn is_always_true(text: &str, condition: &[Token]) -> bool {
+pub(super) fn is_always_true(text: &str, condition: &[SqlToken]) -> bool {
     let mut parser = Parser { source: Tokens { text, tokens: condition }, at: 0 };
     parser.or(0).truth == Some(true)
 }
@@ -46,7 +46,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<SqlKind> {
         self.source.kind(self.at)
     }
 
@@ -129,7 +129,7 @@ impl Parser<'_> {
     fn not(&mut self, depth: usize) -> Part {
         let mut is_negated = false;
         while self.take(&["not"]) || (self.marks(b"!") && !self.marks(b"!=")) {
-            if self.kind() == Some(Kind::Mark(b'!')) {
+            if self.kind() == Some(SqlKind::Mark(b'!')) {
                 self.at += 1;
             }
             is_negated = !is_negated;
@@ -210,7 +210,7 @@ impl Parser<'_> {
 
     /// `x IN (1, 2)`
     fn list_holds(&mut self, left: &Side, depth: usize) -> Option<bool> {
-        if self.kind() != Some(Kind::Mark(b'(')) {
+        if self.kind() != Some(SqlKind::Mark(b'(')) {
             return None;
         }
         self.at += 1;
@@ -220,8 +220,8 @@ impl Parser<'_> {
             let right = self.side(depth + 1);
             holds |= compare("=", left, &right) == Some(true);
             match self.kind() {
-                Some(Kind::Mark(b',')) => self.at += 1,
-                Some(Kind::Mark(b')')) => {
+                Some(SqlKind::Mark(b',')) => self.at += 1,
+                Some(SqlKind::Mark(b')')) => {
                     self.at += 1;
                     return holds.then_some(true);
                 }
@@ -268,29 +268,35 @@ impl Parser<'_> {
         let mut value = self.single(depth);
         loop {
             // `1::bool` is 1.
-            let is_cast = self.marks(b"::") && self.source.kind(self.at + 2) == Some(Kind::Word);
+            let is_cast = self.marks(b"::") && self.source.kind(self.at + 2) == Some(SqlKind::Word);
             if is_cast && !matches!(value, Side::Other(..)) {
                 self.at += 3;
                 continue;
             }
             // Sums of numbers are worked out; anything else is an expression.
             let operator = match self.kind() {
-                Some(Kind::Mark(b'|')) if self.marks(b"||") => break,
-                Some(Kind::Mark(b'&')) if self.marks(b"&&") => break,
-                Some(Kind::Mark(
+                Some(SqlKind::Mark(b'|')) if self.marks(b"||") => break,
+                Some(SqlKind::Mark(b'&')) if self.marks(b"&&") => break,
+                Some(SqlKind::Mark(
                     mark @ (b'+' | b'-' | b'*' | b'/' | b'%' | b'.' | b':' | b'&' | b'|' | b'^' | b'~'),
                 )) => mark,
-                Some(Kind::Mark(b'(' | b'[')) => {
+                Some(SqlKind::Mark(b'(' | b'[')) => {
                     self.skip_brackets();
                     value = Side::Other(start, self.at);
                     continue;
                 }
-                Some(Kind::Word) if !self.is_word(OPERATORS) => {
+                Some(SqlKind::Word) if !self.is_word(OPERATORS) => {
                     self.at += 1;
                     value = Side::Other(start, self.at);
                     continue;
                 }
-                Some(Kind::Quoted | Kind::Text | Kind::Number | Kind::Variable | Kind::Mark(b']')) => {
+                Some(
+                    SqlKind::Quoted
+                    | SqlKind::Text
+                    | SqlKind::Number
+                    | SqlKind::Variable
+                    | SqlKind::Mark(b']'),
+                ) => {
                     self.at += 1;
                     value = Side::Other(start, self.at);
                     continue;
@@ -316,22 +322,22 @@ impl Parser<'_> {
         let start = self.at;
         let Some(kind) = self.kind() else { return Side::Other(start, start) };
         match kind {
-            Kind::Number => {
+            SqlKind::Number => {
                 let spelling = self.source.spelling(start);
                 let hex = spelling.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 let parsed = hex.map(f64::from).or_else(|| spelling.parse().ok());
                 self.at += 1;
                 parsed.map_or(Side::Other(start, self.at), Side::Number)
             }
-            Kind::Text => {
+            SqlKind::Text => {
                 self.at += 1;
                 Side::Text(self.source.content(start).to_owned())
             }
-            Kind::Mark(b'-' | b'+') => {
+            SqlKind::Mark(b'-' | b'+') => {
                 self.at += 1;
                 match self.kind() {
-                    Some(Kind::Number) => {
-                        let sign = if kind == Kind::Mark(b'-') { -1.0 } else { 1.0 };
+                    Some(SqlKind::Number) => {
+                        let sign = if kind == SqlKind::Mark(b'-') { -1.0 } else { 1.0 };
                         let parsed = self.source.spelling(self.at).parse::<f64>();
                         self.at += 1;
                         parsed.map_or(Side::Other(start, self.at), |number| Side::Number(sign * number))
@@ -339,7 +345,7 @@ impl Parser<'_> {
                     _ => Side::Other(start, self.at),
                 }
             }
-            Kind::Mark(b'(') => {
+            SqlKind::Mark(b'(') => {
                 if depth >= DEEPEST {
                     self.skip_brackets();
                     return Side::Other(start, self.at);
@@ -348,7 +354,7 @@ impl Parser<'_> {
                 // `(SELECT 1)` is 1.
                 let _ = self.take(&["select"]);
                 let inner = self.or(depth + 1);
-                let is_closed = self.kind() == Some(Kind::Mark(b')'));
+                let is_closed = self.kind() == Some(SqlKind::Mark(b')'));
                 if !is_closed {
                     self.at = start;
                     self.skip_brackets();
@@ -358,15 +364,15 @@ impl Parser<'_> {
                 let content = self.source.content(start + 1);
                 self.at += 1;
                 match (only, content.parse::<f64>()) {
-                    (Some(Kind::Number), Ok(number)) => Side::Number(number),
-                    (Some(Kind::Number | Kind::Text), _) => Side::Text(content.to_owned()),
+                    (Some(SqlKind::Number), Ok(number)) => Side::Number(number),
+                    (Some(SqlKind::Number | SqlKind::Text), _) => Side::Text(content.to_owned()),
                     _ => inner.truth.map_or(Side::Other(start, self.at), Side::Truth),
                 }
             }
-            Kind::Word if self.take(&["true"]) => Side::Truth(true),
-            Kind::Word if self.take(&["false"]) => Side::Truth(false),
-            Kind::Word if self.take(&["null"]) => Side::Null,
-            Kind::Word if self.take(&["exists"]) => {
+            SqlKind::Word if self.take(&["true"]) => Side::Truth(true),
+            SqlKind::Word if self.take(&["false"]) => Side::Truth(false),
+            SqlKind::Word if self.take(&["null"]) => Side::Null,
+            SqlKind::Word if self.take(&["exists"]) => {
                 let inside = self.at;
                 self.skip_brackets();
                 let reads_table =
@@ -374,14 +380,14 @@ impl Parser<'_> {
                 if reads_table || self.at == inside { Side::Other(start, self.at) } else { Side::Truth(true) }
             }
             // `COALESCE(1, 0)` is 1.
-            Kind::Word
+            SqlKind::Word
                 if depth < DEEPEST
                     && self.is_word(&["coalesce", "ifnull", "nvl", "abs"])
                     && self.source.is_mark(start + 1, b'(') =>
             {
                 self.at = start + 2;
                 let value = self.single(depth + 1);
-                let is_whole = matches!(self.kind(), Some(Kind::Mark(b',' | b')')));
+                let is_whole = matches!(self.kind(), Some(SqlKind::Mark(b',' | b')')));
                 self.at = start + 1;
                 self.skip_brackets();
                 match value {
@@ -389,8 +395,8 @@ impl Parser<'_> {
                     _ => Side::Other(start, self.at),
                 }
             }
-            Kind::Mark(b')' | b',') => Side::Other(start, start),
-            Kind::Word if self.is_word(&["and", "or", "is", "in", "like", "between", "not"]) => {
+            SqlKind::Mark(b')' | b',') => Side::Other(start, start),
+            SqlKind::Word if self.is_word(&["and", "or", "is", "in", "like", "between", "not"]) => {
                 Side::Other(start, start)
             }
             _ => {
@@ -404,8 +410,8 @@ impl Parser<'_> {
         let mut depth = 0usize;
         while let Some(kind) = self.kind() {
             match kind {
-                Kind::Mark(b'(' | b'[') => depth += 1,
-                Kind::Mark(b')' | b']') => {
+                SqlKind::Mark(b'(' | b'[') => depth += 1,
+                SqlKind::Mark(b')' | b']') => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         self.at += 1;

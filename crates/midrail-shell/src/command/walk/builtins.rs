@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use midrail_core::Danger;
 
-use super::super::ast::{Part, Word};
+use super::super::ast::{Word, WordPart};
 use super::super::invocation::{Arg, Folder, Invocation, joined};
 use super::super::options::tail;
 use super::super::scope::Scope;
@@ -20,7 +20,7 @@ impl Walk {
 
     /// `name=value` as an argument of a declaration: it is not split, and sets the variable.
     pub(super) fn declared(&mut self, word: &Word<'_>, argv: &[Arg], scope: &mut Scope) -> Option<Arg> {
-        let Some(Part::Bare(head)) = word.parts.first() else { return None };
+        let Some(WordPart::Bare(head)) = word.parts.first() else { return None };
         let (name, _) = head.split_once('=')?;
         let (name, is_append) = match name.strip_suffix('+') {
             Some(name) => (name, true),
@@ -29,7 +29,7 @@ impl Walk {
         if !is_name(name) {
             return None;
         }
-        if let Some(Part::Array(words)) = word.parts.get(1) {
+        if let Some(WordPart::Array(words)) = word.parts.get(1) {
             let old = scope.variable(name).filter(|_| is_append).and_then(|it| it.candidates.first());
             let old = old.map(|items| items.to_vec()).unwrap_or_default();
             let items = self.array_items(words, old, scope);

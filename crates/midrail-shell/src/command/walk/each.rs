@@ -1,6 +1,6 @@
 //! Programs that run another one for each thing that they find or read: `xargs`, `parallel`, `find`, `fd`.
 
-use super::super::find::{self, Part};
+use super::super::find::{self, FindPart};
 use super::super::invocation::{Arg, Invocation, joined};
 use super::super::options::{self, Arguments};
 use super::super::programs::{self, Tag};
@@ -164,7 +164,7 @@ impl Walk {
             taken.iter().for_each(|taken| self.sweep(taken, scope));
         }
         for part in find::parts(args) {
-            let Part::Run(_, command) = part else { continue };
+            let FindPart::Run(_, command) = part else { continue };
             // What `find` hands to a program directly is judged with `find` itself, which knows its tests.
             if !command.first().is_some_and(|first| runs_others(base_name(&first.text))) {
                 let _ = self.invoke(command.to_vec(), true, &mut scope.clone(), &Stream::default());
