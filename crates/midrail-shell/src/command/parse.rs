@@ -28,18 +28,7 @@ pub(super) fn bounded(text: &str) -> &str {
 pub(super) fn parse(text: &str) -> Script<'_> {
     let end = bounded(text).len();
     let trouble = Trouble { is_too_long: end < text.len(), ..Trouble::default() };
-    let mut parser = Parser {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        end,
-        depth: 0,
-        pending: Vec::new(),
-        trouble,
-        words: 0,
-        is_argument: false,
-        has_no_arithmetic_end: false,
-    };
+    let mut parser = Parser { text, bytes: text.as_bytes(), end, trouble, ..Parser::default() };
     let mut list = List::default();
     loop {
         let more = parser.list(Stops::NONE);
@@ -92,6 +81,7 @@ const CLOSERS: &[(&str, Stops)] = &[
 ];
 
 /// The parser: a place in the text, and what is still to be read.
+#[derive(Default)]
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],

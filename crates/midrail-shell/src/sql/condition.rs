@@ -15,7 +15,7 @@ pub(super) fn is_always_true(text: &str, condition: &[SqlToken]) -> bool {
 
 /// A part of a condition.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct ConditionPart {
     truth: Option<bool>,
     test: Option<Test>,
 }
@@ -64,7 +64,7 @@ impl Parser<'_> {
         marks.iter().enumerate().all(|(ahead, mark)| self.source.is_mark(self.at + ahead, *mark))
     }
 
-    fn or(&mut self, depth: usize) -> Part {
+    fn or(&mut self, depth: usize) -> ConditionPart {
         let first = self.and(depth);
         let mut parts = vec![first];
         loop {
@@ -84,11 +84,11 @@ impl Parser<'_> {
         }
         let is_true = parts.iter().any(|part| part.truth == Some(true)) || self.covers_all(&parts);
         let is_false = parts.iter().all(|part| part.truth == Some(false));
-        Part { truth: if is_true { Some(true) } else { is_false.then_some(false) }, test: None }
+        ConditionPart { truth: if is_true { Some(true) } else { is_false.then_some(false) }, test: None }
     }
 
     /// Whether two of the alternatives are opposites.
-    fn covers_all(&self, parts: &[Part]) -> bool {
+    fn covers_all(&self, parts: &[ConditionPart]) -> bool {
         let tests: Vec<Test> = parts.iter().filter_map(|part| part.test).collect();
         let is_opposite = |one: &Test, two: &Test| {
             (opposite(one.operator) == two.operator
@@ -107,7 +107,7 @@ impl Parser<'_> {
             })
     }
 
-    fn and(&mut self, depth: usize) -> Part {
+    fn and(&mut self, depth: usize) -> ConditionPart {
         let first = self.not(depth);
         let (mut truth, mut is_single) = (first.truth, true);
         loop {
@@ -123,10 +123,10 @@ impl Parser<'_> {
                 _ => None,
             };
         }
-        if is_single { first } else { Part { truth, test: None } }
+        if is_single { first } else { ConditionPart { truth, test: None } }
     }
 
-    fn not(&mut self, depth: usize) -> Part {
+    fn not(&mut self, depth: usize) -> ConditionPart {
         let mut is_negated = false;
         while self.take(&["not"]) || (self.marks(b"!") && !self.marks(b"!=")) {
             if self.kind() == Some(SqlKind::Mark(b'!')) {
@@ -139,16 +139,16 @@ impl Parser<'_> {
             return part;
         }
         let test = part.test.map(|test| Test { operator: opposite(test.operator), ..test });
-        Part { truth: part.truth.map(|truth| !truth), test }
+        ConditionPart { truth: part.truth.map(|truth| !truth), test }
     }
 
-    fn predicate(&mut self, depth: usize) -> Part {
+    fn predicate(&mut self, depth: usize) -> ConditionPart {
         let start = self.at;
         let left = self.side(depth);
         let end = self.at;
         let alone = |operator| Some(Test { subject: (start, end), operator, other: (0, 0) });
         let Some(operator) = self.operator() else {
-            return Part { truth: truth_value(&left), test: alone("holds") };
+            return ConditionPart { truth: truth_value(&left), test: alone("holds") };
         };
         match operator {
             "is" => {
@@ -160,14 +160,14 @@ impl Parser<'_> {
                         Side::Number(_) | Side::Text(_) | Side::Truth(_) => Some(false),
                     };
                     let test = alone(if is_negated { "is not null" } else { "is null" });
-                    return Part { truth: truth.map(|truth| truth != is_negated), test };
+                    return ConditionPart { truth: truth.map(|truth| truth != is_negated), test };
                 }
                 let right = self.side(depth);
                 let truth = match (truth_value(&left), &right) {
                     (Some(left), Side::Truth(right)) => Some((left == *right) != is_negated),
                     _ => None,
                 };
-                Part { truth, test: None }
+                ConditionPart { truth, test: None }
             }
             "between" => {
                 let low = self.side(depth);
@@ -177,15 +177,15 @@ impl Parser<'_> {
                     (Some(low), Some(high)) => Some(low && high),
                     _ => None,
                 };
-                Part { truth, test: None }
+                ConditionPart { truth, test: None }
             }
-            "in" => Part { truth: self.list_holds(&left, depth), test: None },
+            "in" => ConditionPart { truth: self.list_holds(&left, depth), test: None },
             "like" => {
                 let right = self.side(depth);
                 let takes_all = matches!(&right, Side::Text(pattern) if !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'%'));
                 let is_equal =
                     matches!((&left, &right), (Side::Text(left), Side::Text(right)) if left == right);
-                Part { truth: (takes_all || is_equal).then_some(true), test: None }
+                ConditionPart { truth: (takes_all || is_equal).then_some(true), test: None }
             }
             operator => {
                 let right_start = self.at;
@@ -203,7 +203,7 @@ impl Parser<'_> {
                     }
                     _ => compare(operator, &left, &right),
                 };
-                Part { truth, test: Some(Test { subject: (start, end), operator, other }) }
+                ConditionPart { truth, test: Some(Test { subject: (start, end), operator, other }) }
             }
         }
     }
@@ -285,18 +285,7 @@ impl Parser<'_> {
                     value = Side::Other(start, self.at);
                     continue;
                 }
-                Some(SqlKind::Word) if !self.is_word(OPERATORS) => {
-                    self.at += 1;
-                    value = Side::Other(start, self.at);
-                    continue;
-                }
-                Some(
-                    SqlKind::Quoted
-                    | SqlKind::Text
-                    | SqlKind::Number
-                    | SqlKind::Variable
-                    | SqlKind::Mark(b']'),
-                ) => {
+                Some(kind) if kind.is_value() || kind == SqlKind::Word && !self.is_word(OPERATORS) => {
                     self.at += 1;
                     value = Side::Other(start, self.at);
                     continue;

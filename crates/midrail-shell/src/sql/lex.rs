@@ -33,6 +33,14 @@ pub(super) enum SqlKind {
     Meta,
 }
 
+impl SqlKind {
+    /// Whether a value continues or ends with it.
+    pub(super) fn is_value(self) -> bool {
+        use SqlKind::{Mark, Number, Quoted, Text, Variable};
+        matches!(self, Quoted | Text | Number | Variable | Mark(b']'))
+    }
+}
+
 /// One token: bytes `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SqlToken {

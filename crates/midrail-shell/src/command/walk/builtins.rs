@@ -5,12 +5,12 @@ use std::rc::Rc;
 use midrail_core::Danger;
 
 use super::super::ast::{Word, WordPart};
-use super::super::invocation::{Arg, Folder, Invocation, joined};
+use super::super::invocation::{Arg, Folder, joined};
 use super::super::options::tail;
 use super::super::scope::Scope;
 use super::flow::is_name;
 use super::state::Walk;
-use super::stream::{Source, Stream};
+use super::stream::{ProgramCall, Source, Stream};
 use crate::words::shell::DECLARATIONS;
 
 impl Walk {
@@ -51,12 +51,8 @@ impl Walk {
     }
 
     /// Runs a command of the shell. `None`: it is none, or one that only prints.
-    pub(super) fn builtin(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    pub(super) fn builtin(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
         match invocation.program.as_str() {
             "cd" | "chdir" => {

@@ -10,17 +10,13 @@ use super::super::scope::Scope;
 use super::super::{danger, files, hosts};
 use super::flow::command_line;
 use super::state::Walk;
-use super::stream::{Secret, Source, Stream};
+use super::stream::{ProgramCall, Secret, Source, Stream};
 use crate::words::shell::{LOGINS, SECRET_VARIABLES};
 
 impl Walk {
     /// The credential that a program prints by itself or passes on.
-    pub(super) fn printed_secret(
-        &self,
-        invocation: &Invocation,
-        scope: &Scope,
-        input: &Stream,
-    ) -> Option<Secret> {
+    pub(super) fn printed_secret(&self, call: ProgramCall<'_>, scope: &Scope) -> Option<Secret> {
+        let ProgramCall { invocation, input } = call;
         if scope.is_remote {
             return None;
         }

@@ -9,7 +9,7 @@ use super::super::scope::{START, Scope};
 use super::super::{danger, files, hosts, pattern, repository};
 use super::flow::base_name;
 use super::state::{Listed, MAX_DEPTH, Walk};
-use super::stream::{Content, Stream};
+use super::stream::{Content, ProgramCall, Stream};
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EMPTYING_SCRIPTS, WILDCARD_PROGRAMS};
 
@@ -51,6 +51,7 @@ impl Walk {
         let (has_more_args, input_kind) = (has_more, input.input());
         let invocation =
             Invocation { has_more_args, input: input_kind, ..self.invocation(&program, args, scope) };
+        let call = ProgramCall { invocation: &invocation, input };
         if self.keeps {
             self.kept.push(invocation.clone());
         }
@@ -59,7 +60,7 @@ impl Walk {
             return Stream::printed_by("");
         }
         let name = self.localise(name, scope);
-        if let Some(stream) = self.user_defined(&name, &invocation, scope, input) {
+        if let Some(stream) = self.user_defined(&name, call, scope) {
             return stream;
         }
         self.note(Listed::Program, &invocation.program);
@@ -76,11 +77,11 @@ impl Walk {
             }
             self.add_danger(danger);
         }
-        if let Some(stream) = self.builtin(&invocation, scope, input) {
+        if let Some(stream) = self.builtin(call, scope) {
             return stream;
         }
         if name.text.contains('/')
-            && let Some(stream) = self.program_file(&name, &invocation, scope, input)
+            && let Some(stream) = self.program_file(&name, call, scope)
         {
             return stream;
         }
@@ -88,26 +89,21 @@ impl Walk {
         self.report_exfiltration(&invocation, input);
         self.obeys_network(&invocation, input);
         self.inline_code(&invocation, scope, input);
-        if let Some(stream) = self.wrapped(&invocation, scope, input) {
+        if let Some(stream) = self.wrapped(call, scope) {
             return stream;
         }
-        if let Some(stream) = self.interpreted(&invocation, scope, input) {
+        if let Some(stream) = self.interpreted(call, scope) {
             return stream;
         }
         self.report_unknown_program(&invocation);
         let mut stream = self.printed(&invocation, scope, input);
-        stream.secret = self.printed_secret(&invocation, scope, input);
+        stream.secret = self.printed_secret(call, scope);
         stream
     }
 
     /// Functions and aliases of the line itself.
-    fn user_defined(
-        &mut self,
-        name: &Arg,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    fn user_defined(&mut self, name: &Arg, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         if let Some(body) = scope.functions.get(&name.text).cloned() {
             self.called.insert(name.text.clone());
             let outer = scope.set_positional(name.clone(), &invocation.args);
@@ -129,13 +125,8 @@ impl Walk {
     }
 
     /// A program that is named by its path: a script, perhaps one that the line itself wrote.
-    fn program_file(
-        &mut self,
-        name: &Arg,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    fn program_file(&mut self, name: &Arg, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let place = scope.place(&name.text);
         match self.files.get(&place).cloned() {
             Some(content @ (Content::Known(_) | Content::Remote | Content::Hidden | Content::Copy(_))) => {

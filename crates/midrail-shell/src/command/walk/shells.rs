@@ -8,7 +8,7 @@ use super::super::snippet::{self, Language, Start};
 use super::super::{danger, files, notebook, options, script, windows};
 use super::flow::{command_line, has_fetched};
 use super::state::{Listed, Walk};
-use super::stream::{Content, Source, Stream};
+use super::stream::{Content, ProgramCall, Source, Stream};
 use crate::words::code::FETCHING;
 use crate::words::sql::OTHER_CLIENTS;
 
@@ -22,19 +22,15 @@ pub(super) enum Code {
 
 impl Walk {
     /// Programs that run code. `None`: it is none of them.
-    pub(super) fn interpreted(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    pub(super) fn interpreted(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let program = invocation.program.as_str();
         if programs::is(program, Tag::Shell) {
             return Some(self.shell(invocation, scope, input));
         }
         match program.to_ascii_lowercase().as_str() {
             "cmd" => return self.cmd(invocation, scope),
-            "powershell" | "pwsh" => return Some(self.powershell(invocation, scope, input)),
+            "powershell" | "pwsh" => return Some(self.powershell(call, scope)),
             _ => {}
         }
         if OTHER_CLIENTS.contains(&program) {
@@ -42,7 +38,7 @@ impl Walk {
             return None;
         }
         if let Some(client) = &programs::row(program).client {
-            return self.client(client, invocation, scope, input);
+            return self.client(client, call, scope);
         }
         let language = Language::from_program(program)?;
         // `deno run https://…`
@@ -54,7 +50,7 @@ impl Walk {
             self.awk(invocation, scope);
             return None;
         }
-        self.interpreter(language, invocation, scope, input)
+        self.interpreter(language, call, scope)
     }
 
     fn shell(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {

@@ -5,7 +5,7 @@ use super::super::scope::Scope;
 use super::super::windows::{self, PowerShellStart, Translation};
 use super::shells::Code;
 use super::state::{Listed, Walk};
-use super::stream::Stream;
+use super::stream::{ProgramCall, Stream};
 
 impl Walk {
     pub(super) fn cmd(&mut self, invocation: &Invocation, scope: &mut Scope) -> Option<Stream> {
@@ -18,12 +18,8 @@ impl Walk {
         Some(Stream::printed_by("cmd"))
     }
 
-    pub(super) fn powershell(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Stream {
+    pub(super) fn powershell(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Stream {
+        let ProgramCall { invocation, input } = call;
         match windows::powershell_start(&invocation.args) {
             PowerShellStart::Code(script) => return self.run_code(&script, Code::PowerShell, scope, input),
             PowerShellStart::Input => return self.run_stream(input, Code::PowerShell, invocation, scope),
