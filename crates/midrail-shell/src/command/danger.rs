@@ -113,7 +113,7 @@ pub(crate) fn judge_redirection(
 /// Whether a command only shows help, its version or what would happen.
 fn is_dry_run(call: &Call) -> bool {
     let arguments = &call.arguments;
-    let is_asked = |name: &str, value: Option<&str>| match name.trim_start_matches('-') {
+    let only_shows = |name: &str, value: Option<&str>| match name.trim_start_matches('-') {
         "help" => name.len() > 2,
         "version" => call.invocation.args.len() == 1,
         "dry-run" | "dryrun" | "what-if" | "simulate" | "just-print" | "noop" => {
@@ -121,8 +121,8 @@ fn is_dry_run(call: &Call) -> bool {
         }
         _ => false,
     };
-    arguments.flags.iter().any(|flag| is_asked(flag, None))
-        || arguments.values.iter().any(|(name, value)| is_asked(name, Some(&value.text)))
+    arguments.flags.iter().any(|flag| only_shows(flag, None))
+        || arguments.values.iter().any(|(name, value)| only_shows(name, Some(&value.text)))
         || call.operands.first().is_some_and(|first| first.text == "help")
 }
 
