@@ -7,23 +7,23 @@ import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { browse, call, serve, skip } from "./world.mjs";
 
-const images = join(dirname(fileURLToPath(import.meta.url)), "../../docs/images");
+const here = dirname(fileURLToPath(import.meta.url));
+const images = join(here, "../../docs/images");
 
 // The text of a page without what differs from run to run: ids, times, durations.
 const stable = (text) => text.replace(/\b[0-9a-f]{8,}\b/g, "ID").replace(/\d+ (ms|s|min|h)( \d+ s)?( (ago|left))?/g, "TIME").replace(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?|\d\d:\d\d(:\d\d)?/g, "TIME").replace(/\s+/g, " ").trim();
 
 test("the picture of the console is current", { skip }, async () => {
-  const world = await serve();
+  const world = await serve(readFileSync(join(here, "shop.yaml"), "utf8"));
   const browser = await browse();
+  const held = async (session, agent, name, args) => (await world.decide(call(name, args, { session, agent: { id: agent } }))).approval.id;
   try {
-    await world.decide(call("Read", { file_path: "src/cart.ts" }));
-    await world.decide(call("Bash", { command: "npm test" }));
-    await world.decide(call("Read", { file_path: ".env" }));
-    await world.decide(call("Bash", { command: "rm -rf /var/lib/postgresql" }));
-    const held = await world.decide(call("deploy", { target: "production", version: "4.12.0" }));
-    const page = await browser.page(world, { deviceScaleFactor: 2 });
+    await held("nightly-2026-11-15", "night-shift", "publish", { package: "@shop/prices", version: "2.0.0", tag: "latest" });
+    await held("docs-77", "writer-1", "db_migrate", { sql: "ALTER TABLE invoices DROP COLUMN legacy_total;", database: "shop" });
+    const last = await held("checkout-4812", "implementer-3", "deploy", { target: "production", version: "4.12.0" });
+    const page = await browser.page(world, { viewport: { width: 1100, height: 720 }, deviceScaleFactor: 1.5 });
     await page.login("/approvals");
-    await page.locator(`[data-approval="${held.approval.id}"]`).waitFor();
+    await page.locator(`[data-approval="${last}"]`).waitFor();
     const text = `${stable(await page.locator("main").innerText())}\n`;
     if (process.env.MIDRAIL_WRITE) {
       mkdirSync(images, { recursive: true });

@@ -15,11 +15,11 @@ guardrails:
 `;
 
 // Starts a service with two projects and two approvers: `ann`, and `root`, who may go to all projects.
-export const serve = async () => {
+export const serve = async (pack = PACK) => {
   const folder = mkdtempSync(join(tmpdir(), "midrail-console-"));
   const shop = join(folder, "shop");
   mkdirSync(join(shop, ".midrail"), { recursive: true });
-  writeFileSync(join(shop, ".midrail/pack.yaml"), PACK);
+  writeFileSync(join(shop, ".midrail/pack.yaml"), pack);
   const env = { PATH: process.env.PATH, HOME: folder, XDG_STATE_HOME: join(folder, "state"), XDG_CONFIG_HOME: join(folder, "config"), XDG_DATA_HOME: join(folder, "data"), XDG_CACHE_HOME: join(folder, "cache") };
   const run = (...args) => {
     const ended = spawnSync(process.env.MIDRAIL, args, { cwd: shop, env, encoding: "utf8" });

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::severity::{Confidence, Severity};
+use crate::hit::{Confidence, Severity};
 
 /// The kind of an action.
 #[derive(

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::action::Action;
-use crate::severity::{Confidence, Severity};
+use crate::hit::{Confidence, Severity};
 
 /// The name of a fact. On the wire it is a text such as `file:src/a.rs`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

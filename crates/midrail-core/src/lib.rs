@@ -33,7 +33,6 @@ mod rules;
 mod run;
 mod script_source;
 mod session;
-mod severity;
 mod spec;
 mod stored_approval;
 mod sub_agents;
@@ -60,7 +59,7 @@ pub use facts::{
     HookCall, HookOutcome, HookRequest, Needs, PackCommand, UnknownFact, UnsavedFiles,
 };
 pub use guardrail::{Condition, Fault, Guardrail, Rewrite};
-pub use hit::Hit;
+pub use hit::{Confidence, Hit, Severity};
 pub use host::{Host, HostLimit};
 pub use inputs::{Inputs, Missing};
 pub use key::Key;
@@ -74,7 +73,6 @@ pub use session::{
     Changes, FETCHED_FILES, RESERVED_IDS, SHARED_PREFIX, Session, Snapshot, denied_key, lock_key,
     quarantine_key, state_prefix, task_key, variable_key, written_key,
 };
-pub use severity::{Confidence, Severity};
 pub use spec::{Bypass, Category, OnFault, Spec, Tools};
 pub use stored_approval::approval_key;
 pub use sub_agents::{SUB_AGENT_PARENTS, ancestors};

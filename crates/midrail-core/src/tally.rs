@@ -10,7 +10,6 @@ pub(crate) mod host;
 mod late;
 pub(crate) mod limits;
 pub(crate) mod preconditions;
-mod review;
 pub(crate) mod stream;
 pub(crate) mod strikes;
 
@@ -18,17 +17,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use self::hold::{About, Hold};
+use self::strikes::Strikes;
 use crate::decision::{ApprovalRequest, Decision, Mode, Retry, Suppressed, VerdictRecord};
 use crate::effect::Effect;
 use crate::event::EventKind;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, Missing};
 use crate::policy::{Policy, PolicyEntry};
 use crate::run::Answer;
 use crate::session::Changes;
+use crate::spec::Spec;
 use crate::verdict::{Notice, Recovery, Redaction, Verdict};
-use hold::{About, Hold};
-use review::Review;
-use strikes::Strikes;
 
 /// The verdicts of one event so far.
 pub(crate) struct Tally<'a> {
@@ -253,5 +252,50 @@ fn add_new<T: PartialEq>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) 
         if !list.contains(&item) {
             list.push(item);
         }
+    }
+}
+
+struct Review<'s> {
+    spec: &'s Spec,
+    verdict: Verdict,
+    /// Why `on_error` or `on_missing` applies.
+    error: Option<String>,
+    /// What the verdict is about, if that is an earlier event.
+    about: Option<About>,
+    /// Whether an approver is asked about that earlier event.
+    is_about_run: bool,
+    /// The digest that an approval is bound to, if it follows from the finding and not from the event alone.
+    finding_digest: Option<String>,
+    /// Whether an approval was requested before and is not denied.
+    was_requested: bool,
+}
+
+impl<'s> Review<'s> {
+    fn new(spec: &'s Spec, Answer { verdict, error }: Answer, about: Option<About>) -> Self {
+        Review {
+            spec,
+            verdict,
+            error,
+            about,
+            is_about_run: false,
+            finding_digest: None,
+            was_requested: false,
+        }
+    }
+
+    fn set(&mut self, effect: Effect, reason: String) {
+        self.verdict.effect = effect;
+        self.verdict.reason = reason;
+    }
+
+    /// Applies `on_missing` if it is stronger than the verdict. Returns whether it is.
+    fn apply_missing(&mut self, missing: &Missing) -> bool {
+        let effect = self.spec.on_missing.effect();
+        let is_stronger = effect > self.verdict.effect;
+        if is_stronger {
+            self.error = Some(missing.to_string());
+            self.set(effect, format!("`{}` could not be checked: {missing}", self.spec.id));
+        }
+        is_stronger
     }
 }

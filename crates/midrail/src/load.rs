@@ -3,7 +3,6 @@
 mod error;
 mod pack_file;
 mod script_checks;
-mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -18,11 +17,9 @@ use sha2::{Digest, Sha256};
 
 pub use self::error::LoadError;
 use self::pack_file::{MAX_PACK, PackFile, digest};
-use self::scripts::{SCRIPT, ScriptFile};
-use crate::features;
-use crate::paths;
-use crate::shipped;
+use self::pack_file::{SCRIPT, ScriptFile};
 pub use crate::stored_policy::StoredPolicyError;
+use crate::{features, paths, shipped};
 
 /// Which packs to read.
 #[derive(Debug, Clone, Default)]
@@ -369,9 +366,9 @@ impl Reader<'_> {
 
     /// Adds a script as the pack that it is.
     fn add_script(&mut self, script: &ScriptFile) -> Result<(), LoadError> {
-        let mut settings = scripts::settings_for(script.layer, &self.documents);
+        let mut settings = pack_file::settings_for(script.layer, &self.documents);
         if script.is_guest {
-            settings = scripts::guest_settings(script, settings);
+            settings = pack_file::guest_settings(script, settings);
             let config = script.path.with_file_name("config.json");
             self.bases.insert(config.clone(), base_digest(&config));
             self.bases.insert(script.path.clone(), base_digest(&script.path));
@@ -384,7 +381,7 @@ impl Reader<'_> {
     /// Adds the scripts of a neighbouring tool, where a pack allows them.
     fn add_guests(&mut self, folder: Option<&Path>) -> Result<(), LoadError> {
         if self.documents.iter().any(|(_, document)| document.pack.scripts.deft == Some(true)) {
-            for script in scripts::guests(folder)? {
+            for script in pack_file::guests(folder)? {
                 self.add_script(&script)?;
             }
         }
@@ -395,21 +392,18 @@ impl Reader<'_> {
     fn read_scripts(&mut self, file: &PackFile, document: &mut PackDocument) {
         let folder = file.path.parent().unwrap_or(Path::new("."));
         let mut problems = Vec::new();
-        for (at, script) in scripts::named(&mut document.pack) {
+        for (at, script) in pack_file::named(&mut document.pack) {
             let Some(name) = &script.file else { continue };
             let path = folder.join(name);
             let path = std::path::absolute(&path).unwrap_or(path);
+            self.bases.insert(path.clone(), base_digest(&path));
             match ScriptFile::read(&path, file.layer) {
                 Ok(read) => {
                     script.belongs = read.belongs();
                     script.digest = Some(read.digest);
                     self.bases.extend(read.imports);
-                    self.bases.insert(path.clone(), base_digest(&path));
                 }
-                Err(error) => {
-                    self.bases.insert(path.clone(), base_digest(&path));
-                    problems.push((at, error));
-                }
+                Err(error) => problems.push((at, error)),
             }
             script.file = Some(path.display().to_string());
         }

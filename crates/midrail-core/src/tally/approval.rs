@@ -5,8 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::Tally;
-use super::review::Review;
+use super::{Review, Tally};
 use crate::action_digest::current_action_digest;
 use crate::budget::Autonomy;
 use crate::context::Context;

@@ -6,19 +6,17 @@ use serde_json::{Value, json};
 
 use super::approval::EMERGENCY_OVERRIDE;
 use super::preconditions::HALTED;
-use super::review::Review;
 use super::stream::{self, chunk_stream};
-use super::{Pending, Tally, host};
+use super::{Pending, Review, Tally, host};
 use crate::budget::Autonomy;
 use crate::decision::{Decision, Retry};
 use crate::effect::Effect;
 use crate::event::EventKind;
 use crate::inputs::Inputs;
-use crate::redact;
 use crate::run::Answer;
 use crate::session::{denied_key, quarantine_key};
-use crate::sub_agents;
 use crate::verdict::{Notice, Redaction};
+use crate::{redact, sub_agents};
 
 impl Tally<'_> {
     /// The decision, after all guardrails ran.

@@ -3,9 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Tally;
 use super::hold::{ABOUT_EVENT, About, HOLDS, Hold, HoldState, LATE_ANSWERS, MAX_HOLDS, late_answer_digest};
-use super::review::Review;
+use super::{Review, Tally};
 use crate::decision::Mode;
 use crate::effect::Effect;
 use crate::policy::PolicyEntry;

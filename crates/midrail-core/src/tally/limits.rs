@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::Tally;
-use super::review::Review;
+use super::{Review, Tally};
 use crate::budget::Autonomy;
 use crate::decision::{Mode, Retry};
 use crate::effect::Effect;

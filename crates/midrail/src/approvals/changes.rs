@@ -5,10 +5,8 @@ use midrail_core::{ApprovalRequest, Decision, EMERGENCY_OVERRIDE, Policy, Record
 use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store};
 use serde_json::Value;
 
-use super::common::{request_about, seal};
-use super::emergency::denied_before;
-use super::late::with_judged_event;
-use super::script_requests::script_request;
+use super::handle::{request_about, seal, with_judged_event};
+use super::request::{denied_before, script_request};
 use crate::error::EngineError;
 
 /// The changes of approvals that a decision causes: new requests, and answers that it used or that came too late.

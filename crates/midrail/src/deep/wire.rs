@@ -1,11 +1,11 @@
-//! What all kinds of questions share while they are sent: the time that is left, cancellation and retries.
+//! What all kinds of questions share while they are sent: headers, the time that is left, cancellation and
+//! retries. Keys are added to headers here and nowhere else.
 
-use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{mem, thread};
 
-use midrail_guardrails::DeepSettings;
+use midrail_guardrails::{DeepSettings, EnvVariable, HeaderPiece, Headers};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -50,22 +50,22 @@ impl Call<'_> {
     pub(super) fn tries<T>(
         &self,
         retries: u8,
-        mut once: impl FnMut() -> Result<T, Trouble>,
+        mut once: impl FnMut() -> Result<T, RequestError>,
     ) -> Result<T, Unavailable> {
         let mut pause = FIRST_PAUSE;
         let mut tried: u32 = 0;
         loop {
             tried += 1;
-            let Trouble { message, again } = match once() {
+            let RequestError { message, retry } = match once() {
                 Ok(value) => return Ok(value),
-                Err(trouble) => trouble,
+                Err(error) => error,
             };
             let message = if tried > 1 { format!("{message} (tried {tried} times)") } else { message };
-            let wait = match again {
-                Again::Never => return Err(message.into()),
-                Again::Now => Duration::ZERO,
-                Again::Soon => pause,
-                Again::After(wait) => wait,
+            let wait = match retry {
+                Retry::Never => return Err(message.into()),
+                Retry::Now => Duration::ZERO,
+                Retry::Soon => pause,
+                Retry::After(wait) => wait,
             };
             let has_time = self.left().is_some_and(|left| left > wait);
             if tried > u32::from(retries) || !has_time || !self.sleep(wait) {
@@ -92,19 +92,20 @@ impl Call<'_> {
 }
 
 /// What went wrong in one try.
-pub(super) struct Trouble {
+pub(super) struct RequestError {
     pub(super) message: String,
-    pub(super) again: Again,
+    pub(super) retry: Retry,
 }
 
-impl Trouble {
-    pub(super) fn new(message: impl Into<String>, again: Again) -> Self {
-        Trouble { message: message.into(), again }
+/// An error that a retry cannot help.
+impl From<String> for RequestError {
+    fn from(message: String) -> Self {
+        RequestError { message, retry: Retry::Never }
     }
 }
 
-/// Whether it may go well another time.
-pub(super) enum Again {
+/// When a request is sent again.
+pub(super) enum Retry {
     Never,
     /// At once.
     Now,
@@ -171,4 +172,77 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
         out.push('…');
     }
     out
+}
+
+/// Shorter values of variables cannot be distinguished from other text.
+const LEAST_SECRET: usize = 8;
+
+/// Headers with the values of their variables.
+pub(super) struct RequestHeaders {
+    pub(super) values: Vec<(String, String)>,
+    /// What must not come back, in an answer or in an error.
+    secrets: Vec<String>,
+}
+
+impl RequestHeaders {
+    /// Reads the variables that the headers name.
+    pub(super) fn resolve(headers: &Headers, lookup: Lookup) -> Result<Self, Unavailable> {
+        let mut resolved = RequestHeaders { values: Vec::new(), secrets: Vec::new() };
+        for (name, pieces) in headers.iter() {
+            let mut value = String::new();
+            for piece in pieces {
+                match piece {
+                    HeaderPiece::Words(words) => value.push_str(words),
+                    HeaderPiece::Variable(variable) => value.push_str(&resolved.read(variable, lookup)?),
+                }
+            }
+            resolved.values.push((name.to_owned(), value));
+        }
+        Ok(resolved)
+    }
+
+    /// Adds a header that holds a key.
+    pub(super) fn key(
+        &mut self,
+        name: &str,
+        before: &str,
+        variable: Option<&EnvVariable>,
+        lookup: Lookup,
+    ) -> Result<(), Unavailable> {
+        if let Some(variable) = variable {
+            let key = self.read(variable.as_str(), lookup)?;
+            self.values.push((name.to_owned(), format!("{before}{key}")));
+        }
+        Ok(())
+    }
+
+    /// Adds a header that is no secret.
+    pub(super) fn add(&mut self, name: &str, value: &str) {
+        self.values.push((name.to_owned(), value.to_owned()));
+    }
+
+    fn read(&mut self, variable: &str, lookup: Lookup) -> Result<String, Unavailable> {
+        let value = lookup(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let unset = || format!("the environment variable `{variable}` is not set; set it where Midrail runs");
+        let value = value.ok_or_else(unset)?;
+        if !value.chars().all(|c| (' '..='~').contains(&c)) {
+            let why =
+                format!("the environment variable `{variable}` has characters that a header cannot have");
+            return Err(why.into());
+        }
+        if value.len() >= LEAST_SECRET {
+            self.secrets.push(value.clone());
+        }
+        Ok(value)
+    }
+
+    /// A text without the values of the variables.
+    pub(super) fn hide(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"))
+    }
+
+    /// Whether a value of a variable is in these bytes.
+    pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
+        self.secrets.iter().any(|secret| bytes.windows(secret.len()).any(|part| part == secret.as_bytes()))
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use midrail_pack::{Diagnostic, DiagnosticReport};
 
-use super::scripts::SCRIPT;
+use super::pack_file::SCRIPT;
 use super::{Load, LoadedPolicy};
 use crate::paths;
 use crate::scripts::{ScriptError, Scripts};
