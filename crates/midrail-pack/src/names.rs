@@ -3,14 +3,12 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use midrail_core::{Action, Context, glob};
+use midrail_core::{Action, Context};
 use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
 use serde_json::Value as Json;
 
-use crate::expr::{
-    AlertCondition, Expected, ExprProblem, Expression, Glob, Globs, Name, Scope, Term, Type, Value,
-    Vocabulary, walk,
-};
+use crate::diagnostic::Diagnostic;
+use crate::expr::{AlertCondition, Expected, Expression, Name, Scope, Term, Type, Value, Vocabulary, walk};
 
 /// The names of conditions, checks and keys.
 pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
@@ -125,17 +123,14 @@ pub const ALERT_NAMES: Vocabulary = Vocabulary::new(&[
 /// The words that may follow `per` in an alert condition.
 pub const ALERT_GROUPS: &[&str] = &["agent", "guardrail", "session", "task"];
 
-/// How patterns in expressions are matched.
-pub const GLOBS: Globs = Globs { compile: compile_glob, matches: glob::path_matches };
-
 /// Parses an expression about an event.
-pub(crate) fn event_expression(source: &str, expected: Expected) -> Result<Expression, Vec<ExprProblem>> {
-    Expression::parse(source, &EVENT_NAMES, expected, GLOBS)
+pub(crate) fn event_expression(source: &str, expected: Expected) -> Result<Expression, Vec<Diagnostic>> {
+    Expression::parse(source, &EVENT_NAMES, expected)
 }
 
 /// Parses the condition of an alert.
-pub(crate) fn alert_expression(source: &str) -> Result<Expression, Vec<ExprProblem>> {
-    Expression::parse(source, &ALERT_NAMES, Expected::Alert { groups: ALERT_GROUPS }, GLOBS)
+pub(crate) fn alert_expression(source: &str) -> Result<Expression, Vec<Diagnostic>> {
+    Expression::parse(source, &ALERT_NAMES, Expected::Alert { groups: ALERT_GROUPS })
 }
 
 impl AlertCondition {
@@ -143,12 +138,6 @@ impl AlertCondition {
     pub fn parse(text: &str) -> Option<Self> {
         alert_expression(text).ok()?.alert().cloned()
     }
-}
-
-fn compile_glob(pattern: &str) -> Result<Glob, &'static str> {
-    glob::check(pattern)?;
-    let pattern = pattern.to_owned();
-    Ok(Box::new(move |text| glob::path_matches(&pattern, text)))
 }
 
 /// The values of the names in one event.

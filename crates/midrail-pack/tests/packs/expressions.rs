@@ -2,7 +2,7 @@
 
 use midrail_core::{Effect, Event};
 use midrail_pack::expr::{Expected, Expression};
-use midrail_pack::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
+use midrail_pack::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES};
 use serde_json::json;
 
 use crate::world::World;
@@ -17,7 +17,7 @@ fn every_expression_of_the_seeds_is_read() {
         "action.target_files all match task.scope.files.write patterns\nAND action.target_files none match task.scope.files.deny patterns",
         "action.tool_name in agent.allowed_tools\nOR action.tool_name in task.additional_tools",
     ] {
-        let parsed = Expression::parse(source, &EVENT_NAMES, Expected::Bool, GLOBS);
+        let parsed = Expression::parse(source, &EVENT_NAMES, Expected::Bool);
         let expression = parsed.unwrap_or_else(|problems| panic!("{source}: {problems:?}"));
         assert_eq!(expression.always(), None, "{source}");
     }
@@ -27,7 +27,7 @@ fn every_expression_of_the_seeds_is_read() {
         ("avg_duration_ms > 500", "avg_duration_ms", 500.0, None, None),
     ] {
         let expected = Expected::Alert { groups: ALERT_GROUPS };
-        let expression = Expression::parse(source, &ALERT_NAMES, expected, GLOBS).unwrap();
+        let expression = Expression::parse(source, &ALERT_NAMES, expected).unwrap();
         let alert = expression.alert().unwrap();
         assert_eq!(alert.metric.to_string(), metric);
         assert_eq!((alert.threshold, alert.window_seconds), (threshold, window), "{source}");
