@@ -10,6 +10,7 @@ mod cell;
 pub(crate) mod job;
 pub(crate) mod log;
 pub(crate) mod notices;
+pub(crate) mod queue;
 mod sessions;
 mod stats;
 
