@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use midrail_core::AuditRef;
 
-pub(crate) use cell::{Cell, Connection, Row, Statement, decode, first_micro_from, int, number};
+pub(crate) use cell::{Cell, Connection, Row, Statement, decode, first_micro_from, number};
 
 use crate::checkpoint::PublicKey;
 use crate::error::Result;

@@ -27,7 +27,7 @@ use crate::postgres::session::Session;
 use crate::postgres::writes::{Writes, send};
 use crate::sql::job::Job;
 use crate::sql::queue::Waiting;
-use crate::sql::{approvers, decode, int, log, number};
+use crate::sql::{approvers, decode, log, number};
 use crate::store::{Commit, Store};
 
 /// How often a batch is tried on a new connection.
@@ -137,7 +137,7 @@ impl PostgresStore {
 
     /// Whether a batch was written. Its transaction held the row of the project, so once that can be locked it is over.
     async fn is_written(&self, id: i32, batch: i64, first: u64) -> Result<bool, Failure> {
-        let first = int(first);
+        let first = i64::try_from(first).unwrap_or(i64::MAX);
         let search = async {
             loop {
                 let found = self.server.once(async |client| {
