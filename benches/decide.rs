@@ -1,7 +1,7 @@
-//! What a decision costs: the decision core alone, the engine in memory and on disk, a large policy and a long session. Everything
-//! is measured in one run. A whole process is measured in `hook.rs`.
+//! Benchmarks of a decision: the decision core alone, the engine in memory and on disk, a large policy and a long session, all in
+//! one run. `hook.rs` measures a whole process.
 //!
-//! Run it: `cargo bench -p midrail-cli --bench decide`. No figure is asserted: machines are noisy, ratios tell.
+//! Run it: `cargo bench -p midrail-cli --bench decide`. No figure is asserted: timings vary between machines, so compare ratios.
 
 #![allow(
     clippy::unwrap_used,
@@ -169,7 +169,7 @@ fn long_session(folder: &Path) {
     println!("  ratio of medians {ratio:.2} (at most 1.3 is aimed for)\n");
 }
 
-/// Every tenth call reads another file, so that the session's state grows as a real one's does.
+/// Every tenth call reads another file, so that the session's state grows as in a real session.
 fn call_of_a_session(call: u32) -> Event {
     if !call.is_multiple_of(10) {
         return Event { time: None, ..typical_event() };

@@ -1,9 +1,9 @@
-//! What a decision costs in a process that lives on: the default pack, in memory and in SQLite, with one thread and with
-//! many.
+//! Benchmarks of the engine in a long-running process: the default pack, in memory and in SQLite, with one thread and with
+//! several.
 //!
-//! Run it: `cargo bench -p midrail --bench engine`. `-- profile bash 100000` decides one event so often and ends, to be
-//! looked at with a profiler; `mixed` decides three reads for each command, in a new session after every hundred, and
-//! `sqlite` at the end does so in SQLite. No figure is asserted.
+//! Run it: `cargo bench -p midrail --bench engine`. `-- profile bash 100000` decides one event 100,000 times, for use
+//! with a profiler. `mixed` decides three reads per command and starts a new session after every hundred events; `sqlite` as the
+//! last argument uses SQLite. No figure is asserted.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a benchmark")]
 
@@ -44,7 +44,7 @@ fn engine(store: Arc<dyn Store>) -> Engine {
     Engine::builder(loaded.policy, &loaded.source).store(store).build().unwrap()
 }
 
-/// An event as agents send it most.
+/// A frequent event.
 fn event(kind: &str, session: &str, folder: &Path) -> Event {
     let (tool, args) = match kind {
         "bash" => {
@@ -78,7 +78,7 @@ fn profile(folder: &Path, kind: &str, rounds: u32) {
     println!("{kind}: {:.1?} a decision", started.elapsed() / rounds);
 }
 
-/// Threads that each have a session of their own.
+/// Runs threads that each use a separate session.
 fn report(name: &str, threads: usize, engine: &Engine, folder: &Path, kind: &str) {
     let (done, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
     let started = Instant::now();

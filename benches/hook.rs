@@ -1,13 +1,12 @@
-//! What a hook costs its host: a whole process of `midrail check` with a durable record, beside a program that reads the
-//! same JSON and commits one row to SQLite, taken in turn; the same with a script; and what a script adds to each event
-//! in one process, without a disk.
+//! Benchmarks of a hook: a whole process of `midrail check` with a durable record, alternating with a bare program that reads
+//! the same JSON and commits one row to SQLite; the same with a script; and the cost that a script adds to each event within one
+//! process, without a disk.
 //!
-//! Run it: `cargo bench -p midrail-cli --bench hook`. `-- one 1000` takes only the last part, with so many events in each
-//! run, and with words behind it those whose names have one of them, to be looked at with a profiler. No figure is
-//! asserted: machines are noisy, ratios tell.
+//! Run it: `cargo bench -p midrail-cli --bench hook`. `-- one 1000 [NAME …]` runs only the last part, with 1,000 events
+//! per run, for use with a profiler. No figure is asserted: timings vary between machines, so compare ratios.
 //!
-//! The programs are copied before they are run, as an installer does. A linker writes a file here and there, and the system
-//! keeps it in memory in small pieces: the same program then takes a third longer to start than once it was copied.
+//! The benchmark copies the programs before it runs them, as an installer does. The page cache holds a file that a linker has
+//! just written in small pieces, and such a program takes a third longer to start than its copy.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a benchmark")]
 
@@ -24,7 +23,7 @@ const ROUNDS: usize = 200;
 
 const PACK: &str = "pack: p\nguardrails: [read_before_write]\n";
 
-/// It counts calls, so that its variables change with every event.
+/// A script that counts calls, so that its variables change with every event.
 const SCRIPT: &str = r#"const calls = new Map();
 export default { input: async (ctx) => {
   calls.set(ctx.tool.name, (calls.get(ctx.tool.name) ?? 0) + 1);
@@ -32,12 +31,12 @@ export default { input: async (ctx) => {
 } };
 "#;
 
-/// The same without variables.
+/// The same script without variables.
 const PURE: &str = r#"export default { input: async (ctx) =>
   ctx.std.argMatches(ctx.tool.args, "path", /\.prod\.env$/) ? { allowed: false, message: "no" } : { allowed: true } };
 "#;
 
-/// One that has no work of its own: what it costs is what a call costs.
+/// An empty script, which shows the cost of a call.
 const EMPTY: &str = "export default { input: () => ({ allowed: true }) };\n";
 
 fn main() {
@@ -134,7 +133,7 @@ fn whole_process(folder: &Path) {
     println!("  the script adds {:.2} ms\n", (script - plain) * 1e3);
 }
 
-/// Builds the bare program, as this one was built.
+/// Builds the bare program with the profile of this benchmark.
 fn bare_program() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let build = ["build", "--quiet", "--release", "-p", "midrail-cli", "--example", "bare_hook"];

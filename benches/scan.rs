@@ -1,6 +1,6 @@
-//! Benchmarks of the detectors of texts, with clean, dirty and hostile input.
+//! Benchmarks of text detection, with clean, sensitive and hostile input.
 //!
-//! Run it: `cargo bench -p midrail-scan --bench scan`, with words behind ` -- ` to select benchmarks by name. No figure is
+//! Run it: `cargo bench -p midrail-scan --bench scan`, with words after `--` to select benchmarks by name. No figure is
 //! asserted.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]

@@ -1,11 +1,10 @@
-//! What the service carries: `POST /v1/decide` with the default pack against a handler that only parses the same body
-//! and answers, in memory, with SQLite and with PostgreSQL, all in one run.
+//! Benchmarks of the service: `POST /v1/decide` with the default pack against a handler that only parses the same body
+//! and responds; in memory, with SQLite and with PostgreSQL, all in one run.
 //!
-//! Run it: `cargo bench -p midrail-service --bench service`. Each server is a process of its own; the load comes from
-//! this one, over as many connections as are named, each sending its next request when the last one is answered. With
-//! `MIDRAIL_BENCH_POSTGRES=postgres://…` PostgreSQL is measured, too, and words after `--` choose among the servers by
-//! their names. Beside what is answered stands what the server's process takes of a processor for each request, which
-//! tells how much of the limit is its own. No figure is asserted.
+//! Run it: `cargo bench -p midrail-service --bench service`. Each server runs in its own process; this process
+//! generates the load over several connections, each of which sends its next request after the last response.
+//! `MIDRAIL_BENCH_POSTGRES=postgres://…` adds PostgreSQL, and words after `--` select servers by name. The output shows requests
+//! per second and the server's processor time per request. No figure is asserted.
 
 #![allow(
     clippy::unwrap_used,
@@ -30,11 +29,11 @@ use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::post;
 use midrail::{Event, Load};
-use midrail_service::{At, Config, FilesAt, Limits, StoreAt};
+use midrail_service::{At, Config, FilesAt, StoreAt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long each is measured, and how long it is warmed up before.
+/// Duration of each measurement, and of the warm-up before it.
 const MEASURED: Duration = Duration::from_secs(8);
 const WARM: Duration = Duration::from_secs(2);
 
@@ -87,7 +86,7 @@ fn main() {
     }
 }
 
-/// A server in a process of its own.
+/// A server in its own process.
 struct Server {
     child: Child,
     address: SocketAddr,
@@ -103,7 +102,7 @@ impl Server {
         Server { child, address }
     }
 
-    /// How much of a processor it has taken so far: the 14th and 15th field of its line, in hundredths of a second.
+    /// Processor time used so far: fields 14 and 15 of `/proc/PID/stat`, in hundredths of a second.
     fn processor(&self) -> Duration {
         let line = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         let fields = line.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
@@ -122,17 +121,9 @@ fn serve(kind: &str, place: Option<&str>) {
         "sqlite" => StoreAt::Sqlite(place.unwrap().into()),
         _ => StoreAt::Postgres { url: place.unwrap().to_owned(), key_file: None },
     };
-    let config = Config {
-        listen: At::Address("127.0.0.1:0".parse().unwrap()),
-        store,
-        load: Load { packs: vec!["midrail:default".into()], ..Load::default() },
-        projects: Vec::new(),
-        files: FilesAt::Here,
-        tls: None,
-        behind_proxy: false,
-        limits: Limits::default(),
-        otlp: None,
-    };
+    let load = Load { packs: vec!["midrail:default".into()], ..Load::default() };
+    let listen = At::Address("127.0.0.1:0".parse().unwrap());
+    let config = Config { store, files: FilesAt::Here, ..Config::new(listen, load) };
     midrail_service::run(config, |ready| println!("{}", ready.url)).unwrap();
 }
 
@@ -163,7 +154,7 @@ impl Figures {
     }
 }
 
-/// Sends requests over so many connections, and tells how many a second were answered.
+/// Sends requests over a number of connections, and returns the responses per second.
 async fn load(server: &Server, connections: usize) -> Figures {
     let address = server.address;
     let (measuring, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -203,7 +194,7 @@ async fn load(server: &Server, connections: usize) -> Figures {
     Figures { rate: times.len() as f64 / took.as_secs_f64(), processor, times }
 }
 
-/// A typical event: three reads and a command, in a session that lasts for a hundred of them.
+/// A typical event: three reads per command, in sessions of a hundred events.
 fn request(connection: usize, round: u64) -> String {
     let tool = match round % 4 {
         3 => r#"{"name":"Bash","args":{"command":"cargo test --workspace 2>&1 | tail -20"}}"#.to_owned(),
@@ -219,7 +210,7 @@ fn request(connection: usize, round: u64) -> String {
     )
 }
 
-/// Reads one answer.
+/// Reads one response.
 async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) {
     let mut have = 0;
     loop {

@@ -1,6 +1,6 @@
 //! Benchmarks of the analysis of commands and SQL, with ordinary and hostile input.
 //!
-//! Run it: `cargo bench -p midrail-shell --bench shell`, with words behind ` -- ` to select benchmarks by name. No figure is
+//! Run it: `cargo bench -p midrail-shell --bench shell`, with words after `--` to select benchmarks by name. No figure is
 //! asserted.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]

@@ -1,6 +1,6 @@
-//! What the SQLite store costs: a short process and a long one, a log of 200,000 records, pages of it, many threads.
+//! Benchmarks of the SQLite store: a short process and a long one, a log of 200,000 records, pages of it, several threads.
 //!
-//! Run it: `cargo bench -p midrail-store --bench store`; and for PostgreSQL, on a server of its own,
+//! Run it: `cargo bench -p midrail-store --bench store`, or for PostgreSQL on a private server
 //! `cargo bench -p midrail-store --features postgres --bench store -- postgres`. No figure is asserted.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]
@@ -124,7 +124,7 @@ fn cost_stays_flat_as_the_log_grows() {
     times("sessions", 5, |_| drop(store.sessions().unwrap()));
 }
 
-/// Durable commits of threads that each have a session of their own.
+/// Durable commits of threads that each use a separate session.
 fn many_threads() {
     type Open = fn(&Path) -> SqliteStore;
     let one: Open = |path| SqliteStore::open(path).unwrap();

@@ -1,4 +1,4 @@
-//! What the PostgreSQL store costs: commits a second by many threads, alone and written together, one project and many.
+//! Benchmarks of the PostgreSQL store: commits per second with several threads, single and grouped, for one project and many.
 
 #[path = "../crates/midrail-store/tests/postgres/server.rs"]
 mod server;
@@ -13,7 +13,7 @@ use crate::common::verify;
 use crate::{KEYS, times, typical};
 
 pub(crate) fn run() {
-    // As it comes: every commit is on the disk before it is acknowledged.
+    // The default: every commit is on the disk before it is acknowledged.
     let Some(server) = server::Server::start(&["shared_buffers=256MB"]) else { return };
     let connect = |batch| {
         PostgresStore::connect(&PostgresOptions { batch, ..PostgresOptions::new(server.url()) }).unwrap()
@@ -49,7 +49,7 @@ fn decide(store: &PostgresStore, thread: usize, round: i64) {
     store.commit(&commit).unwrap();
 }
 
-/// Commits by threads, each with a session of its own, for a while.
+/// Commits from threads that each use a separate session, for a fixed time.
 fn load(name: &str, threads: usize, store: &(dyn Fn(usize) -> PostgresStore + Sync)) {
     let done = AtomicU64::new(0);
     let slowest = AtomicU64::new(0);

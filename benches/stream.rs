@@ -1,7 +1,7 @@
-//! What guarding a stream costs: for each chunk of a dozen bytes where chunks are collected, and for each event where
-//! every chunk is decided, with the default pack, in memory and on disk.
+//! Benchmarks of streams: the cost per chunk of a dozen bytes where chunks are collected, and per event where every chunk is
+//! decided, with the default pack, in memory and on disk.
 //!
-//! Run it: `cargo bench -p midrail-cli --bench stream`. No figure is asserted: machines are noisy, ratios tell.
+//! Run it: `cargo bench -p midrail-cli --bench stream`. No figure is asserted: timings vary between machines, so compare ratios.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
 

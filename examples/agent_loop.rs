@@ -1,4 +1,4 @@
-//! An agent loop of your own, guarded: every tool call is asked for before it runs, and told afterwards.
+//! An agent loop with guardrails: Midrail decides every tool call before it runs, and checks its result.
 //!
 //! Run it: `cargo run -p midrail --example agent_loop`
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use midrail::{Engine, Load};
 use serde_json::{Value, json};
 
-/// What a model might ask for. In a real agent these come from it.
+/// Tool calls that a model might request.
 fn calls_of_the_model() -> Vec<(&'static str, Value)> {
     vec![
         ("write_file", json!({"path": "notes.txt", "content": "overwritten"})),
@@ -36,7 +36,7 @@ fn run_tool(
     }
 }
 
-/// The guarded loop.
+/// The agent loop.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("midrail-agent-loop-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! A guardrail that holds only while a condition does: read-before-write in strict mode. From Rust, and from a pack.
+//! A guardrail that applies only while a condition holds: read-before-write in strict mode, in Rust and in a pack.
 //!
 //! Run it: `cargo run -p midrail --example conditional`
 

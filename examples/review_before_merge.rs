@@ -1,4 +1,4 @@
-//! A guardrail written in Rust: no pull request is merged before it was approved. Its state lives in the session.
+//! A guardrail written in Rust: no pull request is merged before it is approved. It keeps its state in the session.
 //!
 //! Run it: `cargo run -p midrail --example review_before_merge`
 
@@ -38,7 +38,7 @@ impl Guardrail for ReviewBeforeMerge {
         .with("pr_id", id))
     }
 
-    /// Called with every result of the tools that it governs; only those that succeeded and were passed on count.
+    /// Called with every result of the selected tools; only successful results that the agent received count.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let is_review = context.event.tool_name() == Some(self.review_tool);
         if is_review

@@ -1,5 +1,5 @@
-//! A soak of streams: eight at a time, cut at random, with secrets planted in them. Nothing leaks, nothing is lost, and
-//! memory stays flat.
+//! A soak test of streams: eight at a time, split at random, with planted secrets. Nothing leaks, nothing is lost, and memory
+//! stays flat.
 //!
 //! `cargo run --release -p midrail --example soak_streams` pushes a million chunks; another number can be given.
 
@@ -13,21 +13,21 @@ use midrail::{Engine, Load, SqliteStore, StreamOptions};
 /// Streams at a time.
 const STREAMS: usize = 8;
 
-/// How many chunks a stream has.
+/// Chunks per stream.
 const CHUNKS: usize = 4_000;
 
-/// What a soak saw.
+/// Counts of a soak test.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Soaked {
-    /// Chunks that went in.
+    /// Chunks sent.
     pub chunks: usize,
-    /// Bytes that went in.
+    /// Bytes sent.
     pub bytes: usize,
-    /// Decisions that were made.
+    /// Decisions made.
     pub decisions: usize,
-    /// Secrets that were planted, all of which were replaced.
+    /// Planted secrets, all of which were replaced.
     pub secrets: usize,
-    /// Kilobytes of memory after a tenth of the way, and at the end. Nothing where the system does not tell.
+    /// Kilobytes of memory after a tenth of the run and at the end; `None` where the system does not report it.
     pub memory: Option<(u64, u64)>,
 }
 
@@ -40,14 +40,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Pushes so many chunks through eight streams, with the default pack and a store in a folder.
+/// Pushes chunks through eight streams, with the default pack and a store in a folder.
 pub fn soak(folder: &Path, chunks: usize) -> Result<Soaked, Box<dyn Error>> {
     let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.documents()?;
     let store = Arc::new(SqliteStore::open(folder.join("soak.db"))?);
     let engine = Arc::new(Engine::builder(loaded.policy, &loaded.source).store(store).build()?);
     let mut all = Soaked::default();
     let mut early = None;
-    // In ten legs, so that the memory of the first can be held against that of the last.
+    // In ten parts, to compare the memory of the first with that of the last.
     for leg in 0..10 {
         let threads: Vec<_> = (0..STREAMS)
             .map(|thread| {
@@ -67,7 +67,7 @@ pub fn soak(folder: &Path, chunks: usize) -> Result<Soaked, Box<dyn Error>> {
     }
     all.memory = early.zip(memory());
     drop(engine);
-    // Not in the record either, nor in what is held back.
+    // Neither the records nor the quarantine may contain a secret.
     for file in fs::read_dir(folder)? {
         if shows_secret(&fs::read(file?.path())?) {
             return Err("the store shows a secret".into());
@@ -122,19 +122,19 @@ fn run(engine: &Arc<Engine>, seed: u64, chunks: usize) -> Result<Soaked, String>
     Ok(soaked)
 }
 
-/// Whether bytes hold the beginning of a planted secret.
+/// Whether bytes contain the beginning of a planted secret.
 fn shows_secret(bytes: &[u8]) -> bool {
     [&b"AKIA"[..], b"ghp_"].iter().any(|mark| bytes.windows(4).any(|window| window == *mark))
 }
 
-/// Kilobytes that the process has in memory.
+/// Kilobytes of memory that the process uses.
 fn memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Numbers that only look random, so that a failure can be had again.
+/// A pseudo-random generator with a fixed seed, so that a failure can be reproduced.
 struct Numbers(u64);
 
 impl Numbers {
@@ -152,7 +152,7 @@ impl Numbers {
         WORDS.get(at).copied().unwrap_or(" ")
     }
 
-    /// A key, with a space behind it.
+    /// A key, followed by a space.
     fn secret(&mut self) -> String {
         const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
         const BOTH: &[u8] = b"abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";

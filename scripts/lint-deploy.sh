@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lints what examples/deploy holds: the container file, the Kubernetes manifests, the rules for Prometheus and the
-# dashboard. What is missing is brought into a folder of its own, and what cannot be had is named.
+# Lint examples/deploy: the container file, the Kubernetes manifests, the Prometheus rules and the dashboard. Installs missing
+# tools into target/lint-tools, and reports what it could not run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 deploy=examples/deploy
@@ -16,26 +16,26 @@ if ! tool hadolint >/dev/null || ! tool kubernetes-validate >/dev/null; then
 fi
 
 if hadolint=$(tool hadolint); then
-    "$hadolint" "$deploy/Containerfile" && echo "container file: well" || failed=1
+    "$hadolint" "$deploy/Containerfile" && echo "container file: ok" || failed=1
 else
-    echo "container file: not linted, hadolint could not be had"
+    echo "container file: not linted, hadolint is not available"
 fi
 if validate=$(tool kubernetes-validate); then
-    "$validate" --strict "$deploy/kubernetes.yaml" && echo "Kubernetes manifests: well" || failed=1
+    "$validate" --strict "$deploy/kubernetes.yaml" && echo "Kubernetes manifests: ok" || failed=1
 else
-    echo "Kubernetes manifests: not linted, kubernetes-validate could not be had"
+    echo "Kubernetes manifests: not linted, kubernetes-validate is not available"
 fi
 if promtool=$(tool promtool); then
     "$promtool" check rules "$deploy/prometheus-rules.yaml" || failed=1
 else
-    echo "rules for Prometheus: not linted, promtool could not be had"
+    echo "Prometheus rules: not linted, promtool is not available"
 fi
 python3 - "$deploy/grafana/midrail.json" <<'PY' || failed=1
 import json, sys
 board = json.load(open(sys.argv[1]))
 ids = [panel["id"] for panel in board["panels"]]
-assert len(ids) == len(set(ids)), "two panels have one id"
+assert len(ids) == len(set(ids)), "two panels have the same id"
 assert all(target["expr"] for panel in board["panels"] for target in panel["targets"])
-print(f"dashboard: well, {len(ids)} panels")
+print(f"dashboard: ok, {len(ids)} panels")
 PY
 exit "$failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A private PostgreSQL server for development: `start` prints its URL, `stop` ends it and removes its files.
-# The programs come from MIDRAIL_PG_BIN, the path, or /usr/lib/postgresql/*/bin. MIDRAIL_PG_HOME says where it lives.
+# Run a private PostgreSQL server for development: `start` prints its URL, `stop` stops it and removes its files.
+# The programs come from MIDRAIL_PG_BIN, PATH, or /usr/lib/postgresql/*/bin; the data directory is MIDRAIL_PG_HOME.
 set -euo pipefail
 
 home="${MIDRAIL_PG_HOME:-${TMPDIR:-/tmp}/midrail-postgres-$(id -u)}"
@@ -16,7 +16,7 @@ if [ -z "$bin" ]; then
     done
 fi
 if [ -z "$bin" ]; then
-    echo "no PostgreSQL here: install it, or name its programs with MIDRAIL_PG_BIN" >&2
+    echo "PostgreSQL not found: install it, or set MIDRAIL_PG_BIN to the directory of its programs" >&2
     exit 1
 fi
 
@@ -27,7 +27,7 @@ as() {
     else
         local user=nobody
         id postgres >/dev/null 2>&1 && user=postgres
-        # No shell in between, so that nothing is read twice.
+        # No shell in between, so that arguments are not parsed twice.
         (cd / && setpriv --reuid "$(id -u "$user")" --regid "$(id -g "$user")" --clear-groups "$@")
     fi
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Sends requests that follow the OpenAPI document, and many that do not, to a service of its own: no answer may be a
-# failure of the server, or one that the document does not know. Needs Python; brings Schemathesis from PyPI if it is not
-# there. Takes about two minutes.
+# Test a service against its OpenAPI document with valid and invalid requests: no response may be a server error or missing in
+# the document. Needs Python; installs Schemathesis from PyPI if it is missing. Takes about two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,11 +24,11 @@ else
     TOOL=$PLACE/bin/schemathesis
     if [ ! -x "$TOOL" ]; then
         if ! command -v python3 >/dev/null 2>&1; then
-            echo "not run: there is no Python here" >&2
+            echo "skipped: Python is not installed" >&2
             exit 0
         fi
         if ! { python3 -m venv "$PLACE" && "$PLACE/bin/pip" install --quiet 'schemathesis>=4,<5'; }; then
-            echo "not run: Schemathesis cannot be had from PyPI" >&2
+            echo "skipped: Schemathesis cannot be installed from PyPI" >&2
             exit 0
         fi
     fi
@@ -41,7 +40,7 @@ if [ -z "${MIDRAIL:-}" ]; then
 fi
 export HOME="$WORK" XDG_CONFIG_HOME="$WORK/config" XDG_STATE_HOME="$WORK/state"
 
-# Starts a service with an empty store. Its address is in $URL.
+# Starts a service with an empty store, and sets $URL.
 serve() {
     : >"$WORK/ready"
     "$MIDRAIL" serve --listen 127.0.0.1:0 --store "$WORK/$1.db" --files elsewhere --json >"$WORK/ready" 2>"$WORK/$1.log" &
@@ -51,7 +50,7 @@ serve() {
         if [ -n "$URL" ]; then return; fi
         sleep 0.1
     done
-    echo "the service never got ready:" >&2
+    echo "the service did not start:" >&2
     cat "$WORK/$1.log" >&2
     exit 1
 }
@@ -62,8 +61,8 @@ stop() {
     SERVER=
 }
 
-# What goes on until somebody ends it is not asked for (tests of their own do that), nor is what would log the caller out.
-ask() {
+# Runs Schemathesis. Endless responses have their own tests; requests that log the caller out would end the run.
+check() {
     (cd "$WORK" && "$TOOL" run "$URL/v1/openapi.json" \
         --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
         --phases coverage,fuzzing --max-examples "$EXAMPLES" --seed "$SEED" --generation-database none \
@@ -76,13 +75,13 @@ field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }
 
 echo "== without a key"
 serve open
-ask
+check
 stop
 
 echo "== with a key"
 KEY=$("$MIDRAIL" key add all --project '*' --right decide --right ask --right read --store "$WORK/key.db" --json | field key)
 serve key
-ask -H "Authorization: Bearer $KEY"
+check -H "Authorization: Bearer $KEY"
 stop
 
 echo "== as a person"
@@ -91,8 +90,8 @@ serve person
 curl -s -D "$WORK/head" -H 'Content-Type: application/json' -d "{\"name\":\"ann\",\"key\":\"$PERSON\"}" "$URL/v1/login" >"$WORK/me"
 COOKIE=$(sed -n 's/^set-cookie: \([^;]*\);.*/\1/p' "$WORK/head")
 CSRF=$(field csrf <"$WORK/me")
-ask -H "Cookie: $COOKIE" -H "x-csrf-token: $CSRF" --include-tag policy --include-tag keys --include-tag people \
+check -H "Cookie: $COOKIE" -H "x-csrf-token: $CSRF" --include-tag policy --include-tag keys --include-tag people \
     --include-tag approvals --include-tag standing --include-tag alerts --include-tag projects
 stop
 
-echo "== all is well"
+echo "== all responses conform"

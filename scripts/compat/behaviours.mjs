@@ -1,5 +1,5 @@
-// What must work with every client. A behaviour scripts the model and checks the outcome. `control` checks a run without
-// Midrail, in which the same thing must happen: what a client refuses itself proves nothing.
+// The behaviours that must work with every client. A behaviour scripts the model and checks the outcome. `control` checks a run without
+// Midrail, in which the call must happen: a call that the client refuses itself proves nothing.
 
 import fs from 'node:fs';
 import { ENV_VALUE, KEY, KEY_ID, lines, NEW_TEXT, OLD_TEXT } from './world.mjs';
@@ -133,7 +133,7 @@ export const behaviours = [
     name: 'early-stop',
     title: 'an agent that stops too early continues',
     completion: true,
-    // A control of its own: in the shared one, the report of a sub-agent would wake the agent again.
+    // A separate control: in the shared one, the report of a sub-agent would wake the agent again.
     alone: true,
     control: (world) => !world.has('proj/report.md'),
     scripts: (world, agent) => ({
@@ -176,7 +176,7 @@ export const behaviours = [
   },
   failing('hook-killed', 'a killed hook blocks the call', (world) => script(world, 'kill -9 $$')),
   failing('hook-missing', 'a missing hook blocks the call', (world) => fs.rmSync(world.program)),
-  // Midrail itself, with an endless input.
+  // Midrail reads an endless input.
   failing('hook-hangs', 'a hook with endless input answers in time and blocks the call', (world) => script(world, `
 in=${world.path('tmp')}/in.$$
 mkfifo "$in"

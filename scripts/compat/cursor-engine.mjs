@@ -1,8 +1,8 @@
-// Asks the hook engine in Cursor's SDK about one step. Run by a Node that the SDK accepts, as
+// Runs one step through the hook engine of Cursor's SDK. Run by a Node that the SDK accepts, as
 // `node cursor-engine.mjs SDK PROJECT`, with `{step, body}` on standard input.
 //
-// The SDK is one webpack bundle with an agent that needs a network. Only the two modules that run hooks are taken out of
-// it; whatever else they ask for is an object that does nothing.
+// The SDK is one webpack bundle with an agent that needs a network. This file loads only the two modules that run hooks;
+// every other import is a stub object.
 
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -43,7 +43,7 @@ function load(id) {
   }
   return module.exports;
 }
-// What webpack's modules expect of their loader.
+// The loader interface that webpack's modules expect.
 load.o = (object, key) => Object.hasOwn(object, key);
 load.d = (target, getters) => {
   for (const key of Object.keys(getters)) {

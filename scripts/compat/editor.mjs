@@ -1,5 +1,5 @@
-// A small editor of the Agent Client Protocol: it starts an agent, sends one prompt, and agrees to all that it is asked.
-// So whatever does not happen was blocked on the way, not here.
+// A small editor of the Agent Client Protocol: it starts an agent, sends one prompt, and grants every permission request.
+// A call that does not happen was therefore blocked by Midrail, not by the editor.
 
 import fs from 'node:fs';
 import readline from 'node:readline';
@@ -93,7 +93,7 @@ function answer({ method, params }) {
         return { error: { code: -32601, message: `${method} is not supported` } };
     }
   } catch (failure) {
-    // The protocol has a code of its own for a file that is not there, and agents write new files by it.
+    // The protocol has an error code for a missing file, which agents expect when they write a new file.
     return { error: { code: failure.code === 'ENOENT' ? -32002 : -32603, message: failure.message } };
   }
 }

@@ -77,7 +77,7 @@ test('titles and unknown scripts get a plain answer', async () => {
 test('a program that takes too long is ended with what it started', async () => {
   const folder = scratch();
   const file = path.join(folder, 'pid');
-  // A grandchild in a session of its own, which the process group does not hold.
+  // A grandchild in its own session, outside the process group.
   const program = `setsid sh -c 'echo $$ > ${file}; exec sleep 300' & wait`;
   const { late } = await run('sh', ['-c', program], { cwd: folder, env: process.env, limit: 2 });
   assert.ok(late);

@@ -1,4 +1,4 @@
-// The clients: pinned versions, installed from npm once into a folder of their own.
+// The clients: pinned versions, installed once from npm into a separate folder.
 
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -59,7 +59,7 @@ export class Lab {
     const manifest = path.join(into, 'package.json');
     if (!fs.existsSync(manifest)) fs.writeFileSync(manifest, '{"private": true}\n');
     process.stderr.write(`installing ${PACKAGES[folder].join(' ')}\n`);
-    // No package needs its install scripts for what is done here, so none is run.
+    // The kit needs no install script of any package, so none runs.
     const flags = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
     const npm = spawnSync('npm', [...flags, ...PACKAGES[folder]], { cwd: into, encoding: 'utf8', timeout: 600_000 });
     if (npm.error) return `npm could not be run: ${npm.error.message}`;

@@ -80,7 +80,7 @@ export class Model {
     const text = JSON.stringify(history ?? '');
     const script = /\[\[play:([\w-]+)\]\]/.exec(text)?.[1];
     const turns = this.scripts[script];
-    // Titles and summaries are asked for without tools.
+    // Requests for titles and summaries carry no tools.
     if (!turns || !hasTools) return { text: 'ok', calls: [] };
     const seen = [...text.matchAll(new RegExp(`<${script} turn (\\d+)>`, 'g'))].map((match) => Number(match[1]));
     const number = seen.length ? Math.max(...seen) + 1 : 0;
@@ -253,7 +253,7 @@ function chat(response, asked, turn, serial) {
 function gemini(response, asked, turn, serial, where) {
   const settings = asked.generationConfig ?? asked.request?.generationConfig ?? {};
   const wantsJson = settings.responseMimeType === 'application/json' || settings.responseJsonSchema;
-  // Questions of its own (which model, who speaks next) come with a schema; one object answers all of them.
+  // Internal requests (which model, next speaker) carry a schema; one object satisfies all of them.
   const parts = wantsJson
     ? [{ text: JSON.stringify({ reasoning: 'scripted', model_choice: 'flash', next_speaker: 'user', complexity_reasoning: 'scripted', complexity_score: 10 }) }]
     : [{ text: turn.text }, ...turn.calls.map((call, i) => ({ functionCall: { id: `call_${serial}_${i}`, name: call.name, args: call.input } }))];

@@ -28,7 +28,7 @@ export function run(program, args, { cwd, env, input = '', limit = 60 } = {}) {
       resolve({ ...output, code, late, error });
     };
     child.once('error', (error) => finish(null, error));
-    // Not `close`: a grandchild that holds the pipes open would keep us here.
+    // Not `close`: a grandchild may hold the pipes open.
     child.once('exit', (code) => setTimeout(() => finish(code), 100));
     child.stdin.on('error', () => {});
     child.stdin.end(input);

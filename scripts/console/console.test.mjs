@@ -1,16 +1,16 @@
-// The console in a real browser: what people do in it, and what agents must not be able to do to it.
+// The console in a real browser: the workflows of people, and attacks by agents.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { browse, call, serve, skip } from "./world.mjs";
 
-const PAGES = ["/", "/live", "/sessions", "/approvals", "/approvals?show=all", "/guardrails", "/guardrails/safety-001", "/policy", "/audit", "/audit/2"];
+const PAGES = ["/", "/live", "/sessions", "/approvals", "/approvals?show=all", "/guardrails", "/guardrails/safety-001", "/policy", "/audit", "/audit/2", "/locks"];
 
 describe("console", { skip }, () => {
   let world, browser;
   before(async () => { world = await serve(); browser = await browse(); });
   after(async () => { await browser?.close(); const code = await world?.stop(); assert.equal(code, 0); });
 
-  test("somebody who is not known is led to the log-in, and back to where they wanted to go", async () => {
+  test("login redirects back to the requested page", async () => {
     const page = await browser.page(world);
     await page.goto(`${world.url}/audit`);
     assert.equal(new URL(page.url()).pathname, "/login");
@@ -26,7 +26,7 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("a call that waits is approved, and passes once", async () => {
+  test("approved call is allowed once", async () => {
     const page = await browser.page(world);
     await page.login("/approvals");
     const event = call("deploy", { target: "production" });
@@ -50,7 +50,7 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("an approval that nobody has used is taken back", async () => {
+  test("unused approval is revoked", async () => {
     const page = await browser.page(world);
     const event = call("deploy", { target: "taken-back" });
     const { approval } = await world.decide(event);
@@ -61,22 +61,22 @@ describe("console", { skip }, () => {
     await page.locator("[data-answer=take-back]").click();
     await page.fill("#answer-note", "The release is broken.");
     await page.click("#answer-confirm");
-    await page.getByText("took the approval back").waitFor();
+    await page.getByText("revoked the approval").waitFor();
     await page.getByText("The release is broken.").waitFor();
     assert.equal(await page.locator("[data-answer=take-back]").count(), 0);
     const shown = await world.get(`/v1/approvals/${approval.id}/wait?timeout_s=0`);
     assert.equal(shown.status, "denied");
     assert.equal(shown.taken_back.by, "ann");
     assert.notEqual((await world.decide(event)).effect, "allow");
-    // Without the token of the page nobody takes anything back.
-    const forged = await page.evaluate(async (id) => (await fetch(`/approvals/${id}/answer`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ answer: "take-back" }) })).status, approval.id);
+    // Requests without the CSRF token of the page are rejected.
+    const forged = await page.evaluate(async (id) => (await fetch(`/v1/approvals/${id}/decide`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ approve: false }) })).status, approval.id);
     assert.equal(forged, 403);
     page.wrong.splice(0, page.wrong.length, ...page.wrong.filter((what) => !what.includes("403")));
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });
 
-  test("a timeline shows what every guardrail said, and what the agent saw", async () => {
+  test("timeline shows every verdict and the message to the agent", async () => {
     const session = "s-timeline";
     const blocked = await world.decide(call("Bash", { command: "rm -rf ~ && git push --force origin main" }, { session }));
     assert.equal(blocked.effect, "block");
@@ -84,16 +84,16 @@ describe("console", { skip }, () => {
     const page = await browser.page(world);
     await page.login(`/sessions/${session}`);
     const event = page.locator(".event").first();
-    const heard = blocked.verdicts.filter((said) => said.effect);
-    const loud = heard.filter((said) => said.effect !== "allow").map((said) => said.guardrail);
+    const evaluated = blocked.verdicts.filter((verdict) => verdict.effect);
+    const loud = evaluated.filter((verdict) => verdict.effect !== "allow").map((verdict) => verdict.guardrail);
     const ids = (links) => links.map((link) => decodeURIComponent(link.pathname.split("/").pop()));
     assert.deepEqual(await event.locator(".verdicts > li:not(.quiet) > a").evaluateAll(ids), loud);
     await event.getByText(/others? allowed/).click();
     const quiet = await event.locator(".verdicts .quiet a").allInnerTexts();
-    assert.deepEqual([...quiet, ...loud].sort(), blocked.verdicts.map((said) => said.guardrail).sort());
+    assert.deepEqual([...quiet, ...loud].sort(), blocked.verdicts.map((verdict) => verdict.guardrail).sort());
     assert.match(await event.locator(".agent-message").innerText(), /Shown to the agent/);
-    assert.ok(await page.locator(".event").nth(1).locator("mark").count(), "what was redacted is marked");
-    // The record says the same.
+    assert.ok(await page.locator(".event").nth(1).locator("mark").count(), "redactions are marked");
+    // The record shows the same.
     await page.goto(`${world.url}/audit/${blocked.audit.seq}`);
     assert.deepEqual(await page.locator(".chain").first().locator("tbody tr td:first-child").allInnerTexts(), loud);
     await page.locator("details.quiet > summary").click();
@@ -102,12 +102,12 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("the keyboard alone leads from the log-in to an answer", async () => {
+  test("keyboard is enough to log in and answer", async () => {
     const held = await world.decide(call("deploy", { target: "keyboard" }));
     const page = await browser.page(world);
     const keys = async (...all) => { for (const key of all) await page.keyboard.press(key); };
     await page.goto(`${world.url}/login`);
-    // A browser gives the focus with the first frame it draws, which may be after the page is loaded.
+    // A browser sets the focus with its first frame, which may be after the page is loaded.
     await page.locator("[name=name]:focus").waitFor();
     await page.keyboard.type("ann");
     await keys("Tab");
@@ -132,7 +132,7 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("decisions appear live, can be held, and are filtered", async () => {
+  test("live decisions appear, can be paused, and are filtered", async () => {
     const page = await browser.page(world);
     await page.login("/live");
     await world.decide(call("Bash", { command: "echo first-live" }));
@@ -155,7 +155,7 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("hostile texts stay texts, wherever they are shown", async () => {
+  test("hostile texts stay text on every page", async () => {
     const evil = [`<img src=x onerror="alert(1)">`, `</script><script>alert(2)</script>`, `"><svg onload=alert(3)>`, `javascript:alert(4)`, "\u202egnp.exe\u0007"];
     const ids = [];
     for (const text of evil) {
@@ -187,17 +187,17 @@ describe("console", { skip }, () => {
       assert.equal(planted, 0, place);
       assert.ok(!(await page.locator("main").innerText()).includes("\u202e"), place);
     }
-    // A note of a person, and the words of an answer.
+    // A note of a person.
     await page.goto(`${world.url}/approvals/${ids[0]}`);
     await page.keyboard.press("d");
     await page.fill("#answer-note", evil[0]);
     await page.click("#answer-confirm");
     await page.locator("blockquote").waitFor();
-    // Rows that come live.
+    // Rows of the live stream.
     await page.goto(`${world.url}/live`);
     await world.decide(call(evil[0], { command: evil[1] }, { session: `${evil[0]}-live` }));
     await page.getByText("-live", { exact: false }).first().waitFor();
-    // Whatever is tried is shown as text.
+    // A tried event is shown as text.
     await page.goto(`${world.url}/guardrails`);
     await page.click("details.try > summary");
     await page.fill("[name=event]", JSON.stringify(call("Bash", { command: `rm -rf ~ ${evil[0]}` })));
@@ -210,7 +210,7 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("narrow screens need no sideways scrolling, in the light and in the dark", async () => {
+  test("narrow screens need no horizontal scrolling, light or dark", async () => {
     const held = await world.decide(call("deploy", { target: "x".repeat(400) }, { session: "long-".repeat(40) }));
     const seen = new Set();
     for (const colorScheme of ["light", "dark"]) {
@@ -229,7 +229,7 @@ describe("console", { skip }, () => {
     assert.equal(seen.size, 2);
   });
 
-  test("the switch between light and dark is remembered", async () => {
+  test("theme is remembered", async () => {
     const page = await browser.page(world, { colorScheme: "light" });
     await page.login();
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -242,20 +242,20 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("the log is verified on demand, and places that are none say so on a page", async () => {
+  test("log is verified, and errors are shown as pages", async () => {
     const page = await browser.page(world);
     await page.login("/audit");
-    await page.getByRole("button", { name: "Verify the log" }).click();
+    await page.getByRole("button", { name: "Verify log" }).click();
     await page.getByText("The audit log is intact.").waitFor();
     await page.goto(`${world.url}/audit/999999`);
-    await page.getByText("There is no such thing").waitFor();
+    await page.getByText("there is no record 999999").waitFor();
     await page.goto(`${world.url}/audit?since=rubbish`);
-    await page.getByText("is no time").waitFor();
+    await page.getByText("is not a valid time").waitFor();
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });
 
-  test("an administrator goes from project to project, and sees of each its own", async () => {
+  test("administrator switches between projects", async () => {
     await world.decide(call("Bash", { command: "echo of-web" }, { session: "only-in-web" }), "web");
     await world.decide(call("Bash", { command: "echo of-default" }, { session: "only-in-default" }));
     const page = await browser.page(world);
@@ -275,9 +275,9 @@ describe("console", { skip }, () => {
     await other.context().close();
   });
 
-  test("whoever asks for it is notified while they look elsewhere, and led to what waits", async () => {
+  test("notifications appear for hidden pages and open the request", async () => {
     const page = await browser.page(world);
-    // A browser without a screen shows none, so that this one writes them down.
+    // A headless browser shows no notifications, so they are recorded.
     await page.addInitScript(() => {
       window.notices = [];
       window.Notification = class extends EventTarget {
@@ -287,21 +287,21 @@ describe("console", { skip }, () => {
       };
       Object.defineProperty(document, "visibilityState", { get: () => (window.isAway ? "hidden" : "visible") });
     });
-    const told = () => page.evaluate(() => window.notices.map(({ title, body, tag }) => ({ title, body, tag })));
+    const shown = () => page.evaluate(() => window.notices.map(({ title, body, tag }) => ({ title, body, tag })));
     const arrives = async (target) => {
       const { approval } = await world.decide(call("deploy", { target }, { session: "s-notices" }));
       await page.locator(`[data-approval="${approval.id}"]`).waitFor();
       return approval.id;
     };
     await page.login("/approvals");
-    await arrives("nobody asked yet");
+    await arrives("not enabled yet");
     await page.click("[data-notify]");
     await page.getByText("Notifying you").waitFor();
-    await arrives("somebody is looking");
-    assert.deepEqual(await told(), []);
+    await arrives("page is visible");
+    assert.deepEqual(await shown(), []);
     await page.evaluate(() => { window.isAway = true; });
-    const id = await arrives("somebody is away");
-    const [notice, ...more] = await told();
+    const id = await arrives("page is hidden");
+    const [notice, ...more] = await shown();
     assert.deepEqual(more, []);
     assert.equal(notice.tag, id);
     assert.match(notice.title, /waits for you/);
@@ -312,7 +312,32 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
-  test("whoever logs out is out", async () => {
+  test("administrator creates and revokes a key, and releases a lock", async () => {
+    world.run("locks", "take", "cart.ts", "--for", "agent-1");
+    const page = await browser.page(world);
+    await page.login("/locks", "root", world.rootKey);
+    const release = page.getByRole("button", { name: "Release" });
+    await release.click();
+    await page.getByRole("button", { name: "Confirm: release" }).click();
+    await page.getByText("No files are locked.").waitFor();
+    await page.goto(`${world.url}/keys`);
+    await page.fill("[name=name]", "ci");
+    await page.click("main button[type=submit]");
+    await page.locator("#made:not([hidden])").waitFor();
+    assert.match(await page.locator("#made code").innerText(), /^mra_/);
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("button", { name: "Confirm: revoke" }).click();
+    await page.getByText(/revoked \d/).waitFor();
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+    const other = await browser.page(world);
+    await other.login();
+    assert.equal(await other.locator("nav.main [href='/keys']").count(), 0);
+    await other.context().close();
+  });
+
+  test("logout ends the session", async () => {
     const page = await browser.page(world);
     await page.login();
     await page.click("nav.main [data-logout]");

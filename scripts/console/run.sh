@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the console in a real browser. Takes a chromium (CHROMIUM, or one on the PATH) and npm; says so where they are missing.
+# Tests the console in a real browser. Takes a chromium (CHROMIUM, or one on the PATH) and npm; prints a note if they are missing.
 # The program is the one in MIDRAIL, or is built.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -z "${PLAYWRIGHT_CORE:-}" ]; then
-  command -v npm >/dev/null || skip "there is no npm (set PLAYWRIGHT_CORE to a folder that holds playwright-core)"
+  command -v npm >/dev/null || skip "there is no npm (set PLAYWRIGHT_CORE to a directory that contains playwright-core)"
   (cd "$work" && npm init -y >/dev/null && npm install --silent --no-audit --no-fund playwright-core@1 >/dev/null 2>&1) ||
     skip "npm cannot fetch playwright-core"
   PLAYWRIGHT_CORE=$work

@@ -15,6 +15,15 @@ use crate::input::{PackArgs, StoreArgs};
 use crate::list::list;
 use crate::output::Output;
 
+/// A subcommand with subcommands of its own, and the arguments that they share.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Group<C: clap::Subcommand, A: clap::Args> {
+    #[command(subcommand)]
+    pub(crate) command: C,
+    #[command(flatten)]
+    pub(crate) shared: A,
+}
+
 /// The store and the packs of an administrative subcommand.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AdminArgs {
@@ -32,17 +41,17 @@ impl AdminArgs {
 
     /// An engine to list records. A store that does not exist yet is empty.
     pub(crate) fn list_engine(&self) -> Result<Engine, CliError> {
-        engine(self.store.open_for_list()?, &self.packs)
+        engine(self.store.open_for_list()?, &self.packs.here())
     }
 
     /// An engine on an existing store.
     pub(crate) fn read_engine(&self) -> Result<Engine, CliError> {
-        engine(open_for_reading(&self.store)?, &self.packs)
+        engine(open_for_reading(&self.store)?, &self.packs.here())
     }
 
     /// An engine to change a store, which is created if it does not exist.
     pub(crate) fn write_engine(&self) -> Result<Engine, CliError> {
-        engine(self.store.open_or_create()?, &self.packs)
+        engine(self.store.open_or_create()?, &self.packs.here())
     }
 }
 
@@ -66,8 +75,9 @@ pub(crate) fn open_for_reading(file: &StoreArgs) -> Result<Arc<dyn Store>, CliEr
     Ok(file.open_or_create().unwrap_or(read_only))
 }
 
-fn engine(store: Arc<dyn Store>, packs: &PackArgs) -> Result<Engine, CliError> {
-    let loaded = packs.here().load()?;
+/// An engine with packs, on a store.
+pub(crate) fn engine(store: Arc<dyn Store>, load: &Load) -> Result<Engine, CliError> {
+    let loaded = load.load()?;
     Ok(Engine::builder(loaded.policy, &loaded.source).store(store).clock(clock::clock()).build()?)
 }
 
@@ -83,14 +93,10 @@ pub(crate) fn engine_for_policy(
     policy: Option<(Policy, PolicySource)>,
     session: &str,
 ) -> Result<Engine, CliError> {
-    let (policy, source) = match policy {
-        Some(found) => found,
-        None => {
-            let event = Event::new(EventKind::SessionStart).in_session(session);
-            let folder = midrail::last_policy::session_folder(&*store, &event)?;
-            let loaded = Load { folder, ..Load::default() }.load()?;
-            (loaded.policy, loaded.source)
-        }
+    let Some((policy, source)) = policy else {
+        let event = Event::new(EventKind::SessionStart).in_session(session);
+        let folder = midrail::last_policy::session_folder(&*store, &event)?;
+        return engine(store, &Load { folder, ..Load::default() });
     };
     Ok(Engine::builder(policy, &source).store(store).clock(clock::clock()).build()?)
 }

@@ -5,10 +5,12 @@ use std::ffi::OsStr;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::admin_args::{AdminArgs, Group};
 use crate::commands;
 use crate::error::CliError;
 use crate::exit::{self, Exit};
 use crate::global::Global;
+use crate::input::StoreArgs;
 use crate::output::Output;
 
 /// Guardrails for AI agents
@@ -28,18 +30,16 @@ impl Cli {
     /// parser of all subcommands takes longer than a decision.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let alone = || env::args_os().skip(1);
-        match alone().next().as_deref().and_then(OsStr::to_str) {
-            Some("hook") => {
-                if let Ok(Hook { args, global }) = Hook::try_parse_from(alone()) {
-                    return Ok(Cli { command: Command::Hook(args), global });
-                }
-            }
-            Some("check") => {
-                if let Ok(Check { args, global }) = Check::try_parse_from(alone()) {
-                    return Ok(Cli { command: Command::Check(args), global });
-                }
-            }
-            _ => {}
+        let first = alone().next();
+        if first.as_deref() == Some(OsStr::new("hook"))
+            && let Ok(Alone { args, global }) = Alone::try_parse_from(alone())
+        {
+            return Ok(Cli { command: Command::Hook(args), global });
+        }
+        if first.as_deref() == Some(OsStr::new("check"))
+            && let Ok(Alone { args, global }) = Alone::try_parse_from(alone())
+        {
+            return Ok(Cli { command: Command::Check(args), global });
         }
         let matches = Cli::command().color(help_colour()).try_get_matches()?;
         Cli::from_arg_matches(&matches)
@@ -49,34 +49,20 @@ impl Cli {
 /// The colour of help and usage errors, which are printed before the options are parsed.
 fn help_colour() -> ColorChoice {
     let args: Vec<String> = env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let follows = args.windows(2).filter_map(|pair| match pair {
-        [name, value] if name == "--color" => Some(value.as_str()),
-        _ => None,
-    });
-    let joined = args.iter().filter_map(|arg| arg.strip_prefix("--color="));
-    match follows.chain(joined).next() {
+    let args = args.join("=");
+    match args.split_once("=--color=").and_then(|(_, rest)| rest.split('=').next()) {
         Some("never") => ColorChoice::Never,
         Some("always") => ColorChoice::Always,
         _ => ColorChoice::Auto,
     }
 }
 
-/// `midrail check` on its own. Help and errors are left to the full parser.
+/// One subcommand on its own. Help and errors are left to the full parser.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
-struct Check {
+struct Alone<A: clap::Args> {
     #[command(flatten)]
-    args: commands::check::Args,
-    #[command(flatten)]
-    global: Global,
-}
-
-/// `midrail hook` on its own.
-#[derive(Debug, Parser)]
-#[command(disable_help_flag = true)]
-struct Hook {
-    #[command(flatten)]
-    args: commands::hook::Args,
+    args: A,
     #[command(flatten)]
     global: Global,
 }
@@ -100,15 +86,23 @@ pub(crate) enum Command {
     Redact(commands::redact::Args),
     Bench(commands::bench::Args),
     Log(commands::log::Args),
-    Audit(commands::audit::Args),
+    /// List, show, verify, export and replay the audit log.
+    Audit(Group<commands::audit::Command, StoreArgs>),
     Stats(commands::stats::Args),
     Notices(commands::notices::Args),
-    Quarantine(commands::quarantine::Args),
-    Locks(commands::locks::Args),
-    Tasks(commands::tasks::Args),
-    Approvals(commands::approvals::Args),
-    Approver(commands::approver::Args),
-    Key(commands::key::Args),
+    /// Manage quarantined agents and halted runs.
+    Quarantine(Group<commands::quarantine::Command, AdminArgs>),
+    /// Manage file locks.
+    Locks(Group<commands::locks::Command, AdminArgs>),
+    /// Manage the status of tasks.
+    Tasks(Group<commands::tasks::Command, AdminArgs>),
+    /// Request and answer approvals.
+    Approvals(Group<commands::approvals::Command, StoreArgs>),
+    /// Manage the people who may answer requests.
+    #[command(after_help = exit::APPROVALS)]
+    Approver(Group<commands::approver::Command, StoreArgs>),
+    /// Manage the API keys of the service.
+    Key(Group<commands::key::Command, AdminArgs>),
     Pause(commands::pause::Args),
     Script(commands::script::Args),
     Shadow(commands::shadow::Args),

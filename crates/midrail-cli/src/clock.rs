@@ -25,7 +25,8 @@ pub(crate) fn now() -> Timestamp {
 mod moved {
     use std::path::PathBuf;
 
-    use super::{Clock, Timestamp};
+    use jiff::Timestamp;
+    use midrail::Clock;
 
     /// Names the file that holds the time.
     pub(super) const VARIABLE: &str = "MIDRAIL_TEST_CLOCK";

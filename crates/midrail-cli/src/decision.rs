@@ -1,13 +1,14 @@
 //! Decisions as text: one as a block, many as a timeline. Text of agents is made safe to print.
 
 use jiff::Timestamp;
-use midrail::core::{ApprovalKind, Autonomy};
+use midrail::core::{ApprovalKind, Autonomy, VerdictRecord};
 use midrail::guardrails::label;
 use midrail::{Decision, Effect, Event, Mode};
+use serde_json::Value;
 
 use crate::output::{Output, short, wrap};
 use crate::paint::{Paint, Style, effect_style};
-use crate::table::{Table, cell, styled};
+use crate::table::{self, Table, cell, styled};
 use crate::time;
 
 /// The most lines of passed-on content without `--verbose`.
@@ -80,15 +81,8 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
     }
     add("feedback", decision.feedback.join("\n"));
     add("effects", decision.effects.join(", "));
-    if let Some(recovery) = decision.recovery {
-        add(
-            "recovery",
-            serde_json::to_value(recovery)
-                .ok()
-                .and_then(|word| Some(word.as_str()?.to_owned()))
-                .unwrap_or_default(),
-        );
-    }
+    let recovery = decision.recovery.and_then(|recovery| serde_json::to_value(recovery).ok());
+    add("recovery", recovery.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned());
     add("risk", decision.risk.map(|risk| risk.as_str().to_owned()).unwrap_or_default());
     if let Some(autonomy) = decision.autonomy {
         add("autonomy", in_words(autonomy));
@@ -131,30 +125,29 @@ fn cut(content: &str, whole: bool) -> String {
     format!("{}\n… and {} lines more", kept.join("\n"), lines - MAX_CONTENT_LINES)
 }
 
-/// What each guardrail of the chain verdict.
+/// The verdict of each guardrail of the chain.
 pub(crate) fn verdicts(decision: &Decision) -> Table {
-    let mut table = Table::new(&["guardrail", "effect", "took", "reason"]);
-    for verdict in &decision.verdicts {
-        let mut effect = match verdict.effect {
-            Some(effect) => styled(effect.as_str(), effect_style(effect)),
-            None => styled("skipped", Style::Dim),
-        };
-        if verdict.shadow {
-            effect.0.push_str(" (shadow)");
-        }
-        let reason = match &verdict.error {
-            Some(error) => format!("failed: {error}; {}", verdict.reason),
-            None if verdict.skipped => "could not have raised the effect".to_owned(),
-            None => verdict.reason.clone(),
-        };
-        table.row(vec![
-            cell(short(&label(&verdict.guardrail), 60)),
-            effect,
-            cell(verdict.duration_us.0.map(midrail::admin::micros).unwrap_or_default()),
-            cell(short(reason.trim_end_matches("; "), 200)),
-        ]);
-    }
-    table
+    let effect = |verdict: &VerdictRecord| {
+        let (word, style) = verdict.effect.map_or_else(|| styled("skipped", Style::Dim), table::effect);
+        (if verdict.shadow { word + " (shadow)" } else { word }, style)
+    };
+    let reason = |verdict: &VerdictRecord| match &verdict.error {
+        Some(error) => format!("failed: {error}; {}", verdict.reason),
+        None if verdict.skipped => "could not have raised the effect".to_owned(),
+        None => verdict.reason.clone(),
+    };
+    let took = |verdict: &VerdictRecord| {
+        verdict.duration_us.0.map(midrail::core::duration::micros).unwrap_or_default()
+    };
+    Table::of(
+        &decision.verdicts,
+        &[
+            ("guardrail", &|verdict| table::guardrail(&verdict.guardrail)),
+            ("effect", &|verdict| effect(verdict)),
+            ("took", &|verdict| cell(took(verdict))),
+            ("reason", &|verdict| cell(short(reason(verdict).trim_end_matches("; "), 200))),
+        ],
+    )
 }
 
 /// The advice and the retry message of a decision.

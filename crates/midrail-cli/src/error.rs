@@ -131,16 +131,9 @@ impl CliError {
 }
 
 /// An invalid value of an option.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct InvalidValue(pub(crate) String);
-
-impl std::fmt::Display for InvalidValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for InvalidValue {}
 
 /// `1 problem`, `2 problems`.
 pub(crate) fn count(number: usize, noun: &str) -> String {

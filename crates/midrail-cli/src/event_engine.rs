@@ -1,6 +1,7 @@
-//! The engine of a one-shot process: the store, and the packs of the event's directory.
+//! The engines that decide events: of a one-shot process, and of a process that watches its packs.
 
 use std::env;
+use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -8,12 +9,87 @@ use std::sync::Arc;
 
 use midrail::last_policy::{LastPolicy, SessionContext};
 use midrail::load::{PolicyCache, StoredPolicyError};
+use midrail::pack::diagnostic::visible;
 use midrail::store::Keys;
-use midrail::{Engine, Event, Load, LoadedPolicy, SqliteStore, paths};
+use midrail::{
+    Decision, Effect, Engine, Event, Load, LoadedPolicy, Reload, Reloader, SqliteStore, paths, summary,
+};
 
 use crate::clock;
 use crate::error::CliError;
 use crate::input::{self, PackArgs, StoreArgs};
+
+/// An engine that reloads the packs of a directory when they change, with its reloader.
+pub(crate) fn watched(
+    packs: &PackArgs,
+    folder: Option<PathBuf>,
+    root: Option<&Path>,
+    store: &Arc<SqliteStore>,
+) -> Result<(Arc<Engine>, Reloader), CliError> {
+    let load = Load { cache: cache(store), ..packs.in_folder(folder.clone()) };
+    let loaded = load.load()?;
+    let mut engine = Engine::builder(loaded.policy, &loaded.source)
+        .own_places(input::own_places(store.path()))
+        .store(store.clone())
+        .clock(clock::clock());
+    if let Some(root) = root {
+        engine = engine.root(root);
+    } else if let Some(folder) = folder {
+        engine = engine.project(paths::project(&folder).unwrap_or(folder));
+    }
+    let engine = Arc::new(engine.build()?);
+    let reloader = Reloader::start(&engine, load, loaded.mark, report_reload)?;
+    Ok((engine, reloader))
+}
+
+/// Reports reloaded packs on standard error.
+fn report_reload(reload: &Reload) {
+    // If the terminal is gone, the reload cannot be reported.
+    let _ = match reload {
+        Reload::Applied(revision) => {
+            writeln!(io::stderr(), "note: the packs changed; the policy {revision} is in force")
+        }
+        Reload::Refused(why) => {
+            let lines: Vec<String> = why.lines().map(|line| visible(line).into_owned()).collect();
+            let why = lines.join("\n");
+            writeln!(
+                io::stderr(),
+                "error: the packs changed and cannot be used; the policy in force stays\n{why}"
+            )
+        }
+    };
+}
+
+/// The limits of the agent, sent when its session starts.
+pub(crate) fn session_limits(engine: &Engine) -> Option<String> {
+    let sentences = summary::sentences(&engine.policy());
+    // Some hosts put this before the prompt, where it is checked: it must not look like an attempt to lift limits.
+    let limits = || format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "));
+    (!sentences.is_empty()).then(limits)
+}
+
+/// If there are approvers with keys, they decide, not the user of the agent. Returns whether there are.
+pub(crate) fn leave_to_approvers(engine: &Engine, event: &mut Event) -> Result<bool, CliError> {
+    let has_approvers = engine.admin().has_approvers()?;
+    if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
+        host.asks_user = false;
+    }
+    Ok(has_approvers)
+}
+
+/// The decision if none could be made: a block.
+pub(crate) fn refusal(failure: &CliError) -> Decision {
+    Decision {
+        effect: Effect::Block,
+        by: Some("midrail".into()),
+        reason: format!(
+            "the decision could not be made and recorded, so the action is blocked: {}",
+            failure.message()
+        ),
+        advice: failure.advice().map(str::to_owned),
+        ..Decision::default()
+    }
+}
 
 /// The policy in force for an event, also if the store cannot be opened.
 pub(crate) struct PolicyInForce {
@@ -125,6 +201,6 @@ fn is_below(folder: &Path, other: &Path) -> bool {
 }
 
 /// Where compiled packs are kept, sealed with the store's key.
-pub(crate) fn cache(store: &SqliteStore) -> Option<PolicyCache> {
+fn cache(store: &SqliteStore) -> Option<PolicyCache> {
     Some(PolicyCache { folder: paths::default_cache()?, key: store.fingerprint_key().ok()? })
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use midrail::pack::diagnostic::visible;
 use midrail::store::MemoryStore;
-use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, paths};
+use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, StoreError, paths};
 
 use crate::error::CliError;
 
@@ -83,26 +83,22 @@ impl StoreArgs {
         let Some(named) = &self.store else {
             return Ok(StorePlace::File(self.in_project(&default_file()?)?));
         };
-        let text = named.to_string_lossy();
-        let text = match text.strip_prefix("env:") {
-            Some(name) => env::var(name).map_err(|_| {
+        let named: PathBuf = match named.to_string_lossy().strip_prefix("env:") {
+            Some(name) => env::var_os(name).map(PathBuf::from).ok_or_else(|| {
                 CliError::new(format!("the variable `{name}` that `--store` names is not set"))
                     .help("set it to a SQLite file or to postgres://…")
             })?,
-            None => text.into_owned(),
+            None => named.clone(),
         };
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Ok(StorePlace::Postgres(text));
+        let text = named.to_string_lossy();
+        match text.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Ok(StorePlace::Postgres(text.into_owned())),
+            Some((scheme, _)) => {
+                Err(CliError::new(format!("there is no store of the kind `{}`", visible(scheme)))
+                    .help("name a SQLite file by its path, or a database as postgres://…"))
+            }
+            None => Ok(StorePlace::File(self.in_project(&named)?)),
         }
-        if let Some((scheme, _)) = text.split_once("://") {
-            return Err(CliError::new(format!("there is no store of the kind `{}`", visible(scheme)))
-                .help("name a SQLite file by its path, or a database as postgres://…"));
-        }
-        Ok(StorePlace::File(self.in_project(if text == named.to_string_lossy() {
-            named
-        } else {
-            Path::new(&text)
-        })?))
     }
 
     /// The file that is named, or the default one.
@@ -128,10 +124,7 @@ impl StoreArgs {
 
     /// The store, which is made if there is none.
     pub(crate) fn open_or_create(&self) -> Result<Arc<dyn Store>, CliError> {
-        match self.place()? {
-            StorePlace::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
-            StorePlace::Postgres(url) => self.postgres(&url),
-        }
+        self.open(|path| SqliteStore::open(path))
     }
 
     /// The store, which has to be there.
@@ -154,27 +147,27 @@ impl StoreArgs {
 
     /// The store, read-only.
     pub(crate) fn read_only(&self) -> Result<Arc<dyn Store>, CliError> {
+        self.open(|path| SqliteStore::open_read_only(path))
+    }
+
+    fn open(
+        &self,
+        sqlite: impl Fn(PathBuf) -> Result<SqliteStore, StoreError>,
+    ) -> Result<Arc<dyn Store>, CliError> {
         match self.place()? {
-            StorePlace::File(path) => Ok(Arc::new(SqliteStore::open_read_only(path)?)),
-            StorePlace::Postgres(url) => self.postgres(&url),
-        }
-    }
-
-    fn postgres(&self, url: &str) -> Result<Arc<dyn Store>, CliError> {
-        let store = PostgresStore::connect(&PostgresOptions::new(url))?;
-        let project = self.project.as_deref().unwrap_or(midrail_service::HOME);
-        midrail_service::project_file(Path::new(""), project)
-            .map_err(|error| CliError::new(error.to_string()))?;
-        Ok(Arc::new(store.project(project)))
-    }
-
-    fn in_project(&self, home: &Path) -> Result<PathBuf, CliError> {
-        match &self.project {
-            None => Ok(home.to_owned()),
-            Some(name) => {
-                midrail_service::project_file(home, name).map_err(|error| CliError::new(error.to_string()))
+            StorePlace::File(path) => Ok(Arc::new(sqlite(path)?)),
+            StorePlace::Postgres(url) => {
+                let store = PostgresStore::connect(&PostgresOptions::new(&url))?;
+                self.in_project(Path::new(""))?;
+                Ok(Arc::new(store.project(self.project.as_deref().unwrap_or(midrail_service::HOME))))
             }
         }
+    }
+
+    /// The file of the project. Its name is checked.
+    fn in_project(&self, home: &Path) -> Result<PathBuf, CliError> {
+        let Some(name) = &self.project else { return Ok(home.to_owned()) };
+        midrail_service::project_file(home, name).map_err(|error| CliError::new(error.to_string()))
     }
 }
 
@@ -185,8 +178,8 @@ fn default_file() -> Result<PathBuf, CliError> {
 }
 
 /// A path in a message.
-pub(crate) fn quoted(path: &Path) -> String {
-    format!("`{}`", visible(&path.display().to_string()))
+pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
+    format!("`{}`", visible(&path.as_ref().display().to_string()))
 }
 
 /// A file to read, or standard input for `-` and if none is given.

@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{Output, short};
 use crate::paint::{Style, status_style};
-use crate::table::{Table, cell, styled};
+use crate::table::{Table, cell, guardrail, styled};
 use crate::time;
 
 /// Prints the records of a resource, with the columns that its description names.
@@ -28,20 +28,18 @@ pub(crate) fn list_or<R: Resource>(
         output.line(empty)?;
         return Ok(Exit::Good);
     }
-    let mut table = Table::new(&R::COLUMNS.iter().map(|column| column.head).collect::<Vec<_>>());
-    for record in records {
-        let text = |column: &Column<R>| match (column.cell)(record) {
-            Cell::Text(text) if !record.is_revoked() => cell(short(&text, column.width)),
-            Cell::Text(text) | Cell::Dim(text) => styled(short(&text, column.width), Style::Dim),
-            Cell::Time(time) => styled(time::date_time(time), Style::Dim),
-            Cell::Status(status) => {
-                let (mark, style) = status_style(&status);
-                styled(format!("{mark} {status}").trim_start(), style)
-            }
-            Cell::Guardrail(id) => cell(short(&midrail::guardrails::label(&id), column.width)),
-        };
-        table.row(R::COLUMNS.iter().map(text).collect());
-    }
-    output.table(&table, 0)?;
+    let text = |record: &R, column: &Column<R>| match (column.cell)(record) {
+        Cell::Text(text) if !record.is_revoked() => cell(short(&text, column.width)),
+        Cell::Text(text) | Cell::Dim(text) => styled(short(&text, column.width), Style::Dim),
+        Cell::Time(time) => styled(time::date_time(time), Style::Dim),
+        Cell::Status(status) => {
+            let (mark, style) = status_style(&status);
+            styled(format!("{mark} {status}").trim_start(), style)
+        }
+        Cell::Guardrail(id) => guardrail(&id),
+    };
+    let heads = R::COLUMNS.iter().map(|column| column.head).collect();
+    let row = |record| R::COLUMNS.iter().map(|column| text(record, column)).collect();
+    Table { heads, rows: records.iter().map(row).collect() }.print(0, output)?;
     Ok(Exit::Good)
 }

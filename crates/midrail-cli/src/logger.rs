@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
-use log::kv::{self, Key, Value, VisitSource, VisitValue};
+use log::kv::{self, Key, Value, VisitSource};
 use log::{LevelFilter, Log, Metadata, Record};
 use midrail::pack::diagnostic::visible;
 use serde_json::{Map, json};
@@ -24,10 +24,8 @@ impl Log for Logger {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            let line = match IS_JSON.load(Ordering::Relaxed) {
-                true => as_json(record, Timestamp::now()),
-                false => as_text(record),
-            };
+            let is_json = IS_JSON.load(Ordering::Relaxed);
+            let line = if is_json { as_json(record, Timestamp::now()) } else { as_text(record) };
             // A log that cannot be written is no reason to fail.
             let _ = writeln!(io::stderr(), "{line}");
         }
@@ -77,34 +75,11 @@ struct Fields(Vec<(String, serde_json::Value)>);
 
 impl<'kvs> VisitSource<'kvs> for Fields {
     fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), kv::Error> {
-        let mut plain = Plain(serde_json::Value::Null);
-        value.visit(&mut plain)?;
-        self.0.push((key.as_str().to_owned(), plain.0));
-        Ok(())
-    }
-}
-
-/// A value as JSON: numbers and booleans as they are, everything else as text.
-struct Plain(serde_json::Value);
-
-impl<'v> VisitValue<'v> for Plain {
-    fn visit_any(&mut self, value: Value<'_>) -> Result<(), kv::Error> {
-        self.0 = json!(value.to_string());
-        Ok(())
-    }
-
-    fn visit_u64(&mut self, value: u64) -> Result<(), kv::Error> {
-        self.0 = json!(value);
-        Ok(())
-    }
-
-    fn visit_i64(&mut self, value: i64) -> Result<(), kv::Error> {
-        self.0 = json!(value);
-        Ok(())
-    }
-
-    fn visit_bool(&mut self, value: bool) -> Result<(), kv::Error> {
-        self.0 = json!(value);
+        // Whole numbers and booleans as they are, everything else as text.
+        let number =
+            value.to_u64().map(|number| json!(number)).or(value.to_i64().map(|number| json!(number)));
+        let plain = number.or(value.to_bool().map(|flag| json!(flag)));
+        self.0.push((key.as_str().to_owned(), plain.unwrap_or_else(|| json!(value.to_string()))));
         Ok(())
     }
 }
@@ -148,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_fields() {
+    fn log_fields_are_structured() {
         let fields = [
             ("tool", Value::from("x")),
             ("reason", Value::from("No \"way\"\n.")),

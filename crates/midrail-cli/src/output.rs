@@ -11,7 +11,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::global::{Global, When};
 use crate::paint::{Paint, Style};
-use crate::table::Table;
 
 /// The maximum width of text, on any terminal.
 const WIDEST: usize = 110;
@@ -84,18 +83,18 @@ impl Output {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
 
-    /// Prints a table at an indent.
-    pub(crate) fn table(&mut self, table: &Table, indent: usize) -> Result<(), CliError> {
-        self.lines(table.lines(self.paint, indent, self.width))
+    /// Prints a value as JSON for programs, or lines for people.
+    pub(crate) fn show(
+        &mut self,
+        json: &impl Serialize,
+        lines: impl FnOnce(&Output) -> Vec<String>,
+    ) -> Result<(), CliError> {
+        if self.json { self.json(json) } else { self.lines(lines(self)) }
     }
 
     /// Prints the result of a subcommand: JSON for programs, text for people.
     pub(crate) fn done(&mut self, json: &impl Serialize, text: impl Display) -> Result<Exit, CliError> {
-        if self.json {
-            self.json(json)?
-        } else {
-            self.line(text)?
-        }
+        self.show(json, |_| vec![text.to_string()])?;
         Ok(Exit::Good)
     }
 
@@ -139,8 +138,7 @@ impl Output {
             if self.json {
                 let _ = writeln!(self.out, "{}", escaped(&failure.to_json().to_string()));
             }
-            let _ = self.out.flush();
-            let _ = io::stderr().write_all(failure.render(self.error_paint).as_bytes());
+            self.remark(failure);
         }
     }
 
@@ -187,9 +185,7 @@ impl Progress {
             let _ = write!(io::stderr(), "\r\x1b[K{} {bar} {percent}% ({done} of {all})", self.what);
         }
     }
-}
 
-impl Progress {
     /// Shows how much is done, if the total is unknown.
     pub(crate) fn count(&mut self, done: usize) {
         if self.is_shown && done.is_multiple_of(500) {
@@ -275,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn json_drives_no_terminal_and_reads_back() {
+    fn json_control_characters_are_escaped() {
         let text = serde_json::to_string(&"a\u{9b}31m\u{202e}b\u{7f}").unwrap();
         assert_eq!(escaped(&text), r#""a\u009b31m\u202eb\u007f""#);
         assert_eq!(serde_json::from_str::<String>(&escaped(&text)).unwrap(), "a\u{9b}31m\u{202e}b\u{7f}");

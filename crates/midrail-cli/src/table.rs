@@ -1,22 +1,31 @@
 //! Tables: each column is as wide as its widest cell, and lines are cut at the width of the terminal.
 
-use crate::paint::{Paint, Style};
+use midrail::Effect;
+
+use crate::error::CliError;
+use crate::output::{Output, short};
+use crate::paint::{Paint, Style, effect_style};
+
+/// A cell: its text, which is safe to print, and its style.
+pub(crate) type Cell = (String, Option<Style>);
 
 /// Rows of cells. A cell is measured by its plain text and printed in its style.
 pub(crate) struct Table {
-    heads: Vec<&'static str>,
-    rows: Vec<Vec<(String, Option<Style>)>>,
+    pub(crate) heads: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// A table with these heads.
-    pub(crate) fn new(heads: &[&'static str]) -> Self {
-        Table { heads: heads.to_vec(), rows: Vec::new() }
-    }
-
-    /// Adds a row. The text of its cells is safe to print.
-    pub(crate) fn row(&mut self, cells: Vec<(String, Option<Style>)>) {
-        self.rows.push(cells);
+    /// A table of records. A column has a heading and the cell of a record.
+    pub(crate) fn of<T>(
+        records: impl IntoIterator<Item = T>,
+        columns: &[(&'static str, &dyn Fn(&T) -> Cell)],
+    ) -> Self {
+        let row = |record| columns.iter().map(|(_, cell)| cell(&record)).collect();
+        Table {
+            heads: columns.iter().map(|(head, _)| *head).collect(),
+            rows: records.into_iter().map(row).collect(),
+        }
     }
 
     /// Whether there are no rows.
@@ -24,10 +33,15 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// Prints the table at an indent.
+    pub(crate) fn print(&self, indent: usize, output: &mut Output) -> Result<(), CliError> {
+        output.lines(self.lines(output.paint(), indent, output.width()))
+    }
+
     /// The lines of the table at an indent, cut at a width.
     pub(crate) fn lines(&self, paint: Paint, indent: usize, width: usize) -> Vec<String> {
         let heads = self.heads.iter().map(|head| ((*head).to_owned(), Some(Style::Dim))).collect();
-        let rows: Vec<&Vec<(String, Option<Style>)>> = std::iter::once(&heads).chain(&self.rows).collect();
+        let rows: Vec<&Vec<Cell>> = std::iter::once(&heads).chain(&self.rows).collect();
         let widths: Vec<usize> = (0..self.heads.len())
             .map(|column| {
                 let cells = rows.iter().filter_map(|row| row.get(column));
@@ -38,13 +52,7 @@ impl Table {
     }
 }
 
-fn line(
-    row: &[(String, Option<Style>)],
-    widths: &[usize],
-    paint: Paint,
-    indent: usize,
-    width: usize,
-) -> String {
+fn line(row: &[Cell], widths: &[usize], paint: Paint, indent: usize, width: usize) -> String {
     let mut out = " ".repeat(indent);
     let mut used = indent;
     let last = row.iter().rposition(|(text, _)| !text.is_empty()).unwrap_or(0);
@@ -67,13 +75,23 @@ fn line(
 }
 
 /// A cell without a style.
-pub(crate) fn cell(text: impl Into<String>) -> (String, Option<Style>) {
+pub(crate) fn cell(text: impl Into<String>) -> Cell {
     (text.into(), None)
 }
 
 /// A cell in a style.
-pub(crate) fn styled(text: impl Into<String>, style: Style) -> (String, Option<Style>) {
+pub(crate) fn styled(text: impl Into<String>, style: Style) -> Cell {
     (text.into(), Some(style))
+}
+
+/// The name and id of a guardrail.
+pub(crate) fn guardrail(id: &str) -> Cell {
+    cell(short(&midrail::guardrails::label(id), 60))
+}
+
+/// An effect in its style.
+pub(crate) fn effect(effect: Effect) -> Cell {
+    styled(effect.as_str(), effect_style(effect))
 }
 
 #[cfg(test)]
@@ -82,9 +100,11 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_without_trailing_spaces() {
-        let mut table = Table::new(&["a", "long head", "c"]);
-        table.row(vec![cell("1234"), cell(""), cell("x")]);
-        table.row(vec![cell("1"), cell("2"), cell("")]);
+        let records = [("1234", "", "x"), ("1", "2", "")];
+        let table = Table::of(
+            records,
+            &[("a", &|(a, ..)| cell(*a)), ("long head", &|(_, b, _)| cell(*b)), ("c", &|(.., c)| cell(*c))],
+        );
         let lines = table.lines(Paint::PLAIN, 2, 80);
         assert_eq!(lines, ["  a     long head  c", "  1234             x", "  1     2"]);
         assert_eq!(table.lines(Paint::PLAIN, 0, 8)[0], "a     l…");

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_longer_than_nothing() {
+    fn empty_spans_are_rejected() {
         assert_eq!(parse_span("30m").unwrap().as_secs(), 1_800);
         for wrong in ["", "0s", "30", "-1h", "m", "9999999999w", "1 h"] {
             assert!(parse_span(wrong).is_err(), "{wrong}");

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::output::escaped;
+
 /// A value as lines of YAML.
 pub(crate) fn lines(value: &Value) -> Vec<String> {
     let mut out = Vec::new();
@@ -32,11 +34,7 @@ fn nested(head: &str, value: &Value, indent: usize, out: &mut Vec<String>) {
             let items: Vec<String> = items.iter().map(scalar).collect();
             out.push(format!("{head} [{}]", items.join(", ")));
         }
-        Value::Object(fields) if !fields.is_empty() => {
-            out.push(head.to_owned());
-            write(value, indent, out);
-        }
-        Value::Array(items) if !items.is_empty() => {
+        Value::Object(_) | Value::Array(_) if !is_short(value) => {
             out.push(head.to_owned());
             write(value, indent, out);
         }
@@ -51,8 +49,13 @@ fn nested(head: &str, value: &Value, indent: usize, out: &mut Vec<String>) {
     }
 }
 
+/// Whether a value is written on one line.
 fn is_short(value: &Value) -> bool {
-    !matches!(value, Value::Object(_) | Value::Array(_))
+    match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => true,
+    }
 }
 
 /// A scalar. Text that would read as something else, or could drive a terminal, is quoted as in JSON.
@@ -62,20 +65,8 @@ fn scalar(value: &Value) -> String {
         && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '/' || c == '.')
         && !text.ends_with(' ')
         && !matches!(text.as_str(), "true" | "false" | "null" | "yes" | "no" | "on" | "off");
-    if is_plain { text.clone() } else { escaped(text) }
-}
-
-fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    // JSON leaves some of what hides or turns text as it is.
-    let mut out = String::with_capacity(quoted.len());
-    for c in quoted.chars() {
-        match midrail::pack::diagnostic::visible(c.encode_utf8(&mut [0; 4])) {
-            safe if safe.starts_with(c) => out.push(c),
-            _ => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
-    }
-    out
+    // JSON leaves some characters that hide or reorder text as they are.
+    if is_plain { text.clone() } else { escaped(&value.to_string()).into_owned() }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
         self.external_answer
     }
 
-    /// The key of a slice of this guardrail, separate for each prompt if the spec says so.
+    /// The key of a slice of this guardrail, separate for each prompt if the spec requires it.
     pub fn key(&self, name: &str) -> String {
         let prompt = self.event.prompt.as_deref().filter(|_| self.spec.per_prompt);
         let mut key = state_prefix(&self.spec.id, prompt);

@@ -159,7 +159,7 @@ pub enum OnFault {
     Block,
     /// Require an approval.
     Escalate,
-    /// Allow the action. Only if a pack says so.
+    /// Allow the action. Only if a pack sets it.
     Allow,
 }
 

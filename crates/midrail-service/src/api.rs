@@ -1,6 +1,6 @@
 //! The HTTP API, version 1.
 
-mod admin;
+pub(crate) mod admin;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod batch;
@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use crate::api::router::Api;
 use crate::app::App;
-use crate::config::{At, Config, FilesAt, Limits, StoreAt};
+use crate::config::{At, Config};
 use crate::observe;
 use crate::problem::Problem;
 use crate::project::OpenError;
@@ -60,18 +60,7 @@ fn all(app: &App) -> Api {
 /// The OpenAPI document of the API.
 pub fn openapi() -> Result<Value, OpenError> {
     let load = Load { packs: vec!["midrail:default".into()], ..Load::default() };
-    let config = Config {
-        listen: At::Socket(PathBuf::new()),
-        store: StoreAt::Memory,
-        load,
-        projects: Vec::new(),
-        files: FilesAt::Elsewhere,
-        tls: None,
-        behind_proxy: false,
-        limits: Limits::default(),
-        otlp: None,
-    };
-    let mut document = all(&App::open(config)?).document;
+    let mut document = all(&App::open(Config::new(At::Socket(PathBuf::new()), load))?).document;
     Ok(document.build())
 }
 

@@ -52,7 +52,7 @@ impl App {
         let exporter = exporter.map(Arc::new);
         let projects = Arc::new(Projects::open(&config, exporter.clone())?);
         let inner = Inner {
-            authenticator: Authenticator::new(projects.clone(), config.is_private()),
+            authenticator: Authenticator::new(projects.clone(), &config),
             projects,
             started: Instant::now(),
             places: Arc::new(Semaphore::new(config.limits.at_once)),

@@ -33,6 +33,21 @@ pub struct Config {
 }
 
 impl Config {
+    /// A service that keeps everything in memory, with default limits.
+    pub fn new(listen: At, load: Load) -> Self {
+        Config {
+            listen,
+            store: StoreAt::Memory,
+            load,
+            projects: Vec::new(),
+            files: FilesAt::Elsewhere,
+            tls: None,
+            behind_proxy: false,
+            limits: Limits::default(),
+            otlp: None,
+        }
+    }
+
     /// Whether only programs on this machine can send requests. Requests through a proxy may come from anywhere.
     pub(crate) fn is_private(&self) -> bool {
         self.listen.is_local() && !self.behind_proxy
@@ -116,6 +131,8 @@ pub struct Limits {
     pub per_address: usize,
     /// How long running requests may take to finish at shutdown.
     pub grace: Duration,
+    /// The time after which an address that sent too many wrong keys may try as many again.
+    pub wrong_keys: Duration,
     /// How long a client has for the head of a request.
     pub head: Duration,
     /// The most open streams of text.
@@ -134,6 +151,7 @@ impl Default for Limits {
             at_once: 512,
             per_address: 256,
             grace: Duration::from_secs(20),
+            wrong_keys: Duration::from_secs(60),
             head: Duration::from_secs(10),
             streams: 256,
             silence: Duration::from_secs(60),

@@ -14,6 +14,7 @@ mod markdown;
 mod overview;
 mod policy;
 mod record_view;
+mod resources;
 mod sessions;
 mod stats;
 #[cfg(test)]
@@ -21,68 +22,42 @@ mod tests;
 mod widgets;
 
 use axum::Router;
-use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, get, on};
-use serde::Deserialize;
 
 use self::layout::View;
-use crate::access::{self, Caller, Right, Surface, guard};
+use crate::access::{Caller, Right, Surface, guard};
 use crate::api::input::{Input, Read};
 use crate::app::App;
 use crate::blocking::blocking;
-use crate::problem::HandlerResult;
+use crate::problem::{HandlerResult, Problem};
 
-/// The longest problem that is rendered on a page.
-const LONGEST_PROBLEM: usize = 64 << 10;
-
-/// Pages, each with the right that it requires.
+/// Pages. They show what belongs to all agents of a project.
 struct Pages {
     app: App,
     router: Router<App>,
 }
 
 impl Pages {
-    /// Adds a page. Its handler runs on a thread that may block, within the timeout of a request.
+    /// Adds a page.
     fn get<I: Input, O: IntoResponse + 'static>(
         self,
         path: &str,
         handler: fn(&View, I) -> HandlerResult<O>,
     ) -> Self {
-        let method = self.within_timeout(handled(MethodFilter::GET, handler));
-        self.add(path, Right::ReadAll, method)
+        self.add(path, false, handled(MethodFilter::GET, handler))
     }
 
-    /// Adds an action of a page.
-    fn post<I: Input, O: IntoResponse + 'static>(
-        self,
-        path: &str,
-        right: Right,
-        handler: fn(&View, I) -> HandlerResult<O>,
-    ) -> Self {
-        let method = self.within_timeout(handled(MethodFilter::POST, handler));
-        self.add(path, right, method)
-    }
-
-    fn within_timeout(&self, method: MethodRouter<App>) -> MethodRouter<App> {
-        let app = self.app.clone();
-        method.layer(from_fn(move |request: Request, next: Next| {
-            let app = app.clone();
-            async move { access::place(&app, next.run(request)).await }
-        }))
-    }
-
-    /// Adds a page. Callers without the right are redirected to the login page, or see an error page.
-    fn add(mut self, path: &str, right: Right, method: MethodRouter<App>) -> Self {
+    /// Adds a page or an action. Callers without the right are redirected to the login page, or see an error page.
+    fn add(mut self, path: &str, is_long: bool, method: MethodRouter<App>) -> Self {
         let app = self.app.clone();
         let method = method
             .layer(from_fn(move |request: Request, next: Next| {
                 let app = app.clone();
-                async move { guard(&app, right, Surface::Page, request, |request| next.run(request)).await }
+                async move { guard(&app, Right::ReadAll, (Surface::Page, is_long), request, next).await }
             }))
             .layer(from_fn(render_problems));
         self.router = self.router.route(path, method);
@@ -90,7 +65,7 @@ impl Pages {
     }
 }
 
-/// The handler of a page for axum.
+/// The handler of a page for axum. It runs on a thread that may block.
 fn handled<I: Input, O: IntoResponse + 'static>(
     method: MethodFilter,
     handler: fn(&View, I) -> HandlerResult<O>,
@@ -106,73 +81,41 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .get("/", overview::page)
         .get("/overview", overview::part)
         .get("/live", live::page)
-        .add("/live/stream", Right::ReadAll, get(live::stream))
+        .add("/live/stream", true, get(live::stream))
         .get("/sessions", sessions::list)
         .get("/sessions/{session}", sessions::show)
         .get("/approvals", approvals::list)
         .get("/approvals/queue", approvals::part)
         .get("/approvals/waiting", approvals::waiting)
         .get("/approvals/{id}", approvals::show)
-        .post("/approvals/{id}/answer", Right::Answer, approvals::answer)
         .get("/guardrails", guardrails::list)
-        .post("/guardrails/try", Right::ReadAll, guardrails::try_event)
+        .add("/guardrails/try", false, handled(MethodFilter::POST, guardrails::try_event))
         .get("/guardrails/{id}", guardrails::show)
         .get("/policy", policy::page)
         .get("/policy/shadow", policy::shadow)
         .get("/policy/{revision}", policy::revision)
         .get("/audit", audit::list)
-        .add("/audit/verify", Right::ReadAll, handled(MethodFilter::POST, audit::verify))
+        .add("/audit/verify", true, handled(MethodFilter::POST, audit::verify))
         .get("/audit/{seq}", audit::show)
-        .get("/audit/{seq}/part", audit::part);
+        .get("/audit/{seq}/part", audit::part)
+        .get("/locks", resources::locks)
+        .get("/keys", resources::keys);
     // These are open to callers that have not logged in.
     let open = Router::new().route("/login", get(login::page)).route("/assets/{name}", get(assets::serve));
     pages.router.merge(open.layer(from_fn(render_problems)))
 }
 
-/// A problem as the API returns it.
-#[derive(Deserialize)]
-struct ProblemBody {
-    title: String,
-    status: u16,
-    detail: String,
-    help: Option<String>,
-}
-
 /// Renders problems as a page, or as the requested part of a page.
 pub(crate) async fn render_problems(request: Request, next: Next) -> Response {
     let is_part = request.headers().contains_key("hx-request");
-    let takes_html = accepts_html(request.headers());
-    let response = next.run(request).await;
-    let is_problem =
-        response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/problem+json");
-    if !is_problem || !(is_part || takes_html) {
-        return response;
-    }
-    let (mut parts, body) = response.into_parts();
-    let bytes = to_bytes(body, LONGEST_PROBLEM).await.unwrap_or_default();
-    let Ok(ProblemBody { title, status, detail, help }) = serde_json::from_slice(&bytes) else {
-        return (parts.status, parts.headers, bytes).into_response();
-    };
+    let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let takes_html = accept.is_some_and(|accept| accept.contains("text/html"));
+    let mut response = next.run(request).await;
+    let problem = response.extensions_mut().remove::<Problem>();
+    let Some(problem) = problem.filter(|_| is_part || takes_html) else { return response };
+    let (mut parts, _) = response.into_parts();
     parts.headers.remove(CONTENT_TYPE);
-    parts.headers.remove(axum::http::header::CONTENT_LENGTH);
-    let page = if is_part {
-        layout::problem_part(&title, &detail, help.as_deref())
-    } else {
-        layout::problem_page(status, &title, &detail, help.as_deref())
-    };
-    let mut response = page.into_response();
-    *response.status_mut() = parts.status;
-    let kind = response.headers().get(CONTENT_TYPE).cloned();
-    response.headers_mut().extend(parts.headers);
-    if let Some(kind) = kind {
-        response.headers_mut().insert(CONTENT_TYPE, kind);
-    }
-    response
-}
-
-fn accepts_html(headers: &HeaderMap) -> bool {
-    headers
-        .get(ACCEPT)
-        .and_then(|accept| accept.to_str().ok())
-        .is_some_and(|accept| accept.contains("text/html"))
+    parts.headers.remove(CONTENT_LENGTH);
+    let page = if is_part { layout::problem_part(&problem) } else { layout::problem_page(&problem) };
+    (parts.status, parts.headers, page).into_response()
 }

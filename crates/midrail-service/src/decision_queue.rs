@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use midrail::store::CommitCost;
 use midrail::{BatchedDecision, Decision, Engine, Event};
@@ -65,7 +65,7 @@ impl DecisionQueue {
     async fn wait(self: &Arc<Self>, event: Event) -> Option<BatchedDecision> {
         let (sender, receiver) = oneshot::channel();
         let needs_worker = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.waiting.push_back((event, sender));
             let needs_worker = state.workers < WORKERS;
             state.workers += usize::from(needs_worker);
@@ -82,7 +82,7 @@ impl DecisionQueue {
     fn work(&self) {
         loop {
             let batch: Vec<Waiting> = {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 let count = state.waiting.len().min(MOST);
                 if count == 0 {
                     state.workers -= 1;
@@ -98,9 +98,5 @@ impl DecisionQueue {
                 let _ = sender.send(decided);
             }
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }

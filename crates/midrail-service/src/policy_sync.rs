@@ -10,7 +10,7 @@ use midrail::announcements::PolicyAnnouncement;
 use midrail::load::{SourceMark, StoredPolicyError};
 use midrail::pack::DiagnosticReport;
 use midrail::{Engine, EngineError, LoadedPolicy, Policy, PolicySource};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::text::random_name;
 
@@ -44,13 +44,13 @@ impl PolicySync {
 
     /// Since when the policy is in force, and which instance put it there.
     pub(crate) fn since(&self) -> (Timestamp, String) {
-        let state = self.state();
+        let state = self.state.lock();
         (state.since, state.by.clone())
     }
 
     /// Announces a policy that came into force here.
     pub(crate) fn changed(&self, engine: &Engine) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         (state.since, state.by) = (engine.now(), self.by.clone());
         state.pending = self.is_shared;
         self.announce(&mut state, engine);
@@ -77,7 +77,7 @@ impl PolicySync {
         if !self.is_shared {
             return;
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         self.announce(&mut state, engine);
         let announced = match engine.announcements().current() {
             Ok(Some(announced)) if announced.seq > state.applied && !state.pending => announced,
@@ -116,10 +116,6 @@ impl PolicySync {
             }
         }
         (state.since, state.by, state.applied) = (announced.since, announced.by, announced.seq);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 

@@ -124,6 +124,8 @@ impl IntoResponse for Problem {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"midrail\""));
         }
+        // The console renders it as a page.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -20,7 +20,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
@@ -186,17 +186,16 @@ async fn serve(
             let listener = TcpListener::bind(address).await.map_err(failed)?;
             let scheme = if tls.is_some() { "https" } else { "http" };
             ready(&status(format!("{scheme}://{}", listener.local_addr()?)));
-            Listening::Address(listener, tls)
+            Listening::Address(listener)
         }
         At::Socket(path) => {
             let failed = |source| ServeError::Listen { at: path.display().to_string(), source };
             let listener = socket(path).map_err(failed)?;
             ready(&status(format!("unix:{}", path.display())));
-            let owner = fs::metadata(path)?.uid();
-            Listening::Socket(listener, owner)
+            Listening::Socket(listener, fs::metadata(path)?.uid())
         }
     };
-    accept_connections(&app, listener, router, stop).await?;
+    accept_connections(&app, listener, tls, router, stop).await;
     if let At::Socket(path) = &app.config.listen {
         let _ = fs::remove_file(path);
     }
@@ -205,7 +204,7 @@ async fn serve(
 
 /// The listening socket.
 enum Listening {
-    Address(TcpListener, Option<TlsAcceptor>),
+    Address(TcpListener),
     /// With the user who may connect.
     Socket(UnixListener, u32),
 }
@@ -214,9 +213,10 @@ enum Listening {
 async fn accept_connections(
     app: &App,
     listener: Listening,
+    tls: Option<TlsAcceptor>,
     router: Router,
     stop: impl Future<Output = ()>,
-) -> Result<(), ServeError> {
+) {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     // All forwarded requests come from the address of the proxy.
@@ -232,7 +232,7 @@ async fn accept_connections(
             () = &mut stopped => break,
             taken = next => taken,
         };
-        let (Accepted { stream, peer, slot: own }, place) = match taken {
+        let ((stream, peer, own), place) = match taken {
             Ok(taken) => taken,
             Err(error) => {
                 // For example too many open files.
@@ -241,30 +241,16 @@ async fn accept_connections(
                 continue;
             }
         };
-        let (options, watcher) = (
-            ConnectionOptions {
-                router: router.clone(),
-                head: app.config.limits.head,
-                behind_proxy: app.config.behind_proxy,
-            },
-            graceful.watcher(),
-        );
-        let tls = match &listener {
-            Listening::Address(_, tls) => tls.clone(),
-            Listening::Socket(..) => None,
-        };
+        let (app, router, tls, watcher) = (app.clone(), router.clone(), tls.clone(), graceful.watcher());
         tokio::spawn(async move {
             let _places = (place, own);
-            match (stream, tls) {
-                (Stream::Tcp(stream), Some(acceptor)) => {
-                    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                        Ok(Ok(stream)) => serve_connection(stream, peer, options, watcher).await,
-                        Ok(Err(error)) => log::info!(from:% = peer.0, error:%; "no TLS"),
-                        Err(_) => log::info!(from:% = peer.0; "no TLS in time"),
-                    }
-                }
-                (Stream::Tcp(stream), None) => serve_connection(stream, peer, options, watcher).await,
-                (Stream::Unix(stream), _) => serve_connection(stream, peer, options, watcher).await,
+            let Some(acceptor) = tls else {
+                return serve_connection(app, router, stream, peer, watcher).await;
+            };
+            match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => serve_connection(app, router, Box::new(stream), peer, watcher).await,
+                Ok(Err(error)) => log::info!(from:% = peer.0, error:%; "no TLS"),
+                Err(_) => log::info!(from:% = peer.0; "no TLS in time"),
             }
         });
     }
@@ -280,47 +266,35 @@ async fn accept_connections(
     if timeout(app.config.limits.grace, ended).await.is_err() {
         log::warn!("some requests did not end in time, and were aborted");
     }
-    Ok(())
 }
 
-enum Stream {
-    Tcp(tokio::net::TcpStream),
-    Unix(tokio::net::UnixStream),
-}
+/// A connection over any transport.
+trait Connection: AsyncRead + AsyncWrite + Unpin + Send {}
 
-/// An accepted connection, with the slot of its address.
-struct Accepted {
-    stream: Stream,
-    peer: Peer,
-    slot: Option<ConnectionSlot>,
-}
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Connection for S {}
+
+/// An accepted connection, its peer, and the slot of its address.
+type Accepted = (Box<dyn Connection>, Peer, Option<ConnectionSlot>);
 
 async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimiter>) -> io::Result<Accepted> {
     match listener {
-        Listening::Address(listener, _) => loop {
+        Listening::Address(listener) => loop {
             let (stream, address) = listener.accept().await?;
-            let place = match connection_limit.map(|connection_limit| connection_limit.enter(address.ip())) {
-                Some(None) => {
-                    log::debug!(from:% = address.ip(); "a connection was closed: too many from this address");
-                    continue;
-                }
-                place => place.flatten(),
-            };
+            let slot = connection_limit.map(|limit| limit.enter(address.ip()));
+            if matches!(slot, Some(None)) {
+                log::debug!(from:% = address.ip(); "a connection was closed: too many from this address");
+                continue;
+            }
             // Answers are small.
             let _ = stream.set_nodelay(true);
-            return Ok(Accepted {
-                stream: Stream::Tcp(stream),
-                peer: Peer(address.ip().to_string()),
-                slot: place,
-            });
+            return Ok((Box::new(stream), Peer(address.ip().to_string()), slot.flatten()));
         },
         Listening::Socket(listener, owner) => loop {
             let (stream, _) = listener.accept().await?;
             // Another user may have connected before the permissions were set.
             match stream.peer_cred().map(|peer| peer.uid()) {
                 Ok(uid) if uid == *owner || uid == 0 => {
-                    let peer = Peer("this machine".to_owned());
-                    return Ok(Accepted { stream: Stream::Unix(stream), peer, slot: None });
+                    return Ok((Box::new(stream), Peer("this machine".to_owned()), None));
                 }
                 _ => log::warn!("a connection of another user was refused"),
             }
@@ -328,23 +302,15 @@ async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimite
     }
 }
 
-/// How connections are served.
-struct ConnectionOptions {
-    router: Router,
-    head: Duration,
-    behind_proxy: bool,
-}
-
 /// Answers the requests of one connection.
-async fn serve_connection<S>(
-    stream: S,
+async fn serve_connection(
+    app: App,
+    router: Router,
+    stream: Box<dyn Connection>,
     peer: Peer,
-    options: ConnectionOptions,
-    watcher: hyper_util::server::graceful::Watcher,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let ConnectionOptions { router, head, behind_proxy } = options;
+    watcher: Watcher,
+) {
+    let (head, behind_proxy) = (app.config.limits.head, app.config.behind_proxy);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (router, mut request) = (router.clone(), request.map(Body::new));
         let peer = if behind_proxy { forwarded_peer(request.headers(), &peer) } else { peer.clone() };

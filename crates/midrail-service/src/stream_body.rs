@@ -1,13 +1,11 @@
 //! Bodies of responses. A streamed body is produced while it is read, with a bounded buffer.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use hyper::body::Frame;
+use futures_util::stream::poll_fn;
 use tokio::sync::mpsc;
 
 /// A response with a body of a media type.
@@ -20,22 +18,6 @@ pub(crate) type BodySender = mpsc::Sender<io::Result<Bytes>>;
 
 /// A body and its sender, with a buffer of a number of pieces.
 pub(crate) fn stream_body(pieces: usize) -> (BodySender, Body) {
-    let (sender, pieces) = mpsc::channel(pieces);
-    (sender, Body::new(ChannelBody { pieces }))
-}
-
-struct ChannelBody {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
-}
-
-impl hyper::body::Body for ChannelBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.pieces.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
-    }
+    let (sender, mut pieces) = mpsc::channel(pieces);
+    (sender, Body::from_stream(poll_fn(move |context| pieces.poll_recv(context))))
 }

@@ -35,6 +35,15 @@ pub(crate) struct Bucket {
 }
 
 impl Timeline {
+    /// Decisions by effect, in all parts.
+    pub(crate) fn sums(&self) -> BTreeMap<Effect, u64> {
+        let mut sums = BTreeMap::new();
+        for (effect, number) in self.buckets.iter().flat_map(|bucket| &bucket.effects) {
+            *sums.entry(*effect).or_default() += number;
+        }
+        sums
+    }
+
     /// Counts the decisions between two times in a number of equal parts, by effect.
     pub(crate) fn load(
         store: &dyn Store,

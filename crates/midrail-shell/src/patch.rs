@@ -47,10 +47,10 @@ fn pair(old: &str, new: &str, files: &mut Files) {
     let (old, new) = (header_path(old), header_path(new));
     let is_git = prefixed(&old, "a/") && prefixed(&new, "b/");
     let below = |path: &str| path.split_once('/').map(|(_, below)| below.to_owned());
-    let is_told_apart = old != new && below(&old).is_some() && below(&old) == below(&new);
+    let has_different_folders = old != new && below(&old).is_some() && below(&old) == below(&new);
     for (path, prefix) in [(&old, "a/"), (&new, "b/")] {
         files.add(if is_git { path.strip_prefix(prefix).unwrap_or(path) } else { path });
-        if !is_git && (is_told_apart || MNEMONIC.iter().any(|prefix| path.starts_with(prefix))) {
+        if !is_git && (has_different_folders || MNEMONIC.iter().any(|prefix| path.starts_with(prefix))) {
             files.add(&below(path).unwrap_or_default());
         }
     }

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use midrail_core::{Policy, PolicyEntry};
-use midrail_pack::{Channel, PolicySource};
+use midrail_pack::{AlertCondition, AlertRule, Channel, PolicySource};
 
-use crate::alerts::rules::AlertWatch;
 use crate::last_policy;
 
 /// The policy in force.
@@ -111,4 +110,25 @@ fn policy_files(source: &PolicySource) -> Vec<String> {
     let names = files.flat_map(|file| [file.canonicalize().unwrap_or_else(|_| file.clone()), file]);
     let names: BTreeSet<String> = names.map(|file| file.to_string_lossy().into_owned()).collect();
     names.into_iter().collect()
+}
+
+/// An alert rule of a pack with its parsed condition.
+#[derive(Debug, Clone)]
+pub(crate) struct AlertWatch {
+    pub(crate) rule: AlertRule,
+    pub(crate) condition: AlertCondition,
+}
+
+impl AlertWatch {
+    /// The alerts of all packs. Of two with the same name, the one of the higher layer counts.
+    pub(crate) fn from_packs(source: &PolicySource) -> Vec<AlertWatch> {
+        let mut names = BTreeSet::new();
+        let rules = source.0.iter().flat_map(|layered| &layered.pack.alerts);
+        rules
+            .filter(|rule| names.insert(rule.name.as_str()))
+            .filter_map(|rule| {
+                Some(AlertWatch { rule: rule.clone(), condition: AlertCondition::parse(&rule.condition)? })
+            })
+            .collect()
+    }
 }

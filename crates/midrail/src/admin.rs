@@ -6,30 +6,25 @@
 mod approvals;
 mod approvers;
 pub(crate) mod event;
-mod format;
 pub(crate) mod handle;
 #[cfg(feature = "service")]
 mod keys;
 mod locks;
 mod pauses;
-pub(crate) mod person;
 mod quarantine;
-mod records;
-mod resource;
+pub(crate) mod records;
 mod stats;
 pub(crate) mod tasks;
 
 pub use approvals::{ApprovalView, open_approvals, session_around};
-pub use format::{micros, span};
-pub use handle::Admin;
+pub use event::Person;
+pub use handle::{Admin, Cell, Column, Resource};
 #[cfg(feature = "service")]
 pub use keys::{ADMIN, ApiKey, KeyRight, KeyScope};
 pub use locks::Lock;
 pub use midrail_store::Approver;
 pub use pauses::pauses_at;
-pub use person::Person;
 pub use quarantine::{HaltedRun, QuarantinedAgent};
 pub use records::{fact_text, subject};
-pub use resource::{Cell, Column, Resource};
 pub use stats::{Stats, Windows};
 pub use tasks::{TaskState, TaskStatus};

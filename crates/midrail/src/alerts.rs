@@ -1,13 +1,11 @@
 //! Alerts: notices about a figure that crosses its bound within a window.
 
-pub(crate) mod rules;
-
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{ApprovalKind, Effect, Record};
 use midrail_store::{ActionCounts, Alert, Approval, ApprovalFilter, AuditFilter, MAX_PAGE, NewNotice};
 use serde_json::json;
 
-use self::rules::AlertWatch;
+use crate::active_policy::AlertWatch;
 use crate::admin::event::notice;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -30,23 +28,24 @@ const LATEST: usize = 100;
 impl Engine {
     /// Checks the alerts that a decision can raise.
     pub(crate) fn alert_on(&self, record: &Record) {
-        for watch in &self.pack_settings().alerts {
-            let checked = match watch.condition.metric.as_str() {
-                "block_rate" => self.check_blocks(watch, record),
-                "avg_duration_ms" => self.check_durations(watch, record),
-                _ => Ok(()),
-            };
-            if let Err(error) = checked {
-                log::error!(alert:% = watch.rule.name, error:%; "an alert could not be checked");
-            }
-        }
+        self.check_alerts(|watch| match watch.condition.metric.as_str() {
+            "block_rate" => self.check_blocks(watch, record),
+            "avg_duration_ms" => self.check_durations(watch, record),
+            _ => Ok(()),
+        });
     }
 
     /// Checks the alerts that a request can raise.
-    pub(crate) fn alert_on_request(&self, asked: &Approval) {
-        let settings = self.pack_settings();
-        for watch in settings.alerts.iter().filter(|watch| watch.condition.metric == "bypass_requests") {
-            if let Err(error) = self.check_requests(watch, asked) {
+    pub(crate) fn alert_on_request(&self, request: &Approval) {
+        self.check_alerts(|watch| match watch.condition.metric.as_str() {
+            "bypass_requests" => self.check_requests(watch, request),
+            _ => Ok(()),
+        });
+    }
+
+    fn check_alerts(&self, check: impl Fn(&AlertWatch) -> Result<(), EngineError>) {
+        for watch in &self.pack_settings().alerts {
+            if let Err(error) = check(watch) {
                 log::error!(alert:% = watch.rule.name, error:%; "an alert could not be checked");
             }
         }

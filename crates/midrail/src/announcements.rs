@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::admin::event::{AdminEvent, NO_SESSION};
 use crate::engine::Engine;
-use crate::error::{EngineError, MAX_TRIES};
+use crate::error::{EngineError, retry_on_conflict};
 use crate::session_slices::load_slice;
 use crate::stored_policy::{StoredPolicyError, stored_policy};
 
@@ -47,35 +47,24 @@ impl Announcements<'_> {
     /// Announces the policy in force to all instances on the store. Its packs are stored first, so that every instance
     /// that reads the announcement finds them. Nothing is written if the policy is already announced.
     pub fn announce(&self, by: &str) -> Result<PolicyAnnouncement, EngineError> {
-        for _ in 0..MAX_TRIES {
+        retry_on_conflict(|| {
             let active = self.engine.active_policy();
             self.engine.save_policy(&active)?;
-            let revision = active.policy.revision();
+            let revision = active.policy.revision().to_string();
             let (current, version) = self.load()?;
-            if let Some(current) = current.filter(|current| *current.revision == **revision) {
+            if let Some(current) = current.filter(|current| current.revision == revision) {
                 return Ok(current);
             }
-            let announcement = PolicyAnnouncement {
-                revision: revision.to_string(),
-                by: by.to_owned(),
-                since: self.engine.now(),
-                seq: 0,
-            };
-            let act = AdminEvent::new("policy_announced").with("policy", json!(announcement));
-            let record = self.engine.admin_record(act);
-            let mut commit =
-                Commit { read: vec![(ANNOUNCEMENT.to_owned(), version)], ..Commit::new(&record) };
+            let (by, since) = (by.to_owned(), self.engine.now());
+            let announcement = PolicyAnnouncement { revision, by, since, seq: 0 };
+            let event = AdminEvent::new("policy_announced").with("policy", json!(announcement));
+            let read = vec![(ANNOUNCEMENT.to_owned(), version)];
+            let mut commit = Commit { read, ..self.engine.admin_commit(event) };
             commit.changes.set(ANNOUNCEMENT, json!(announcement));
-            match self.engine.commit(&commit) {
-                Ok(()) => {
-                    let (last, version) = self.load()?;
-                    return Ok(last.unwrap_or(PolicyAnnouncement { seq: version, ..announcement }));
-                }
-                Err(error) if error.is_contention() => continue,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(EngineError::Contended)
+            self.engine.commit(&commit)?;
+            let (last, version) = self.load()?;
+            Ok(last.unwrap_or(PolicyAnnouncement { seq: version, ..announcement }))
+        })
     }
 
     /// The last announcement. `None`: there is none.

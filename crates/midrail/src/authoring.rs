@@ -9,8 +9,7 @@ use midrail_core::{Decision, Event, Fact, FactKey, HookOutcome};
 use crate::engine::Engine;
 use crate::error::EngineError;
 pub use crate::error::Unavailable;
-use crate::load::Load;
-use crate::load::LoadError;
+use crate::load::{Load, LoadError};
 
 /// The TypeScript types of a script and of its `ctx`.
 pub const TYPES: &str = crate::scripts::TYPES;

@@ -9,7 +9,7 @@ use midrail_core::{Decision, Effect, Event, Policy, Snapshot, VerdictRecord};
 use midrail_guardrails::guardrail_id;
 use midrail_pack::case::{
     Case, CaseApprover, CaseFile, CaseRequest, CaseStep, Expectation, FileSystem, Files as CaseFiles, Git,
-    StepAction,
+    StepAction, StubExit,
 };
 use midrail_pack::raw::Pack;
 use midrail_pack::yaml;
@@ -17,16 +17,15 @@ use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
 use midrail_store::{UnknownUrgency, Urgency};
 use serde::Serialize;
 
-use crate::admin::person::Person;
+use crate::admin::event::Person;
+pub use crate::admin::records::summarize_event;
 use crate::admin::tasks::TaskStatus;
 use crate::approvals::BypassRequest;
 use crate::clock::ManualClock;
 use crate::engine::Engine;
 use crate::error::EngineError;
-pub use crate::event_summary::summarize_event;
-use crate::files::Files;
-use crate::load::Load;
-use crate::load::LoadError;
+use crate::files::{Files, Simulation};
+use crate::load::{Load, LoadError};
 use crate::replay::start_time;
 
 /// What became of one expectation.
@@ -124,7 +123,7 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport> {
             if block.starts_with("cases:") {
                 sets.push(case_file(path, block)?);
             } else if block.contains("\ntests:\n") {
-                sets.extend(tests_of(path, block)?);
+                sets.extend(pack_tests(path, block)?);
             }
         }
         return Ok(sets);
@@ -136,11 +135,11 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport> {
     if is_case_file {
         return Ok(vec![case_file(path, text)?]);
     }
-    tests_of(path, text)
+    pack_tests(path, text)
 }
 
 /// The tests of packs.
-fn tests_of(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport> {
+fn pack_tests(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport> {
     let documents = PackDocument::read(&path.display().to_string(), text, None)?;
     let sets = documents.into_iter().map(|document| CaseSet {
         path: path.to_owned(),
@@ -246,12 +245,10 @@ impl CaseSet {
             None => Files::simulated(case.files.clone().map(CaseFiles::into_map).unwrap_or_default()),
         };
         if let Some(simulation) = files.simulation() {
-            case.commands
-                .iter()
-                .for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
-            case.answers
-                .iter()
-                .for_each(|(guardrail, answer)| simulation.set_answer(guardrail, answer.clone()));
+            set_commands(simulation, &case.commands);
+            for (guardrail, answer) in &case.answers {
+                simulation.set_answer(guardrail, answer.clone());
+            }
             simulation.set_git(case.git.as_ref().map(Git::to_git_state));
         }
         // A case has its own time, so that it has the same result on every day.
@@ -279,6 +276,12 @@ enum CaseError {
 }
 
 const SESSION: &str = "case";
+
+fn set_commands(simulation: &Simulation, commands: &BTreeMap<String, StubExit>) {
+    for (line, exit) in commands {
+        simulation.set_command(line, exit.to_command_outcome());
+    }
+}
 
 fn whole(outcome: CaseOutcome, expected: &str, found: &str) -> CheckedStep {
     let difference =
@@ -335,12 +338,7 @@ impl<'c> Player<'c> {
                 files.iter().for_each(|(path, content)| simulation.write(path, content));
             }
             StepAction::Remove(path) => simulation()?.remove(path),
-            StepAction::Commands(commands) => {
-                let simulation = simulation()?;
-                commands
-                    .iter()
-                    .for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
-            }
+            StepAction::Commands(commands) => set_commands(simulation()?, commands),
             StepAction::Git(git) => simulation()?.set_git(Some(git.to_git_state())),
             StepAction::Set(values) => {
                 for (name, value) in values {
@@ -408,11 +406,8 @@ impl<'c> Player<'c> {
         let event: Event = match serde_json::from_value(value.clone()) {
             Ok(event) => event,
             Err(error) => {
-                checks.push(CheckedStep {
-                    step: number,
-                    ..whole(CaseOutcome::Wrong, "an event", &error.to_string())
-                });
-                return;
+                let wrong = whole(CaseOutcome::Wrong, "an event", &error.to_string());
+                return checks.push(CheckedStep { step: number, ..wrong });
             }
         };
         let what = summarize_event(&event);
@@ -441,10 +436,6 @@ impl<'c> Player<'c> {
             let found = decision.by.as_deref().unwrap_or("no guardrail");
             differ("by", by.clone(), found.to_owned(), guardrail_id(by) == found);
         }
-        if let Some(would) = expect.would {
-            let found = decision.would.map_or("nothing else".to_owned(), |would| would.to_string());
-            differ("would", would.to_string(), found, decision.would == Some(would));
-        }
         let feedback = decision.feedback.join("\n\n");
         let retry = decision.retry.as_ref().map(|retry| retry.message.as_str()).unwrap_or_default();
         for (field, parts, found) in [
@@ -458,19 +449,15 @@ impl<'c> Player<'c> {
                 differ(field, format!("… {part} …"), found.to_owned(), found.contains(part));
             }
         }
-        if let Some(providers) = &expect.providers {
-            let name = |block: &String| {
-                let rest = block.strip_prefix("<feedback provider='")?;
-                Some(rest.split_once('\'')?.0.to_owned())
-            };
-            let found: Vec<String> = decision.feedback.iter().filter_map(name).collect();
-            differ("providers", providers.join(", "), found.join(", "), *providers == found);
-        }
         for (key, value) in &expect.metadata {
             let found = decision.metadata.get(key);
             let text = found.map_or("nothing".to_owned(), ToString::to_string);
             differ(&format!("metadata.{key}"), value.to_string(), text, found == Some(value));
         }
+        let provider = |block: &String| {
+            let rest = block.strip_prefix("<feedback provider='")?;
+            Some(rest.split_once('\'')?.0.to_owned())
+        };
         let is_always_on = |id: &str| midrail_guardrails::builtin(id).is_some_and(|page| page.always_on);
         let named = |is_meant: &dyn Fn(&VerdictRecord) -> bool| -> Vec<String> {
             let verdicts = decision.verdicts.iter().filter(|verdict| is_meant(verdict));
@@ -478,40 +465,41 @@ impl<'c> Player<'c> {
         };
         let evaluated = named(&|verdict| verdict.effect.is_some() && !is_always_on(&verdict.guardrail));
         let errors = named(&|verdict| verdict.error.is_some());
-        let recipients = decision.notices.iter().map(|notice| notice.to.clone()).collect();
         for (field, wanted, found) in [
+            ("providers", &expect.providers, decision.feedback.iter().filter_map(provider).collect()),
             ("evaluated", &expect.evaluated, evaluated),
             ("errors", &expect.errors, errors),
             ("effects", &expect.effects, decision.effects.clone()),
-            ("notices", &expect.notices, recipients),
+            ("notices", &expect.notices, decision.notices.iter().map(|notice| notice.to.clone()).collect()),
         ] {
             if let Some(wanted) = wanted {
                 differ(field, wanted.join(", "), found.join(", "), *wanted == found);
             }
         }
-        let autonomy = decision.autonomy.unwrap_or_default().as_str();
-        let recovery = decision.recovery.map_or("none", |recovery| recovery.as_str());
-        for (field, wanted, found) in
-            [("autonomy", &expect.autonomy, autonomy), ("recovery", &expect.recovery, recovery)]
-        {
+        let denied = |policy: &str, tool: &str| format!("{policy} denied {tool}");
+        let place = decision.audit.0.as_ref().filter(|_| expect.denied.is_some());
+        let record = place.and_then(|place| self.engine.store().entry(place.seq).ok()?);
+        let found = record.and_then(|entry| entry.record().ok()?.denied);
+        for (field, wanted, found) in [
+            ("would", expect.would.map(|would| would.to_string()), decision.would.map(|it| it.to_string())),
+            ("autonomy", expect.autonomy.clone(), decision.autonomy.unwrap_or_default().to_string().into()),
+            ("recovery", expect.recovery.clone(), decision.recovery.map(|it| it.as_str().to_owned())),
+            (
+                "rollback",
+                expect.rollback.map(|rollback| rollback.to_string()),
+                Some(decision.rollback_requested.to_string()),
+            ),
+            (
+                "denied",
+                expect.denied.as_ref().map(|it| denied(&it.policy, &it.tool)),
+                found.map(|it| denied(&it.policy_name, &it.tool_name)),
+            ),
+        ] {
             if let Some(wanted) = wanted {
-                differ(field, wanted.clone(), found.to_owned(), wanted == found);
+                let found = found.unwrap_or_else(|| "none".to_owned());
+                let is_same = wanted == found;
+                differ(field, wanted, found, is_same);
             }
-        }
-        if let Some(rollback) = expect.rollback {
-            let found = decision.rollback_requested;
-            differ("rollback", rollback.to_string(), found.to_string(), rollback == found);
-        }
-        if let Some(denied) = &expect.denied {
-            let record =
-                decision.audit.0.as_ref().and_then(|place| self.engine.store().entry(place.seq).ok()?);
-            let found = record.and_then(|entry| entry.record().ok()?.denied);
-            let pair = found.map(|found| (found.policy_name, found.tool_name));
-            let text = pair
-                .as_ref()
-                .map_or("nothing".to_owned(), |(policy, tool)| format!("{policy} denied {tool}"));
-            let is_same = pair == Some((denied.policy.clone(), denied.tool.clone()));
-            differ("denied", format!("{} denied {}", denied.policy, denied.tool), text, is_same);
         }
         differences
     }

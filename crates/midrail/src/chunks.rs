@@ -1,8 +1,9 @@
 //! Joins the chunks of a stream: text that may start a secret is held back, and released text is scanned again together
 //! with the text that follows. Between two chunks both are stored in a slice of the session, encrypted.
 
-use midrail_core::Hit;
-use midrail_core::{Decision, Effect, Event, FactKey, Facts, Finding, NoMeter, Policy, Session, evaluate};
+use midrail_core::{
+    Decision, Effect, Event, FactKey, Facts, Finding, Hit, NoMeter, Policy, Session, evaluate,
+};
 use midrail_scan::personal;
 use midrail_scan::secrets::resumable::ResumableScan;
 use midrail_scan::secrets::{self, Mask};
@@ -28,14 +29,14 @@ pub(crate) fn held_key(stream: &str) -> String {
 
 /// The state between two chunks.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct StreamState {
     tail: ResumableScan,
     /// The end of the released text, without secrets.
     passed: String,
 }
 
 /// A chunk, joined with the text that was held back before it.
-pub(crate) struct Joined {
+pub(crate) struct StreamChunk {
     /// The slice of the state, with its version.
     pub(crate) slice: (String, u64),
     /// The number of bytes that were released before.
@@ -49,11 +50,11 @@ pub(crate) struct Joined {
     /// More text would have to be held back than is allowed.
     pub(crate) overlong: bool,
     is_last: bool,
-    kept: Kept,
+    kept: StreamState,
     place: String,
 }
 
-impl Joined {
+impl StreamChunk {
     /// Puts a chunk behind what is kept of its stream. `slice` is what the store has under `name`, sealed for `place`;
     /// `mask` hides the secrets in the rest of the event.
     pub(crate) fn new(
@@ -65,7 +66,7 @@ impl Joined {
         slice: midrail_store::Slice,
     ) -> Result<Self, EngineError> {
         let mut kept = match &slice.value {
-            None => Kept::default(),
+            None => StreamState::default(),
             Some(value) => value
                 .as_str()
                 .and_then(|sealed| seal::open(key, &place, sealed))
@@ -101,7 +102,7 @@ impl Joined {
             hits.into_iter().map(|hit| Hit { start: hit.start + passed, end: hit.end + passed, ..hit });
         let secrets = moved.map(|hit| finding(hit, &text, key)).collect();
         let slice = (name, slice.version);
-        Ok(Joined { slice, passed, text, secrets, personal, overlong, is_last, kept, place })
+        Ok(StreamChunk { slice, passed, text, secrets, personal, overlong, is_last, kept, place })
     }
 
     /// The findings of another detector, less those in what has passed: they were judged then.
@@ -128,7 +129,7 @@ impl Joined {
             String::new()
         } else {
             let content = decision.content.as_deref().unwrap_or_default();
-            end_of(&format!("{}{content}", self.kept.passed)).to_owned()
+            last_window(&format!("{}{content}", self.kept.passed)).to_owned()
         };
         let kept = json!({"tail": self.kept.tail, "passed": passed});
         let sealed = seal::seal(key, &self.place, kept.to_string().as_bytes());
@@ -195,7 +196,7 @@ fn has_consequences(decision: &Decision) -> bool {
 }
 
 /// The end of a text, from the start of a word if there is one.
-fn end_of(text: &str) -> &str {
+fn last_window(text: &str) -> &str {
     let mut start = text.len().saturating_sub(WINDOW);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -214,11 +215,11 @@ mod tests {
 
     #[test]
     fn repeated_text_is_bounded_and_starts_at_a_word() {
-        assert_eq!(end_of("short text"), "short text");
+        assert_eq!(last_window("short text"), "short text");
         let long = "wörter und mehr ".repeat(200);
-        let end = end_of(&long);
+        let end = last_window(&long);
         assert!(end.len() <= WINDOW && long.ends_with(end) && end.starts_with(' '), "{end}");
         let one = "é".repeat(2_000);
-        assert_eq!(end_of(&one).len(), WINDOW);
+        assert_eq!(last_window(&one).len(), WINDOW);
     }
 }

@@ -1,15 +1,22 @@
 //! The time, as a value that can be moved in replays and tests.
 
-use parking_lot::Mutex;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::Meter;
+use parking_lot::Mutex;
 
 /// A source of the current time.
 pub trait Clock: Send + Sync {
     /// The current time.
     fn now(&self) -> Timestamp;
+
+    /// Microseconds since a fixed moment, for durations. They never go back.
+    fn micros(&self) -> Option<u64> {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        u64::try_from(START.elapsed().as_micros()).ok()
+    }
 }
 
 /// The clock of this machine.
@@ -52,19 +59,17 @@ impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         *self.0.lock()
     }
-}
 
-/// Measures how long guardrails take. No verdict reads it.
-pub(crate) struct Stopwatch(Instant);
-
-impl Stopwatch {
-    pub(crate) fn start() -> Self {
-        Stopwatch(Instant::now())
+    fn micros(&self) -> Option<u64> {
+        u64::try_from(self.now().as_microsecond()).ok()
     }
 }
 
-impl Meter for Stopwatch {
+/// Measures how long guardrails take. No verdict reads it.
+pub(crate) struct Stopwatch<'c>(pub(crate) &'c dyn Clock);
+
+impl Meter for Stopwatch<'_> {
     fn micros(&self) -> Option<u64> {
-        u64::try_from(self.0.elapsed().as_micros()).ok()
+        self.0.micros()
     }
 }

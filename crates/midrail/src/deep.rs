@@ -7,6 +7,8 @@ pub(crate) mod client;
 mod command;
 #[cfg(feature = "external")]
 mod connection;
+#[cfg_attr(not(feature = "external"), allow(dead_code, reason = "no request is sent without the feature"))]
+mod headers;
 mod jobs;
 mod judge;
 mod ledger;
@@ -16,11 +18,8 @@ pub(crate) mod offline;
 mod plan;
 pub(crate) mod question;
 pub(crate) mod queue;
-mod render;
-pub(crate) mod ticket;
 #[cfg_attr(not(feature = "external"), allow(dead_code, reason = "no request is sent without the feature"))]
 mod wire;
-mod worker;
 
 #[cfg(test)]
 #[cfg(feature = "external")]

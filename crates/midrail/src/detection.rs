@@ -42,13 +42,13 @@ impl Detector {
     /// What it finds in a text.
     pub fn detect(self, text: &str) -> Detection {
         match self {
-            Detector::Command => Detection::of_dangers(command::analyse(text).dangers),
+            Detector::Command => Detection::from_dangers(command::analyse(text).dangers),
             Detector::Sql => {
-                Detection::of_dangers(sql::scan(text).iter().map(|hit| sql::danger(text, hit)).collect())
+                Detection::from_dangers(sql::scan(text).iter().map(|hit| sql::danger(text, hit)).collect())
             }
-            Detector::Secrets => Detection::of_hits(secrets::scan(text), Effect::Redact),
-            Detector::PersonalData => Detection::of_hits(personal::scan(text), Effect::Redact),
-            Detector::Injection => Detection::of_hits(injection::scan(text), Effect::Halt),
+            Detector::Secrets => Detection::from_hits(secrets::scan(text), Effect::Redact),
+            Detector::PersonalData => Detection::from_hits(personal::scan(text), Effect::Redact),
+            Detector::Injection => Detection::from_hits(injection::scan(text), Effect::Halt),
         }
     }
 }
@@ -89,7 +89,7 @@ pub struct DetectedSpan {
 }
 
 impl Detection {
-    fn of_dangers(dangers: Vec<Danger>) -> Self {
+    fn from_dangers(dangers: Vec<Danger>) -> Self {
         let found: Vec<DetectedSpan> = dangers
             .into_iter()
             .filter(|danger| !danger.is_inside)
@@ -117,7 +117,7 @@ impl Detection {
         Detection { findings: found, effect }
     }
 
-    fn of_hits(hits: Vec<Hit>, effect: Effect) -> Self {
+    fn from_hits(hits: Vec<Hit>, effect: Effect) -> Self {
         // Guardrails ignore findings of low confidence by default.
         let is_sure = hits.iter().any(|hit| hit.confidence > Confidence::Low);
         let effect = if is_sure { effect } else { Effect::Allow };

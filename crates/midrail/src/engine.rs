@@ -42,7 +42,6 @@ pub struct Engine {
     pub(crate) project: Option<PathBuf>,
     own_places: Vec<String>,
     fingerprint_key: [u8; 32],
-    denial_listeners: RwLock<Vec<Arc<DenialListener>>>,
     record_listeners: RwLock<Vec<Arc<RecordListener>>>,
     saved_revisions: Mutex<Vec<Arc<str>>>,
     /// When overdue reviews were last checked, and when they are checked next.
@@ -50,9 +49,6 @@ pub struct Engine {
     /// The threads that deliver notices.
     pub(crate) deliveries: Mutex<Vec<JoinHandle<()>>>,
 }
-
-/// A function that is called for every tool call that is stopped.
-type DenialListener = dyn Fn(&PolicyDenied) + Send + Sync;
 
 /// A function that is called for every record, once it is written.
 type RecordListener = dyn Fn(&Record, &AuditRef) + Send + Sync;
@@ -162,7 +158,6 @@ impl EngineBuilder {
             project: self.project,
             own_places,
             fingerprint_key,
-            denial_listeners: RwLock::default(),
             record_listeners: RwLock::default(),
             saved_revisions: Mutex::default(),
             review_check: Mutex::default(),
@@ -233,7 +228,7 @@ impl Engine {
 
     /// Calls a function for every tool call that is stopped.
     pub fn on_denied(&self, listener: impl Fn(&PolicyDenied) + Send + Sync + 'static) {
-        self.denial_listeners.write().push(Arc::new(listener));
+        self.on_record(move |record, _| record.denied.iter().for_each(&listener));
     }
 
     /// Calls a function for every event that this engine decides, after it is recorded and before the answer is returned,
@@ -306,10 +301,6 @@ impl Engine {
     pub(crate) fn call_listeners(&self, record: &Record, place: &AuditRef) {
         let listeners = self.record_listeners.read().clone();
         listeners.iter().for_each(|listener| listener(record, place));
-        if let Some(denied) = &record.denied {
-            let listeners = self.denial_listeners.read().clone();
-            listeners.iter().for_each(|listener| listener(denied));
-        }
     }
 
     /// Waits for the threads that deliver notices.

@@ -92,6 +92,19 @@ impl EngineError {
     }
 }
 
+/// Repeats a change that other processes interfere with.
+pub(crate) fn retry_on_conflict<T>(
+    mut change: impl FnMut() -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    for _ in 0..MAX_TRIES {
+        match change() {
+            Err(error) if error.is_contention() => {}
+            done => return done,
+        }
+    }
+    Err(EngineError::Contended)
+}
+
 /// Why a fact, a file or the answer of an external service is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

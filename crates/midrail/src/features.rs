@@ -16,6 +16,15 @@ pub struct MissingFeature {
 
 /// Checks that this build has the features that a policy and its channels need.
 pub(crate) fn check(policy: &Policy, source: &PolicySource) -> Result<(), MissingFeature> {
+    let is_missing = |need: &MissingFeature| match need.feature {
+        "scripts" => cfg!(not(feature = "scripts")),
+        _ => cfg!(not(feature = "external")),
+    };
+    needs(policy, source).into_iter().find(is_missing).map_or(Ok(()), Err)
+}
+
+/// The features that a policy and its channels need.
+fn needs(policy: &Policy, source: &PolicySource) -> Vec<MissingFeature> {
     let guardrails = policy.entries().iter().filter_map(|entry| {
         let settings = entry.guardrail.external_request()?;
         let feature = match settings.downcast_ref::<DeepSettings>().map(|settings| &settings.kind) {
@@ -24,20 +33,49 @@ pub(crate) fn check(policy: &Policy, source: &PolicySource) -> Result<(), Missin
             None if settings.is::<Script>() => "scripts",
             None => return None,
         };
-        Some((format!("`{}`", entry.spec.id), feature))
+        Some(MissingFeature { user: format!("`{}`", entry.spec.id), feature })
     });
     let channels = source.0.iter().flat_map(|layered| &layered.pack.notify);
     let webhooks = channels.filter(|(_, channel)| channel.webhook.is_some());
-    let webhooks = webhooks.map(|(to, _)| (format!("the webhook of `{to}`"), "external"));
-    match guardrails.chain(webhooks).find(|(_, feature)| !is_enabled(feature)) {
-        Some((user, feature)) => Err(MissingFeature { user, feature }),
-        None => Ok(()),
-    }
+    let user = |to: &String| format!("the webhook of `{to}`");
+    let webhooks = webhooks.map(|(to, _)| MissingFeature { user: user(to), feature: "external" });
+    guardrails.chain(webhooks).collect()
 }
 
-fn is_enabled(feature: &str) -> bool {
-    match feature {
-        "scripts" => cfg!(feature = "scripts"),
-        _ => cfg!(feature = "external"),
+#[cfg(test)]
+mod tests {
+    use midrail_pack::{Layer, PackDocument, compile_policy};
+
+    use super::*;
+
+    #[test]
+    fn external_services_scripts_and_webhooks_need_features() {
+        let pack = "\
+pack: t
+guardrails:
+  - {id: classifier, deep: {http: {url: 'https://example.com/'}}}
+  - {id: local, deep: {command: 'true'}}
+  - {id: rules, script: {code: 'export default {}'}}
+notify:
+  reviewer: {webhook: 'https://example.com/'}
+  architect: {log: true}
+";
+        let documents = PackDocument::read("t", pack, None).unwrap();
+        let documents: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
+        let (policy, source) = compile_policy(&documents).unwrap();
+        let needs: Vec<String> = needs(&policy, &source).iter().map(ToString::to_string).collect();
+        let message = |user: &str, feature: &str| {
+            format!(
+                "{user} needs the Cargo feature `{feature}` of the crate `midrail`, which this build lacks"
+            )
+        };
+        assert_eq!(
+            needs,
+            [
+                message("`rules`", "scripts"),
+                message("`classifier`", "external"),
+                message("the webhook of `reviewer`", "external")
+            ]
+        );
     }
 }

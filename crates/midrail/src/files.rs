@@ -184,8 +184,8 @@ impl Simulation {
                 Ok(files.get(&held.place).map(|text| (text.clone(), false)))
             })?,
             FactKey::Command(run) => Fact::Command(self.command(&run.command)?),
-            FactKey::Tree(patterns) => probes::tree_of(&files, patterns),
-            FactKey::Count(patterns) => probes::count_of(&files, patterns),
+            FactKey::Tree(patterns) => probes::tree_in(&files, patterns),
+            FactKey::Count(patterns) => probes::count_in(&files, patterns),
             // A simulation has no commits.
             FactKey::Unsaved(place) => {
                 let folder = probes::plain(place);

@@ -21,7 +21,6 @@ use midrail_store::Store;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use self::redaction::HookRedactor;
 use crate::approvals::{check_justification, sentence};
 use crate::engine::{Engine, ScriptOutput};
 use crate::error::Unavailable;
@@ -62,7 +61,7 @@ impl HookContext<'_> {
             }
             _ => return Err(Box::new(Fact::Hook(HookOutcome::pass()))),
         };
-        let opened = kept.map(|kept| self.redactor().opened(&hook.script, kept)).transpose();
+        let opened = kept.map(|kept| self.opened(&hook.script, kept)).transpose();
         let (state, is_sealed) = opened.map_err(|error| failed(error.to_string()))?.unzip();
         let (tool, permission) = (self.event.tool.as_ref(), Arc::default());
         let call = Call {
@@ -86,14 +85,10 @@ impl HookContext<'_> {
     pub(crate) fn finish(&self, started: StartedHook) -> Fact {
         started.permission.grant();
         let end = match self.engine.scripts.end(started.call, self.session) {
-            Ok(end) => self.redactor().redact(&started.script, end, started.is_sealed),
-            Err(error) => Err(self.redactor().shown(&error.to_string()).into()),
+            Ok(end) => self.redact(&started.script, end, started.is_sealed),
+            Err(error) => Err(self.shown(&error.to_string()).into()),
         };
         end.map_or_else(Fact::from, |end| Fact::Hook(with_justified_request(end)))
-    }
-
-    fn redactor(&self) -> HookRedactor<'_> {
-        HookRedactor { engine: self.engine, mask: self.mask }
     }
 
     /// The result as earlier scripts left it, and whether it is an error.

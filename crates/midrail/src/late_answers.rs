@@ -8,15 +8,15 @@ use std::time::Duration;
 use midrail_core::{ABOUT_EVENT, DeepCall, DeepOutcome, Event, Fact, LATE_ANSWERS, Policy};
 use midrail_guardrails::DeepSettings;
 use midrail_pack::case::StubAnswer;
-use midrail_store::{Commit, Store, StoreError};
+use midrail_store::{Commit, Store};
 use serde_json::{Value, json};
 
 use crate::admin::event::AdminEvent;
 use crate::clock::Clock;
-use crate::deep::question::Question;
-use crate::deep::ticket::Ticket;
+use crate::deep::question::{Question, Ticket};
 use crate::engine::Engine;
-use crate::error::{EngineError, MAX_LATE, MAX_TRIES, Unavailable};
+use crate::error::{EngineError, MAX_LATE, Unavailable, retry_on_conflict};
+use crate::session_slices::load_slice;
 
 /// The most characters of an event that an approver of a late answer is shown.
 const MAX_SUMMARY: usize = 500;
@@ -160,24 +160,20 @@ impl LateAnswers {
     }
 
     fn try_put(&self, session: &str, answer: &Value) -> Result<(), EngineError> {
-        for _ in 0..MAX_TRIES {
-            let Some(slice) = self.store.load(session, &[LATE_ANSWERS])?.into_iter().next() else { break };
+        retry_on_conflict(|| {
+            let slice = load_slice(&*self.store, session, LATE_ANSWERS)?;
             let mut answers = slice.value.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
             if answers.len() >= MAX_LATE {
                 return Err(EngineError::TooManyLateAnswers);
             }
             answers.push(answer.clone());
-            let act = AdminEvent::new("late_answer").in_session(session).with("late", answer.clone());
-            let record = act.into_record(self.clock.now(), &self.key, &self.policy);
-            let mut commit =
-                Commit { read: vec![(LATE_ANSWERS.to_owned(), slice.version)], ..Commit::new(&record) };
+            let event = AdminEvent::new("late_answer").in_session(session).with("late", answer.clone());
+            let record = event.into_record(self.clock.now(), &self.key, &self.policy);
+            let read = vec![(LATE_ANSWERS.to_owned(), slice.version)];
+            let mut commit = Commit { read, ..Commit::owned(record) };
             commit.changes.set(LATE_ANSWERS, Value::Array(answers));
-            match self.store.commit(&commit) {
-                Ok(_) => return Ok(()),
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(EngineError::Contended)
+            self.store.commit(&commit)?;
+            Ok(())
+        })
     }
 }

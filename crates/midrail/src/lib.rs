@@ -26,7 +26,6 @@ pub mod approvals;
 #[cfg(feature = "scripts")]
 pub mod authoring;
 pub mod background;
-mod batch;
 pub mod cases;
 mod chunks;
 mod clock;
@@ -36,7 +35,6 @@ mod deep;
 pub mod detection;
 mod engine;
 mod error;
-mod event_summary;
 mod features;
 pub mod files;
 mod hooks;
@@ -50,7 +48,6 @@ pub mod load;
 pub mod metrics;
 mod notices;
 pub mod paths;
-mod permit;
 mod pipeline;
 mod prefetch;
 mod probes;
@@ -70,8 +67,8 @@ mod stream;
 pub mod summary;
 pub mod unique_keys;
 
-pub use batch::BatchedDecision;
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use decide::BatchedDecision;
 pub use decision_future::DecisionFuture;
 pub use engine::{Engine, EngineBuilder};
 pub use error::EngineError;
@@ -90,9 +87,8 @@ pub use midrail_store::SqliteStore;
 pub use midrail_store::{self as store, MemoryStore, Store, StoreError};
 #[cfg(feature = "postgres")]
 pub use midrail_store::{PostgresOptions, PostgresStore};
-pub use permit::{CallError, Permit};
 pub use reload::{Reload, Reloader};
-pub use session::SessionHandle;
+pub use session::{CallError, Permit, SessionHandle};
 pub use stream::{Stream, StreamOptions, StreamStep};
 
 /// The examples of the guide, which run as documentation tests.

@@ -19,10 +19,8 @@ use sha2::{Digest, Sha256};
 pub use self::error::LoadError;
 use self::pack_file::{MAX_PACK, PackFile, digest};
 use self::scripts::{SCRIPT, ScriptFile};
-use crate::features;
-use crate::paths;
-use crate::shipped;
 pub use crate::stored_policy::StoredPolicyError;
+use crate::{features, paths, shipped};
 
 /// Which packs to read.
 #[derive(Debug, Clone, Default)]
@@ -399,17 +397,14 @@ impl Reader<'_> {
             let Some(name) = &script.file else { continue };
             let path = folder.join(name);
             let path = std::path::absolute(&path).unwrap_or(path);
+            self.bases.insert(path.clone(), base_digest(&path));
             match ScriptFile::read(&path, file.layer) {
                 Ok(read) => {
                     script.belongs = read.belongs();
                     script.digest = Some(read.digest);
                     self.bases.extend(read.imports);
-                    self.bases.insert(path.clone(), base_digest(&path));
                 }
-                Err(error) => {
-                    self.bases.insert(path.clone(), base_digest(&path));
-                    problems.push((at, error));
-                }
+                Err(error) => problems.push((at, error)),
             }
             script.file = Some(path.display().to_string());
         }

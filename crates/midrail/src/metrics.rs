@@ -17,33 +17,8 @@ use midrail_store::{
 const CATEGORIES: [Category; 5] =
     [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
 
-/// The outcome of a request to lift a guardrail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BypassOutcome {
-    /// There is no answer yet.
-    Pending,
-    /// It was granted.
-    Approved,
-    /// It was refused.
-    Denied,
-    /// There was no answer in time.
-    TimedOut,
-}
-
-impl BypassOutcome {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            BypassOutcome::Pending => "pending",
-            BypassOutcome::Approved => "approved",
-            BypassOutcome::Denied => "denied",
-            BypassOutcome::TimedOut => "timed_out",
-        }
-    }
-}
-
 /// Requests to lift a guardrail, by guardrail and what became of them.
-pub type Bypasses = BTreeMap<(String, BypassOutcome), u64>;
+pub type Bypasses = BTreeMap<(String, &'static str), u64>;
 
 /// Counts requests to lift a guardrail by outcome. The store keeps an unanswered request as pending until it is settled,
 /// and an approval that was not used in time as expired.
@@ -51,14 +26,14 @@ pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypa
     let mut counts = Bypasses::new();
     for row in store.approval_counts()?.into_iter().filter(|row| row.kind == ApprovalKind::Bypass) {
         let outcome = match row.state {
-            ApprovalState::Pending => BypassOutcome::Pending,
-            ApprovalState::Approved | ApprovalState::Used => BypassOutcome::Approved,
-            ApprovalState::Denied => BypassOutcome::Denied,
-            ApprovalState::Expired => BypassOutcome::TimedOut,
+            ApprovalState::Pending => "pending",
+            ApprovalState::Approved | ApprovalState::Used => "approved",
+            ApprovalState::Denied => "denied",
+            ApprovalState::Expired => "timed_out",
         };
         *counts.entry((row.guardrail, outcome)).or_default() += row.count;
     }
-    let mut moved = |guardrail: &str, from: BypassOutcome, to: BypassOutcome| {
+    let mut moved = |guardrail: &str, from: &'static str, to: &'static str| {
         if let Some(count) = counts.get_mut(&(guardrail.to_owned(), from))
             && *count > 0
         {
@@ -72,11 +47,11 @@ pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypa
     };
     for approval in of_state(ApprovalState::Pending)? {
         if approval.status_at(now) == "timed out" {
-            moved(&approval.guardrail, BypassOutcome::Pending, BypassOutcome::TimedOut);
+            moved(&approval.guardrail, "pending", "timed_out");
         }
     }
     for approval in of_state(ApprovalState::Expired)?.iter().filter(|it| it.decided_by.is_some()) {
-        moved(&approval.guardrail, BypassOutcome::TimedOut, BypassOutcome::Approved);
+        moved(&approval.guardrail, "timed_out", "approved");
     }
     counts.retain(|_, count| *count > 0);
     Ok(counts)
@@ -188,7 +163,7 @@ pub fn guardrails(projects: &[ProjectMetrics<'_>]) -> String {
     );
     for measured in projects {
         for ((id, outcome), count) in measured.bypasses {
-            let labels = measured.labels(&[("guardrail_id", id), ("outcome", outcome.word())]);
+            let labels = measured.labels(&[("guardrail_id", id), ("outcome", outcome)]);
             out.sample("bypass_requests_total", &labels, &count.to_string());
         }
     }

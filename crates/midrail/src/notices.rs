@@ -19,6 +19,7 @@ use crate::approvals::urgency_in_record;
 use crate::background::Background;
 use crate::deep::client::post;
 use crate::engine::Engine;
+use crate::error::Unavailable;
 
 /// A notice that is older when it is first delivered is skipped.
 const FRESH: SignedDuration = SignedDuration::from_hours(1);
@@ -150,25 +151,6 @@ fn deliver_by(
     Ok(delivered)
 }
 
-/// Why a notice could not be delivered.
-#[derive(Debug, thiserror::Error)]
-enum DeliveryError {
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    #[error("`{command}` could not be started: {source}")]
-    Start { command: String, source: std::io::Error },
-    #[error("`{command}` ended with {status}")]
-    Command { command: String, status: std::process::ExitStatus },
-    #[error("`{0}` did not end within {limit} s", limit = TIMEOUT.as_secs())]
-    CommandTimeout(String),
-    #[error(transparent)]
-    Request(#[from] crate::error::Unavailable),
-    #[error("the webhook answered {0}")]
-    Webhook(u16),
-}
-
 /// The delay before another attempt, in seconds.
 fn again_after_s(attempts: u64) -> u64 {
     let doubled = u32::try_from(attempts.saturating_sub(1)).unwrap_or(u32::MAX).min(20);
@@ -184,7 +166,7 @@ struct Way {
     name: &'static str,
     /// The address of a recipient. `None`: it is not set.
     target: fn(&Channel) -> Option<&String>,
-    send: fn(&str, &StoredNotice) -> Result<(), DeliveryError>,
+    send: fn(&str, &StoredNotice) -> Result<(), Unavailable>,
 }
 
 const WAYS: [Way; 2] = [
@@ -199,8 +181,8 @@ impl Way {
     }
 }
 
-fn to_command(command: &str, notice: &StoredNotice) -> Result<(), DeliveryError> {
-    let body = serde_json::to_vec(notice)?;
+fn to_command(command: &str, notice: &StoredNotice) -> Result<(), Unavailable> {
+    let body = serde_json::to_vec(notice).map_err(Unavailable::new)?;
     let mut child = Command::new("sh")
         .arg("-c")
         .arg(command)
@@ -208,7 +190,7 @@ fn to_command(command: &str, notice: &StoredNotice) -> Result<(), DeliveryError>
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|source| DeliveryError::Start { command: command.to_owned(), source })?;
+        .map_err(|error| format!("`{command}` could not be started: {error}"))?;
     if let Some(mut stdin) = child.stdin.take() {
         // A command that does not read its input is judged by its exit status.
         std::thread::spawn(move || drop(stdin.write_all(&body)));
@@ -217,25 +199,23 @@ fn to_command(command: &str, notice: &StoredNotice) -> Result<(), DeliveryError>
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => {
-                return Err(DeliveryError::Command { command: command.to_owned(), status });
-            }
+            Ok(Some(status)) => return Err(format!("`{command}` ended with {status}").into()),
             Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(DeliveryError::CommandTimeout(command.to_owned()));
+                return Err(format!("`{command}` did not end within {} s", TIMEOUT.as_secs()).into());
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(Unavailable::new(error)),
         }
     }
 }
 
-fn to_webhook(address: &str, notice: &StoredNotice) -> Result<(), DeliveryError> {
-    let body = serde_json::to_string(notice)?;
+fn to_webhook(address: &str, notice: &StoredNotice) -> Result<(), Unavailable> {
+    let body = serde_json::to_string(notice).map_err(Unavailable::new)?;
     match post(address, &body, TIMEOUT)? {
         200..=299 => Ok(()),
-        status => Err(DeliveryError::Webhook(status)),
+        status => Err(format!("the webhook answered {status}").into()),
     }
 }
 

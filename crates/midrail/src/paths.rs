@@ -1,10 +1,9 @@
 //! Where things are: the layers of packs, the store and the cache, by the conventions of the system.
 
-use std::env;
-use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use midrail_pack::Layer;
 

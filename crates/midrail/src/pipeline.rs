@@ -21,8 +21,7 @@ use serde_json::Value;
 
 use self::inputs::DecisionInputs;
 use self::secret_scan::{ScanContext, SecretScan};
-use crate::approvals;
-use crate::chunks::{Joined, held_key};
+use crate::chunks::{StreamChunk, held_key};
 use crate::engine::Engine;
 use crate::error::{EngineError, MAX_TRIES};
 use crate::hooks::StartedHook;
@@ -30,8 +29,8 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::unique_id;
 use crate::last_policy::{self, LastPolicy};
 use crate::late_answers::LateAnswer;
-use crate::notices;
 use crate::session_slices::{load_slice, session_id};
+use crate::{approvals, notices};
 
 /// One event that is being decided.
 pub(crate) struct Pipeline<'e> {
@@ -48,7 +47,7 @@ pub(crate) struct Pipeline<'e> {
     /// Slow facts that were fetched.
     slow: Mutex<BTreeMap<FactKey, Fact>>,
     /// The chunk of a stream, joined with the text that was held back before it.
-    joined: Option<Joined>,
+    joined: Option<StreamChunk>,
     hook_answers: Mutex<Vec<HookRun>>,
     /// The hook that was started before its answer is needed.
     started: Mutex<Option<PendingHook>>,
@@ -101,7 +100,7 @@ impl<'e> Pipeline<'e> {
             value = serde_json::to_value(&event)?;
             joined = Some(chunk);
         }
-        let scan = SecretScan::of_chunk(value, joined.as_ref(), context)?;
+        let scan = SecretScan::with_chunk(value, joined.as_ref(), context)?;
         let session = scan.masked(&event).session.clone().unwrap_or_default();
         if event.is_new_run() {
             engine.deep_queue.cancel_run(&session);
@@ -139,12 +138,14 @@ impl<'e> Pipeline<'e> {
     pub(crate) fn run(&self, key: Option<&IdempotencyKey>) -> Result<Decision, EngineError> {
         let mut salt = None;
         for _ in 0..MAX_TRIES {
-            let pending = match self.prepare(key, &mut salt)? {
-                Prepared::Decided(decision) => return Ok(*decision),
-                Prepared::Pending(pending) => pending,
-            };
+            if let Some(key) = key
+                && let Some(decision) = key.first_decision(&**self.engine.store(), &self.session)?
+            {
+                return Ok(decision);
+            }
+            let pending = self.prepare(key, &mut salt)?;
             match self.engine.store().commit(&pending.commit) {
-                Ok(place) => return Ok(self.conclude(*pending, place)),
+                Ok(place) => return Ok(self.conclude(pending, place)),
                 // The stream may have grown, so the chunk has to be joined to it again.
                 Err(StoreError::Conflict { .. }) if self.joined.is_some() => break,
                 Err(StoreError::Conflict { .. }) => continue,
@@ -159,14 +160,10 @@ impl<'e> Pipeline<'e> {
         &self,
         key: Option<&IdempotencyKey>,
         salt: &mut Option<String>,
-    ) -> Result<Prepared, EngineError> {
-        self.engine.approvals().settle_session(&self.session)?;
+    ) -> Result<PendingDecision, EngineError> {
+        self.engine.approvals().settle_pending(Some(&self.session))?;
         let store = &**self.engine.store();
         let (decision, mut inputs) = loop {
-            let before = key.map(|key| key.first_decision(store, &self.session)).transpose()?;
-            if let Some(decision) = before.flatten() {
-                return Ok(Prepared::Decided(Box::new(decision)));
-            }
             let mut inputs = DecisionInputs::new(&self.session);
             inputs.facts.request_salt.clone_from(salt);
             if let Some(joined) = &self.joined {
@@ -208,7 +205,7 @@ impl<'e> Pipeline<'e> {
         }
         let replace_all = self.restored.clone();
         let commit = Commit { read, changes, replace_all, approvals, notices, ..Commit::owned(record) };
-        Ok(Prepared::Pending(Box::new(PendingDecision { commit, content, missing_pack })))
+        Ok(PendingDecision { commit, content, missing_pack })
     }
 
     /// The decision after it is recorded: calls listeners, and sends notices and alerts.
@@ -246,14 +243,6 @@ impl<'e> Pipeline<'e> {
     }
 }
 
-/// The result of deciding an event, before anything is written.
-pub(crate) enum Prepared {
-    /// The event was decided earlier, under the same idempotency key.
-    Decided(Box<Decision>),
-    /// The decision takes effect once it is recorded.
-    Pending(Box<PendingDecision>),
-}
-
 /// A decision that is not recorded yet.
 pub(crate) struct PendingDecision {
     /// Everything to write.
@@ -271,12 +260,12 @@ fn join(
     event: &Event,
     rest: &SecretScan,
     name: &str,
-) -> Result<Joined, EngineError> {
+) -> Result<StreamChunk, EngineError> {
     let key = engine.fingerprint_key();
     let session = rest.masked(event).session.as_deref().unwrap_or_default();
     let name = rest.stored_key(name, key);
     let slice = load_slice(&**engine.store(), session, &name)?;
-    Joined::new(event, policy, key, &rest.mask, (format!("{session}\n{name}"), name), slice)
+    StreamChunk::new(event, policy, key, &rest.mask, (format!("{session}\n{name}"), name), slice)
 }
 
 fn log_record(record: &Record, place: &AuditRef) {

@@ -8,5 +8,5 @@ mod unsaved;
 
 pub(crate) use command::{Exec, converse, exec, run};
 pub(crate) use git::state as git;
-pub(crate) use tree::{count, count_of, digest as tree, digest_of as tree_of};
+pub(crate) use tree::{count, count_in, digest as tree, digest_in as tree_in};
 pub(crate) use unsaved::{plain, unsaved};

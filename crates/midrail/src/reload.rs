@@ -14,8 +14,7 @@ use midrail_pack::diagnostic::DiagnosticRecord;
 use midrail_pack::{DiagnosticReport, PolicySource};
 
 use crate::engine::Engine;
-use crate::load::LoadError;
-use crate::load::{Load, LoadedPolicy, SourceMark};
+use crate::load::{Load, LoadError, LoadedPolicy, SourceMark};
 
 /// How often the files are checked. A change is applied when two checks in a row see the same files, so that a file that
 /// is still being written is not read.
@@ -169,11 +168,8 @@ struct Watch {
 impl Watch {
     /// Looks at the files once, and puts their policy in force if they changed and have come to rest.
     fn look(&mut self, engine: &Engine, counts: &Mutex<ReloadStats>) -> Option<Reload> {
-        let outcome = match catch_unwind(AssertUnwindSafe(|| self.changed())) {
-            Ok(None) => return None,
-            Ok(Some(loaded)) => self.judged(loaded),
-            Err(_) => Err(ReloadError::new("reading the packs failed unexpectedly")),
-        };
+        let loaded = guarded(|| self.changed()).transpose()?;
+        let outcome = loaded.and_then(|loaded| self.judged(loaded));
         match self.put_in_force(engine, counts, outcome) {
             Ok(revision) => revision.map(Reload::Applied),
             Err(refused) => Some(Reload::Refused(refused.why)),
@@ -186,17 +182,12 @@ impl Watch {
         engine: &Engine,
         counts: &Mutex<ReloadStats>,
     ) -> Result<Option<Arc<str>>, ReloadError> {
-        let read = catch_unwind(AssertUnwindSafe(|| {
+        let loaded = guarded(|| {
             let (loaded, mark) = self.load.load_and_mark();
-            (mark, loaded.and_then(with_scripts))
-        }));
-        let outcome = match read {
-            Ok((mark, loaded)) => {
-                (self.mark, self.pending) = (mark, None);
-                self.judged(loaded)
-            }
-            Err(_) => Err(ReloadError::new("reading the packs failed unexpectedly")),
-        };
+            (self.mark, self.pending) = (mark, None);
+            loaded.and_then(with_scripts)
+        });
+        let outcome = loaded.and_then(|loaded| self.judged(loaded));
         self.put_in_force(engine, counts, outcome)
     }
 
@@ -285,6 +276,12 @@ impl Watch {
 }
 
 /// A script that does not even load would block everything: what is in force stays.
+/// A panic while packs are read is an error, and the policy in force stays.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, ReloadError> {
+    let read = catch_unwind(AssertUnwindSafe(work));
+    read.map_err(|_| ReloadError::new("reading the packs failed unexpectedly"))
+}
+
 fn with_scripts(loaded: LoadedPolicy) -> Result<LoadedPolicy, LoadError> {
     match loaded.script_problems(false) {
         problems if problems.is_empty() => Ok(loaded),

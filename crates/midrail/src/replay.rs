@@ -11,7 +11,8 @@ use midrail_core::{Decision, Event, Snapshot};
 use midrail_pack::describe_serde_error;
 use midrail_pack::diagnostic::excerpt;
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
@@ -131,37 +132,40 @@ impl Replay {
         let no_event = |why: String| ReplayError::NoEvent { line, why };
         let value: Value = serde_json::from_slice(text).map_err(|error| no_event(error.to_string()))?;
         let undecided = |source| ReplayError::Undecided { line, source };
-        if let Some(directive) = Directive::parse(&value).map_err(|why| no_event(why.to_string()))? {
-            return match directive {
-                Directive::Advance(seconds) if self.clock.advance(seconds) => {
+        let unreadable = |error: serde_json::Error| {
+            let (why, help) = describe_serde_error(&error.to_string());
+            no_event(help.map_or(why.clone(), |help| format!("{why}; {help}")))
+        };
+        if value.get("kind").and_then(Value::as_str).is_some_and(|kind| DIRECTIVES.contains(&kind)) {
+            let named = |session: Option<Name>| session.map_or(DEFAULT_SESSION.to_owned(), |name| name.0);
+            return match serde_json::from_value(value).map_err(unreadable)? {
+                Directive::Advance { seconds, .. } if seconds >= 0.0 && self.clock.advance(seconds) => {
                     Ok(ReplayStep::Advanced(seconds))
                 }
-                Directive::Advance(seconds) => {
-                    Err(no_event(format!("`advance` by {seconds} seconds is more than the clock can hold")))
-                }
-                Directive::Set { session, key, value } => {
+                Directive::Advance { seconds, .. } => Err(no_event(format!(
+                    "`advance` by {seconds} seconds is negative, or more than the clock can hold"
+                ))),
+                Directive::Set { session, key: Name(key), value } => {
+                    let session = named(session);
                     self.engine.session(&*session).set(&key, value).map_err(undecided)?;
                     Ok(ReplayStep::Set { session, key })
                 }
-                Directive::Snapshot { session, name } => {
+                Directive::Snapshot { session, name: Name(name) } => {
+                    let session = named(session);
                     let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
                     self.snapshots.lock().insert(name.clone(), snapshot);
                     Ok(ReplayStep::Kept { session, name })
                 }
-                Directive::Restore { session, name } => {
-                    let snapshot = self.snapshots.lock().get(&name).cloned();
-                    let snapshot = snapshot
-                        .ok_or_else(|| no_event(format!("there is no snapshot `{}`", excerpt(&name))))?;
-                    let session = session.unwrap_or_else(|| snapshot.session.clone());
+                Directive::Restore { session, name: Name(name) } => {
+                    let missing = || no_event(format!("there is no snapshot `{}`", excerpt(&name)));
+                    let snapshot = self.snapshots.lock().get(&name).cloned().ok_or_else(missing)?;
+                    let session = session.map_or_else(|| snapshot.session.clone(), |name| name.0);
                     self.engine.session(&*session).restore(&snapshot).map_err(undecided)?;
                     Ok(ReplayStep::Restored { session, name })
                 }
             };
         }
-        let mut event: Event = serde_json::from_value(value).map_err(|error| {
-            let (why, help) = describe_serde_error(&error.to_string());
-            no_event(help.map_or(why.clone(), |help| format!("{why}; {help}")))
-        })?;
+        let mut event: Event = serde_json::from_value(value).map_err(unreadable)?;
         if event.cwd.is_none() {
             event.cwd.clone_from(&self.cwd);
         }
@@ -175,62 +179,46 @@ impl Replay {
     }
 }
 
+/// The kinds of lines that are no events.
+const DIRECTIVES: [&str; 4] = ["advance", "set", "snapshot", "restore"];
+
 /// A line that is no event, and changes what the events after it meet.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 enum Directive {
-    Advance(f64),
-    Set { session: String, key: String, value: Value },
-    Snapshot { session: String, name: String },
-    Restore { session: Option<String>, name: String },
+    Advance {
+        seconds: f64,
+        #[serde(rename = "session")]
+        _session: Option<Name>,
+    },
+    Set {
+        session: Option<Name>,
+        key: Name,
+        value: Value,
+    },
+    Snapshot {
+        session: Option<Name>,
+        #[serde(rename = "as")]
+        name: Name,
+    },
+    Restore {
+        session: Option<Name>,
+        #[serde(rename = "from")]
+        name: Name,
+    },
 }
 
-impl Directive {
-    /// The directive that a line is, if it is one.
-    fn parse(line: &Value) -> Result<Option<Directive>, InvalidDirective> {
-        let Some(kind) = line.get("kind").and_then(Value::as_str) else { return Ok(None) };
-        let keys: &[&str] = match kind {
-            "advance" => &["seconds"],
-            "set" => &["key", "value"],
-            "snapshot" => &["as"],
-            "restore" => &["from"],
-            _ => return Ok(None),
-        };
-        for key in line.as_object().into_iter().flat_map(Map::keys) {
-            if !keys.contains(&key.as_str()) && key != "kind" && key != "session" {
-                return Err(InvalidDirective::UnknownKey(excerpt(key).to_string(), kind.to_owned()));
-            }
-        }
-        let text = |key: &str| match line.get(key).and_then(Value::as_str) {
-            Some(text) if !text.is_empty() => Ok(text.to_owned()),
-            _ => Err(InvalidDirective::Text(kind.to_owned(), key.to_owned())),
-        };
-        let session = line.get("session").map(|_| text("session")).transpose()?;
-        let named = |session: Option<String>| session.unwrap_or_else(|| DEFAULT_SESSION.to_owned());
-        Ok(Some(match kind {
-            "advance" => {
-                let seconds = line.get("seconds").and_then(Value::as_f64).filter(|seconds| *seconds >= 0.0);
-                Directive::Advance(seconds.ok_or(InvalidDirective::Seconds)?)
-            }
-            "set" => {
-                let value = line.get("value").cloned().ok_or(InvalidDirective::Value)?;
-                Directive::Set { session: named(session), key: text("key")?, value }
-            }
-            "snapshot" => Directive::Snapshot { session: named(session), name: text("as")? },
-            _ => Directive::Restore { session, name: text("from")? },
-        }))
+/// A text that is not empty.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Name(String);
+
+impl TryFrom<String> for Name {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        if text.is_empty() { Err("a name cannot be empty") } else { Ok(Name(text)) }
     }
-}
-
-/// Why a line is no directive.
-#[derive(Debug, thiserror::Error)]
-enum InvalidDirective {
-    #[error("`{0}` does not belong next to `{1}`")]
-    UnknownKey(String, String),
-    #[error("`{0}` needs `{1}`, a text")]
-    Text(String, String),
-    #[error("`advance` needs `seconds`, a number of 0 or more")]
-    Seconds,
-    #[error("`set` needs `value`")]
-    Value,
 }
 
 /// Reads one line of at most [`MAX_LINE`] bytes. `None`: there is none left. A longer one is passed over as a whole.

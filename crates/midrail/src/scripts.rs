@@ -3,10 +3,10 @@
 //! Each script has one realm for each session, on a thread of its own (`realm.rs`). It sees the outside only through
 //! [`Host`].
 
+#[cfg(feature = "scripts")]
+mod activity;
 mod call;
-mod calls;
 mod commands;
-mod error;
 mod inbox;
 #[cfg(feature = "scripts")]
 mod modules;
@@ -18,20 +18,17 @@ mod prelude;
 mod realm;
 #[cfg(feature = "scripts")]
 mod scan;
-#[cfg(feature = "scripts")]
-mod state;
 #[cfg(test)]
 #[cfg(feature = "scripts")]
 mod tests;
 #[cfg(feature = "scripts")]
 mod turns;
-mod watch;
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,17 +36,13 @@ use std::time::{Duration, Instant};
 use midrail_core::HookOutcome;
 use serde_json::Value;
 
-pub(crate) use call::{Call, Hook, Host, STACK, Script};
+pub(crate) use call::{Call, Hook, Host, STACK, Script, ScriptError};
 use commands::await_commands;
 pub use commands::stop_script_commands;
-pub(crate) use error::ScriptError;
-use inbox::{Inbox, Message, Reply, Request};
-
-use crate::error::Unavailable;
-use crate::probes::Exec;
+use inbox::{Inbox, Message, Reply, Request, watch};
 
 /// The TypeScript types of a script and of its `ctx`.
-pub(crate) const TYPES: &str = include_str!("scripts/guardrails.d.ts");
+pub(crate) const TYPES: &str = include_str!("../../../schema/guardrails.d.ts");
 
 /// The most realms. Beyond it, the least recently used one is dropped.
 const MAX_REALMS: usize = 64;
@@ -82,7 +75,6 @@ pub(crate) struct StartedCall {
     inbox: Arc<Inbox>,
     answer: mpsc::Receiver<Reply>,
     deadline: Instant,
-    only_load: bool,
 }
 
 /// All realms of an engine.
@@ -134,7 +126,7 @@ impl Scripts {
         call: Call,
     ) -> Result<StartedCall, ScriptError> {
         let deadline = Instant::now() + call.within;
-        self.request(script, session, call, deadline, false)
+        self.request(script, session, call, deadline)
     }
 
     /// Waits for the answer to a call.
@@ -145,8 +137,8 @@ impl Scripts {
                 Ok(Reply::End(end)) => return end,
                 // A realm may end before it starts the call, which then goes to the next realm.
                 Ok(Reply::NotStarted(call)) => {
-                    let StartedCall { script, deadline, only_load, .. } = started;
-                    started = self.request(script, session, *call, deadline, only_load)?;
+                    let StartedCall { script, deadline, .. } = started;
+                    started = self.request(script, session, *call, deadline)?;
                 }
                 Err(why) => return Err(started.script.failed(why)),
             }
@@ -166,7 +158,7 @@ impl Scripts {
             memory: call::MEMORY,
             stack: STACK,
         };
-        let call = |hook, only_load| {
+        let call = |hook| {
             let call = Call {
                 hook,
                 tool: "midrail_dry_run".to_owned(),
@@ -177,15 +169,14 @@ impl Scripts {
                 within: Duration::from_secs(1),
                 host: Arc::new(EmptyHost),
             };
-            let deadline = Instant::now() + call.within;
-            let started = scripts.request(script.clone(), "check", call, deadline, only_load);
+            let started = scripts.begin(script.clone(), "check", call);
             started.and_then(|started| scripts.end(started, "check")).err()
         };
-        if let Some(error) = call(Hook::Input, true) {
+        if let Some(error) = call(Hook::Load) {
             return vec![error];
         }
         let hooks = if dry_run { [Hook::Input, Hook::Output].as_slice() } else { &[] };
-        hooks.iter().filter_map(|hook| call(*hook, false)).collect()
+        hooks.iter().filter_map(|hook| call(*hook)).collect()
     }
 
     fn request(
@@ -194,7 +185,6 @@ impl Scripts {
         session: &str,
         call: Call,
         deadline: Instant,
-        only_load: bool,
     ) -> Result<StartedCall, ScriptError> {
         if cfg!(not(feature = "scripts")) {
             return Err(script.failed("not called: this build lacks the Cargo feature `scripts`"));
@@ -205,20 +195,17 @@ impl Scripts {
                 return Err(script
                     .failed("not called: too many scripts hang in functions that cannot be interrupted"));
             }
-            let Some(inbox) = self.free_realm(&script, session)? else {
-                if Instant::now() >= deadline {
-                    return Err(script.failed(NO_TURN));
-                }
+            if let Some(inbox) = self.free_realm(&script, session)? {
+                let (reply, answer) = mpsc::sync_channel(1);
+                let request = Request { call: waiting, deadline, reply };
+                waiting = match inbox.push(Message::Call(Box::new(request))) {
+                    Ok(()) => return Ok(StartedCall { script, inbox, answer, deadline }),
+                    Err(Message::Call(request)) => request.call,
+                    Err(Message::Ended { .. }) => return Err(script.failed(NO_TURN)),
+                };
+            } else {
                 thread::sleep(SOON);
-                continue;
-            };
-            let (reply, answer) = mpsc::sync_channel(1);
-            let request = Request { call: waiting, deadline, only_load, reply };
-            waiting = match inbox.push(Message::Call(Box::new(request))) {
-                Ok(()) => return Ok(StartedCall { script, inbox, answer, deadline, only_load }),
-                Err(Message::Call(request)) => request.call,
-                Err(Message::Ended { .. }) => return Err(script.failed(NO_TURN)),
-            };
+            }
             if Instant::now() >= deadline {
                 return Err(script.failed(NO_TURN));
             }
@@ -228,7 +215,7 @@ impl Scripts {
     /// Waits for an answer.
     fn answer(&self, started: &StartedCall) -> Result<Reply, &'static str> {
         // Most hooks answer sooner than a thread that sleeps is woken.
-        if let Some(reply) = watch::watch(AWAKE, || started.answer.try_recv().ok()) {
+        if let Some(reply) = watch(AWAKE, || started.answer.try_recv().ok()) {
             return Ok(reply);
         }
         let mut found =
@@ -341,33 +328,7 @@ impl Realms {
     }
 }
 
-/// The host of a dry run: it has no files and no history.
+/// The host of a dry run.
 struct EmptyHost;
 
-impl Host for EmptyHost {
-    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
-        Err(format!("there is no file `{path}` in a dry run").into())
-    }
-    fn checksum(&self, _: &str, _: bool) -> Result<Option<String>, Unavailable> {
-        Ok(None)
-    }
-    fn exec(&self, _: &str, _: Duration, _: &AtomicBool) -> Result<Exec, Unavailable> {
-        Ok(Exec::default())
-    }
-    fn place(&self, path: &str) -> String {
-        path.to_owned()
-    }
-    fn read_before(&self, _: &str) -> Result<Option<String>, Unavailable> {
-        Ok(None)
-    }
-    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
-        Ok(BTreeMap::new())
-    }
-    fn history(&self) -> Result<Vec<Value>, Unavailable> {
-        Ok(Vec::new())
-    }
-    fn feedback(&self) -> Result<Value, Unavailable> {
-        Ok(Value::Object(serde_json::Map::new()))
-    }
-    fn log(&self, _: log::Level, _: &str) {}
-}
+impl Host for EmptyHost {}

@@ -8,14 +8,12 @@ use midrail_core::{
     Agent, Decision, Event, EventKind, HALTED, LATE_ANSWERS, SUB_AGENT_PARENTS, Snapshot, Task, ToolResult,
     Usage, state_prefix, variable_key,
 };
-use midrail_store::Commit;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::admin::event::AdminEvent;
 use crate::decision_future::DecisionFuture;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::permit::{CallError, Permit};
 use crate::session_slices::{LAST_POLICY, ROOT, load_slice};
 
 /// One session of an engine. Cheap to clone; settings apply to one clone only.
@@ -143,11 +141,9 @@ impl SessionHandle {
     pub fn set(&self, name: &str, value: impl Into<Value>) -> Result<(), EngineError> {
         let value = self.engine.masked(value.into());
         let act = AdminEvent::new("variable_set").in_session(&self.id).with("set", json!({name: value}));
-        let record = self.engine.admin_record(act);
-        let mut commit = Commit::new(&record);
+        let mut commit = self.engine.admin_commit(act);
         commit.changes.set(variable_key(name), value);
-        self.engine.store().commit(&commit)?;
-        Ok(())
+        self.engine.commit(&commit)
     }
 
     /// A variable of the session.
@@ -212,5 +208,58 @@ impl SessionHandle {
         event.parent = event.parent.or(parent);
         event.usage = event.usage.or(usage);
         event
+    }
+}
+
+/// A tool call that a decision allowed.
+#[derive(Debug)]
+pub struct Permit<'a> {
+    tool: &'a str,
+    args: &'a Map<String, Value>,
+}
+
+impl<'a> Permit<'a> {
+    /// The permit of a decision for its event. `None`: the decision does not allow the call.
+    pub(crate) fn new(decision: &Decision, event: &'a Event) -> Option<Self> {
+        let tool = event.tool.as_ref()?;
+        let is_allowed = event.kind == EventKind::BeforeTool && decision.effect.allows();
+        is_allowed.then_some(Permit { tool: &tool.name, args: &tool.args })
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &'a str {
+        self.tool
+    }
+
+    /// The arguments.
+    pub fn args(&self) -> &'a Map<String, Value> {
+        self.args
+    }
+
+    /// A text argument.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.args.get(name)?.as_str()
+    }
+}
+
+/// Why a guarded call has no result for the agent.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The call did not happen.
+    #[error("{}", message(.0))]
+    Denied(Box<Decision>),
+    /// The call happened, and its result is withheld.
+    #[error("{}", message(.0))]
+    Withheld(Box<Decision>),
+    /// The tool itself failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The message for the agent: the reason and the advice.
+fn message(decision: &Decision) -> String {
+    match &decision.advice {
+        Some(advice) => format!("{} {advice}", decision.reason),
+        None => decision.reason.clone(),
     }
 }

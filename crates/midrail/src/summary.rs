@@ -1,5 +1,7 @@
 //! The policy in plain words, for an agent's prompt: agents know their limits before they hit them.
 
+use jiff::SignedDuration;
+use midrail_core::duration::span;
 use midrail_core::{Deadline, Definition, Mode, Policy, Task};
 
 /// What an agent should know, as a list of sentences. Guardrails in shadow mode are left out: they stop nothing.
@@ -45,7 +47,10 @@ fn limits(definition: &Definition) -> Vec<String> {
     lines.extend(deadline.map(|deadline| match deadline {
         Deadline::At(time) => format!("{you} have to be finished by {time}."),
         Deadline::After(seconds) => {
-            format!("{you} have to be finished {} after the run began.", duration(seconds))
+            format!(
+                "{you} have to be finished {} after the run began.",
+                span(SignedDuration::try_from_secs_f64(seconds).unwrap_or_default())
+            )
         }
     }));
     lines
@@ -75,15 +80,4 @@ fn task_limits(you: &str, task: &Task) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Seconds in the largest unit that they are a whole number of.
-fn duration(seconds: f64) -> String {
-    let units = [("hour", 3_600.0), ("minute", 60.0)];
-    let (count, unit) = units
-        .into_iter()
-        .map(|(unit, of)| (seconds / of, unit))
-        .find(|(count, _)| *count >= 1.0 && count.fract() == 0.0)
-        .unwrap_or((seconds, "second"));
-    if count == 1.0 { format!("1 {unit}") } else { format!("{count} {unit}s") }
 }

@@ -48,7 +48,7 @@ export const acpAgents = [
     cannot: { 'sub-agent': 'its sub-agents are not available in this mode' },
     prepare: prepareGemini,
     authenticate: 'gemini-api-key',
-    // It takes every error of such a read for a failure, and could then write no new file.
+    // It treats every error of such a read as a failure, and could not write a new file.
     reads: false,
     command: (world, model) => ({
       program: process.execPath,

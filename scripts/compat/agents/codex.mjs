@@ -25,7 +25,7 @@ export default {
   // `codex exec` refuses `rm -rf` by itself.
   destroy: (folder) => `rm -r ${folder}`,
   settings: ['proj/.codex/hooks.json', 'home/.codex/hooks.json'],
-  // Hooks of a project run once they are trusted, and only Codex can tell what is to be trusted of them.
+  // Hooks of a project run once they are trusted, and only Codex can compute the hash to trust.
   initialise: ['--trust'],
   prepare(world, model) {
     world.offer('codex', world.lab.codex);
@@ -50,7 +50,7 @@ trust_level = "trusted"
   command: (world, model, prompt) => ({
     program: world.lab.codex,
     args: ['exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access',
-      // Trust holds for hooks as they were written, and not for those whose time limits the kit lowered.
+      // Trust covers hooks as written, not hooks whose timeouts the kit lowered.
       ...(world.isShortened ? ['--dangerously-bypass-hook-trust'] : []), prompt],
     env: { LOOPBACK_KEY: 'none' },
   }),

@@ -1,4 +1,4 @@
-// GitHub Copilot CLI, headless (`copilot -p`), with a model provider of one's own.
+// GitHub Copilot CLI, headless (`copilot -p`), with a custom model provider.
 
 export const offline = (model) => ({
   COPILOT_PROVIDER_BASE_URL: `${model.url}/v1`,
@@ -11,7 +11,7 @@ export const offline = (model) => ({
 export const calls = {
   run: (command) => ({ name: 'bash', input: { command, description: 'Run a command', sessionId: 'one', mode: 'sync', initial_wait: 30 } }),
   read: (path) => ({ name: 'view', input: { path } }),
-  // `create` refuses a path that exists, so that to overwrite is to edit the whole text.
+  // `create` refuses an existing path, so overwriting means editing the whole text.
   write: (path, text, before) => before === undefined
     ? { name: 'create', input: { path, file_text: text } }
     : { name: 'edit', input: { path, old_str: before, new_str: text } },
@@ -28,7 +28,7 @@ export default {
   open: { 'hook-frozen': 'the host allows a call if its hook exceeds the timeout' },
   command: (world, model, prompt) => ({
     program: world.lab.copilot,
-    // The project's hooks run in a trusted folder alone.
+    // A project's hooks run only in a trusted folder.
     args: ['-p', prompt, '--output-format', 'json', '--no-auto-update', '--allow-all-tools', '--allow-all-paths', '--trust-folder'],
     env: offline(model),
   }),

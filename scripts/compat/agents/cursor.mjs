@@ -1,5 +1,5 @@
-// Cursor: its hook engine, out of its SDK. The agent itself needs Cursor's servers, so this file plays the agent: it
-// asks the engine before and after each step as Cursor does, and takes the step only where the engine permits it.
+// Cursor: the hook engine of its SDK. The agent itself needs Cursor's servers, so this file plays the agent: it calls the
+// engine before and after each step as Cursor does, and takes the step only if the engine permits it.
 
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -90,7 +90,7 @@ export default {
   needs: [['cursor', 'cursor'], ['node24', 'node24']],
   calls: { run: call('run'), read: call('read'), write: call('write'), edit: call('edit') },
   settings: ['proj/.cursor/hooks.json'],
-  // Cursor starts hooks in a login shell, which has a search path of its own.
+  // Cursor starts hooks in a login shell, which sets its own PATH.
   prepare: (world) => ['.profile', '.bashrc'].forEach((file) => world.write(`home/${file}`, `PATH='${world.bin}':$PATH\n`)),
   cannot: {
     secret: "a hook can replace only the results of MCP tools, and Cursor's own agent cannot be run here",

@@ -16,9 +16,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use midrail::pack::diagnostic::visible;
 use midrail_adapters::acp::{PendingApproval, Proxy, ProxyOptions, ProxyOutput, Side};
 
-use self::engines::{Engines, refusal};
+use self::engines::Engines;
 use self::pipes::Incoming;
 use crate::error::CliError;
+use crate::event_engine::refusal;
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs};
 use crate::output::Output;
@@ -166,7 +167,7 @@ impl ProxySession {
             let _ = sender.send(Incoming::Answer(hold.number, Box::new(decision)));
         });
         if let Err(error) = waiting {
-            let decision = refusal(&format!("nothing can wait for an approver: {error}"));
+            let decision = refusal(&CliError::new(format!("nothing can wait for an approver: {error}")));
             let _ = self.sender.send(Incoming::Answer(number, Box::new(decision)));
         }
     }

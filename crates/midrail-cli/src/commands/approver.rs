@@ -1,31 +1,19 @@
 //! `midrail approver`: the people who may answer requests, and their keys.
 
-use std::sync::Arc;
-
 use midrail::admin::Person;
-use midrail::{Engine, Load, Store};
+use midrail::{Engine, Load};
 use serde_json::json;
 
+use crate::admin_args::{Group, engine};
 use crate::approver_key::OptionalSigner;
-use crate::clock;
 use crate::error::{CliError, count};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
 use crate::list::list;
 use crate::output::{Output, short};
 
-/// Manage the people who may answer requests.
-#[derive(Debug, clap::Args)]
-#[command(after_help = exit::APPROVALS)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    store: StoreArgs,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// Add an approver and print their key, which is not stored. The first approver needs no permission; every other
     /// is added by a human operator or by the first approver
     Add {
@@ -51,14 +39,6 @@ enum Command {
     },
 }
 
-/// The engine with the packs of the organisation and the user. The packs of a project do not determine who may change
-/// approvers.
-fn engine(store: Arc<dyn Store>) -> Result<Engine, CliError> {
-    let loaded = Load::default().load()?;
-    let engine = Engine::builder(loaded.policy, &loaded.source).clock(clock::clock());
-    Ok(engine.store(store).build()?)
-}
-
 /// The approver who authorises the change. The first approver needs none.
 fn authorised(signer: &OptionalSigner, engine: &Engine) -> Result<Option<Person>, CliError> {
     let by = signer.read(engine)?;
@@ -69,10 +49,14 @@ fn authorised(signer: &OptionalSigner, engine: &Engine) -> Result<Option<Person>
     Ok(by)
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    match &args.command {
+pub(crate) fn run(
+    Group { command, shared: file }: &Group<Command, StoreArgs>,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    match command {
         Command::Add { name, roles, signer, packs } => {
-            let engine = engine(args.store.open_or_create()?)?;
+            // The packs of a project do not determine who may change approvers.
+            let engine = engine(file.open_or_create()?, &Load::default())?;
             let mut roles = roles.clone();
             roles.dedup();
             note_unknown_roles(&roles, packs, output)?;
@@ -85,9 +69,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             );
             output.done(&json!({"name": name, "roles": roles, "key": key}), text)
         }
-        Command::List => list(&args.store.open_for_list()?.approvers()?, output),
+        Command::List => list(&file.open_for_list()?.approvers()?, output),
         Command::Revoke { name, signer } => {
-            let engine = engine(args.store.open_existing()?)?;
+            let engine = engine(file.open_existing()?, &Load::default())?;
             let by = authorised(signer, &engine)?;
             let revoked = engine.admin().revoke_approver(name, by.as_ref())?;
             let text = format!("{} is revoked, with {}", short(name, 60), count(revoked, "unused approval"));

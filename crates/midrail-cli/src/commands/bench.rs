@@ -8,10 +8,9 @@ use clap::Subcommand;
 use midrail::Effect;
 use midrail::detection::Detector;
 use midrail::detection::corpus::{self, Score};
-use midrail::pack::diagnostic::visible;
 use serde_json::{Value, json};
 
-use crate::commands::detect::What;
+use crate::commands::detect::detector;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input;
@@ -42,8 +41,8 @@ struct Detect {
     #[arg(long, value_name = "DIR", required = true)]
     corpus: Vec<PathBuf>,
     /// The detector of all files, regardless of their names
-    #[arg(long, value_name = "WHAT")]
-    only: Option<What>,
+    #[arg(long, value_name = "WHAT", value_parser = detector())]
+    only: Option<Detector>,
     /// Show up to this many wrong results per file
     #[arg(long, value_name = "N", default_value_t = 0)]
     wrong: usize,
@@ -51,42 +50,28 @@ struct Detect {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let Subject::Detect(args) = &args.what;
-    let mut table = Table::new(&[
-        "corpus",
-        "detector",
-        "texts",
-        "precision",
-        "recall",
-        "F1",
-        "false alarms",
-        "flagged",
-        "MB/s",
-        "texts/s",
-    ]);
-    let mut measured = 0;
+    let mut measured = Vec::new();
     for file in files(&args.corpus)? {
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let detector = args.only.map(What::detector).or_else(|| corpus::detector_for_file(&name));
+        let detector = args.only.or_else(|| corpus::detector_for_file(&name));
         let Some(detector) = detector else { continue };
         let (score, wrong) = measure(&file, detector, args.wrong, output)?;
-        measured += 1;
-        if output.is_json() {
-            output.json(&as_json(&name, detector, &score, &wrong))?;
-            continue;
-        }
-        table.row(row(&name, detector, &score));
-        for (label, text) in &wrong {
-            let text =
-                visible(&short(&text.replace('\n', "⏎"), output.width().saturating_sub(24))).into_owned();
-            output.line(format!("{}  {label:<10} {text}", output.paint().style(Style::Dim, &name)))?;
-        }
+        output.show(&as_json(&name, detector, &score, &wrong), |output| {
+            let name = output.paint().style(Style::Dim, &name);
+            let line = |(label, text): &(&str, String)| {
+                let text = text.replace('\n', "⏎");
+                format!("{name}  {label:<10} {}", short(&text, output.width().saturating_sub(24)))
+            };
+            wrong.iter().map(line).collect()
+        })?;
+        measured.push((name, detector, score));
     }
-    if measured == 0 {
+    if measured.is_empty() {
         return Err(CliError::new("there is no corpus to measure")
             .help("name files by their detector, such as `cmd-mine.jsonl`, or give `--only WHAT`"));
     }
     if !output.is_json() {
-        output.table(&table, 0)?;
+        table(&measured).print(0, output)?;
     }
     Ok(Exit::Good)
 }
@@ -142,22 +127,25 @@ fn measure(
     Ok((score, wrong))
 }
 
-fn row(name: &str, detector: Detector, score: &Score) -> Vec<(String, Option<Style>)> {
-    let share = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.3}"));
+fn table(measured: &[(String, Detector, Score)]) -> Table {
+    let share = |share: Option<f64>| cell(share.map_or("-".to_owned(), |share| format!("{share:.3}")));
     let percent =
-        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.2} %", share * 100.0));
-    vec![
-        styled(name, Style::Strong),
-        cell(detector.word()),
-        cell(score.texts.to_string()),
-        cell(share(score.precision())),
-        cell(share(score.recall())),
-        cell(share(score.f1())),
-        cell(percent(score.false_positive_rate())),
-        cell(percent(score.flag_rate())),
-        cell(format!("{:.1}", score.megabytes_per_second())),
-        cell(format!("{:.0}", score.texts_per_second())),
-    ]
+        |share: Option<f64>| cell(share.map_or("-".to_owned(), |share| format!("{:.2} %", share * 100.0)));
+    Table::of(
+        measured,
+        &[
+            ("corpus", &|(name, ..)| styled(name, Style::Strong)),
+            ("detector", &|(_, detector, _)| cell(detector.word())),
+            ("texts", &|(.., score)| cell(score.texts.to_string())),
+            ("precision", &|(.., score)| share(score.precision())),
+            ("recall", &|(.., score)| share(score.recall())),
+            ("F1", &|(.., score)| share(score.f1())),
+            ("false alarms", &|(.., score)| percent(score.false_positive_rate())),
+            ("flagged", &|(.., score)| percent(score.flag_rate())),
+            ("MB/s", &|(.., score)| cell(format!("{:.1}", score.megabytes_per_second()))),
+            ("texts/s", &|(.., score)| cell(format!("{:.0}", score.texts_per_second()))),
+        ],
+    )
 }
 
 fn as_json(name: &str, detector: Detector, score: &Score, wrong: &Wrong) -> Value {

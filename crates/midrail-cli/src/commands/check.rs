@@ -4,16 +4,16 @@ mod answer;
 mod stream;
 
 pub(crate) use answer::Args;
-pub(crate) use stream::{Lines, report_reload};
+pub(crate) use stream::Lines;
 
-use self::answer::{print, refusal};
+use self::answer::print;
 
 use midrail::{Decision, Event};
 use midrail_adapters::wire::{self, WireError};
 
 use crate::clock;
 use crate::error::CliError;
-use crate::event_engine::{self, OneShotEngine, PolicyInForce};
+use crate::event_engine::{self, OneShotEngine, PolicyInForce, refusal};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;

@@ -3,13 +3,13 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use midrail::detection::corpus::{self, CorpusError, LabelledText};
 use midrail::detection::{Detection, Detector};
 use midrail::pack::diagnostic::visible;
 use serde_json::{Value, json};
 
-use crate::error::{CliError, count};
+use crate::error::{CliError, InvalidValue, count};
 use crate::exit::{self, Exit};
 use crate::input;
 use crate::output::{Output, short, wrap};
@@ -24,8 +24,8 @@ use crate::paint::{Style, effect_style};
 #[command(after_help = exit::DETECT)]
 pub(crate) struct Args {
     /// What to look for
-    #[arg(value_name = "WHAT")]
-    detector: What,
+    #[arg(value_name = "WHAT", value_parser = detector())]
+    detector: Detector,
     /// The file to scan; `-`: standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -34,38 +34,31 @@ pub(crate) struct Args {
     plain: bool,
 }
 
-/// What to look for.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum What {
-    /// Destructive commands and scripts
-    Command,
-    /// Destructive SQL statements
-    Sql,
-    /// Keys, tokens, passwords
-    Secrets,
-    /// Personal data
-    Pii,
-    /// Injected instructions
-    Injection,
-}
+/// The detectors, and what they find.
+const DETECTORS: [(Detector, &str); 5] = [
+    (Detector::Command, "Destructive commands and scripts"),
+    (Detector::Sql, "Destructive SQL statements"),
+    (Detector::Secrets, "Keys, tokens, passwords"),
+    (Detector::PersonalData, "Personal data"),
+    (Detector::Injection, "Injected instructions"),
+];
 
-impl What {
-    pub(crate) fn detector(self) -> Detector {
-        match self {
-            What::Command => Detector::Command,
-            What::Sql => Detector::Sql,
-            What::Secrets => Detector::Secrets,
-            What::Pii => Detector::PersonalData,
-            What::Injection => Detector::Injection,
-        }
-    }
+/// Parses the name of a detector.
+pub(crate) fn detector() -> impl TypedValueParser<Value = Detector> {
+    let value = |(detector, help): (Detector, &'static str)| PossibleValue::new(detector.word()).help(help);
+    PossibleValuesParser::new(DETECTORS.map(value)).try_map(|word| {
+        let found = DETECTORS.into_iter().find(|(detector, _)| detector.word() == word);
+        found
+            .map(|(detector, _)| detector)
+            .ok_or_else(|| InvalidValue("there is no such detector".to_owned()))
+    })
 }
 
 /// The longest text.
 const MAX_TEXT: u64 = 256 << 20;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    let detector = args.detector.detector();
+    let detector = args.detector;
     let mut input = BufReader::with_capacity(1 << 16, input::open(args.file.as_deref())?);
     let mut first = Vec::new();
     input.read_until(b'\n', &mut first).map_err(|error| cannot_read(args, &error))?;
@@ -86,7 +79,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             .help("split it into JSON lines with a `text` each"));
     }
     let text = String::from_utf8_lossy(&bytes);
-    let text = if matches!(args.detector, What::Command) { text.trim_end_matches('\n') } else { &text };
+    let text = if matches!(detector, Detector::Command) { text.trim_end_matches('\n') } else { &text };
     let detection = detector.detect(text);
     if output.is_json() {
         output.json(&as_line(Value::Null, &detection))?;

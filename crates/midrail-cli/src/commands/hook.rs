@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::builder::PossibleValuesParser;
-use midrail::{Decision, Engine, Event, summary};
+use midrail::{Decision, Engine, Event};
 use midrail_adapters::hook::{self, Hook};
 use midrail_adapters::host::{HookOutput, HostSpec};
 use midrail_adapters::hosts;
@@ -99,7 +99,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
         };
         let mut decision = messages::for_agent(engine.approvals().with_guidance(decision), &engine.policy());
         if begins {
-            decision.feedback.splice(0..0, limits(&engine));
+            decision.feedback.splice(0..0, event_engine::session_limits(&engine));
         }
         let is_allowed = decision.effect.allows();
         decisions.push(decision);
@@ -110,17 +110,14 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
     Ok(decisions)
 }
 
-/// How long to wait for a person. If there are approvers with keys, they decide, not the user of the agent.
+/// How long to wait for a person.
 fn wait(
     args: &Args,
     engine: &Engine,
     event: &mut Event,
     deadline: &Deadline,
 ) -> Result<Option<Duration>, CliError> {
-    let has_approvers = engine.admin().has_approvers()?;
-    if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
-        host.asks_user = false;
-    }
+    let has_approvers = event_engine::leave_to_approvers(engine, event)?;
     let left = deadline.left().saturating_sub(MARGIN);
     Ok(match args.wait {
         Some(at_most) => Some(at_most.min(left)),
@@ -134,16 +131,6 @@ const MARGIN: Duration = Duration::from_secs(2);
 
 /// The most of the agent's timeout that is reserved for a busy machine.
 const RESERVE: Duration = Duration::from_secs(30);
-
-/// The limits of the agent, sent when the session starts.
-fn limits(engine: &Engine) -> Vec<String> {
-    let sentences = summary::sentences(&engine.policy());
-    if sentences.is_empty() {
-        return Vec::new();
-    }
-    // Some hosts put this before the prompt, where it is checked: it must not look like an attempt to lift limits.
-    vec![format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "))]
-}
 
 fn give(answer: &HookOutput) -> Exit {
     // If the host has closed its pipes, the answer cannot be delivered.

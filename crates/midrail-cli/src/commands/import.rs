@@ -20,7 +20,7 @@ use crate::input::quoted;
 use crate::output::{Output, escaped};
 use crate::time;
 
-/// Lines that tell nothing and are named. All of them are counted.
+/// The most invalid lines that are named. All of them are counted.
 const NAMED: usize = 10;
 
 /// Convert recorded sessions of a coding agent into events, one JSON object per line.
@@ -157,7 +157,7 @@ fn report(
     );
     if counts.broken > 0 {
         let of = if counts.broken > 10 { ", the first 10 of them named above" } else { "" };
-        text.push_str(&format!("; {} told nothing{of}", count(number(counts.broken), "line")));
+        text.push_str(&format!("; {} invalid{of}", count(number(counts.broken), "line")));
     }
     output.note(&text);
     Ok(())

@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let scope = args.which.scope();
     if scope == InstallScope::Project && places.is_home() {
         return Err(CliError::new(format!(
-            "{} is your home folder, not a project: hooks here apply to all your projects",
+            "{} is your home directory, not a project: hooks here apply to all your projects",
             shown(&places.project)
         ))
         .help("run `midrail init --user`, or change to a project first"));
@@ -143,7 +143,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     }
     let this = env::current_exe()
         .map_err(|error| CliError::new(format!("the path of this program is unknown: {error}")))?;
-    let program = HookProgram::choose(scope, args.program.as_deref(), &this, &places).map_err(failure)?;
+    let program = HookProgram::choose(scope, args.program.as_deref(), &this, &places)
+        .map_err(|error| CliError::from(&error))?;
     let request = InstallRequest { hosts: agents, scope, program, trust: args.trust };
     let plan = setup::install(&request, &places);
     if !output.is_json() {
@@ -250,9 +251,7 @@ pub(crate) fn settle(
         for change in &plan.changes {
             show(change, output)?;
         }
-        for error in &plan.errors {
-            output.remark(&failure(error.clone()));
-        }
+        plan.errors.iter().for_each(|error| output.remark(&error.into()));
     }
     if plan.changes.is_empty() {
         if !output.is_json() && plan.errors.is_empty() {
@@ -285,9 +284,7 @@ pub(crate) fn settle(
         for path in &outcome.done.backups {
             output.line(output.paint().style(Style::Dim, format!("  backup   {}", shown(path))))?;
         }
-        for error in &outcome.done.errors {
-            output.remark(&failure(error.clone()));
-        }
+        outcome.done.errors.iter().for_each(|error| output.remark(&error.into()));
     }
     Ok(outcome)
 }
@@ -367,11 +364,8 @@ pub(crate) fn shown(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 
-/// An error as the program shows it.
-pub(crate) fn failure(error: SettingsError) -> CliError {
-    let failure = CliError::new(error.to_string());
-    match error.help {
-        Some(help) => failure.help(help),
-        None => failure,
+impl From<&SettingsError> for CliError {
+    fn from(error: &SettingsError) -> Self {
+        CliError::new(error.to_string()).maybe_help(error.help.clone())
     }
 }

@@ -4,23 +4,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use midrail::admin::{ApiKey, KeyRight, KeyScope};
 use serde_json::json;
 
-use crate::admin_args::AdminArgs;
+use crate::admin_args::{AdminArgs, Group};
 use crate::approver_key::OptionalSigner;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{Output, short};
 
-/// Manage the API keys of the service.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    admin: AdminArgs,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// Create a key and print it. It is not stored, and cannot answer for a person
     Add {
         /// The name
@@ -58,10 +49,13 @@ fn right() -> impl TypedValueParser<Value = KeyRight> {
         .map(|word| RIGHTS.into_iter().find(|right| right.word() == word).unwrap_or(KeyRight::Decide))
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    match &args.command {
+pub(crate) fn run(
+    Group { command, shared: admin }: &Group<Command, AdminArgs>,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    match command {
         Command::Add { name, projects, agents, rights, per_minute, signer } => {
-            let engine = args.admin.write_engine()?;
+            let engine = admin.write_engine()?;
             let by = signer.read(&engine)?;
             let mut rights = rights.clone();
             rights.sort_unstable();
@@ -78,9 +72,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             );
             output.done(&json!({"key": key, "scope": scope}), text)
         }
-        Command::List => args.admin.list::<ApiKey>(output),
+        Command::List => admin.list::<ApiKey>(output),
         Command::Revoke { id, signer } => {
-            let engine = args.admin.read_engine()?;
+            let engine = admin.read_engine()?;
             let by = signer.read(&engine)?;
             let key = engine.admin().revoke_api_key(id, by.as_ref()).map_err(with_advice)?;
             let text = format!("the key `{}` ({}) is revoked", short(&key.scope.name, 60), key.id);

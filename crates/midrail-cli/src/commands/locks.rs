@@ -6,23 +6,14 @@ use std::time::Duration;
 use midrail::admin::Lock;
 use serde_json::json;
 
-use crate::admin_args::{AdminArgs, ChangedBy};
+use crate::admin_args::{AdminArgs, ChangedBy, Group};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{Output, short};
 use crate::time;
 
-/// Manage file locks.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    admin: AdminArgs,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List locked files and the agents that hold the locks
     List,
     /// Lock a file for an agent, or renew its lock
@@ -48,11 +39,14 @@ enum Command {
     },
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    match &args.command {
-        Command::List => args.admin.list::<Lock>(output),
+pub(crate) fn run(
+    Group { command, shared: admin }: &Group<Command, AdminArgs>,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    match command {
+        Command::List => admin.list::<Lock>(output),
         Command::Take { path, agent, session, lasts } => {
-            let lock = args.admin.write_engine()?.admin().take_lock(path, agent, session, *lasts)?;
+            let lock = admin.write_engine()?.admin().take_lock(path, agent, session, *lasts)?;
             let until =
                 lock.until.map(|until| format!(" until {}", time::date_time(until))).unwrap_or_default();
             let text = format!("{} is locked for {}{until}", short(&lock.path, 200), short(&lock.actor, 80));
@@ -60,7 +54,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         }
         Command::Release { path, by } => {
             let by = by.name();
-            args.admin.read_engine()?.admin().release_lock(path, &by)?;
+            admin.read_engine()?.admin().release_lock(path, &by)?;
             let text = format!("{} is not locked any more", short(&path.to_string_lossy(), 200));
             output.done(&json!({"path": path, "state": "released", "by": by}), text)
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use midrail::store::{AuditFilter, MAX_PAGE};
+use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE};
 use midrail::{Effect, Store};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -74,7 +74,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     // Records that arrive meanwhile are shown afterwards.
     let mut last = store.head()?.map_or(0, |head| head.seq);
     let mut printer = Printer::default();
-    let (entries, is_cut) = past(args, session.as_ref(), &*store, last)?;
+    let filters = args.filters(session);
+    let (entries, is_cut) = past(args, filters.clone(), &*store, last)?;
     if entries.is_empty() && !args.follow && !output.is_json() {
         output.line("no such records")?;
     }
@@ -104,7 +105,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             })?;
             let Some(newest) = page.last() else { break };
             last = newest.seq;
-            for entry in page.iter().map(Entry::new).filter(|entry| args.matches(entry, session.as_deref())) {
+            let fits = |entry: &&AuditEntry| filters.iter().any(|filter| filter.matches(&entry.labels));
+            for entry in page.iter().filter(fits).map(Entry::new).filter(|entry| args.is_of_agent(entry)) {
                 printer.print(&entry, output)?;
             }
         }
@@ -171,9 +173,9 @@ fn session(store: &dyn Store, name: &str, may_come: bool) -> Result<String, CliE
 }
 
 impl Args {
-    fn filters(&self, session: Option<&String>) -> Vec<AuditFilter> {
+    fn filters(&self, session: Option<String>) -> Vec<AuditFilter> {
         let filter = AuditFilter {
-            session: session.cloned(),
+            session,
             tool: self.tool.clone(),
             effect: self.effect,
             since: self.since,
@@ -188,16 +190,6 @@ impl Args {
         stopped.map(|effect| AuditFilter { effect: Some(effect), ..filter.clone() }).collect()
     }
 
-    /// Whether a new entry matches.
-    fn matches(&self, entry: &Entry, session: Option<&str>) -> bool {
-        session.is_none_or(|session| session == entry.session)
-            && self.tool.as_deref().is_none_or(|tool| entry.event.tool_name() == Some(tool))
-            && self.effect.is_none_or(|effect| effect == entry.decision.effect)
-            && (!self.stopped || !entry.decision.effect.allows())
-            && self.since.is_none_or(|since| entry.time >= since)
-            && self.is_of_agent(entry)
-    }
-
     fn is_of_agent(&self, entry: &Entry) -> bool {
         self.agent.as_deref().is_none_or(|agent| {
             entry.agent(|agent| &agent.id) == Some(agent) || entry.agent(|agent| &agent.role) == Some(agent)
@@ -208,12 +200,12 @@ impl Args {
 /// The latest matching entries, the oldest first, and whether there may be more.
 fn past(
     args: &Args,
-    session: Option<&String>,
+    filters: Vec<AuditFilter>,
     store: &dyn Store,
     last: u64,
 ) -> Result<(Vec<Entry>, bool), CliError> {
     let first_page = args.limit.saturating_mul(2).clamp(16, MAX_PAGE);
-    let mut pages = Pages::new(store, args.filters(session), last.saturating_add(1), first_page);
+    let mut pages = Pages::new(store, filters, last.saturating_add(1), first_page);
     let agent = args.agent.as_ref().and_then(|agent| serde_json::to_string(agent).ok());
     let mut shown: VecDeque<Entry> = VecDeque::new();
     // Results come before their calls. A quiet result is shown with its call.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use midrail::admin::span;
 use midrail::core::Pause;
+use midrail::core::duration::span;
 use midrail::{Engine, paths};
 use serde_json::json;
 
@@ -91,7 +91,7 @@ impl Args {
 }
 
 fn show(engine: &Engine, output: &mut Output) -> Result<Exit, CliError> {
-    let pauses = engine.admin().pauses()?;
+    let pauses = engine.admin().list::<midrail::core::Pause>()?;
     let mut lines: Vec<String> = pauses.iter().map(|pause| line(pause, engine.now(), output)).collect();
     if lines.is_empty() {
         lines.push("no guardrails are paused".to_owned());

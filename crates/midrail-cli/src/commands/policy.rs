@@ -5,11 +5,11 @@ mod routing;
 use std::collections::BTreeMap;
 
 use midrail::core::{Authorities, Bypass, Definition, Risk};
-use midrail::guardrails::{builtin, label};
+use midrail::guardrails::builtin;
 use midrail::pack::diagnostic::visible;
 use midrail::pack::raw::AlertRule;
 use midrail::pack::{Channel, GuardrailPlacement, PackDocument, TimeOrDuration, locate_guardrails};
-use midrail::{LoadedPolicy, Mode, PolicyEntry, Tools, summary};
+use midrail::{Effect, LoadedPolicy, Mode, PolicyEntry, Tools, summary};
 use serde_json::{Value, json};
 
 use crate::decision::field;
@@ -17,8 +17,8 @@ use crate::error::{CliError, without_nulls};
 use crate::exit::Exit;
 use crate::input::PackArgs;
 use crate::output::{Output, short, wrap};
-use crate::paint::{Style, effect_style};
-use crate::table::{Table, cell, styled};
+use crate::paint::Style;
+use crate::table::{self, Table, cell, styled};
 use crate::yaml;
 
 /// Show the policy in force, its layers and a summary.
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         (false, false) => {
             view.print_layers(output)?;
             view.print_definitions(output)?;
-            view.print_routing(output)?;
+            print_fields("risks", &routing::lines(&loaded.policy), output)?;
             view.print_approvals(output)?;
             view.print_alerts(output)?;
             view.print_channels(output)?;
@@ -72,7 +72,7 @@ fn print_table(title: &str, table: &Table, output: &mut Output) -> Result<(), Cl
         return Ok(());
     }
     output.line(format!("\n{}", output.paint().style(Style::Strong, title)))?;
-    output.table(table, 2)
+    table.print(2, output)
 }
 
 /// Prints named texts with a title, unless there are none.
@@ -148,39 +148,36 @@ impl View<'_> {
         if entries.is_empty() {
             output.line(output.paint().style(Style::Dim, "  no guardrails here"))?;
         } else {
-            output.table(&self.table(entries), 2)?;
+            self.table(entries).print(2, output)?;
         }
         output.line("")
     }
 
     fn table(&self, entries: &[&PolicyEntry]) -> Table {
-        let mut table = Table::new(&[
-            "guardrail",
-            "priority",
-            "effect",
-            "mode",
-            "lock",
-            "from risk",
-            "bypass by",
-            "on",
-            "tools",
-        ]);
-        for PolicyEntry { spec, guardrail, .. } in entries {
-            let effect = spec.effect.unwrap_or_else(|| guardrail.default_effect());
-            let on: Vec<&str> = spec.on.iter().map(|kind| kind.as_str()).collect();
-            table.row(vec![
-                cell(short(&label(&spec.id), 60)),
-                cell(spec.priority.to_string()),
-                styled(effect.as_str(), effect_style(effect)),
-                if spec.mode == Mode::Shadow { styled("shadow", Style::Caution) } else { cell("enforce") },
-                cell(if self.is_locked(&spec.id) { "locked" } else { "" }),
-                cell(spec.from_risk.map_or("any", Risk::as_str)),
-                cell(short(bypassed_by(&spec.bypass), 24)),
-                cell(on.join(", ")),
-                cell(short(&tools(spec, &guardrail.tools()), 48)),
-            ]);
-        }
-        table
+        let mode = |entry: &PolicyEntry| match entry.spec.mode {
+            Mode::Shadow => styled("shadow", Style::Caution),
+            Mode::Enforce => cell("enforce"),
+        };
+        let on =
+            |entry: &PolicyEntry| -> Vec<&str> { entry.spec.on.iter().map(|kind| kind.as_str()).collect() };
+        let tools = |entry: &PolicyEntry| {
+            tool_list(&entry.spec.tools, &entry.guardrail.tools())
+                .map_or("all".to_owned(), |names| names.join(", "))
+        };
+        Table::of(
+            entries,
+            &[
+                ("guardrail", &|entry| table::guardrail(&entry.spec.id)),
+                ("priority", &|entry| cell(entry.spec.priority.to_string())),
+                ("effect", &|entry| table::effect(effect(entry))),
+                ("mode", &|entry| mode(entry)),
+                ("lock", &|entry| cell(if self.is_locked(&entry.spec.id) { "locked" } else { "" })),
+                ("from risk", &|entry| cell(entry.spec.from_risk.map_or("any", Risk::as_str))),
+                ("bypass by", &|entry| cell(short(bypassed_by(&entry.spec.bypass), 24))),
+                ("on", &|entry| cell(on(entry).join(", "))),
+                ("tools", &|entry| cell(short(&tools(entry), 48))),
+            ],
+        )
     }
 
     /// Whether lower layers cannot loosen it. Always-on guardrails count as locked.
@@ -198,11 +195,6 @@ impl View<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The risks of tools, and the effects of strikes.
-    fn print_routing(&self, output: &mut Output) -> Result<(), CliError> {
-        print_fields("risks", &routing::lines(&self.loaded.policy), output)
     }
 
     /// Who answers requests.
@@ -233,15 +225,16 @@ impl View<'_> {
 
     /// The channels of notices.
     fn print_channels(&self, output: &mut Output) -> Result<(), CliError> {
-        let mut table = Table::new(&["for", "webhook", "command", "log"]);
-        for (to, channel) in self.channels() {
-            table.row(vec![
-                cell(short(to, 40)),
-                cell(short(channel.webhook.as_deref().unwrap_or_default(), 60)),
-                cell(short(channel.command.as_deref().unwrap_or_default(), 60)),
-                cell(if channel.log == Some(false) { "no" } else { "yes" }),
-            ]);
-        }
+        let text = |text: &Option<String>| cell(short(text.as_deref().unwrap_or_default(), 60));
+        let table = Table::of(
+            self.channels(),
+            &[
+                ("for", &|(to, _)| cell(short(to, 40))),
+                ("webhook", &|(_, channel)| text(&channel.webhook)),
+                ("command", &|(_, channel)| text(&channel.command)),
+                ("log", &|(_, channel)| cell(if channel.log == Some(false) { "no" } else { "yes" })),
+            ],
+        );
         print_table("notices  (all notices are stored: midrail notices)", &table, output)
     }
 
@@ -255,15 +248,15 @@ impl View<'_> {
     }
 
     fn print_alerts(&self, output: &mut Output) -> Result<(), CliError> {
-        let mut table = Table::new(&["alert", "condition", "action", "pack"]);
-        for (document, alert) in self.alerts() {
-            table.row(vec![
-                cell(short(&alert.name, 40)),
-                cell(short(&alert.condition, 80)),
-                cell(short(&alert.action, 60)),
-                cell(short(&document.pack.pack, 40)),
-            ]);
-        }
+        let table = Table::of(
+            self.alerts(),
+            &[
+                ("alert", &|(_, alert)| cell(short(&alert.name, 40))),
+                ("condition", &|(_, alert)| cell(short(&alert.condition, 80))),
+                ("action", &|(_, alert)| cell(short(&alert.action, 60))),
+                ("pack", &|(document, _)| cell(short(&document.pack.pack, 40))),
+            ],
+        );
         print_table("alerts", &table, output)
     }
 
@@ -318,13 +311,14 @@ impl View<'_> {
         })
     }
 
-    fn entry_json(&self, PolicyEntry { spec, guardrail, .. }: &PolicyEntry) -> Value {
+    fn entry_json(&self, entry: &PolicyEntry) -> Value {
+        let PolicyEntry { spec, guardrail, .. } = entry;
         let place = self.places.get(&*spec.id);
         let document = place.and_then(|place| self.loaded.documents.get(place.document));
         without_nulls(json!({
             "id": spec.id, "description": spec.description, "priority": spec.priority,
             "category": spec.category.as_str(), "on": spec.on, "tools": tool_list(&spec.tools, &guardrail.tools()),
-            "effect": spec.effect.unwrap_or_else(|| guardrail.default_effect()), "mode": spec.mode,
+            "effect": effect(entry), "mode": spec.mode,
             "locked": self.is_locked(&spec.id), "from_risk": spec.from_risk, "effect_by_risk": spec.effect_by_risk,
             "bypass": bypass_json(&spec.bypass), "approver": spec.approver,
             "approval_timeout_s": spec.approval_timeout_s,
@@ -363,7 +357,7 @@ fn approvals_json(authorities: &Authorities) -> Value {
 
 /// Seconds in words.
 fn seconds(seconds: u32) -> String {
-    midrail::admin::span(jiff::SignedDuration::from_secs(seconds.into()))
+    midrail::core::duration::span(jiff::SignedDuration::from_secs(seconds.into()))
 }
 
 /// The tools that a guardrail governs: those of its pack, else its own. Nothing: all of them.
@@ -374,8 +368,9 @@ fn tool_list<'t>(of_spec: &'t Tools, own: &'t Tools) -> Option<&'t [String]> {
     }
 }
 
-fn tools(spec: &midrail::Spec, own: &Tools) -> String {
-    tool_list(&spec.tools, own).map_or("all".to_owned(), |names| names.join(", "))
+/// The strongest effect of a guardrail.
+fn effect(entry: &PolicyEntry) -> Effect {
+    entry.spec.effect.unwrap_or_else(|| entry.guardrail.default_effect())
 }
 
 fn definition_json(definition: &Definition) -> Value {

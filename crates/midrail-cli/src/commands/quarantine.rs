@@ -3,24 +3,15 @@
 use midrail::admin::{HaltedRun, QuarantinedAgent};
 use serde_json::json;
 
-use crate::admin_args::{AdminArgs, ChangedBy};
+use crate::admin_args::{AdminArgs, ChangedBy, Group};
 use crate::approver_key::{self, Signer};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::list::list;
 use crate::output::{Output, short};
 
-/// Manage quarantined agents and halted runs.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    admin: AdminArgs,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List quarantined agents and halted runs
     List,
     /// Put an agent in quarantine
@@ -49,20 +40,23 @@ enum Command {
     },
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    match &args.command {
+pub(crate) fn run(
+    Group { command, shared: admin }: &Group<Command, AdminArgs>,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    match command {
         Command::List => {
-            let engine = args.admin.list_engine()?;
-            show(&engine.admin().quarantined()?, &engine.admin().halted_runs()?, output)
+            let engine = admin.list_engine()?;
+            show(&engine.admin().list::<QuarantinedAgent>()?, &engine.admin().list::<HaltedRun>()?, output)
         }
         Command::Add { actor, reason, by } => {
             let by = by.name();
-            args.admin.write_engine()?.admin().quarantine(actor, &by, check_reason(reason)?)?;
+            admin.write_engine()?.admin().quarantine(actor, &by, check_reason(reason)?)?;
             let text = format!("{} is in quarantine", short(actor, 80));
             output.done(&json!({"actor": actor, "state": "quarantined", "by": by}), text)
         }
         Command::Lift { actor, run, reason, signer } => {
-            let engine = args.admin.read_engine()?;
+            let engine = admin.read_engine()?;
             let reason = check_reason(reason)?;
             let person = approver_key::read(signer, &engine)?;
             let actor = actor.as_deref().unwrap_or_default();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use midrail::pack::diagnostic::visible;
-use midrail::replay::{self, Replay, ReplayError, ReplayStep};
+use midrail::replay::{self, Replay, ReplayStep};
 use midrail::{Clock, Engine, ManualClock, SqliteStore, SystemClock};
 use midrail_adapters::wire;
 use serde_json::json;
@@ -82,14 +82,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 
     let mut timeline = Timeline::new();
     let mut undecided = 0;
-    for line in 1.. {
-        let played = match replay::next_line(&mut input, line) {
-            Ok(Some(text)) => replay.line(line, &text),
-            Ok(None) => break,
-            // A read error affects all further lines.
-            Err(error @ ReplayError::Io { .. }) => return Err(CliError::from_error(&error)),
-            Err(error) => Err(error),
-        };
+    report::each(&replay, &mut input, |line, _, played| {
         match played {
             Ok(ReplayStep::Decided(_, decision)) if output.is_json() => {
                 output.json_text(&wire::encode(&decision))?
@@ -115,7 +108,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
                 output.remark(&failure);
             }
         }
-    }
+        Ok(())
+    })?;
     if !output.is_json() {
         let failed = match undecided {
             0 => String::new(),

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::input::{StoreArgs, guardrail_name};
 use crate::output::{Output, short};
 use crate::paint::Style;
-use crate::table::{Table, cell};
+use crate::table::{Table, cell, guardrail};
 use crate::time;
 
 /// Report what guardrails in shadow mode would have done.
@@ -113,27 +113,19 @@ fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Resu
         only.map(|id| format!(" with `{}`", short(id, 40))).unwrap_or_default(),
     ))?;
     output.line("")?;
-    let mut table = Table::new(&[
-        "guardrail",
-        "evaluated",
-        "findings",
-        "would block",
-        "sessions",
-        "failed",
-        "most often",
-    ]);
-    for shadowed in &report.guardrails {
-        table.row(vec![
-            cell(short(&midrail::guardrails::label(&shadowed.guardrail), 60)),
-            cell(shadowed.asked.to_string()),
-            cell(shadowed.objections().to_string()),
-            cell(format!("{} ({})", shadowed.stopped, share(shadowed.stopped, shadowed.asked))),
-            cell(shadowed.sessions.to_string()),
-            cell(shadowed.failed.to_string()),
-            cell(most_often(shadowed)),
-        ]);
-    }
-    output.table(&table, 0)?;
+    let table = Table::of(
+        &report.guardrails,
+        &[
+            ("guardrail", &|it| guardrail(&it.guardrail)),
+            ("evaluated", &|it| cell(it.asked.to_string())),
+            ("findings", &|it| cell(it.objections().to_string())),
+            ("would block", &|it| cell(format!("{} ({})", it.stopped, share(it.stopped, it.asked)))),
+            ("sessions", &|it| cell(it.sessions.to_string())),
+            ("failed", &|it| cell(it.failed.to_string())),
+            ("most often", &|it| cell(most_often(it))),
+        ],
+    );
+    table.print(0, output)?;
     for shadowed in report.guardrails.iter().filter(|shadowed| !shadowed.examples.is_empty()) {
         output.line("")?;
         output

@@ -3,22 +3,13 @@
 use midrail::admin::{TaskState, TaskStatus};
 use serde_json::json;
 
-use crate::admin_args::{AdminArgs, ChangedBy};
+use crate::admin_args::{AdminArgs, ChangedBy, Group};
 use crate::error::{CliError, InvalidValue};
 use crate::exit::Exit;
 use crate::output::{Output, short};
 
-/// Manage the status of tasks.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    admin: AdminArgs,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List the tasks that have a status
     List,
     /// Set the status of a task
@@ -39,12 +30,15 @@ fn status(word: &str) -> Result<TaskStatus, InvalidValue> {
     found.ok_or_else(|| InvalidValue("use draft, active, suspended, handed_off or completed".to_owned()))
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    match &args.command {
-        Command::List => args.admin.list::<TaskState>(output),
+pub(crate) fn run(
+    Group { command, shared: admin }: &Group<Command, AdminArgs>,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    match command {
+        Command::List => admin.list::<TaskState>(output),
         Command::Set { task, status, by } => {
             let by = by.name();
-            args.admin.write_engine()?.admin().set_task(task, *status, &by)?;
+            admin.write_engine()?.admin().set_task(task, *status, &by)?;
             let text = format!("{} is {} now", short(task, 80), status.word());
             output.done(&json!({"task": task, "status": status, "by": by}), text)
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::error::{CliError, count};
 use crate::exit::{self, Exit};
+use crate::input::quoted;
 use crate::output::{Output, short, wrap};
 use crate::paint::{Paint, Style};
 
@@ -58,20 +59,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let mut totals = Totals::default();
     let mut results = Vec::new();
     for file in files(&args.paths)? {
-        let result = match run_file(&file, args.filter.as_deref()) {
+        let ran = run_file(&file, args.filter.as_deref()).and_then(|cases| {
+            if cases.is_empty() && file.is_named && args.filter.is_none() {
+                return Err(CliError::new(format!("there is no case in {}", quoted(&file.name)))
+                    .help("add `tests:` to a pack, or `cases:` to a case file"));
+            }
+            Ok(cases)
+        });
+        let result = match ran {
             Ok(cases) if cases.is_empty() => {
-                if file.is_named && args.filter.is_none() {
-                    let failure = CliError::new(format!("there is no case in {}", quoted(&file.name)))
-                        .help("add `tests:` to a pack, or `cases:` to a case file");
-                    totals.unreadable += 1;
-                    output.remark(&failure);
-                    FileResult { path: file.name, error: Some(failure.as_json()), ..FileResult::default() }
-                } else {
-                    if args.filter.is_none() && output.is_verbose() {
-                        output.note(&format!("{}: no cases", file.name));
-                    }
-                    continue;
+                if args.filter.is_none() && output.is_verbose() {
+                    output.note(&format!("{}: no cases", file.name));
                 }
+                continue;
             }
             Ok(cases) => {
                 let passed = cases.iter().filter(|case| case.is_good()).count();
@@ -159,15 +159,10 @@ fn files(paths: &[PathBuf]) -> Result<Vec<TestFile>, CliError> {
     let mut paths = paths.to_vec();
     if paths.is_empty() {
         let project = env::current_dir().ok().and_then(|here| locations::project(&here));
-        match project {
-            Some(project) => paths.push(project.join(locations::PROJECT_FOLDER)),
-            None => {
-                return Ok(shipped::PACKS
-                    .iter()
-                    .map(|(name, text)| shipped_file(name, text, false))
-                    .collect());
-            }
-        }
+        let Some(project) = project else {
+            return Ok(shipped::PACKS.iter().map(|(name, text)| shipped_file(name, text, false)).collect());
+        };
+        paths.push(project.join(locations::PROJECT_FOLDER));
     }
     let mut files = Vec::new();
     for path in paths {
@@ -192,10 +187,13 @@ fn shipped_file(name: &str, text: &'static str, is_named: bool) -> TestFile {
     TestFile { path: PathBuf::from(&name), name, shipped: Some(text), is_named }
 }
 
+fn is_case_file(ending: &str) -> bool {
+    matches!(ending, "yaml" | "yml" | "json" | "md")
+}
+
 /// The files that can hold cases, in a folder and in those below it. Links to folders are not followed.
 fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    let cannot =
-        |error| CliError::new(format!("could not read {}: {error}", quoted(&folder.display().to_string())));
+    let cannot = |error| CliError::new(format!("could not read {}: {error}", quoted(folder)));
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let entry = entry.map_err(cannot)?;
         let path = entry.path();
@@ -204,10 +202,7 @@ fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
             if !is_hidden {
                 below(&path, found)?;
             }
-        } else if path
-            .extension()
-            .is_some_and(|ending| ["yaml", "yml", "json", "md"].iter().any(|known| ending == *known))
-        {
+        } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(is_case_file) {
             found.push(path);
         }
     }
@@ -236,10 +231,6 @@ fn read(file: &TestFile) -> Result<String, CliError> {
         let at = error.utf8_error().valid_up_to();
         CliError::new(format!("{} is not UTF-8: byte {at} does not belong there", quoted(&file.name)))
     })
-}
-
-fn quoted(name: &str) -> String {
-    format!("`{}`", visible(name))
 }
 
 fn show(result: &FileResult, output: &mut Output) -> Result<(), CliError> {

@@ -35,7 +35,7 @@ exit 7
 "#;
 
 #[test]
-fn the_agents_end_is_ours_and_its_words_on_standard_error_pass() {
+fn exit_code_and_stderr_of_the_agent_are_passed_on() {
     let world = World::new();
     let ended = played(&world, &[], ECHO, &[prompt(1, "hello")]).code(7).complains("ending");
     assert_eq!(
@@ -71,7 +71,7 @@ fn agent_that_does_not_start_and_unreadable_pack_are_reported() {
 }
 
 #[test]
-fn what_is_no_message_is_answered_with_an_error() {
+fn invalid_message_is_answered_with_an_error() {
     let world = World::new();
     world.write("agent.sh", "cat > heard\n");
     let mut command = world.command(&["acp", "--", "/bin/sh", "agent.sh"]);
@@ -84,7 +84,7 @@ fn what_is_no_message_is_answered_with_an_error() {
 
 /// Each policy that a session works under is that of its own folder.
 #[test]
-fn a_session_is_under_the_packs_of_its_folder() {
+fn session_uses_the_packs_of_its_directory() {
     let world = World::new();
     let pack =
         "pack: p\nguardrails:\n  - {id: no-prompts, on: before_model, effect: block, reason: closed}\n";
@@ -186,7 +186,7 @@ fn asked(world: &World, args: &str) -> (String, String) {
 }
 
 #[test]
-fn the_person_decides_unless_there_are_approvers() {
+fn user_decides_unless_there_are_approvers() {
     let pack =
         "pack: p\nguardrails:\n  - {id: deploys, tools: bash, effect: escalate, reason: think twice}\n";
     let world = World::with_pack(pack);

@@ -45,8 +45,8 @@ pub(crate) fn with_key(world: &World, role: &str, args: &[&str]) -> Ended {
     let key = world.read(&format!("../keys/{role}"));
     let name = format!("{role}-1");
     let more = ["--as", &name, "--key-fd", "0"];
-    let verb: &[&str] = if args.first() == Some(&"approver") { &[] } else { &["approvals"] };
-    world.feed(&[verb, args, &more].concat(), format!("{key}\n"))
+    let subcommand: &[&str] = if args.first() == Some(&"approver") { &[] } else { &["approvals"] };
+    world.feed(&[subcommand, args, &more].concat(), format!("{key}\n"))
 }
 
 pub(crate) fn request(world: &World, decision: &Ended, more: &[&str]) -> String {
@@ -68,7 +68,7 @@ pub(crate) fn check(world: &World, event: &Value) -> Ended {
 }
 
 #[test]
-fn a_blocked_call_is_asked_for_approved_and_passes_once() {
+fn approved_call_is_allowed_once() {
     let world = world();
     let deploy = call("deploy", json!({"to": "prod"}));
     let stopped = check(&world, &deploy).code(2);
@@ -135,7 +135,7 @@ fn wrong_key_is_rejected_without_naming_approvers() {
 }
 
 #[test]
-fn a_key_is_shown_once_and_kept_nowhere() {
+fn approver_key_is_not_stored() {
     let world = world();
     let held = check(&world, &call("refund", json!({}))).code(2);
     let id = held.json()["approval"]["id"].as_str().unwrap().to_owned();
@@ -161,7 +161,7 @@ fn a_key_is_shown_once_and_kept_nowhere() {
 }
 
 #[test]
-fn a_check_that_waits_is_woken_by_another_process() {
+fn waiting_check_receives_answer_of_another_process() {
     let world = world();
     world.write("event.json", call("refund", json!({"order": 1})).to_string());
     let start = || -> Child {
@@ -186,7 +186,7 @@ fn a_check_that_waits_is_woken_by_another_process() {
 }
 
 #[test]
-fn two_processes_that_answer_at_once_do_not_both_win() {
+fn only_one_of_two_concurrent_answers_wins() {
     let world = world();
     for order in 0..3 {
         let held = check(&world, &call("refund", json!({"order": order}))).code(2);
@@ -274,7 +274,7 @@ fn emergency_without_override_is_reported() {
 }
 
 #[test]
-fn an_agent_brings_no_rules_of_its_own() {
+fn approval_request_ignores_packs_of_the_agent() {
     let world = world();
     let stopped = check(&world, &call("deploy", json!({}))).code(2);
     let seq = stopped.json()["audit"]["seq"].to_string();

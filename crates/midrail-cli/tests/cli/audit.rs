@@ -65,7 +65,7 @@ fn records_are_listed_and_filtered() {
 }
 
 #[test]
-fn one_record_is_shown_without_its_secrets() {
+fn record_is_shown_without_secrets() {
     let world = decided();
     let record = world.run(&["audit", "show", "2", "--json"]).code(0).json();
     assert_eq!((&record["seq"], &record["record"]["decision"]["effect"]), (&json!(2), &json!("redact")));
@@ -75,7 +75,7 @@ fn one_record_is_shown_without_its_secrets() {
 }
 
 #[test]
-fn a_sound_log_verifies_and_a_changed_one_names_its_record() {
+fn changed_record_is_found_by_verify() {
     let world = decided();
     let ended = world
         .run(&["audit", "verify"])
@@ -123,7 +123,7 @@ fn a_sound_log_verifies_and_a_changed_one_names_its_record() {
 }
 
 #[test]
-fn an_export_verifies_on_its_own() {
+fn export_verifies_without_the_store() {
     let world = decided();
     let path = world.path("log.jsonl");
     world
@@ -150,7 +150,7 @@ fn an_export_verifies_on_its_own() {
 }
 
 #[test]
-fn decisions_are_reproduced_with_the_policy_that_made_them() {
+fn decisions_are_reproduced_with_their_policy() {
     let world = decided();
     // The pack of today is another one; the record knows the one of then.
     world.write(".midrail/pack.yaml", "pack: p\n");
@@ -161,7 +161,7 @@ fn decisions_are_reproduced_with_the_policy_that_made_them() {
 }
 
 #[test]
-fn another_pack_is_tried_on_what_happened() {
+fn replay_with_another_pack_reports_differences() {
     let world = decided();
     let other = world.write(
         "other.yaml",
@@ -198,7 +198,7 @@ record 5 before_tool rm
 }
 
 #[test]
-fn without_a_store_there_is_nothing_to_look_at() {
+fn audit_without_a_store_fails() {
     let world = World::new();
     world.run(&["audit", "list"]).code(0).says("no such records");
     for args in [

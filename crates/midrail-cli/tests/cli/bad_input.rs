@@ -22,7 +22,7 @@ fn blocks(ended: Ended, part: &str) {
 }
 
 #[test]
-fn events_that_are_none() {
+fn invalid_events_are_rejected() {
     let world = World::new();
     let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     for (input, part) in [
@@ -50,7 +50,7 @@ fn events_that_are_none() {
 }
 
 #[test]
-fn an_unknown_kind_is_helped() {
+fn unknown_kind_gets_a_suggestion() {
     World::new()
         .feed(&["check"], "{\"kind\":\"explode\"}")
         .complains("help: the kinds of event are session_start,");
@@ -61,7 +61,7 @@ fn an_unknown_kind_is_helped() {
 }
 
 #[test]
-fn errors_of_events_name_no_type_of_rust() {
+fn event_errors_name_no_rust_types() {
     let world = World::new();
     for (input, part) in [
         ("[]", "expected a map, found a list"),
@@ -78,7 +78,7 @@ fn errors_of_events_name_no_type_of_rust() {
 }
 
 #[test]
-fn what_is_named_wrongly_is_suggested() {
+fn misspelt_names_get_suggestions() {
     let world = World::with_pack("pack: p\nguardrails: [{id: g, tools: x}]\nenv: {prod: {mode: shadow}}\n");
     world.run(&["policy", "--env", "prd"]).code(1).complains("did you mean `prod`?");
     world.run(&["policy", "--env", "elsewhere"]).code(1).complains("there are overlays for prod");
@@ -105,7 +105,7 @@ fn script_that_does_not_load_is_reported_and_blocks() {
 }
 
 #[test]
-fn a_flood_of_100_megabytes() {
+fn large_event_is_rejected() {
     let world = World::new();
     for verb in ["check", "replay"] {
         let mut child = world
@@ -129,7 +129,7 @@ fn a_flood_of_100_megabytes() {
 }
 
 #[test]
-fn event_files_that_cannot_be_read() {
+fn unreadable_event_files_are_reported() {
     let world = World::new();
     fails(world.run(&["check", "no-such-file.json"]), "could not read `no-such-file.json`: No such file");
     fails(world.run(&["check", "."]), "could not read `.`: it is a folder");
@@ -140,7 +140,7 @@ fn event_files_that_cannot_be_read() {
 }
 
 #[test]
-fn packs_that_cannot_be_read() {
+fn unreadable_packs_are_reported() {
     let world = World::new();
     let event = before("x", json!({})).to_string();
     let a = world.write("cycle/a.yaml", "pack: a\nextends: b.yaml\n");
@@ -176,7 +176,7 @@ fn packs_that_cannot_be_read() {
 }
 
 #[test]
-fn problems_of_packs_are_reported_with_their_places() {
+fn pack_problems_are_reported_with_locations() {
     let world = World::with_pack("pack: a\nguardrails:\n  - {id: x, tool: y}\n  - read_befor_write\n");
     let event = before("x", json!({})).to_string();
     let ended = world.feed(&["check"], event.clone()).code(1);
@@ -192,7 +192,7 @@ fn problems_of_packs_are_reported_with_their_places() {
 }
 
 #[test]
-fn stores_that_cannot_be_used_block() {
+fn unusable_store_blocks() {
     let world = World::new();
     let event = before("x", json!({})).to_string();
     let file = world.write("file", "text");
@@ -216,7 +216,7 @@ fn stores_that_cannot_be_used_block() {
 }
 
 #[test]
-fn a_store_of_a_newer_program_blocks() {
+fn store_of_a_newer_version_blocks() {
     let world = World::new();
     let event = before("x", json!({})).to_string();
     let store = world.path("s.db");
@@ -229,7 +229,7 @@ fn a_store_of_a_newer_program_blocks() {
 }
 
 #[test]
-fn a_damaged_store_blocks() {
+fn damaged_store_blocks() {
     let world = World::new();
     let event = before("x", json!({})).to_string();
     let store = world.path("s.db");
@@ -246,7 +246,7 @@ fn a_damaged_store_blocks() {
 }
 
 #[test]
-fn without_a_home_there_is_no_store() {
+fn missing_home_directory_is_reported() {
     let world = World::new();
     let mut command = world.command(&["check"]);
     command.env_remove("HOME").env_remove("XDG_STATE_HOME");
@@ -254,7 +254,7 @@ fn without_a_home_there_is_no_store() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_no_allow() {
+fn unwritable_output_is_not_an_allow() {
     let world = World::new();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut child =
@@ -264,7 +264,7 @@ fn output_that_cannot_be_written_is_no_allow() {
 }
 
 #[test]
-fn a_command_line_that_cannot_be_read_is_an_error() {
+fn invalid_command_line_fails() {
     let world = World::new();
     for args in [
         &["check", "--bogus"][..],
@@ -285,7 +285,7 @@ fn a_command_line_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn errors_for_programs_are_json() {
+fn errors_are_json_with_the_option() {
     let world = World::new();
     let ended = world.feed(&["check", "--json"], "nope").code(1).complains("error: the event is not JSON");
     let expected = json!({"error": {"message": "the event is not JSON: line 1, column 2: expected ident"}});

@@ -56,7 +56,7 @@ fn people_read_a_block_of_lines() {
 }
 
 #[test]
-fn more_is_shown_and_logged_when_asked_for() {
+fn verbose_shows_and_logs_more() {
     let world = World::with_pack(EVERY_EFFECT);
     let event = before("blocked", json!({})).to_string();
     let ended = world.feed(&["check", "-v"], event.clone()).code(2);
@@ -72,7 +72,7 @@ fn more_is_shown_and_logged_when_asked_for() {
 }
 
 #[test]
-fn the_answer_for_programs_is_one_decision() {
+fn json_output_is_one_decision() {
     let world = World::with_pack(EVERY_EFFECT);
     let ended = world.feed(&["check", "--json"], before("blocked", json!({})).to_string()).code(2);
     assert_eq!(ended.out.lines().count(), 1);
@@ -99,7 +99,7 @@ fn state_is_kept_between_processes_and_files_are_read_from_disk() {
 }
 
 #[test]
-fn root_and_cwd_say_where_files_are() {
+fn root_and_cwd_locate_files() {
     let world = World::new();
     world.write("deep/a.txt", "one");
     let write = before("Write", json!({"file_path": "a.txt"}));
@@ -112,7 +112,7 @@ fn root_and_cwd_say_where_files_are() {
 }
 
 #[test]
-fn packs_come_from_the_layers_of_the_events_folder_or_are_named() {
+fn packs_are_named_or_come_from_layers() {
     let world = World::with_pack("pack: p\nguardrails:\n  - {id: here, tools: x, reason: No.}\n");
     let event = before("x", json!({}));
     world.check(&event).code(2).says("here");
@@ -131,7 +131,7 @@ fn packs_come_from_the_layers_of_the_events_folder_or_are_named() {
 }
 
 #[test]
-fn an_agent_that_moves_keeps_its_guardrails() {
+fn changing_directory_keeps_the_guardrails() {
     let world = World::with_pack("pack: p\nguardrails:\n  - {id: here, tools: x, reason: No.}\n");
     let at = |cwd: &str| json!({"kind": "before_tool", "session": "s", "cwd": cwd, "tool": {"name": "x"}});
     world.check(&at(&world.path(""))).code(2).says("here");
@@ -140,7 +140,7 @@ fn an_agent_that_moves_keeps_its_guardrails() {
 }
 
 #[test]
-fn an_environment_is_an_overlay() {
+fn environment_selects_an_overlay() {
     let text = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: warn, reason: No.}\nenv:\n  prod:\n    guardrails:\n      - {id: g, effect: block}\n";
     let world = World::with_pack(text);
     let event = before("x", json!({})).to_string();
@@ -153,7 +153,7 @@ fn an_environment_is_an_overlay() {
 }
 
 #[test]
-fn an_event_can_be_a_file_or_standard_input() {
+fn event_is_read_from_file_or_standard_input() {
     let world = World::new();
     let path = world.write("event.json", before("x", json!({})).to_string());
     world.run(&["check", &path]).code(0);
@@ -161,7 +161,7 @@ fn an_event_can_be_a_file_or_standard_input() {
 }
 
 #[test]
-fn limits_of_the_command_line_hold_for_events_that_bring_none() {
+fn command_line_limits_apply_to_events() {
     let world = World::with_pack("pack: p\nguardrails:\n  - completion: {files: [a.txt]}\n");
     let event =
         |kind: &str, time: &str| json!({"kind": kind, "session": "s", "time": time, "tool": {"name": "t"}});

@@ -3,7 +3,7 @@
 use crate::world::World;
 
 #[test]
-fn it_goes_as_planned_and_leaves_nothing() {
+fn demo_succeeds_and_removes_its_files() {
     let world = World::new();
     std::fs::create_dir(world.path("tmp")).unwrap();
     let mut command = world.command(&["demo"]);
@@ -18,7 +18,7 @@ fn it_goes_as_planned_and_leaves_nothing() {
 }
 
 #[test]
-fn what_is_kept_can_be_looked_at() {
+fn kept_demo_store_can_be_inspected() {
     let world = World::new();
     std::fs::create_dir(world.path("tmp")).unwrap();
     let mut command = world.command(&["demo", "--keep", "--json"]);

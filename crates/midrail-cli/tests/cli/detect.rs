@@ -7,7 +7,7 @@ use crate::world::World;
 const KEY: &str = "AKIAQ4ZTX7RK2MPLWN3J";
 
 #[test]
-fn one_text_is_shown_for_people() {
+fn findings_are_printed_for_one_text() {
     let world = World::new();
     let ended = world.feed(&["detect", "command"], "echo hello\nX=rm; $X -rf ~\n").code(1);
     for part in ["rm -rf ~", "2:7", "critical", "1 finding: ✗ block"] {
@@ -17,7 +17,7 @@ fn one_text_is_shown_for_people() {
 }
 
 #[test]
-fn what_is_found_is_never_shown() {
+fn found_secrets_are_not_printed() {
     let world = World::new();
     for args in [&["detect", "secrets"][..], &["detect", "secrets", "--json"]] {
         let ended = world.feed(args, format!("key {KEY} end")).code(1);
@@ -26,7 +26,7 @@ fn what_is_found_is_never_shown() {
 }
 
 #[test]
-fn json_lines_go_in_and_come_out() {
+fn json_lines_are_scanned() {
     let world = World::new();
     let lines = [
         json!({"id": "a", "text": "DROP TABLE users"}),
@@ -98,7 +98,7 @@ fn corpora_are_measured() {
 }
 
 #[test]
-fn a_stream_is_cleaned_on_its_way() {
+fn redact_streams_its_input() {
     let world = World::new();
     let text = format!("first {KEY}\nsecond line\n");
     let ended = world.feed(&["redact"], text.clone()).code(0);

@@ -49,7 +49,7 @@ fn shell(world: &World, line: &str) -> crate::world::Ended {
 }
 
 #[test]
-fn the_readmes_blocked_call_comes_out_as_shown() {
+fn readme_example_is_current() {
     let readme = page("README.md");
     let call = lines(&readme).into_iter().find(|line| line.starts_with("echo ")).unwrap();
     let ended = shell(&World::new(), &call).code(2);
@@ -57,7 +57,7 @@ fn the_readmes_blocked_call_comes_out_as_shown() {
 }
 
 #[test]
-fn every_command_of_the_pages_works() {
+fn documented_commands_work() {
     let mut count = 0;
     for name in [
         "README.md",
@@ -130,7 +130,7 @@ fn approvals_guide_works_as_documented() {
 }
 
 #[test]
-fn the_toy_agent_of_the_editors_guide_is_rejected() {
+fn editor_guide_agent_is_blocked() {
     follow_guide(&page("docs/guide/acp.md"), &World::new(), 4);
 }
 
@@ -151,22 +151,22 @@ fn service_guide_works_as_documented() {
 fn every_subcommand_is_in_the_reference() {
     let reference = page("docs/reference/commands.md");
     let help = World::new().run(&["--help"]).code(0).out;
-    let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    let verbs = verbs.take_while(|line| line.starts_with("  "));
-    // What is indented further goes on with what a verb does.
-    let verbs =
-        verbs.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
-    for verb in verbs.filter(|verb| *verb != "help") {
+    let subcommands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let subcommands = subcommands.take_while(|line| line.starts_with("  "));
+    // What is indented further goes on with what a subcommand does.
+    let subcommands =
+        subcommands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    for subcommand in subcommands.filter(|subcommand| *subcommand != "help") {
         assert!(
-            reference.contains(&format!("`{verb}`")),
-            "docs/reference/commands.md does not list `{verb}`"
+            reference.contains(&format!("`{subcommand}`")),
+            "docs/reference/commands.md does not list `{subcommand}`"
         );
     }
 }
 
 /// Every shipped pack is in force by its name, without a file.
 #[test]
-fn shipped_packs_decide_by_their_names() {
+fn shipped_packs_can_be_named() {
     let world = World::new();
     world.write("end.json", r#"{"kind":"before_tool","tool":{"name":"Bash","args":{"command":"rm -rf ~"}}}"#);
     world.write("look.json", r#"{"kind":"before_tool","tool":{"name":"Read","args":{"file_path":"a.txt"}}}"#);

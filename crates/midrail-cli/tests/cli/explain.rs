@@ -14,7 +14,7 @@ guardrails:
 ";
 
 #[test]
-fn a_page_is_markdown_when_piped() {
+fn piped_page_is_markdown() {
     let world = World::new();
     let ended = world.run(&["explain", "read_before_write"]).code(0);
     assert!(ended.out.starts_with("# read_before_write\n"), "{}", ended.out);
@@ -26,7 +26,7 @@ fn a_page_is_markdown_when_piped() {
 }
 
 #[test]
-fn a_guardrail_of_a_pack_is_shown_with_its_place() {
+fn pack_guardrail_is_shown_with_its_location() {
     let world = World::with_pack(PACK);
     let ended = world.run(&["explain", "mine"]).code(0);
     let place = world.project().canonicalize().unwrap().join(".midrail/pack.yaml");
@@ -40,7 +40,7 @@ fn a_guardrail_of_a_pack_is_shown_with_its_place() {
 }
 
 #[test]
-fn a_misspelt_name_is_helped() {
+fn misspelt_guardrail_gets_a_suggestion() {
     let world = World::with_pack(PACK);
     world.run(&["explain", "read_befor_write"]).code(1).complains("did you mean `read_before_write`?");
     world.run(&["explain", "mime"]).code(1).complains("did you mean `mine`?");

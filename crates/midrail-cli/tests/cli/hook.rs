@@ -34,7 +34,7 @@ fn decision(ended: &Ended) -> String {
 }
 
 #[test]
-fn what_destroys_is_denied_and_everyday_work_passes_in_silence() {
+fn destructive_calls_are_blocked_and_others_allowed_silently() {
     let world = World::new();
     let denied = call(&world, "Bash", json!({"command": "git push --force origin main"})).code(0);
     assert_eq!(decision(&denied), "deny");
@@ -70,7 +70,7 @@ fn resumed_halted_run_shows_how_to_lift_it() {
 }
 
 #[test]
-fn whatever_goes_wrong_is_a_no_that_hosts_understand() {
+fn hook_errors_block_in_the_format_of_the_host() {
     // Nothing on standard output, a reason on standard error, exit code 2.
     let is_no = |ended: Ended| {
         let ended = ended.code(2);
@@ -116,17 +116,17 @@ fn waits_in_vain(event: &str) -> Ended {
 }
 
 #[test]
-fn a_host_that_sends_nothing_gets_its_answer_in_time() {
+fn missing_payload_is_answered_in_time() {
     waits_in_vain("PreToolUse").code(2);
 }
 
 #[test]
-fn an_agent_that_may_have_been_sent_back_already_is_let_go() {
+fn repeated_stop_is_allowed() {
     waits_in_vain("Stop").code(0);
 }
 
 #[test]
-fn notes_before_a_prompt_are_no_injection() {
+fn limits_before_a_prompt_are_not_an_injection() {
     let world = World::new();
     let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);
     let answer: Value = serde_json::from_str(&began.out).unwrap();
@@ -149,7 +149,7 @@ fn host_asks_its_user_if_no_approver_has_a_key() {
 }
 
 #[test]
-fn an_approval_lets_exactly_one_call_through() {
+fn approval_allows_exactly_one_call() {
     let world = world_of(
         "pack: shop\nguardrails:\n  - {id: ask, tools: refund, effect: escalate, approver: reviewer}\n",
     );
@@ -176,7 +176,7 @@ guardrails:
 ";
 
 #[test]
-fn an_agent_that_stops_too_early_is_sent_back_to_work() {
+fn early_stop_is_blocked() {
     let world = World::with_pack(UNFINISHED);
     let stop = |is_active: bool| {
         let payload = payload("Stop", json!({"cwd": world.project(), "stop_hook_active": is_active}));
@@ -194,7 +194,7 @@ fn an_agent_that_stops_too_early_is_sent_back_to_work() {
 }
 
 #[test]
-fn a_hook_that_waits_at_the_end_is_woken_by_another_process() {
+fn waiting_stop_hook_receives_answer_of_another_process() {
     let world = world_of("pack: p\nguardrails:\n  - {use: quality-003, with: {run: ./check, files: []}}\n");
     world.write("check", "#!/bin/sh\necho test one FAILED\nexit 1\n");
     fs::set_permissions(world.path("check"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -242,7 +242,7 @@ fn broken_midrail_does_not_block_stops_forever() {
 }
 
 #[test]
-fn a_result_that_could_not_be_looked_at_does_not_reach_the_model() {
+fn unchecked_result_is_withheld() {
     let world = World::with_pack("pack: [");
     let done = payload(
         "PostToolUse",
@@ -269,7 +269,7 @@ fn shown(world: &World) -> String {
 }
 
 #[test]
-fn what_scripts_put_in_place_of_a_result_is_what_the_agent_sees() {
+fn replaced_result_is_sent_to_the_agent() {
     let scripts = |first: &str, second: &str| {
         let world = World::with_pack(
             "pack: p\nguardrails:\n  - {id: one, script: one.js}\n  - {id: two, script: two.js}\n",
@@ -288,7 +288,7 @@ fn what_scripts_put_in_place_of_a_result_is_what_the_agent_sees() {
 }
 
 #[test]
-fn a_result_that_no_script_sent_back_is_not_shown() {
+fn result_of_failed_script_is_withheld() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - secret_redaction\n  - {id: r, on: after_tool, effect: retry, corrective_message: Once more.}\n",
     );
@@ -298,7 +298,7 @@ fn a_result_that_no_script_sent_back_is_not_shown() {
 }
 
 #[test]
-fn a_script_that_takes_longer_than_the_agent_waits_fails_as_it_is_set() {
+fn slow_script_fails_as_configured() {
     for on_error in ["block", "allow"] {
         let world = World::with_pack(&format!("pack: p\nscripts: {{on_error: {on_error}}}\n"));
         let (late, pipe) = (world.path("late"), world.path("pipe"));
@@ -322,7 +322,7 @@ fn a_script_that_takes_longer_than_the_agent_waits_fails_as_it_is_set() {
 }
 
 #[test]
-fn two_names_of_one_moment_are_no_way_round() {
+fn alias_event_names_are_checked_alike() {
     let world = World::new();
     let payload = payload(
         "PreToolUse",

@@ -56,7 +56,7 @@ fn world() -> World {
 }
 
 #[test]
-fn recordings_become_events_in_the_order_of_time() {
+fn recordings_become_events_in_time_order() {
     let world = world();
     let ended = world.run(&["import", "claude-code"]).code(0).complains("20 events of 2 sessions in 2 files");
     let events = ended.json_lines();
@@ -76,7 +76,7 @@ fn recordings_become_events_in_the_order_of_time() {
 }
 
 #[test]
-fn a_file_of_events_is_its_owners_alone_and_broken_lines_are_named() {
+fn output_file_is_private_and_invalid_lines_are_named() {
     let world = world();
     let path = world.write("../.claude/projects/-repo/s-3.jsonl", "{\"type\":\n");
     let ended = world.run(&["import", "claude-code", "-o", "past.jsonl", "--json"]).code(0);
@@ -92,7 +92,7 @@ fn a_file_of_events_is_its_owners_alone_and_broken_lines_are_named() {
 }
 
 #[test]
-fn report_shows_what_a_pack_would_have_stopped() {
+fn report_shows_would_be_blocks() {
     let world = world();
     world.run(&["import", "claude-code", "-o", "past.jsonl"]).code(0);
     let report = ["replay", "--report", "past.jsonl", "--pack", "default"];
@@ -115,7 +115,7 @@ fn report_shows_what_a_pack_would_have_stopped() {
 
 /// What is suggested is put into a pack, and removes as many stops as is said.
 #[test]
-fn what_is_suggested_removes_the_stops_that_it_says() {
+fn suggested_settings_remove_the_reported_blocks() {
     let world = world();
     world.run(&["import", "claude-code", "-o", "past.jsonl"]).code(0);
     let stopped = |pack: &str| {
@@ -138,7 +138,7 @@ fn what_is_suggested_removes_the_stops_that_it_says() {
 
 /// The same of files: those that hold credentials, and those outside of the project.
 #[test]
-fn files_are_suggested_as_patterns_spell_them() {
+fn file_suggestions_are_patterns() {
     let world = World::new();
     let read = |path: &str| {
         let tool = json!({"name": "Read", "args": {"file_path": path}});
@@ -166,7 +166,7 @@ fn files_are_suggested_as_patterns_spell_them() {
 }
 
 #[test]
-fn import_and_report_make_one_pipe() {
+fn import_is_piped_into_a_report() {
     let world = world();
     let events = world.run(&["import", "claude-code"]).code(0).out;
     world.feed(&["replay", "--report", "-"], events).code(0).says("would have blocked");
@@ -180,7 +180,7 @@ fn import_and_report_make_one_pipe() {
 
 /// A past file is judged by what was recorded of it, and not by what is there today.
 #[test]
-fn a_file_that_the_agent_made_is_not_taken_for_one_that_was_there() {
+fn file_created_by_the_agent_counts_as_new() {
     let world = World::new();
     let call = |kind: &str, tool: &str, path: &str, more: Value| {
         let mut event = json!({"kind": kind, "session": "s-1", "cwd": world.project(), "tool": {"name": tool, "args": {"file_path": path, "content": "x"}}});

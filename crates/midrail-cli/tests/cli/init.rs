@@ -72,7 +72,7 @@ fn init_shows_asks_and_writes_once() {
 }
 
 #[test]
-fn programs_read_the_plan_and_the_outcome() {
+fn json_has_plan_and_result() {
     let world = World::new();
     let report = run(&world, &["init", "--agent", "codex", "--dry-run", "--json"]).code(0).json();
     assert_eq!(report["agents"], json!(["codex"]));
@@ -93,7 +93,7 @@ fn programs_read_the_plan_and_the_outcome() {
 }
 
 #[test]
-fn invalid_file_is_reported_and_the_rest_is_done() {
+fn invalid_settings_file_does_not_stop_other_changes() {
     let world = World::new();
     run(&world, &["init", "--yes"])
         .code(1)
@@ -121,7 +121,7 @@ fn invalid_file_is_reported_and_the_rest_is_done() {
 }
 
 #[test]
-fn users_and_machines_have_their_own_files() {
+fn user_and_managed_scopes_have_their_own_files() {
     let world = World::new();
     let root = world.path("root");
     let agents = ["claude-code", "codex", "gemini-cli", "copilot-cli", "cursor", "opencode"];
@@ -199,7 +199,7 @@ fn doctor_reports_a_protected_agent() {
 }
 
 #[test]
-fn doctor_finds_what_lets_actions_pass() {
+fn doctor_reports_missing_and_disabled_hooks() {
     let world = World::new();
     program(&world, "claude", "echo '2.1.197 (Claude Code)'");
     run(&world, &["init", "--yes"]).code(0);
@@ -243,7 +243,7 @@ fn doctor_finds_what_lets_actions_pass() {
 }
 
 #[test]
-fn doctor_finds_what_other_agents_pass_over() {
+fn doctor_reports_ignored_hooks_of_other_agents() {
     let world = World::new();
     let named = ["--agent", "cursor", "--agent", "gemini-cli", "--agent", "codex"];
     run(&world, &[&["init", "--yes"], named.as_slice()].concat()).code(0);
@@ -292,7 +292,7 @@ fn unprotected_agent_never_counts_as_protected() {
 }
 
 #[test]
-fn doctor_finds_every_switch_of_copilot() {
+fn doctor_reports_disabled_copilot_hooks() {
     let world = World::new();
     run(&world, &["init", "--yes", "--agent", "copilot-cli"]).code(0);
     let home = world.project().parent().unwrap().to_owned();
@@ -325,7 +325,7 @@ fn doctor_finds_every_switch_of_copilot() {
 }
 
 #[test]
-fn doctor_finds_what_is_not_as_it_was_written() {
+fn doctor_reports_changed_hooks() {
     let world = World::new();
     let agents = ["claude-code", "gemini-cli", "cursor", "opencode"];
     let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
@@ -406,13 +406,13 @@ fn cursor_finds_the_program_with_a_login_shell() {
 }
 
 #[test]
-fn the_home_is_no_project() {
+fn home_directory_is_not_a_project() {
     let world = World::new();
     let home = world.project().parent().unwrap().to_owned();
     let run = |args: &[&str]| ended(on_path(&world, args).current_dir(&home), Vec::new());
     run(&["init", "--yes", "--agent", "claude-code"])
         .code(1)
-        .complains("is your home folder")
+        .complains("is your home directory")
         .complains("midrail init --user");
     run(&["init", "--yes", "--user", "--agent", "claude-code"]).code(0);
     assert!(!home.join(".midrail").exists());
@@ -424,7 +424,7 @@ fn the_home_is_no_project() {
 }
 
 #[test]
-fn uninstall_reports_what_stays_and_where() {
+fn uninstall_reports_remaining_hooks() {
     let world = World::new();
     run(&world, &["init", "--yes", "--user", "--agent", "codex"])
         .code(0)
@@ -453,7 +453,7 @@ fn uninstall_reports_what_stays_and_where() {
 }
 
 #[test]
-fn a_pipe_is_no_settings_file() {
+fn pipe_is_rejected_as_settings_file() {
     let world = World::new();
     fs::create_dir(world.project().join(".claude")).unwrap();
     let made = Command::new("mkfifo").arg(world.path(".claude/settings.json")).status().unwrap();
@@ -475,7 +475,7 @@ while read -r line; do
 done"#;
 
 #[test]
-fn codex_trusts_our_hooks_and_no_others() {
+fn codex_trusts_only_midrail_hooks() {
     let world = World::new();
     program(&world, "codex", CODEX);
     let home = world.project().parent().unwrap().to_owned();

@@ -10,7 +10,7 @@ guardrails:
 ";
 
 #[test]
-fn good_packs_are_silent() {
+fn valid_packs_have_no_findings() {
     let ended = World::new().run(&["lint"]).code(0);
     assert_eq!(ended.out, "✓ no issues found\n");
     let result = World::new().run(&["lint", "--json"]).code(0).json();

@@ -60,7 +60,7 @@ fn lived_in() -> World {
 }
 
 #[test]
-fn every_call_is_one_line_with_decision_notes_and_result() {
+fn log_shows_one_line_per_call() {
     let world = lived_in();
     let out = world.run(&["log"]).code(0).out;
     let lines: Vec<&str> = out.lines().collect();
@@ -81,7 +81,7 @@ fn every_call_is_one_line_with_decision_notes_and_result() {
 }
 
 #[test]
-fn what_is_asked_for_is_shown_and_nothing_else() {
+fn log_filters_entries() {
     let world = lived_in();
     let whats = |args: &[&str]| -> Vec<String> {
         let lines = world.run(&[&["log", "--json"], args].concat()).code(0).json_lines();
@@ -113,7 +113,7 @@ fn what_is_asked_for_is_shown_and_nothing_else() {
 }
 
 #[test]
-fn secrets_and_replaced_results_are_shown_without_them() {
+fn log_shows_no_secrets() {
     let world = World::with_pack(PACK);
     let key = "AKIAIOSFODNN7EXAMPLQ";
     world.check(&event(
@@ -130,7 +130,7 @@ fn secrets_and_replaced_results_are_shown_without_them() {
 }
 
 #[test]
-fn following_shows_what_comes_and_survives_that_there_is_no_store_yet() {
+fn follow_waits_for_the_store_and_new_entries() {
     let world = World::with_pack(PACK);
     let mut child =
         world.command(&["log", "--follow"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -149,7 +149,7 @@ fn following_shows_what_comes_and_survives_that_there_is_no_store_yet() {
 }
 
 #[test]
-fn looking_writes_nothing() {
+fn log_does_not_write_to_the_store() {
     let world = lived_in();
     let before = std::fs::read(world.default_store()).unwrap();
     world.run(&["log", "--stopped"]).code(0);

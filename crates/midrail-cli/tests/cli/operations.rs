@@ -19,7 +19,7 @@ fn world() -> World {
 }
 
 #[test]
-fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
+fn quarantine_is_lifted_only_with_a_key() {
     let world = world();
     world.run(&["quarantine", "list"]).code(0).says("No agent is in quarantine");
     world.run(&["quarantine", "add", "eve", "--reason", " "]).code(1).complains("the reason is empty");
@@ -60,7 +60,7 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
 }
 
 #[test]
-fn halted_runs_are_listed_with_how_they_are_lifted() {
+fn halted_runs_are_listed_with_the_lift_command() {
     let world =
         World::with_pack("pack: p\nguardrails:\n  - {id: ends, tools: ls, effect: halt, reason: enough}\n");
     world.check(&event("eve")).code(2);
@@ -110,7 +110,7 @@ fn tasks_are_set_and_listed() {
 }
 
 #[test]
-fn notices_are_a_stream() {
+fn notices_are_listed_and_followed() {
     let world = world();
     world.run(&["notices"]).code(0).says("No notices match");
     for task in ["a", "b", "c"] {
@@ -143,7 +143,7 @@ fn notices_are_a_stream() {
 }
 
 #[test]
-fn what_waits_is_delivered_on_demand() {
+fn pending_notices_are_delivered() {
     let world = world();
     world.write(
         ".midrail/pack.yaml",

@@ -24,7 +24,7 @@ fn deploy(world: &World) -> Value {
 }
 
 #[test]
-fn a_pause_lets_pass_says_so_and_ends_by_itself() {
+fn pause_allows_reports_and_expires() {
     let world = world_of(PACK);
     world.stand_at("2026-11-15T10:00:00Z".parse().unwrap());
     world.run(&["pause"]).code(0).says("no guardrails are paused");
@@ -58,7 +58,7 @@ fn a_pause_lets_pass_says_so_and_ends_by_itself() {
 }
 
 #[test]
-fn a_pause_is_ended_before_its_time_and_everywhere_means_everywhere() {
+fn pause_is_ended_early_and_can_cover_all_projects() {
     let world = world_of(PACK);
     pause(&world, "human_operator", &["1h", "--everywhere", "--reason", "all of it", "--json"]).code(0);
     world.check(&deploy(&world)).code(0);
@@ -69,7 +69,7 @@ fn a_pause_is_ended_before_its_time_and_everywhere_means_everywhere() {
 }
 
 #[test]
-fn a_pause_takes_a_person_a_key_a_reason_and_an_hour_at_most() {
+fn pause_requires_approver_key_and_reason() {
     let world = World::with_pack(PACK);
     let no_one = world.feed(&["pause", "5m", "--reason", "x", "--as", "ann", "--key-fd", "0"], "mrk_1");
     no_one.code(1).complains("there is no approver").complains("midrail approver add");
@@ -88,7 +88,7 @@ fn a_pause_takes_a_person_a_key_a_reason_and_an_hour_at_most() {
 }
 
 #[test]
-fn an_agent_does_not_pause() {
+fn agent_cannot_pause() {
     let world = world_of(PACK);
     for command in [
         "midrail pause 10m --reason x --as human_operator-1",

@@ -17,7 +17,7 @@ const FOREGROUND: &str = "#e6edf3";
 type Span = (String, String);
 
 #[test]
-fn the_picture_of_the_demo_is_current() {
+fn demo_picture_is_current() {
     let world = World::new();
     fs::create_dir(world.path("tmp")).unwrap();
     let mut command = world.command(&["demo", "--color", "always"]);

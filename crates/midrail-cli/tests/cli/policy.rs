@@ -40,7 +40,7 @@ fn layers_are_shown_with_their_guardrails() {
 }
 
 #[test]
-fn deep_guardrails_are_shown_as_they_object_and_required_once() {
+fn external_guardrails_are_shown_with_their_tiers() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - {id: judge, deep: {command: ./judge}}\nrisk_router:\n  require: {high: [judge], \
          critical: [judge]}\n",
@@ -59,7 +59,7 @@ fn deep_guardrails_are_shown_as_they_object_and_required_once() {
 }
 
 #[test]
-fn the_prompt_is_plain_words_alone() {
+fn prompt_is_plain_text() {
     let world = World::with_pack(PACK);
     let ended = world.run(&["policy", "--prompt"]).code(0);
     assert!(ended.out.starts_with("Guardrails check everything that you do."), "{}", ended.out);
@@ -78,7 +78,7 @@ fn prompt_shows_recipient_action_and_deadline() {
     for part in [
         "- As writer: Before you stop, this is required: `a.md`; one of these (a successful run of `make`, or no open item on \
          the to-do list).",
-        "- As writer, you have to be finished 90 minutes after the run began.",
+        "- As writer, you have to be finished 1 h 30 min after the run began.",
         "- You have to be finished by 2026-11-15T18:00:00Z.",
         "- You have a budget of 500 tokens.",
     ] {
@@ -89,7 +89,7 @@ fn prompt_shows_recipient_action_and_deadline() {
 }
 
 #[test]
-fn programs_get_it_all() {
+fn json_has_the_whole_policy() {
     let world = World::with_pack(PACK);
     let policy = world.run(&["policy", "--json"]).code(0).json();
     assert_eq!(policy["packs"][0]["layer"], "project");
@@ -104,7 +104,7 @@ fn programs_get_it_all() {
 }
 
 #[test]
-fn the_guardrails_of_a_tool() {
+fn guardrails_are_filtered_by_tool() {
     let world = World::with_pack(PACK);
     let ended = world.run(&["policy", "--for-tool", "rm"]).code(0).says("careful");
     assert!(!ended.out.contains("tests-first"));
@@ -121,7 +121,7 @@ fn alerts_are_shown() {
 }
 
 #[test]
-fn a_guardrail_without_words_says_what_it_does() {
+fn guardrail_without_description_has_a_summary() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - {id: x, tools: deploy}\n  - {id: y, tools: [a, b], effect: escalate}\n  - {id: z, tools: c, effect: warn}\n",
     );
@@ -134,7 +134,7 @@ fn a_guardrail_without_words_says_what_it_does() {
 }
 
 #[test]
-fn who_answers_and_where_notices_go_is_shown() {
+fn authorities_and_channels_are_shown() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - {id: x, tools: deploy, bypass: {allowed: true, requires_approval: architect}}\n\
          approvals:\n  order: [reviewer, architect, human_operator]\n  bypass_timeout: 10m\n\

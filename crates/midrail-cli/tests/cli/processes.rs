@@ -14,7 +14,7 @@ fn event() -> String {
 }
 
 #[test]
-fn sixteen_processes_serve_one_session_without_a_lost_update() {
+fn sixteen_processes_share_a_session_without_lost_updates() {
     let world = World::with_pack(PACK);
     world.write("event.json", event());
     // 16 processes five times over: 80 warnings, each counted once, so that the 81st escalates.
@@ -41,7 +41,7 @@ fn sixteen_processes_serve_one_session_without_a_lost_update() {
 }
 
 #[test]
-fn killed_processes_leave_a_chain_that_fits() {
+fn killed_processes_leave_an_intact_log() {
     let world = World::with_pack(PACK);
     world.write("event.json", event());
     let mut acknowledged = Vec::new();

@@ -78,7 +78,7 @@ fn all_look(world: &World) {
 }
 
 #[test]
-fn normal_approved_passes_once_and_only_as_it_was_asked_for() {
+fn normal_request_allows_the_exact_call_once() {
     let world = world("");
     let id = request(&world, &check(&world, &deploy()).code(2), &[]);
     world.seconds(60);
@@ -104,7 +104,7 @@ fn normal_denied_stays_blocked() {
 }
 
 #[test]
-fn normal_unanswered_times_out_and_that_is_no_denial() {
+fn unanswered_normal_request_times_out_without_denial() {
     let world = world("");
     let id = request(&world, &check(&world, &deploy()).code(2), &[]);
     at(&world, 14);
@@ -188,7 +188,7 @@ fn overdue_requests_are_recorded_with_their_due_times() {
 }
 
 #[test]
-fn an_escalation_that_becomes_urgent_gives_each_their_time_from_then_on() {
+fn urgent_escalation_restarts_the_deadlines() {
     let world = world("");
     let held = check(&world, &call("refund", json!({"order": 7}))).code(2);
     at(&world, 20);
@@ -215,7 +215,7 @@ fn unused_approval_expires() {
 }
 
 #[test]
-fn an_emergency_passes_by_itself_once_and_owes_a_review() {
+fn emergency_override_allows_once_and_requires_a_review() {
     let world = world(EMERGENCY);
     let stop = call("deploy", json!({"service": "importer"}));
     let id = request(&world, &check(&world, &stop).code(2), &["--urgency", "emergency"]);
@@ -263,7 +263,7 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
 }
 
 #[test]
-fn an_emergency_is_an_ordinary_request_where_the_pack_does_not_turn_it_on() {
+fn emergency_is_a_normal_request_unless_enabled() {
     let world = world("");
     let stop = call("deploy", json!({"service": "importer"}));
     let id = request(&world, &check(&world, &stop).code(2), &["--urgency", "emergency"]);
@@ -275,7 +275,7 @@ fn an_emergency_is_an_ordinary_request_where_the_pack_does_not_turn_it_on() {
 }
 
 #[test]
-fn an_emergency_that_is_over_is_not_brought_back_by_an_event_from_before() {
+fn earlier_event_does_not_reuse_an_expired_override() {
     let world = world(EMERGENCY);
     let mut stop = call("deploy", json!({"service": "importer"}));
     let id = request(&world, &check(&world, &stop).code(2), &["--urgency", "emergency"]);
@@ -296,7 +296,7 @@ fn own_requests_cannot_be_answered() {
 }
 
 #[test]
-fn of_two_who_answer_while_it_moves_on_one_wins() {
+fn concurrent_answers_to_an_urgent_request_have_one_winner() {
     let world = world("");
     for minutes in [0, 60, 120] {
         at(&world, minutes);
@@ -317,7 +317,7 @@ fn of_two_who_answer_while_it_moves_on_one_wins() {
 }
 
 #[test]
-fn a_stream_that_runs_sees_to_what_is_due() {
+fn running_stream_settles_due_requests() {
     let world = world("");
     request(&world, &check(&world, &deploy()).code(2), &["--urgency", "urgent"]);
     let mut command = world.command(&["check", "--stream"]);

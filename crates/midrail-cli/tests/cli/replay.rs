@@ -16,7 +16,7 @@ fn lines(events: &[serde_json::Value]) -> String {
 }
 
 #[test]
-fn a_sequence_is_decided_with_state_in_memory() {
+fn sequence_is_decided_in_memory() {
     let world = World::with_pack(PACK);
     let events = lines(&[before("b", json!({})), after("a", json!({}), "fine"), before("b", json!({}))]);
     let path = world.write("events.jsonl", events);
@@ -104,12 +104,12 @@ fn root_and_store_can_be_named() {
 }
 
 #[test]
-fn nothing_is_no_error() {
+fn empty_input_succeeds() {
     World::new().feed(&["replay", "-"], "").code(0).says("no decisions");
 }
 
 #[test]
-fn directives_set_keep_and_put_back() {
+fn instructions_set_save_and_restore_sessions() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - {id: first-a, require_before: {tool: b, requires: a}}\n  - {id: frozen, tools: c, when: session.frozen == true}\n",
     );
@@ -136,7 +136,7 @@ fn directives_set_keep_and_put_back() {
 }
 
 #[test]
-fn a_directive_that_cannot_be_obeyed_is_an_error_of_its_line() {
+fn invalid_instruction_is_reported_with_its_line() {
     let world = World::with_pack(PACK);
     for (line, part) in [
         (json!({"kind": "advance", "seconds": 1e300}), "more than the clock can hold"),
@@ -150,7 +150,7 @@ fn a_directive_that_cannot_be_obeyed_is_an_error_of_its_line() {
 }
 
 #[test]
-fn events_happen_in_this_folder_unless_a_root_is_named() {
+fn events_use_the_current_directory_by_default() {
     let world = World::with_pack("pack: p\nguardrails:\n  - {id: here, tools: x, when: cwd is known}\n");
     let event = lines(&[before("x", json!({}))]);
     let ended = world.feed(&["replay", "--json", "-"], event.clone()).code(0);
@@ -160,7 +160,7 @@ fn events_happen_in_this_folder_unless_a_root_is_named() {
 }
 
 #[test]
-fn a_store_is_written_at_the_time_of_today() {
+fn replay_into_a_store_starts_at_the_current_time() {
     let world = World::with_pack(PACK);
     let store = world.path("s.db");
     world.feed(&["replay", "--store", &store, "-"], lines(&[before("a", json!({}))])).code(0);

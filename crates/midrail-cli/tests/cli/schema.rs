@@ -3,7 +3,7 @@
 use crate::world::{World, repository};
 
 #[test]
-fn the_committed_types_of_scripts_are_fresh() {
+fn committed_script_types_are_fresh() {
     let fresh = World::new().run(&["script", "types"]).code(0).out;
     let committed = std::fs::read_to_string(repository().join("schema/guardrails.d.ts")).unwrap();
     assert!(committed == fresh, "schema/guardrails.d.ts is stale: run `midrail schema --write schema`");
@@ -22,7 +22,7 @@ fn committed_schemas_are_fresh() {
 }
 
 #[test]
-fn all_are_written_into_a_folder() {
+fn schemas_are_written_to_a_directory() {
     let world = World::new();
     let folder = world.path("out/schema");
     world.run(&["schema", "--write", &folder]).code(0);
@@ -32,7 +32,7 @@ fn all_are_written_into_a_folder() {
 }
 
 #[test]
-fn the_committed_document_of_the_service_is_fresh() {
+fn committed_openapi_document_is_fresh() {
     let fresh = World::new().run(&["schema", "openapi"]).code(0);
     assert_eq!(fresh.json()["openapi"], "3.1.0");
     let committed = std::fs::read_to_string(repository().join("schema/openapi.json")).unwrap_or_default();

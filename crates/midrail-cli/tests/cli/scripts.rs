@@ -58,7 +58,7 @@ fn scripts_of_packs_run_last_unless_they_have_a_priority() {
 }
 
 #[test]
-fn scripts_of_a_neighbour_are_read_where_a_pack_allows_it() {
+fn deft_scripts_run_if_a_pack_enables_them() {
     let world = World::with_pack("pack: p\n");
     world.write(".deft/guardrails.js", refuses("deft"));
     world.check(&before("t", json!({}))).code(0);
@@ -86,7 +86,7 @@ fn authors_run_a_hook_and_print_the_types() {
 }
 
 #[test]
-fn the_shadow_report_shows_what_would_have_been_stopped() {
+fn shadow_report_shows_would_be_blocks() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - {id: careful, tools: 'deploy*', effect: block, mode: shadow, reason: not today}\n",
     );

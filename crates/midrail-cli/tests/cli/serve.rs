@@ -111,7 +111,7 @@ const PACK: &str = "pack: shop\nextends: [default]\nguardrails:\n  \
     - {id: few-mails, use: rate-limit, tools: mail, with: {per_minute: 10}}\n";
 
 #[test]
-fn the_store_of_hooks_is_that_of_the_service() {
+fn service_uses_the_store_of_hooks() {
     let world = World::new();
     world.check(&call("by-hook", "Read", json!({"file_path": ".env"}))).code(2);
     let mut service = Service::start(&world, &[]);
@@ -135,7 +135,7 @@ fn address_in_use_is_reported_with_advice() {
 }
 
 #[test]
-fn other_machines_need_a_key() {
+fn public_address_requires_a_key() {
     let world = World::new();
     let ended = world.run(&["serve", "--listen", "0.0.0.0:0"]).code(1);
     assert!(ended.err.contains("there are no keys"), "{}", ended.err);
@@ -145,7 +145,7 @@ fn other_machines_need_a_key() {
 }
 
 #[test]
-fn events_of_one_session_sent_to_two_instances_in_turn_are_counted_exactly() {
+fn two_instances_count_one_session_exactly() {
     let Some(database) = database() else { return };
     let world = World::with_pack(PACK);
     let (one, other) =
@@ -169,7 +169,7 @@ fn events_of_one_session_sent_to_two_instances_in_turn_are_counted_exactly() {
 }
 
 #[test]
-fn instance_that_is_killed_under_load_loses_nothing_that_it_answered() {
+fn killed_instance_loses_no_answered_decision() {
     let Some(database) = database() else { return };
     let world = World::new();
     let mut one = Service::start(&world, &["--store", &database]);
@@ -214,7 +214,7 @@ fn instance_that_is_killed_under_load_loses_nothing_that_it_answered() {
 }
 
 #[test]
-fn database_that_is_restarted_blocks_meanwhile_and_is_found_again() {
+fn restarted_database_blocks_until_it_is_back() {
     let Some(server) = postgres::Server::start(&[]) else { return };
     let database = server.url();
     let world = World::new();
@@ -237,7 +237,7 @@ fn database_that_is_restarted_blocks_meanwhile_and_is_found_again() {
 }
 
 #[test]
-fn policy_that_is_reloaded_on_one_instance_reaches_the_other() {
+fn reloaded_policy_reaches_the_other_instance() {
     let Some(database) = database() else { return };
     // Each has packs of its own, as on two machines.
     let (here, there) = (World::with_pack(PACK), World::with_pack(PACK));

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::world::{World, before, ended};
 
 #[test]
-fn exit_codes_are_in_the_help_where_they_matter() {
+fn help_documents_exit_codes() {
     let world = World::new();
     world.run(&["--help"]).code(0).says("Exit codes:");
     for verb in
@@ -41,7 +41,7 @@ fn every_subcommand_has_help_and_the_common_options() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_on_demand() {
+fn colour_depends_on_terminal_and_option() {
     let world = World::new();
     let event = before("Read", json!({"file_path": ".env"})).to_string();
     let is_coloured = |args: &[&str], variables: &[(&str, &str)]| {
@@ -59,7 +59,7 @@ fn colour_is_for_terminals_and_on_demand() {
 }
 
 #[test]
-fn completions_and_manual_pages_are_made() {
+fn completions_and_manual_pages_are_generated() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         world.run(&["completions", shell]).code(0).says("midrail").says("replay");
@@ -73,7 +73,7 @@ fn completions_and_manual_pages_are_made() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_panic() {
+fn closed_output_does_not_panic() {
     let world = World::new();
     let mut child =
         world.command(&["schema", "pack"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -47,7 +47,7 @@ pub(crate) fn engine(world: &World) -> Engine {
 }
 
 #[test]
-fn table_shows_what_each_guardrail_did() {
+fn table_shows_counts_by_guardrail() {
     let world = decided();
     let ended = world.run(&["stats"]).code(0);
     let row = |id: &str| {
@@ -69,7 +69,7 @@ fn table_shows_what_each_guardrail_did() {
 }
 
 #[test]
-fn programs_get_the_same() {
+fn json_has_the_same_figures() {
     let world = decided();
     let stats = world.run(&["stats", "--json"]).code(0).json();
     assert_eq!((&stats["decisions"], &stats["effects"]["block"]), (&json!(7), &json!(4)));
@@ -83,7 +83,7 @@ fn programs_get_the_same() {
 }
 
 #[test]
-fn only_what_happened_since_is_counted() {
+fn since_limits_the_counted_decisions() {
     let world = decided();
     let stats = world.run(&["stats", "--json", "--since", "1h"]).code(0).json();
     assert_eq!(stats["decisions"], 7);
@@ -92,7 +92,7 @@ fn only_what_happened_since_is_counted() {
 }
 
 #[test]
-fn watching_continues_until_the_reader_leaves() {
+fn watch_ends_when_output_is_closed() {
     let world = decided();
     let mut child = world.command(&["stats", "--watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -107,7 +107,7 @@ fn watching_continues_until_the_reader_leaves() {
 }
 
 #[test]
-fn without_a_store_there_is_nothing_to_count() {
+fn stats_without_a_store_fail() {
     let world = World::new();
     for args in [
         &["stats"][..],
@@ -170,7 +170,7 @@ fn sample(line: &str) -> Sample {
 }
 
 #[test]
-fn prometheus_reads_it_strictly() {
+fn prometheus_output_is_valid() {
     let world = decided();
     let text = world.run(&["stats", "--prometheus"]).code(0).out;
     assert!(text.ends_with('\n'));

@@ -55,7 +55,7 @@ impl Stream {
 }
 
 #[test]
-fn a_pack_that_is_edited_between_two_lines_is_in_force_for_the_second() {
+fn stream_applies_an_edited_pack_to_the_next_line() {
     let world = World::with_pack(NO_X);
     let mut stream = Stream::of(&world);
     assert_eq!((stream.effect("x"), stream.effect("y")), ("block".into(), "allow".into()));
@@ -93,7 +93,7 @@ fn bad_pack_is_reported_and_the_old_policy_stays() {
 }
 
 #[test]
-fn every_line_has_its_answer() {
+fn every_line_is_answered() {
     let world = World::with_pack(NO_X);
     let lines = [
         before("y", json!({})).to_string(),
@@ -118,7 +118,7 @@ fn every_line_has_its_answer() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_stopped_and_the_next_one_is_read() {
+fn too_long_line_is_blocked_and_skipped() {
     let world = World::with_pack(NO_X);
     let mut input = vec![b'x'; (32 << 20) + 10];
     input.push(b'\n');
@@ -130,7 +130,7 @@ fn a_line_that_is_too_long_is_stopped_and_the_next_one_is_read() {
 
 /// A host that sends chunks, to one process or to one a chunk, gets back what may pass on.
 #[test]
-fn chunks_of_a_stream_are_judged_as_one_text_by_any_number_of_processes() {
+fn chunks_are_decided_as_one_text_across_processes() {
     let world = World::with_pack("pack: p\nguardrails: [secret-redaction]\n");
     let chunk = |text: &str, last: bool| {
         json!({"kind": "model_chunk", "session": "s", "stream": "m", "text": text, "last": last}).to_string()

@@ -28,7 +28,7 @@ cases:
 ";
 
 #[test]
-fn every_word_and_a_difference_for_each_miss() {
+fn outcomes_and_differences_are_shown() {
     let world = World::new();
     world.write("cases.yaml", CASES);
     let ended = world.run(&["test", "cases.yaml"]).code(1);
@@ -64,7 +64,7 @@ fn every_word_and_a_difference_for_each_miss() {
 }
 
 #[test]
-fn packs_test_themselves() {
+fn tests_of_packs_are_run() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - {id: g, tools: x, reason: No.}\ntests:\n  - id: it stops\n    events:\n      - {before_tool: x, expect: block}\n",
     );
@@ -78,7 +78,7 @@ fn packs_test_themselves() {
 }
 
 #[test]
-fn what_cannot_be_run_is_a_failure() {
+fn unreadable_test_file_fails() {
     let world = World::new();
     world.write("bad.yaml", "cases:\n  - {id: a, evnts: []}\n");
     world
@@ -100,7 +100,7 @@ fn what_cannot_be_run_is_a_failure() {
 }
 
 #[test]
-fn a_run_without_a_case_shows_nothing() {
+fn run_without_cases_fails() {
     let world = World::with_pack("pack: p\n");
     world.run(&["test"]).code(1).complains("there is no case to run");
     world.write("cases.yaml", CASES);
@@ -114,7 +114,7 @@ fn a_run_without_a_case_shows_nothing() {
 }
 
 #[test]
-fn the_corpus_and_the_pages_pass() {
+fn corpus_and_guardrail_pages_pass() {
     let root = repository();
     let path = |name: &str| root.join(name).display().to_string();
     let (corpus, pages, packs) = (path("corpus"), path("crates/midrail-guardrails/src"), path("packs"));

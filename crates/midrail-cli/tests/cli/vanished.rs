@@ -56,7 +56,7 @@ fn in_session(session: &str, tool: &str) -> Value {
 }
 
 #[test]
-fn a_hook_keeps_the_policy_of_its_session_through_a_stash() {
+fn hook_keeps_the_session_policy_after_git_stash() {
     let world = repository();
     assert!(is_denied(&deploy(&world, "s-1")));
     git(&world, &["stash", "-u", "-q"]);
@@ -92,7 +92,7 @@ fn a_hook_keeps_the_policy_of_its_session_through_a_stash() {
 }
 
 #[test]
-fn check_keeps_the_policy_of_its_session_on_another_branch() {
+fn check_keeps_the_session_policy_on_another_branch() {
     let world = repository();
     git(&world, &["switch", "-qc", "work"]);
     git(&world, &["add", "."]);
@@ -113,7 +113,7 @@ fn check_keeps_the_policy_of_its_session_on_another_branch() {
 }
 
 #[test]
-fn a_pack_that_is_changed_takes_effect_in_the_same_session() {
+fn changed_pack_applies_to_the_running_session() {
     let world = World::with_pack(NO_DEPLOY);
     world.check(&in_session("s-1", "deploy")).code(2);
     world.write(".midrail/pack.yaml", NO_DEPLOY.replace("tools: deploy", "tools: publish"));
@@ -129,7 +129,7 @@ fn a_pack_that_is_changed_takes_effect_in_the_same_session() {
 }
 
 #[test]
-fn packs_that_are_named_are_kept_where_they_vanish_from_their_folder() {
+fn removed_named_packs_stay_in_force() {
     let world = World::new();
     world.write("rules/a.yaml", NO_DEPLOY);
     world.write("rules/b.yaml", "pack: q\nguardrails:\n  - {id: no-send, tools: send}\n");
@@ -143,7 +143,7 @@ fn packs_that_are_named_are_kept_where_they_vanish_from_their_folder() {
 }
 
 #[test]
-fn the_same_pack_in_two_folders_is_kept_for_each() {
+fn removed_pack_stays_in_force_per_folder() {
     let world = World::new();
     for folder in ["one", "two"] {
         world.write(&format!("{folder}/.midrail/pack.yaml"), NO_DEPLOY);
@@ -182,7 +182,7 @@ fn pack_of_a_left_folder_does_not_apply() {
 }
 
 #[test]
-fn a_pack_of_the_user_is_kept_too() {
+fn removed_user_pack_stays_in_force() {
     let world = World::new();
     let pack = world.write("../config/midrail/pack.yaml", NO_DEPLOY);
     world.check(&in_session("s-1", "deploy")).code(2);
@@ -192,7 +192,7 @@ fn a_pack_of_the_user_is_kept_too() {
 }
 
 #[test]
-fn a_script_that_is_gone_stops_what_it_would_have_judged() {
+fn missing_script_blocks() {
     let script = "export default { input: () => ({ allowed: true }) };\n";
     for settings in ["", "pack: p\nscripts: {on_error: allow}\n"] {
         let world = World::new();
@@ -213,7 +213,7 @@ fn a_script_that_is_gone_stops_what_it_would_have_judged() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_had_is_a_block() {
+fn unavailable_policy_blocks() {
     let world = World::with_pack(NO_DEPLOY);
     world.check(&in_session("s-1", "look")).code(0);
     let store = rusqlite::Connection::open(world.default_store()).unwrap();

@@ -21,7 +21,7 @@ fn run_without(key: &str, plans: &[Plan]) -> SessionRun {
     run
 }
 
-/// `on_missing` spoke for the guardrail `a`, and says so.
+/// `on_missing` decided for the guardrail `a`, and the reason states it.
 fn could_not_be_checked(decision: &Decision, missing: &str) {
     assert_eq!(decision.reason, format!("`a` could not be checked: {missing}"));
     assert_eq!(decision.verdicts[0].error.as_deref(), Some(missing));

@@ -301,58 +301,39 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
     let is_late = prop_oneof![2 => Just(false), 1 => Just(true)];
     let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns, is_late);
     (place, dress, risk, check)
-        .prop_map(|(place, dress, (bypass, from_risk, effect_by_risk, always_on), check)| {
-            let (priority, category, on, tools, governs, agents, tasks, when) = place;
-            let (
-                effect,
-                reason,
-                advice,
-                mode,
-                on_error,
-                on_missing,
-                on_exhausted,
-                warn_limit,
-                max_attempts,
-                approval_timeout_s,
-                per_prompt,
-            ) = dress;
-            let (does, above, consequences, watches, learns, is_late) = check;
+        .prop_map(|(place, dress, risk, (does, above, consequences, watches, learns, is_late))| {
             let strongest = Effect::LADDER.iter().position(|effect| *effect == does.strongest()).unwrap();
+            let has_consequences = consequences.is_some();
+            let mut plan = Plan { has_consequences, watches, learns, is_late, ..plan("", does) };
+            (
+                plan.priority,
+                plan.category,
+                plan.on,
+                plan.tools,
+                plan.governs,
+                plan.agents,
+                plan.tasks,
+                plan.when,
+            ) = place;
+            (
+                plan.effect,
+                plan.reason,
+                plan.advice,
+                plan.mode,
+                plan.on_error,
+                plan.on_missing,
+                plan.on_exhausted,
+                plan.warn_limit,
+                plan.max_attempts,
+                plan.approval_timeout_s,
+                plan.per_prompt,
+            ) = dress;
+            (plan.bypass, plan.from_risk, plan.effect_by_risk, plan.always_on) = risk;
             // One whose effect follows from the risk can say a block.
-            let strongest = if effect_by_risk { strongest.max(5) } else { strongest };
+            let strongest = if plan.effect_by_risk { strongest.max(5) } else { strongest };
             // Half of them claim exactly what they can say, the others something at or above it.
-            let ceiling = Effect::LADDER[if above < 3 { strongest } else { strongest.max(above) }];
-            Plan {
-                priority,
-                category,
-                on,
-                tools,
-                governs,
-                agents,
-                tasks,
-                when,
-                effect,
-                reason,
-                advice,
-                mode,
-                on_error,
-                on_missing,
-                on_exhausted,
-                warn_limit,
-                max_attempts,
-                approval_timeout_s,
-                per_prompt,
-                bypass,
-                from_risk,
-                effect_by_risk,
-                always_on,
-                ceiling,
-                has_consequences: consequences.is_some(),
-                watches,
-                learns,
-                is_late,
-                ..plan("", does)
-            }
+            plan.ceiling = Effect::LADDER[if above < 3 { strongest } else { strongest.max(above) }];
+            plan
         })
         .boxed()
 }

@@ -10,7 +10,7 @@
     clippy::indexing_slicing,
     clippy::as_conversions,
     missing_docs,
-    reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
+    reason = "a test that cannot continue panics; helpers of tests are not in a #[test] function"
 )]
 
 mod agreement;

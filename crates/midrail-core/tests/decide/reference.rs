@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use midrail_core::{
-    ApprovalRequest, Decision, Effect, Event, EventKind, HostLimit, Mode, Pause, Redaction, Retry,
+    ApprovalRequest, Decision, Effect, Event, EventKind, HostLimit, Missing, Mode, Pause, Redaction, Retry,
     StrikeRule, Verdict, VerdictRecord, redact,
 };
 use serde_json::Value;
@@ -124,7 +124,7 @@ pub(crate) fn decide(
 }
 
 impl Model<'_> {
-    fn slice(&self, key: &str) -> Result<Option<&Value>, String> {
+    fn slice(&self, key: &str) -> Result<Option<&Value>, Missing> {
         slice(self.backing, key)
     }
 
@@ -301,9 +301,9 @@ impl Model<'_> {
 }
 
 /// A slice of the session. Null counts as none.
-fn slice<'a>(backing: &'a Backing, key: &str) -> Result<Option<&'a Value>, String> {
+fn slice<'a>(backing: &'a Backing, key: &str) -> Result<Option<&'a Value>, Missing> {
     if backing.unreadable.contains(key) {
-        return Err(format!("the session's `{key}` was not loaded"));
+        return Err(Missing(format!("the session's `{key}` was not loaded")));
     }
     Ok(backing.slices.get(key).filter(|value| !value.is_null()))
 }

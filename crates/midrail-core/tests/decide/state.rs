@@ -199,7 +199,7 @@ fn result_of_a_denied_call_is_no_success() {
     assert_eq!(run.backing.slices.get("denied/c-1"), Some(&json!(true)));
     run.policy = crate::plan::policy(&[]);
     run.feed(&denied("c-1"));
-    assert_eq!(run.backing.slices.get("denied/c-1"), None, "one that is let pass after all is forgotten");
+    assert_eq!(run.backing.slices.get("denied/c-1"), None, "a denial is removed once the call is allowed");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_snapshot_is_a_value_that_serialises() {
     let read: Snapshot = serde_json::from_str(&text).unwrap();
     assert_eq!(read, snapshot);
 
-    // Put back, the session goes on where it was.
+    // A restored session continues where it was.
     run.feed(&of_task("t-1"));
     assert_eq!(run.feed(&of_task("t-1")).effect, Effect::Escalate);
     run.backing.slices = read.slices;

@@ -69,7 +69,7 @@ fn strike_escalation_is_approved_once_for_the_exact_action() {
     run.backing.answer("approved");
     assert!(run.feed(&write("a.rs")).effect.allows());
     assert_eq!(run.backing.slices["strikes"], json!({"a": 3}), "an answer undoes no strike, and adds none");
-    // An answer is used up, and the next strike asks anew. One that nobody gives is a block.
+    // An answer is used up, and the next strike asks anew. Without an answer it is a block.
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
     run.backing.answer("denied");
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
@@ -102,7 +102,7 @@ fn action_that_waits_or_was_approved_counts_once() {
     assert!(run.feed(&write("a.rs")).effect.allows());
     assert_eq!(run.backing.slices["strikes"], json!({"a": 1}));
 
-    // The strikes themselves do, and the question stands although nothing is counted.
+    // The strikes themselves do, and the request remains although nothing is counted.
     let mut run =
         under(&[strikes("a", Effect::Warn)], vec![rule(1, Effect::Escalate), rule(2, Effect::Halt)]);
     for _ in 0..3 {
@@ -191,7 +191,7 @@ fn flags_and_alerts_reach_people() {
     assert_eq!(run.backing.slices["flagged"], json!({"by": "a", "reason": "odd"}));
 }
 
-/// Objects to every late answer that says so.
+/// Objects to every late answer with an objection.
 struct Late;
 
 impl Guardrail for Late {
@@ -328,7 +328,7 @@ fn hold_ends_with_its_run() {
     };
     run.feed(&start("resume"));
     assert_eq!(run.feed(&write("b.rs")).effect, Effect::Block);
-    // What is found about the earlier run is not heard in the next one.
+    // A finding about the earlier run does not apply to the next one.
     run.backing.slices.insert(LATE_ANSWERS.to_owned(), json!([{"guardrail": "deep", "answer": "bad"}]));
     assert_eq!(run.feed(&start("startup")).effect, Effect::Allow);
     assert_eq!((run.backing.slices.get("late/held"), run.backing.slices.get(LATE_ANSWERS)), (None, None));

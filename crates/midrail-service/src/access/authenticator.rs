@@ -15,6 +15,7 @@ use crate::access::cookie::{SignedIn, Ticket};
 use crate::access::identity::{Identity, Right};
 use crate::access::rate_limit::RateLimiter;
 use crate::blocking::blocking;
+use crate::config::Config;
 use crate::problem::{HandlerResult, Problem};
 use crate::project::{HOME, Projects};
 
@@ -24,7 +25,7 @@ const CACHE_TTL: Duration = Duration::from_secs(1);
 /// The most cached keys.
 const MOST: usize = 10_000;
 
-/// Wrong keys per minute from one address before it has to wait.
+/// Wrong keys from one address before it has to wait.
 const WRONG_KEYS: u32 = 20;
 
 /// Approver keys that are checked concurrently, and that may wait for a check.
@@ -47,6 +48,7 @@ pub(crate) struct Authenticator {
     setup: Mutex<Option<(Setup, Instant)>>,
     /// Requests of programs.
     pub(crate) requests: RateLimiter,
+    wrong_key_window: Duration,
     /// Wrong keys by address.
     wrong_keys: RateLimiter,
     checks: Semaphore,
@@ -55,10 +57,11 @@ pub(crate) struct Authenticator {
 }
 
 impl Authenticator {
-    pub(crate) fn new(projects: Arc<Projects>, is_private: bool) -> Self {
+    pub(crate) fn new(projects: Arc<Projects>, config: &Config) -> Self {
         Authenticator {
             projects,
-            is_private,
+            is_private: config.is_private(),
+            wrong_key_window: config.limits.wrong_keys,
             keys: Mutex::default(),
             setup: Mutex::default(),
             requests: RateLimiter::default(),
@@ -103,7 +106,7 @@ impl Authenticator {
     pub(crate) fn take(&self, who: &Identity, wanted: u32) -> Result<(), Duration> {
         let Identity::Program(key) = who else { return Ok(()) };
         let Some(per_minute) = key.scope.per_minute else { return Ok(()) };
-        self.requests.take_many(&key.id, wanted, per_minute, Duration::from_secs(60), Instant::now())
+        self.requests.take(&key.id, wanted, per_minute, Duration::from_secs(60), Instant::now())
     }
 
     /// The same, with a problem as its error.
@@ -139,7 +142,7 @@ impl Authenticator {
 
     /// Counts a wrong key. `Err`: there were too many recently.
     pub(crate) fn wrong_key(&self, from: &str) -> HandlerResult<()> {
-        let wait = self.wrong_keys.take(from, WRONG_KEYS, Duration::from_secs(60), Instant::now());
+        let wait = self.wrong_keys.take(from, 1, WRONG_KEYS, self.wrong_key_window, Instant::now());
         wait.map_err(|wait| {
             Problem::too_many("too many wrong keys came from this address").retry_after(wait.as_secs() + 1)
         })
@@ -176,17 +179,16 @@ impl Authenticator {
             credential => credential?,
         };
         match credential {
-            Credential::Key(_) if right == Right::Open => Ok(Some(Identity::Anyone)),
-            Credential::Key(text) => Ok(self.program(text).await?.map(Identity::Program)),
+            Credential::Key(_) if right == Right::Open => return Ok(Some(Identity::Anyone)),
+            Credential::Key(text) => return Ok(self.program(text).await?.map(Identity::Program)),
             Credential::Cookie(text, ticket) => {
-                let found = self.person(text, *ticket).await?;
-                match found {
-                    Some(person) => Ok(Some(Identity::Person(Arc::new(person)))),
-                    None => self.anyone(right).await,
+                if let Some(person) = self.person(text, *ticket).await? {
+                    return Ok(Some(Identity::Person(Arc::new(person))));
                 }
             }
-            Credential::Nothing => self.anyone(right).await,
+            Credential::Nothing => {}
         }
+        self.anyone(right).await
     }
 
     /// A caller on this machine needs no credentials as long as none exist.

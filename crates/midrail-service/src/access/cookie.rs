@@ -42,6 +42,11 @@ impl SignedIn {
         self.person.roles().iter().any(|role| role == midrail::admin::ADMIN)
     }
 
+    /// Whether they are an administrator of the home project, who may access all projects.
+    pub(crate) fn is_home_admin(&self) -> bool {
+        self.belongs == HOME && self.is_admin()
+    }
+
     /// Compares a token with that of this session in constant time.
     pub(crate) fn has_csrf(&self, token: &[u8]) -> bool {
         let own = self.csrf.as_bytes();
@@ -51,7 +56,7 @@ impl SignedIn {
 
     /// Whether they may access a project: their own, or any as an administrator of the home project.
     pub(crate) fn may_enter(&self, project: &str) -> bool {
-        project == self.belongs || (self.belongs == HOME && self.is_admin())
+        project == self.belongs || self.is_home_admin()
     }
 }
 
@@ -92,7 +97,7 @@ impl Ticket {
 
     /// The project that a cookie claims to be of, before anything of it is believed.
     pub(crate) fn claims(headers: &HeaderMap) -> Option<(String, Ticket)> {
-        let text = cookie(headers)?;
+        let text = cookie(headers, NAME).filter(|text| text.len() < 4096)?;
         let (body, _) = text.split_once('.')?;
         let ticket: Ticket = serde_json::from_slice(&hex::decode(body)?).ok()?;
         Some((text.to_owned(), ticket))
@@ -138,10 +143,11 @@ pub(crate) fn clear_cookie() -> String {
     format!("{NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// The value of a cookie.
+pub(super) fn cookie<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str> {
     let all = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == NAME).map(|(_, value)| value).filter(|value| value.len() < 4096)
+    pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
 fn own_key(key: &[u8], label: &[u8]) -> hmac::Key {
@@ -165,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn cookie_is_known_by_its_seal() {
+    fn cookie_seal_is_checked() {
         let cookie = ticket().cookie(b"key", true);
         assert!(cookie.contains("HttpOnly; SameSite=Strict") && cookie.ends_with("; Secure"));
         let mut headers = HeaderMap::new();
@@ -179,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_no_ticket() {
+    fn malformed_cookie_has_no_ticket() {
         for rubbish in ["", ".", "zz.zz", "00.00", "7b7d.00"] {
             let mut headers = HeaderMap::new();
             headers.insert(COOKIE, format!("{NAME}={rubbish}").parse().unwrap());

@@ -3,12 +3,14 @@
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use axum::http::header::{self, COOKIE, HOST, ORIGIN, UPGRADE};
+use axum::http::header::{self, HOST, ORIGIN, UPGRADE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use percent_encoding::percent_decode_str;
 
+use crate::access::cookie::cookie;
 use crate::access::identity::{Caller, Identity, Right};
 use crate::access::peer::peer;
 use crate::app::App;
@@ -16,7 +18,7 @@ use crate::blocking::blocking;
 use crate::config::At;
 use crate::problem::{HandlerResult, Problem};
 use crate::project::HOME;
-use crate::text::short;
+use crate::text::{escape, form_value, short};
 
 /// The most projects that programs may create by naming them. Each has a store and watches its packs.
 const MOST_PROJECTS: usize = 1_000;
@@ -39,24 +41,26 @@ pub(crate) enum Surface {
     Page,
 }
 
-/// Runs the handler of a request that has the right, with its [`Caller`].
-pub(crate) async fn guard<A: Future<Output = Response>>(
+/// Runs the handler of a request that has the right, with its [`Caller`]. A long request takes no slot and has no
+/// timeout.
+pub(crate) async fn guard(
     app: &App,
     right: Right,
-    surface: Surface,
+    (surface, is_long): (Surface, bool),
     request: Request,
-    handler: impl FnOnce(Request) -> A,
+    next: Next,
 ) -> Response {
     let (mut request, body) = request.into_parts();
     match admit(app, right, &request).await {
         Ok(caller) => {
             request.extensions.insert(caller);
-            handler(Request::from_parts(request, body)).await
+            let answer = next.run(Request::from_parts(request, body));
+            if is_long { answer.await } else { place(app, answer).await }
         }
         Err(problem) if surface == Surface::Page && problem.status == 401 => {
             let wanted = request.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
             let is_htmx = request.headers.contains_key("hx-request");
-            let page = format!("/login?next={}", escaped(wanted));
+            let page = format!("/login?next={}", escape(wanted).replace("%2F", "/"));
             // For a part of a page, htmx redirects the whole page.
             if is_htmx {
                 ([(HeaderName::from_static("hx-redirect"), page)], problem.into_response()).into_response()
@@ -132,7 +136,7 @@ async fn admit(app: &App, right: Right, request: &Parts) -> HandlerResult<Caller
 fn project_of(who: &Identity, request: &Parts) -> HandlerResult<String> {
     let named = match request.headers.get(PROJECT) {
         Some(name) => Some(name.to_str().unwrap_or_default().to_owned()),
-        None => query_project(request.uri.query().unwrap_or_default()),
+        None => form_value(request.uri.query().unwrap_or_default().as_bytes(), "project"),
     };
     let refused = |name: &str| {
         Problem::forbidden(format!("{} may not access the project `{}`", who.name(), short(name)))
@@ -160,15 +164,8 @@ fn project_of(who: &Identity, request: &Parts) -> HandlerResult<String> {
     Ok(name)
 }
 
-fn query_project(query: &str) -> Option<String> {
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| *name == "project").map(|(_, value)| unescaped(value))
-}
-
 fn cookie_project(headers: &HeaderMap) -> Option<String> {
-    let all = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == PROJECT_COOKIE).map(|(_, value)| unescaped(value))
+    Some(percent_decode_str(cookie(headers, PROJECT_COOKIE)?).decode_utf8_lossy().into_owned())
 }
 
 /// Rejects requests from pages of other sites, and requests to a local service under a foreign host name.
@@ -209,7 +206,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// Holds one of the slots for concurrent requests, and ends the request at its timeout.
-pub(crate) async fn place(app: &App, answer: impl Future<Output = Response>) -> Response {
+async fn place(app: &App, answer: impl Future<Output = Response>) -> Response {
     let Ok(_place) = app.places.try_acquire() else {
         return Problem::unavailable("too many concurrent requests").retry_after(1).into_response();
     };
@@ -246,38 +243,6 @@ pub(crate) async fn headers(app: App, request: Request, next: Next) -> Response 
     response
 }
 
-/// A text as a part of a query.
-pub(crate) fn escaped(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-pub(crate) fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let pair =
-            after.get(..2).and_then(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-        match (first, pair) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            (b'+', _) => {
-                bytes.push(b' ');
-                rest = after;
-            }
-            (byte, _) => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,10 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn names_survive_a_query() {
+    fn escaped_values_are_decoded() {
         let text = "acme/web ü&=%";
-        assert_eq!(unescaped(&escaped(text)), text);
-        assert_eq!(query_project("a=b&project=acme%2Fweb"), Some("acme/web".to_owned()));
-        assert_eq!(unescaped("%zz%4"), "%zz%4");
+        assert_eq!(form_value(format!("p={}", escape(text)).as_bytes(), "p"), Some(text.to_owned()));
+        assert_eq!(form_value(b"a=b&project=acme%2Fweb", "project"), Some("acme/web".to_owned()));
+        assert_eq!(form_value(b"p=%zz%4", "p"), Some("%zz%4".to_owned()));
     }
 }

@@ -20,13 +20,9 @@ struct Bucket {
 }
 
 impl RateLimiter {
-    /// Takes one from a bucket that holds `most` and fills up in `per`. `Err`: when the next one will be there.
-    pub(crate) fn take(&self, name: &str, most: u32, per: Duration, now: Instant) -> Result<(), Duration> {
-        self.take_many(name, 1, most, per, now)
-    }
-
-    /// Takes several, or none if there are not enough.
-    pub(crate) fn take_many(
+    /// Takes tokens from a bucket that holds `most` and fills up in `per`, or none if there are not enough. `Err`:
+    /// when there will be enough.
+    pub(crate) fn take(
         &self,
         name: &str,
         wanted: u32,
@@ -63,35 +59,35 @@ mod tests {
 
     #[test]
     fn bucket_empties_and_fills_again() {
-        let pace = RateLimiter::default();
+        let limiter = RateLimiter::default();
         let (start, minute) = (Instant::now(), Duration::from_secs(60));
         for _ in 0..3 {
-            assert!(pace.take("a", 3, minute, start).is_ok());
+            assert!(limiter.take("a", 1, 3, minute, start).is_ok());
         }
-        let wait = pace.take("a", 3, minute, start).unwrap_err();
+        let wait = limiter.take("a", 1, 3, minute, start).unwrap_err();
         assert!(wait <= Duration::from_secs(20), "{wait:?}");
-        assert!(pace.take("b", 3, minute, start).is_ok());
-        assert!(pace.take("a", 3, minute, start + Duration::from_secs(21)).is_ok());
-        assert!(pace.take("a", 3, minute, start + Duration::from_secs(21)).is_err());
+        assert!(limiter.take("b", 1, 3, minute, start).is_ok());
+        assert!(limiter.take("a", 1, 3, minute, start + Duration::from_secs(21)).is_ok());
+        assert!(limiter.take("a", 1, 3, minute, start + Duration::from_secs(21)).is_err());
     }
 
     #[test]
-    fn several_are_taken_as_one() {
-        let pace = RateLimiter::default();
+    fn several_tokens_are_taken_at_once() {
+        let limiter = RateLimiter::default();
         let (start, minute) = (Instant::now(), Duration::from_secs(60));
-        assert!(pace.take_many("a", 7, 10, minute, start).is_ok());
-        assert!(pace.take_many("a", 4, 10, minute, start).is_err());
-        assert!(pace.take_many("a", 3, 10, minute, start).is_ok());
-        assert!(pace.take("a", 10, minute, start).is_err());
+        assert!(limiter.take("a", 7, 10, minute, start).is_ok());
+        assert!(limiter.take("a", 4, 10, minute, start).is_err());
+        assert!(limiter.take("a", 3, 10, minute, start).is_ok());
+        assert!(limiter.take("a", 1, 10, minute, start).is_err());
     }
 
     #[test]
-    fn flood_of_names_takes_no_more_room() {
-        let pace = RateLimiter::default();
+    fn number_of_buckets_is_limited() {
+        let limiter = RateLimiter::default();
         let start = Instant::now();
         for name in 0..MOST + 500 {
-            let _ = pace.take(&name.to_string(), 5, Duration::from_secs(60), start);
+            let _ = limiter.take(&name.to_string(), 1, 5, Duration::from_secs(60), start);
         }
-        assert!(pace.buckets.lock().len() <= MOST);
+        assert!(limiter.buckets.lock().len() <= MOST);
     }
 }

@@ -22,7 +22,6 @@ use crate::api::router::Api;
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::problem::{HandlerResult, Problem};
-use crate::project::Project;
 use crate::record_line::RecordLine;
 use crate::text::short;
 
@@ -39,7 +38,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const BEFORE: usize = 10;
 
 /// The longest note, reason or review, in bytes.
-pub(crate) const MAX_TEXT: usize = 20_000;
+const MAX_TEXT: usize = 20_000;
 
 pub(super) fn routes(api: Api) -> Api {
     api.group("approvals")
@@ -102,7 +101,10 @@ struct ListQuery {
 fn list(caller: &Caller, Query(query): Query<ListQuery>) -> HandlerResult<Page<ApprovalView>> {
     let limit = page_size(query.limit)?;
     let project = caller.project();
-    settle(project);
+    // If the store cannot be written, requests are shown as they are.
+    if let Err(error) = project.engine().approvals().settle_all() {
+        log::warn!(project = project.name(), error:%; "requests cannot be settled");
+    }
     let last = query.after.map(|id| visible_approval(caller, &id)).transpose()?;
     let mut filter = ApprovalFilter {
         state: query.state,
@@ -141,13 +143,6 @@ fn visible_approval(caller: &Caller, id: &str) -> HandlerResult<Approval> {
 
 fn not_found(id: &str) -> Problem {
     Problem::not_found(format!("there is no approval `{}`", short(id)))
-}
-
-/// Records requests that timed out. If the store cannot be written, requests are shown as they are.
-pub(crate) fn settle(project: &Project) {
-    if let Err(error) = project.engine().approvals().settle_all() {
-        log::warn!(project = project.name(), error:%; "requests cannot be settled");
-    }
 }
 
 /// Everything that an approver needs to answer.
@@ -306,18 +301,8 @@ fn answer(
     if answer.note.as_ref().is_some_and(|note| note.len() > MAX_TEXT) {
         return Err(Problem::invalid(format!("`note` has at most {MAX_TEXT} bytes")));
     }
-    answer_approval(caller, &id, answer.approve, answer.note.as_deref())
-}
-
-/// Answers a request as the calling person.
-pub(crate) fn answer_approval(
-    caller: &Caller,
-    id: &str,
-    approve: bool,
-    note: Option<&str>,
-) -> HandlerResult<ApprovalView> {
-    let note = note.filter(|note| !note.trim().is_empty());
-    act(caller, id, |approvals, person| approvals.answer(id, approve, person, note))
+    let note = answer.note.as_deref().filter(|note| !note.trim().is_empty());
+    act(caller, &id, |approvals, person| approvals.answer(&id, answer.approve, person, note))
 }
 
 /// A review after an emergency.
@@ -334,12 +319,7 @@ fn review(
     (Named(id), Body(body)): (Named<String>, Body<ReviewBody>),
 ) -> HandlerResult<ApprovalView> {
     check_length("text", &body.text, MAX_TEXT)?;
-    review_approval(caller, &id, &body.text)
-}
-
-/// Files a review as the calling person.
-pub(crate) fn review_approval(caller: &Caller, id: &str, text: &str) -> HandlerResult<ApprovalView> {
-    act(caller, id, |approvals, person| approvals.review(id, person, text))
+    act(caller, &id, |approvals, person| approvals.review(&id, person, &body.text))
 }
 
 /// Changes a request under the policy that made it.

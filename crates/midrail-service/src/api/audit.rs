@@ -1,6 +1,6 @@
 //! The audit log over HTTP: search, one record with its proof, explanation, export and verification.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -317,12 +317,12 @@ async fn export(
     let name = format!("midrail-audit-{}.jsonl", caller.project().name().replace('/', "-"));
     tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        let mut out = ChunkWriter { app, sender, kept: Vec::with_capacity(CHUNK), to: Handle::current() };
+        let mut out = BufWriter::with_capacity(CHUNK, BodyWriter { app, sender, to: Handle::current() });
         let (store, visibility) = (caller.project().store(), caller.visibility());
         if let Err(error) = store.export_shown(&filter, &|entry| visibility.entry(entry), &mut out) {
             log::warn!(project = caller.project().name(), error:%; "an export was aborted");
             // The connection is closed with an error, so that an incomplete export is recognised.
-            let _ = out.send(Err(io::Error::other("the export was aborted")));
+            let _ = out.into_parts().0.send(Err(io::Error::other("the export was aborted")));
         }
     });
     let headers = [
@@ -332,15 +332,14 @@ async fn export(
     Ok((headers, body).into_response())
 }
 
-/// Sends written bytes in chunks, and waits until they are read.
-struct ChunkWriter {
+/// Sends written bytes, and waits until they are read.
+struct BodyWriter {
     app: App,
     sender: BodySender,
-    kept: Vec<u8>,
     to: Handle,
 }
 
-impl ChunkWriter {
+impl BodyWriter {
     fn send(&self, piece: io::Result<Bytes>) -> io::Result<()> {
         self.to.block_on(async {
             tokio::select! {
@@ -355,20 +354,12 @@ impl ChunkWriter {
     }
 }
 
-impl Write for ChunkWriter {
+impl Write for BodyWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.kept.extend_from_slice(bytes);
-        if self.kept.len() >= CHUNK {
-            self.flush()?;
-        }
-        Ok(bytes.len())
+        self.send(Ok(Bytes::copy_from_slice(bytes))).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.kept.is_empty() {
-            return Ok(());
-        }
-        let piece = Bytes::from(std::mem::replace(&mut self.kept, Vec::with_capacity(CHUNK)));
-        self.send(Ok(piece))
+        Ok(())
     }
 }

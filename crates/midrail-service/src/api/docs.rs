@@ -9,23 +9,13 @@ use maud::{DOCTYPE, Markup, html};
 use serde_json::Value;
 
 use self::example::curl;
-use self::schema::{list, resolve, text};
+use self::schema::{list, map, resolve, text};
 
 /// An operation of the document, with its method and place.
 struct OperationDoc<'d> {
     method: &'d str,
     path: &'d str,
     body: &'d Value,
-}
-
-impl<'d> OperationDoc<'d> {
-    fn text(&self, name: &str) -> &'d str {
-        text(self.body, name)
-    }
-}
-
-fn map(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
-    value.and_then(Value::as_object).into_iter().flatten()
 }
 
 /// The style of the page, on top of the console's style.
@@ -89,7 +79,7 @@ fn nav(groups: &BTreeMap<&str, Vec<OperationDoc<'_>>>) -> Markup {
                         a href=(format!("#group-{tag}")) { (tag) }
                         ul {
                             @for doc in operations {
-                                li { a href=(format!("#{}", doc.text("operationId"))) { code { (doc.method.to_uppercase()) " " (doc.path) } } }
+                                li { a href=(format!("#{}", text(doc.body, "operationId"))) { code { (doc.method.to_uppercase()) " " (doc.path) } } }
                             }
                         }
                     }
@@ -118,7 +108,7 @@ fn access() -> Markup {
 }
 
 fn operation(document: &Value, doc: &OperationDoc<'_>) -> Markup {
-    let right = doc.text("x-midrail-right");
+    let right = text(doc.body, "x-midrail-right");
     let content = doc.body.pointer("/requestBody/content");
     let is_problem = |answer: &Value| answer.pointer("/content/application~1problem+json").is_some();
     let all = || map(doc.body.get("responses"));
@@ -126,9 +116,9 @@ fn operation(document: &Value, doc: &OperationDoc<'_>) -> Markup {
     let problems: Vec<&String> =
         all().filter(|(_, answer)| is_problem(answer)).map(|(status, _)| status).collect();
     html! {
-        article id=(doc.text("operationId")) class="docs-operation" {
+        article id=(text(doc.body, "operationId")) class="docs-operation" {
             h3 { span class=(format!("method method-{}", doc.method)) { (doc.method.to_uppercase()) } " " code { (doc.path) } }
-            p { (doc.text("summary")) "." }
+            p { (text(doc.body, "summary")) "." }
             p class="docs-right" { "Requires the right " code { (right) } "." }
             (parameters(document, doc.body.get("parameters")))
             @for (media, body) in map(content) {
@@ -161,22 +151,16 @@ fn operation(document: &Value, doc: &OperationDoc<'_>) -> Markup {
 
 fn parameters(document: &Value, all: Option<&Value>) -> Markup {
     let resolved: Vec<&Value> = list(all).map(|one| resolve(document, one)).collect();
+    let row = |one: &Value| {
+        let is_required = one.get("required") == Some(&Value::Bool(true));
+        let name = html! { code { (text(one, "name")) } @if is_required { " (required)" } };
+        let kind = kind(one.get("schema").unwrap_or(&Value::Null));
+        [name, html! { (text(one, "in")) }, kind, html! { (text(one, "description")) }]
+    };
     html! {
         @if !resolved.is_empty() {
             h4 { "Parameters" }
-            table {
-                thead { tr { th scope="col" { "name" } th scope="col" { "in" } th scope="col" { "type" } th scope="col" { "about" } } }
-                tbody {
-                    @for one in resolved {
-                        tr {
-                            td { code { (text(one, "name")) } @if one.get("required") == Some(&Value::Bool(true)) { " (required)" } }
-                            td { (text(one, "in")) }
-                            td { (kind(one.get("schema").unwrap_or(&Value::Null))) }
-                            td { (text(one, "description")) }
-                        }
-                    }
-                }
-            }
+            (table(["name", "in", "type", "about"], resolved.into_iter().map(row)))
         }
     }
 }
@@ -184,26 +168,25 @@ fn parameters(document: &Value, all: Option<&Value>) -> Markup {
 fn schema(name: &str, body: &Value) -> Markup {
     let required: Vec<&str> = list(body.get("required")).filter_map(Value::as_str).collect();
     let properties: Vec<(&String, &Value)> = map(body.get("properties")).collect();
+    let row = |(field, of): (&String, &Value)| {
+        let name = html! { code { (field) } @if required.contains(&field.as_str()) { " (required)" } };
+        [name, kind(of), html! { (text(of, "description")) }]
+    };
     html! {
         article id=(format!("schema-{name}")) class="docs-schema" {
             h3 { code { (name) } }
             p { (text(body, "description")) }
-            @if properties.is_empty() {
-                p { (kind(body)) }
-            } @else {
-                table {
-                    thead { tr { th scope="col" { "field" } th scope="col" { "type" } th scope="col" { "about" } } }
-                    tbody {
-                        @for (field, of) in properties {
-                            tr {
-                                td { code { (field) } @if required.contains(&field.as_str()) { " (required)" } }
-                                td { (kind(of)) }
-                                td { (text(of, "description")) }
-                            }
-                        }
-                    }
-                }
-            }
+            @if properties.is_empty() { p { (kind(body)) } }
+            @else { (table(["field", "type", "about"], properties.into_iter().map(row))) }
+        }
+    }
+}
+
+fn table<const N: usize>(heads: [&str; N], rows: impl Iterator<Item = [Markup; N]>) -> Markup {
+    html! {
+        table {
+            thead { tr { @for head in heads { th scope="col" { (head) } } } }
+            tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
         }
     }
 }

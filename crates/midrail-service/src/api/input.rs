@@ -11,14 +11,14 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::api::openapi::Operation;
+use crate::api::openapi::{Content, Operation};
 use crate::app::App;
 use crate::problem::{HandlerResult, Problem};
 
 /// The default number of items of a page.
 const DEFAULT_PAGE: usize = 100;
 
-/// An input of a handler.
+/// An input of a handler, as the OpenAPI document describes it.
 pub(crate) trait Input: Sized + Send + 'static {
     /// Reads the input from a request.
     fn read(
@@ -26,22 +26,15 @@ pub(crate) trait Input: Sized + Send + 'static {
         body: &mut RequestBody,
         app: &App,
     ) -> impl Future<Output = HandlerResult<Self>> + Send;
-}
 
-/// An input that the OpenAPI document describes.
-pub(crate) trait Documented: Input {
     /// Adds the input to an operation.
-    fn describe(operation: &mut Operation);
+    fn describe(_: &mut Operation) {}
 }
 
 impl Input for () {
     async fn read(_: &mut Parts, _: &mut RequestBody, _: &App) -> HandlerResult<Self> {
         Ok(())
     }
-}
-
-impl Documented for () {
-    fn describe(_: &mut Operation) {}
 }
 
 impl Input for Bytes {
@@ -58,17 +51,11 @@ impl Input for App {
     }
 }
 
-impl Documented for App {
-    fn describe(_: &mut Operation) {}
-}
-
 impl<A: Input, B: Input> Input for (A, B) {
     async fn read(parts: &mut Parts, body: &mut RequestBody, app: &App) -> HandlerResult<Self> {
         Ok((A::read(parts, body, app).await?, B::read(parts, body, app).await?))
     }
-}
 
-impl<A: Documented, B: Documented> Documented for (A, B) {
     fn describe(operation: &mut Operation) {
         A::describe(operation);
         B::describe(operation);
@@ -128,17 +115,15 @@ pub(crate) fn media_type(headers: &HeaderMap) -> &str {
 /// A JSON body of a type.
 pub(crate) struct Body<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send + 'static> Input for Body<T> {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
     async fn read(parts: &mut Parts, body: &mut RequestBody, app: &App) -> HandlerResult<Self> {
         let request = Request::from_parts(parts.clone(), std::mem::take(body));
         let JsonBytes(bytes) = JsonBytes::from_request(request, app).await?;
         parse(&bytes).map(Body)
     }
-}
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Documented for Body<T> {
     fn describe(operation: &mut Operation) {
-        operation.takes::<T>("application/json");
+        operation.body = Some(Content::json::<T>());
     }
 }
 
@@ -153,7 +138,7 @@ pub(crate) fn parse<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> HandlerResult<T>
 /// The query of a request.
 pub(crate) struct Query<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send + 'static> Input for Query<T> {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Query<T> {
     async fn read(parts: &mut Parts, _: &mut RequestBody, _: &App) -> HandlerResult<Self> {
         // The project was read before; routes do not declare it.
         let query = parts.uri.query().unwrap_or_default();
@@ -165,9 +150,7 @@ impl<T: DeserializeOwned + Send + 'static> Input for Query<T> {
             Err(error) => Err(Problem::malformed(error.body_text())),
         }
     }
-}
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Documented for Query<T> {
     fn describe(operation: &mut Operation) {
         operation.takes_query::<T>();
     }
@@ -176,16 +159,14 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Documented for Query<T> 
 /// The parameter in the path: the id of a session, the number of a record.
 pub(crate) struct Named<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send + 'static> Input for Named<T> {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Named<T> {
     async fn read(parts: &mut Parts, _: &mut RequestBody, app: &App) -> HandlerResult<Self> {
         match axum::extract::Path::<T>::from_request_parts(parts, app).await {
             Ok(axum::extract::Path(value)) => Ok(Named(value)),
             Err(error) => Err(Problem::malformed(error.body_text())),
         }
     }
-}
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Documented for Named<T> {
     fn describe(operation: &mut Operation) {
         operation.takes_path::<T>();
     }

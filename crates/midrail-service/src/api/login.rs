@@ -65,14 +65,7 @@ async fn log_in(
     Peer(from): Peer,
     Read(Body(login)): Read<Body<Login>>,
 ) -> HandlerResult<Response> {
-    let (ticket, cookie, me) = signed_in(&app, &from, login).await?;
-    log::info!(person:% = ticket.name, project:% = ticket.project, from:%; "a person has logged in");
-    Ok(([(SET_COOKIE, cookie)], Json(me)).into_response())
-}
-
-/// Checks a person's key and returns their ticket, its cookie and their identity. Wrong keys from the same address
-/// do not delay a right one.
-async fn signed_in(app: &App, from: &str, login: Login) -> HandlerResult<(Ticket, String, Me)> {
+    // Wrong keys from the same address do not delay a right one.
     let permit = app.authenticator.key_check_permit().await?;
     let of = app.clone();
     let secure = app.config.tls.is_some() || app.config.behind_proxy;
@@ -95,14 +88,16 @@ async fn signed_in(app: &App, from: &str, login: Login) -> HandlerResult<(Ticket
             project: name,
             csrf: Some(csrf_token(&key, &ticket.id)),
         };
-        let cookie = ticket.cookie(&key, secure);
-        Ok(Ok((ticket, cookie, me)))
+        Ok(Ok((ticket.cookie(&key, secure), me)))
     })
     .await?;
     drop(permit);
     match checked {
-        Ok(found) => Ok(found),
-        Err(project) => Err(wrong_key(app, from, project).await),
+        Ok((cookie, me)) => {
+            log::info!(person:% = me.name, project:% = me.project, from:%; "a person has logged in");
+            Ok(([(SET_COOKIE, cookie)], Json(me)).into_response())
+        }
+        Err(project) => Err(wrong_key(&app, &from, project).await),
     }
 }
 
@@ -136,15 +131,12 @@ async fn log_out(State(app): State<App>, caller: Caller) -> HandlerResult<Respon
 
 fn me(caller: &Caller, (): ()) -> HandlerResult<Me> {
     let (name, project) = (caller.identity().name(), caller.project().name().to_owned());
-    Ok(match caller.identity() {
-        Identity::Anyone => Me { name, kind: "anyone", roles: Vec::new(), project, csrf: None },
-        Identity::Program(_) => Me { name, kind: "program", roles: Vec::new(), project, csrf: None },
-        Identity::Person(signed_in) => Me {
-            name,
-            kind: "person",
-            roles: signed_in.person.roles().to_vec(),
-            project,
-            csrf: Some(signed_in.csrf.clone()),
-        },
-    })
+    let kind = match caller.identity() {
+        Identity::Anyone => "anyone",
+        Identity::Program(_) => "program",
+        Identity::Person(_) => "person",
+    };
+    let person = caller.signed_in();
+    let roles = person.map(|signed_in| signed_in.person.roles().to_vec()).unwrap_or_default();
+    Ok(Me { name, kind, roles, project, csrf: person.map(|signed_in| signed_in.csrf.clone()) })
 }

@@ -15,16 +15,8 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::stream_body::with_type;
 
-/// How long a request lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lifetime {
-    /// As long as the work takes: it holds one of the slots, and its time is limited.
-    Short,
-    /// Until the caller disconnects or an answer arrives: it takes no slot.
-    Long,
-}
-
 /// One method of one path.
+#[derive(Default)]
 pub(crate) struct Operation {
     /// `get` or `post`.
     pub(crate) method: &'static str,
@@ -32,14 +24,16 @@ pub(crate) struct Operation {
     pub(crate) path: &'static str,
     /// Its name in generated clients.
     pub(crate) id: &'static str,
-    tag: &'static str,
-    summary: &'static str,
-    parameters: Vec<Value>,
-    body: Option<Content>,
+    pub(crate) tag: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) parameters: Vec<Value>,
+    pub(crate) body: Option<Content>,
     /// The answers: status, description and body.
-    answers: Vec<(u16, String, Option<Content>)>,
+    pub(crate) answers: Vec<(u16, String, Option<Content>)>,
     /// The problems of this operation, in addition to those of every request.
     pub(crate) problems: Vec<u16>,
+    /// It lasts until the caller disconnects or an answer arrives, and takes no slot.
+    pub(crate) is_long: bool,
 }
 
 /// A body.
@@ -66,28 +60,12 @@ impl Content {
 }
 
 /// The schema of a parameter, without references.
-fn inline_schema<T: JsonSchema>() -> Value {
+pub(crate) fn inline_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().subschema_for::<T>().to_value()
 }
 
 impl Operation {
-    pub(crate) fn new(
-        method: &'static str,
-        path: &'static str,
-        id: &'static str,
-        tag: &'static str,
-        summary: &'static str,
-    ) -> Self {
-        let (parameters, body, answers, problems) = (Vec::new(), None, Vec::new(), Vec::new());
-        Operation { method, path, id, tag, summary, parameters, body, answers, problems }
-    }
-
-    /// Takes JSON of a type.
-    pub(crate) fn takes<T: JsonSchema>(&mut self, media: &'static str) {
-        self.body = Some(Content::json_as::<T>(media));
-    }
-
     /// Takes the fields of a type as query parameters.
     pub(crate) fn takes_query<T: JsonSchema>(&mut self) {
         let mut schema = inline_schema::<T>();
@@ -117,27 +95,18 @@ impl Operation {
         self.parameter("path", name, &json!(description), true, inline_schema::<T>());
     }
 
-    /// Takes an optional header.
-    pub(crate) fn header(mut self, name: &str, description: &str) -> Self {
-        self.parameter("header", name, &json!(description), false, inline_schema::<Option<String>>());
-        self
-    }
-
-    fn parameter(&mut self, place: &str, name: &str, description: &Value, required: bool, schema: Value) {
+    /// Takes a parameter.
+    pub(crate) fn parameter(
+        &mut self,
+        place: &str,
+        name: &str,
+        description: &Value,
+        required: bool,
+        schema: Value,
+    ) {
         self.parameters.push(json!({
             "name": name, "in": place, "description": description, "required": required, "schema": schema,
         }));
-    }
-
-    /// Has an answer.
-    pub(crate) fn answers(
-        mut self,
-        status: u16,
-        description: impl Into<String>,
-        content: Option<Content>,
-    ) -> Self {
-        self.answers.push((status, description.into(), content));
-        self
     }
 }
 
@@ -149,7 +118,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    pub(crate) fn add(&mut self, operation: Operation, right: Right, lifetime: Lifetime) {
+    pub(crate) fn add(&mut self, operation: Operation, right: Right) {
         let generator = self.generator.get_or_insert_with(|| {
             SchemaSettings::draft2020_12()
                 .with(|settings| {
@@ -172,7 +141,7 @@ impl Document {
             _ => vec![401, 403, 404, 429, 503],
         };
         problems.extend(operation.problems);
-        if lifetime == Lifetime::Short {
+        if !operation.is_long {
             problems.extend([503, 504]);
         }
         if operation.body.is_some() {

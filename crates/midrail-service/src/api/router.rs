@@ -10,9 +10,9 @@ use axum::{Json, Router};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::access::{Caller, Right, Surface, guard, place};
-use crate::api::input::Documented;
-use crate::api::openapi::{Content, Document, Lifetime, Operation};
+use crate::access::{Caller, Right, Surface, guard};
+use crate::api::input::Input;
+use crate::api::openapi::{Content, Document, Operation, inline_schema};
 use crate::app::App;
 use crate::blocking::blocking;
 use crate::observe::meter::measure;
@@ -51,8 +51,8 @@ impl Api {
         id: &'static str,
         summary: &'static str,
     ) -> Route {
-        let operation = Operation::new(method, path, id, self.tag, summary);
-        Route { api: self, operation, lifetime: Lifetime::Short, status: StatusCode::OK }
+        let operation = Operation { method, path, id, tag: self.tag, summary, ..Operation::default() };
+        Route { api: self, operation, status: StatusCode::OK }
     }
 }
 
@@ -60,9 +60,16 @@ impl Api {
 pub(crate) struct Route {
     api: Api,
     operation: Operation,
-    lifetime: Lifetime,
     status: StatusCode,
 }
+
+/// A handler that runs on a thread that may block.
+type Handler<I, O> = fn(&Caller, I) -> HandlerResult<O>;
+
+/// An answer that is returned as JSON.
+pub(crate) trait Answer: Serialize + JsonSchema + Send + 'static {}
+
+impl<O: Serialize + JsonSchema + Send + 'static> Answer for O {}
 
 impl Route {
     /// The route answers 201.
@@ -76,8 +83,9 @@ impl Route {
     }
 
     /// The route waits for something, so it takes no slot and has no timeout.
-    pub(crate) fn long(self) -> Self {
-        Route { lifetime: Lifetime::Long, ..self }
+    pub(crate) fn long(mut self) -> Self {
+        self.operation.is_long = true;
+        self
     }
 
     /// Documents problems of this route, in addition to those of every request.
@@ -87,20 +95,12 @@ impl Route {
     }
 
     /// Adds the route. Its handler runs on a thread that may block, and returns JSON.
-    pub(crate) fn json<I, O>(self, right: Right, handler: fn(&Caller, I) -> HandlerResult<O>) -> Api
-    where
-        I: Documented,
-        O: Serialize + JsonSchema + Send + 'static,
-    {
+    pub(crate) fn json<I: Input, O: Answer>(self, right: Right, handler: Handler<I, O>) -> Api {
         self.typed(right, handler, |_, _, _| {})
     }
 
     /// Adds a route that changes something: the change is logged, and cached credentials are dropped.
-    pub(crate) fn act<I, O>(self, right: Right, handler: fn(&Caller, I) -> HandlerResult<O>) -> Api
-    where
-        I: Documented,
-        O: Serialize + JsonSchema + Send + 'static,
-    {
+    pub(crate) fn act<I: Input, O: Answer>(self, right: Right, handler: Handler<I, O>) -> Api {
         self.fails(&[409]).typed(right, handler, |app, caller, change| {
             app.authenticator.forget();
             let (by, project) = (caller.identity().name(), caller.project().name());
@@ -108,20 +108,16 @@ impl Route {
         })
     }
 
-    fn typed<I, O>(
+    fn typed<I: Input, O: Answer>(
         mut self,
         right: Right,
-        handler: fn(&Caller, I) -> HandlerResult<O>,
+        handler: Handler<I, O>,
         after: fn(&App, &Caller, &'static str),
-    ) -> Api
-    where
-        I: Documented,
-        O: Serialize + JsonSchema + Send + 'static,
-    {
+    ) -> Api {
         let (status, id) = (self.status, self.operation.id);
         I::describe(&mut self.operation);
         let content = (status != StatusCode::NO_CONTENT).then(Content::json::<O>);
-        self.operation = self.operation.answers(status.as_u16(), description::<O>(), content);
+        self = self.answers(status.as_u16(), &description::<O>(), content);
         let run = move |State(app): State<App>, request: Request| async move {
             let (mut parts, mut body) = request.into_parts();
             let caller = Caller::from_request_parts(&mut parts, &app).await?;
@@ -146,45 +142,44 @@ impl Route {
 
     /// Adds a route with a handler of its own, whose inputs and answers are documented with `takes` and `answers`.
     pub(crate) fn handler(self, right: Right, method: MethodRouter<App>) -> Api {
-        let Route { mut api, operation, lifetime, .. } = self;
-        let (app, word, path) = (api.app.clone(), operation.method, operation.path);
+        let Route { mut api, operation, .. } = self;
+        let (app, word, path, is_long) =
+            (api.app.clone(), operation.method, operation.path, operation.is_long);
         let method = method.layer(from_fn(move |request: Request, next: Next| {
             let app = app.clone();
             async move {
-                let handler = |request| async {
-                    match lifetime {
-                        Lifetime::Short => place(&app, next.run(request)).await,
-                        Lifetime::Long => next.run(request).await,
-                    }
-                };
-                measure(&app.meter, word, path, guard(&app, right, Surface::Api, request, handler)).await
+                let answer = guard(&app, right, (Surface::Api, is_long), request, next);
+                measure(&app.meter, word, path, answer).await
             }
         }));
         api.router = api.router.route(operation.path, method);
-        api.document.add(operation, right, lifetime);
+        api.document.add(operation, right);
         api
     }
 
     /// Documents the inputs of a handler that is not typed.
-    pub(crate) fn takes<I: Documented>(mut self) -> Self {
+    pub(crate) fn takes<I: Input>(mut self) -> Self {
         I::describe(&mut self.operation);
         self
     }
 
     /// Documents a body with a media type of its own.
     pub(crate) fn takes_body<T: JsonSchema>(mut self, media: &'static str) -> Self {
-        self.operation.takes::<T>(media);
+        self.operation.body = Some(Content::json_as::<T>(media));
         self
     }
 
     /// Documents a header.
-    pub(crate) fn header(self, name: &str, description: &str) -> Self {
-        Route { operation: self.operation.header(name, description), ..self }
+    pub(crate) fn header(mut self, name: &str, description: &str) -> Self {
+        let schema = inline_schema::<Option<String>>();
+        self.operation.parameter("header", name, &description.into(), false, schema);
+        self
     }
 
     /// Documents an answer of a handler that is not typed.
-    pub(crate) fn answers(self, status: u16, description: &str, content: Option<Content>) -> Self {
-        Route { operation: self.operation.answers(status, description, content), ..self }
+    pub(crate) fn answers(mut self, status: u16, description: &str, content: Option<Content>) -> Self {
+        self.operation.answers.push((status, description.to_owned(), content));
+        self
     }
 }
 

@@ -87,7 +87,7 @@ fn show(caller: &Caller, Named(id): Named<String>) -> HandlerResult<Session> {
     let (engine, store) = (caller.project().engine(), caller.project().store());
     check_exists(caller, &id)?;
     let (visibility, info) = (caller.visibility(), store.session(&id)?.ok_or_else(|| unknown(&id))?);
-    let mut locks = engine.admin().locks()?;
+    let mut locks = engine.admin().list::<midrail::admin::Lock>()?;
     locks.retain(|lock| lock.session == id && visibility.agent(Some(&lock.actor)));
     let halted = store.load(&id, &[HALTED])?.into_iter().next().and_then(|slice| slice.value);
     let now = engine.now();

@@ -64,41 +64,95 @@ async fn stream_lines(
             .help(format!("send `Content-Type: {LINES}`")));
     }
     let permit = permit(&app)?;
-    let mut session = StreamSession::new(app.clone(), caller, headers);
-    let mut lines = Lines::new(body, MAX_MESSAGE);
+    let mut session = StreamSession::new(app, caller, headers);
+    let (sender, answer) = stream_body(WAITING);
+    let mut transport = LineTransport { lines: Lines::new(body, MAX_MESSAGE), sender };
     // A problem with the opening is returned like that of any other request.
-    let opening = received(&session, lines.next()).await?;
+    let opening = received(&session, transport.lines.next()).await?;
     let opening =
         opening.ok_or_else(|| Problem::malformed("the body is empty: the first line opens the stream"))?;
     let first = session.open(&opening).await?;
-    let (sender, answer) = stream_body(WAITING);
     tokio::spawn(async move {
         let _permit = permit;
-        if !write(&session, &sender, &first).await {
-            return;
-        }
-        loop {
-            let line = match received(&session, lines.next()).await {
-                Ok(Some(line)) => line,
-                // The body ended without `finish`: the text so far is decided as the whole.
-                Ok(None) => br#"{"finish":true}"#.to_vec(),
-                Err(problem) => {
-                    write(&session, &sender, &StreamedStep::failed(problem)).await;
-                    return;
-                }
-            };
-            match session.handle(&line).await {
-                Reply::Nothing => {}
-                Reply::Step(step) if !write(&session, &sender, &step).await => return,
-                Reply::Step(_) => {}
-                Reply::Last(step) => {
-                    write(&session, &sender, &step).await;
-                    return;
-                }
-            }
+        if send(&session, &mut transport, &first).await {
+            run(&mut session, &mut transport).await;
         }
     });
     Ok(with_type(LINES, answer))
+}
+
+/// How messages and steps are transported.
+trait Transport: Send {
+    /// The next message. `None`: the client has disconnected.
+    fn receive(&mut self) -> impl Future<Output = HandlerResult<Option<Vec<u8>>>> + Send;
+
+    /// Sends a step. `false`: the client has disconnected.
+    fn send(&mut self, step: String) -> impl Future<Output = bool> + Send;
+}
+
+/// JSON lines in both directions.
+struct LineTransport {
+    lines: Lines,
+    sender: BodySender,
+}
+
+impl Transport for LineTransport {
+    async fn receive(&mut self) -> HandlerResult<Option<Vec<u8>>> {
+        // A body that ends without `finish`: the text so far is decided as the whole.
+        Ok(Some(self.lines.next().await?.unwrap_or_else(|| br#"{"finish":true}"#.to_vec())))
+    }
+
+    async fn send(&mut self, step: String) -> bool {
+        self.sender.send(Ok(Bytes::from(step + "\n"))).await.is_ok()
+    }
+}
+
+impl Transport for WebSocket {
+    async fn receive(&mut self) -> HandlerResult<Option<Vec<u8>>> {
+        loop {
+            match self.recv().await {
+                Some(Ok(Message::Text(text))) => return Ok(Some(text.as_bytes().to_vec())),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Binary(_))) => {
+                    return Err(Problem::malformed("a message has to be text"));
+                }
+                Some(Err(error)) => {
+                    log::debug!("a stream was interrupted: {error}");
+                    return Err(Problem::too_large(format!(
+                        "the message could not be read; it holds at most {MAX_MESSAGE} bytes"
+                    )));
+                }
+                Some(Ok(Message::Close(_))) | None => return Ok(None),
+            }
+        }
+    }
+
+    async fn send(&mut self, step: String) -> bool {
+        WebSocket::send(self, Message::Text(step.into())).await.is_ok()
+    }
+}
+
+/// Handles messages until the stream ends. `false`: the client has disconnected.
+async fn run(session: &mut StreamSession, transport: &mut impl Transport) -> bool {
+    loop {
+        let reply = match received(session, transport.receive()).await {
+            Ok(Some(text)) => session.handle(&text).await,
+            Ok(None) => return false,
+            Err(problem) => Reply::Last(StreamedStep::failed(problem)),
+        };
+        match reply {
+            Reply::Nothing => {}
+            Reply::Step(step) if !send(session, transport, &step).await => return false,
+            Reply::Step(_) => {}
+            Reply::Last(step) => return send(session, transport, &step).await,
+        }
+    }
+}
+
+/// Sends a step in time. `false`: the client has disconnected, or does not read.
+async fn send(session: &StreamSession, transport: &mut impl Transport, step: &StreamedStep) -> bool {
+    let sent = timeout(session.app().config.limits.silence, transport.send(step.to_line())).await;
+    sent.unwrap_or(false)
 }
 
 /// The next message, unless the stream times out or the service stops.
@@ -117,13 +171,6 @@ async fn received<T>(
     }
 }
 
-/// Writes a step. `false`: the caller has disconnected.
-async fn write(session: &StreamSession, sender: &BodySender, step: &StreamedStep) -> bool {
-    let line = Bytes::from(step.to_line() + "\n");
-    let sent = timeout(session.app().config.limits.silence, sender.send(Ok(line))).await;
-    matches!(sent, Ok(Ok(())))
-}
-
 async fn stream_socket(
     State(app): State<App>,
     caller: Caller,
@@ -135,11 +182,14 @@ async fn stream_socket(
             .help("use GET for a WebSocket, or POST for JSON lines")
     })?;
     let permit = permit(&app)?;
-    let session = StreamSession::new(app, caller, headers);
+    let mut session = StreamSession::new(app, caller, headers);
     let upgrade = upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
-    Ok(upgrade.on_upgrade(async move |socket| {
+    Ok(upgrade.on_upgrade(async move |mut socket| {
         let _permit = permit;
-        run_socket(session, socket).await;
+        if run(&mut session, &mut socket).await {
+            let silence = session.app().config.limits.silence;
+            let _ = timeout(silence, WebSocket::send(&mut socket, Message::Close(None))).await;
+        }
     }))
 }
 
@@ -148,63 +198,4 @@ fn permit(app: &App) -> HandlerResult<tokio::sync::OwnedSemaphorePermit> {
         .clone()
         .try_acquire_owned()
         .map_err(|_| Problem::unavailable("too many streams are open").retry_after(1))
-}
-
-async fn run_socket(mut session: StreamSession, mut socket: WebSocket) {
-    let mut is_open = false;
-    loop {
-        let text = match received(&session, message(&mut socket)).await {
-            Ok(Some(text)) => text,
-            Ok(None) => return,
-            Err(problem) => {
-                send_step(&session, &mut socket, &StreamedStep::failed(problem)).await;
-                break;
-            }
-        };
-        let received = if is_open {
-            session.handle(&text).await
-        } else {
-            is_open = true;
-            match session.open(&text).await {
-                Ok(step) => Reply::Step(step),
-                Err(problem) => Reply::Last(StreamedStep::failed(problem)),
-            }
-        };
-        match received {
-            Reply::Nothing => {}
-            Reply::Step(step) if !send_step(&session, &mut socket, &step).await => return,
-            Reply::Step(_) => {}
-            Reply::Last(step) => {
-                send_step(&session, &mut socket, &step).await;
-                break;
-            }
-        }
-    }
-    let _ = timeout(session.app().config.limits.silence, socket.send(Message::Close(None))).await;
-}
-
-/// The next text. `None`: the client has disconnected.
-async fn message(socket: &mut WebSocket) -> HandlerResult<Option<Vec<u8>>> {
-    loop {
-        match socket.recv().await {
-            Some(Ok(Message::Text(text))) => return Ok(Some(text.as_bytes().to_vec())),
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-            Some(Ok(Message::Binary(_))) => {
-                return Err(Problem::malformed("a message has to be text"));
-            }
-            Some(Err(error)) => {
-                log::debug!("a stream was interrupted: {error}");
-                return Err(Problem::too_large(format!(
-                    "the message could not be read; it holds at most {MAX_MESSAGE} bytes"
-                )));
-            }
-            Some(Ok(Message::Close(_))) | None => return Ok(None),
-        }
-    }
-}
-
-async fn send_step(session: &StreamSession, socket: &mut WebSocket, step: &StreamedStep) -> bool {
-    let sent =
-        timeout(session.app().config.limits.silence, socket.send(Message::Text(step.to_line().into()))).await;
-    matches!(sent, Ok(Ok(())))
 }

@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::context;
-use super::layout::{Tab, View};
+use super::layout::View;
 use super::record_view;
 use super::widgets::{self, short_line, visible_text};
 use crate::access::{Caller, Identity, Right};
-use crate::api::approvals::{MAX_TEXT, answer_approval, permissions, review_approval};
-use crate::api::input::{Body, Named, Query, check_length};
-use crate::problem::{HandlerResult, Problem};
+use crate::api::approvals::permissions;
+use crate::api::input::{Named, Query};
+use crate::problem::HandlerResult;
 
 /// Requests on a page.
 const PAGE: usize = 50;
@@ -43,7 +43,7 @@ pub(crate) fn what(approval: &Approval) -> String {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub(crate) struct PageQuery {
     show: Option<String>,
     page: Option<usize>,
@@ -51,7 +51,7 @@ pub(crate) struct PageQuery {
 
 pub(crate) fn list(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
     let all = query.show.as_deref() == Some("all");
-    view.page("Approvals", Tab::Approvals, html! {
+    view.page("Approvals", "/approvals", html! {
         div.page-head {
             h1 { "Approvals" }
             div.actions {
@@ -191,7 +191,7 @@ fn every_request(view: &View, page: usize) -> HandlerResult<Markup> {
         section.card.flush {
             @if rows.is_empty() {
                 (widgets::empty("No requests yet", html! { p { "Answered requests stay here, with who answered and why." } }))
-            } @else { (widgets::resource(&rows, |row| at(&row.approval), view.now)) }
+            } @else { (widgets::resource(&rows, view.now, |row| Some(at(&row.approval)), |_| html! {})) }
         }
         nav.pager {
             @if page > 0 { a.button.quiet href={ "/approvals?show=all&page=" (page - 1) } { "Newer" } }
@@ -202,12 +202,7 @@ fn every_request(view: &View, page: usize) -> HandlerResult<Markup> {
 
 /// The page of a request.
 fn at(approval: &Approval) -> String {
-    format!("/approvals/{}", widgets::part(&approval.id))
-}
-
-fn status(approval: &Approval, now: Timestamp) -> Markup {
-    let status = approval.status_at(now);
-    html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } }
+    format!("/approvals/{}", widgets::escape(&approval.id))
 }
 
 pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Markup> {
@@ -215,7 +210,7 @@ pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Marku
     let title = format!("{} {}", approval.tool.as_deref().unwrap_or("Approval"), what(&approval));
     view.page(
         title,
-        Tab::Approvals,
+        "/approvals",
         html! {
             nav.crumbs { a href="/approvals" { "Approvals" } span { "/" } }
             (whole(&view.caller, &approval)?)
@@ -234,7 +229,7 @@ fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
         article.approval #approval data-item data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&what(approval), 300)) } {
             div.page-head {
                 h1 { (short_line(approval.tool.as_deref().unwrap_or("Action"), 60)) }
-                div.actions { (urgency(approval)) (status(approval, now)) }
+                div.actions { (urgency(approval)) (widgets::status(approval.status_at(now))) }
             }
             div.split {
                 div.split-main {
@@ -330,31 +325,4 @@ fn details(approval: &Approval, policy: &Policy, now: Timestamp) -> Markup {
             div { dt { "Request" } dd { code.break { (short_line(&approval.id, 80)) } } }
         }
     }
-}
-
-/// A person's answer.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Answer {
-    /// `approve`, `deny`, `take-back` or `review`.
-    answer: String,
-    #[serde(default)]
-    note: String,
-}
-
-pub(crate) fn answer(
-    view: &View,
-    (Named(id), Body(given)): (Named<String>, Body<Answer>),
-) -> HandlerResult<Markup> {
-    if given.answer == "review" || !given.note.is_empty() {
-        check_length("note", &given.note, MAX_TEXT)?;
-    }
-    match given.answer.as_str() {
-        "approve" => answer_approval(&view.caller, &id, true, Some(&given.note))?,
-        // A denial of an approval that is not used yet revokes it.
-        "deny" | "take-back" => answer_approval(&view.caller, &id, false, Some(&given.note))?,
-        "review" => review_approval(&view.caller, &id, &given.note)?,
-        _ => return Err(Problem::invalid("`answer` is `approve`, `deny`, `take-back` or `review`")),
-    };
-    whole(&view.caller, &view.caller.project().approval(&id)?)
 }

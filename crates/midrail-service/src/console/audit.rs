@@ -6,7 +6,7 @@ use midrail::reproduce::{Reproduction, ReproductionResult};
 use midrail::store::{TrustAnchor, Verification};
 
 use super::filter::Filter;
-use super::layout::{Tab, View};
+use super::layout::View;
 use super::record_view;
 use super::widgets::{self, badge, count, json, short_line};
 use crate::api::audit::{AuditRecord, audit_record, entry, verify_project_log};
@@ -21,7 +21,7 @@ pub(crate) fn list(view: &View, Query(filter): Query<Filter>) -> HandlerResult<M
     let entries = store.entries(&filter.audit(PAGE)?)?;
     let is_empty = store.head()?.is_none();
     let export = format!("/v1/audit/export{}", filter.exact()?.query(None));
-    view.page("Audit", Tab::Audit, html! {
+    view.page("Audit", "/audit", html! {
         div.page-head {
             h1 { "Audit" }
             div.actions {
@@ -61,7 +61,7 @@ pub(crate) fn show(view: &View, Named(seq): Named<u64>) -> HandlerResult<Markup>
         Some(record) => Reproduction::new(&**store).reproduce(record)?,
         None => None,
     };
-    view.page(format!("Record {seq}"), Tab::Audit, html! {
+    view.page(format!("Record {seq}"), "/audit", html! {
         nav.crumbs { a href="/audit" { "Audit" } span { "/" } }
         div.page-head {
             h1 { "Record " (count(seq)) }
@@ -115,8 +115,8 @@ fn whole(record: &Record, seq: u64, now: jiff::Timestamp) -> Markup {
                 div { dt { "Session" } dd { a href={ (widgets::session_at(&record.session)) "?after=" (seq.saturating_sub(1)) } { (short_line(&record.session, 60)) } } }
                 @if let Some(agent) = record_view::agent(event) { div { dt { "Agent" } dd { (short_line(&agent, 60)) } } }
                 @if let Some(by) = &decision.by { div { dt { "Decided by" } dd { (widgets::guardrail(by)) } } }
-                div { dt { "Policy" } dd { a href={ "/policy/" (widgets::part(&decision.policy)) } { (widgets::hash(&decision.policy)) } } }
-                @if let Some(approval) = &decision.approval { div { dt { "Approval" } dd { a href={ "/approvals/" (widgets::part(&approval.id)) } { (short_line(&approval.id, 40)) } } } }
+                div { dt { "Policy" } dd { a href={ "/policy/" (widgets::escape(&decision.policy)) } { (widgets::hash(&decision.policy)) } } }
+                @if let Some(approval) = &decision.approval { div { dt { "Approval" } dd { a href={ "/approvals/" (widgets::escape(&approval.id)) } { (short_line(&approval.id, 40)) } } } }
             }
             @if record_view::has_agent_message(decision) { div.agent-message { span.label { "Shown to the agent" } (record_view::agent_message(decision)) } }
         }

@@ -2,26 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use maud::{Markup, html};
 use midrail::Effect;
 use midrail::store::Durations;
 
 use super::widgets::{compact, count, exact, float, micros, whole};
+use crate::timeline::{Bucket, Timeline};
 
 /// Width and height of the drawing. It is stretched to its place.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 200.0;
 
 /// Decisions over time, stacked by effect.
-pub(crate) fn stacked(parts: &[BTreeMap<Effect, u64>], since: Timestamp, until: Timestamp) -> Markup {
-    let totals: Vec<u64> = parts.iter().map(|part| part.values().sum()).collect();
-    let top = nice(totals.iter().copied().max().unwrap_or(0));
-    let step = WIDTH / float(whole(parts.len()).max(1));
-    let bars = (0_u32..).zip(parts).zip(&totals);
-    let length = until.duration_since(since) / i32::try_from(parts.len().max(1)).unwrap_or(1);
-    let begins =
-        |at: u32| since.checked_add(length.saturating_mul(i32::try_from(at).unwrap_or(0))).unwrap_or(since);
+pub(crate) fn stacked(Timeline { since, until, buckets }: &Timeline) -> Markup {
+    let top = nice(buckets.iter().map(|bucket| bucket.decisions).max().unwrap_or(0));
+    let step = WIDTH / float(whole(buckets.len()).max(1));
+    let (since, until) = (*since, *until);
     let clock = if until.duration_since(since).as_hours() > 48 { "%a %d %H:%M" } else { "%H:%M" };
     let ticks = [0_i32, 1, 2, 3, 4].map(|quarter| {
         let at = since.checked_add(until.duration_since(since) / 4 * quarter).unwrap_or(since);
@@ -32,11 +28,11 @@ pub(crate) fn stacked(parts: &[BTreeMap<Effect, u64>], since: Timestamp, until: 
             div.chart-y aria-hidden="true" { @for share in [top, top / 2, 0] { span { (compact(share)) } } }
             svg.plot viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label="Decisions over time, by effect" {
                 @for y in [1.0, HEIGHT / 2.0, HEIGHT - 0.5] { line.grid x1="0" x2=(WIDTH) y1=(y) y2=(y) {} }
-                @for ((at, part), total) in bars {
+                @for (at, bucket) in (0_u32..).zip(buckets) {
                     g.bar {
-                        title { (title(begins(at), part, *total)) }
+                        title { (title(bucket)) }
                         rect.hit x=(round(f64::from(at) * step)) y="0" width=(round(step)) height=(HEIGHT) {}
-                        @for (effect, y, height) in segments(part, top) {
+                        @for (effect, y, height) in segments(&bucket.effects, top) {
                             rect class={ "fill-" (effect.as_str()) } x=(round(f64::from(at) * step + step * 0.1))
                                 y=(round(y)) width=(round(step * 0.8)) height=(round(height)) {}
                         }
@@ -113,12 +109,11 @@ pub(crate) fn histogram(durations: &Durations) -> Markup {
     }
 }
 
-fn title(begins: Timestamp, part: &BTreeMap<Effect, u64>, total: u64) -> String {
-    let counts: Vec<String> =
-        part.iter().map(|(effect, number)| format!("{} {number}", effect.as_str())).collect();
+fn title(Bucket { from, decisions, effects }: &Bucket) -> String {
+    let counts: Vec<String> = effects.iter().map(|(effect, number)| format!("{effect} {number}")).collect();
     match counts.as_slice() {
-        [] => format!("{}\nnothing", exact(begins)),
-        counts => format!("{}\n{total} decisions: {}", exact(begins), counts.join(", ")),
+        [] => format!("{}\nnothing", exact(*from)),
+        counts => format!("{}\n{decisions} decisions: {}", exact(*from), counts.join(", ")),
     }
 }
 
@@ -171,8 +166,10 @@ mod tests {
             panic!()
         };
         assert_eq!((low, tall, high, short), (80.0, 120.0, 0.0, 80.0));
-        let now = Timestamp::UNIX_EPOCH;
-        let drawn = stacked(&[part], now, now + jiff::SignedDuration::from_hours(1)).into_string();
+        let since = jiff::Timestamp::UNIX_EPOCH;
+        let until = since + jiff::SignedDuration::from_hours(1);
+        let buckets = vec![Bucket { from: since, decisions: 100, effects: part }];
+        let drawn = stacked(&Timeline { since, until, buckets }).into_string();
         assert!(drawn.contains("fill-block") && drawn.contains("100 decisions"), "{drawn}");
         assert!(!drawn.contains("style="), "{drawn}");
     }

@@ -13,7 +13,7 @@ use crate::live::LiveFilter;
 use crate::problem::{HandlerResult, Problem};
 
 /// The filters of a list of records. Empty fields do not filter.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(default)]
 pub(crate) struct Filter {
     session: String,

@@ -1,6 +1,6 @@
 //! Guardrails: the catalogue with its pages, their figures, and a form to try events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -14,16 +14,15 @@ use midrail::{Effect, Engine, Event, Files, Mode, Policy, PolicyEntry, Tools};
 use midrail_adapters::wire;
 
 use super::charts;
-use super::layout::{Tab, View};
+use super::layout::View;
 use super::markdown;
 use super::record_view;
 use super::stats;
 use super::widgets::{self, badge, compact, count, micros, short_line, visible_text};
-use crate::access::unescaped;
 use crate::api::input::Named;
 use crate::api::policy::view::guardrails;
 use crate::problem::{HandlerResult, Problem};
-use crate::text::short;
+use crate::text::{form_value, short};
 
 /// Decisions of a guardrail that its page shows.
 const RECENT: usize = 10;
@@ -41,49 +40,38 @@ struct Known<'p> {
     id: String,
     name: String,
     about: String,
-    category: Category,
+    category: Option<Category>,
     page: Option<&'static Builtin>,
     entry: Option<&'p PolicyEntry>,
 }
 
 fn all(policy: &Policy) -> Vec<Known<'_>> {
-    let mut known: BTreeMap<String, Known<'_>> = BTreeMap::new();
-    for page in CATALOGUE {
-        let first = page.page.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let about = first.split(". ").next().unwrap_or_default().trim_end_matches('.').replace('`', "");
-        let one = Known {
-            id: page.id.to_owned(),
-            name: page.name.replace('_', " "),
-            about,
-            category: page.category,
-            page: Some(page),
-            entry: None,
-        };
-        known.insert(page.id.to_owned(), one);
-    }
-    for entry in policy.entries() {
-        let spec = &entry.spec;
-        let id = spec.id.to_string();
-        let one = known.entry(id.clone()).or_insert_with(|| Known {
-            id,
-            name: String::new(),
-            about: String::new(),
-            category: spec.category,
-            page: midrail::guardrails::builtin(&spec.id),
-            entry: None,
-        });
-        one.entry = Some(entry);
-        if one.page.is_none() || !spec.description.is_empty() {
-            let description = Some(spec.description.clone()).filter(|text| !text.is_empty());
-            one.about = description
-                .or_else(|| entry.guardrail.summary())
-                .unwrap_or_else(|| std::mem::take(&mut one.about));
+    let ids: BTreeSet<&str> = CATALOGUE
+        .iter()
+        .map(|page| page.id)
+        .chain(policy.entries().iter().map(|entry| &*entry.spec.id))
+        .collect();
+    let known = |id: &str| {
+        let (page, entry) = (midrail::guardrails::builtin(id), policy.get(id));
+        let first = page.and_then(|page| page.page.lines().skip(1).find(|line| !line.trim().is_empty()));
+        let sentence = first.and_then(|line| line.split(". ").next()).unwrap_or_default();
+        let description = entry.map(|entry| entry.spec.description.clone()).filter(|text| !text.is_empty());
+        let summary = || entry.filter(|_| page.is_none()).and_then(|entry| entry.guardrail.summary());
+        Known {
+            id: id.to_owned(),
+            name: page.map(|page| page.name.replace('_', " ")).unwrap_or_default(),
+            about: description
+                .or_else(summary)
+                .unwrap_or_else(|| sentence.trim_end_matches('.').replace('`', "")),
+            category: page.map(|page| page.category).or(entry.map(|entry| entry.spec.category)),
+            page,
+            entry,
         }
-    }
+    };
+    let mut all: Vec<Known<'_>> = ids.into_iter().map(known).collect();
     // Guardrails in force come first.
-    let mut known: Vec<Known<'_>> = known.into_values().collect();
-    known.sort_by_key(|one| one.entry.is_none());
-    known
+    all.sort_by_key(|one| one.entry.is_none());
+    all
 }
 
 const CATEGORIES: [Category; 5] =
@@ -96,7 +84,7 @@ pub(crate) fn list(view: &View, (): ()) -> HandlerResult<Markup> {
     let in_force = known.iter().filter(|one| one.entry.is_some()).count();
     view.page(
         "Guardrails",
-        Tab::Guardrails,
+        "/guardrails",
         html! {
             div.page-head {
                 h1 { "Guardrails" }
@@ -105,7 +93,7 @@ pub(crate) fn list(view: &View, (): ()) -> HandlerResult<Markup> {
             @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
             (try_it())
             @for category in CATEGORIES {
-                @let of: Vec<&Known<'_>> = known.iter().filter(|one| one.category == category).collect();
+                @let of: Vec<&Known<'_>> = known.iter().filter(|one| one.category == Some(category)).collect();
                 @if !of.is_empty() {
                     h2.group { (category.as_str()) }
                     div.cards { @for one in of { (card(one, &log)) } }
@@ -128,7 +116,7 @@ fn state(entry: Option<&PolicyEntry>) -> Markup {
 
 fn card(one: &Known<'_>, log: &AuditStats) -> Markup {
     let figures = log.guardrails.get(&one.id);
-    let at = format!("/guardrails/{}", widgets::part(&one.id));
+    let at = format!("/guardrails/{}", widgets::escape(&one.id));
     html! {
         a.card.guard.off[one.entry.is_none()] href=(at) data-item data-href=(at) {
             div.guard-head { strong { (short_line(&one.id, 40)) } (state(one.entry)) }
@@ -198,11 +186,11 @@ pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Marku
         ..AuditFilter::default()
     };
     let recent = view.caller.project().store().entries(&filter)?;
-    view.page(id.clone(), Tab::Guardrails, html! {
+    view.page(id.clone(), "/guardrails", html! {
         nav.crumbs { a href="/guardrails" { "Guardrails" } span { "/" } }
         div.page-head {
             h1 { (short_line(&one.id, 60)) @if !one.name.is_empty() { span.sub-title { (short_line(&one.name, 60)) } } }
-            div.actions { (state(one.entry)) span.chip { (one.category.as_str()) } }
+            div.actions { (state(one.entry)) @if let Some(category) = one.category { span.chip { (category.as_str()) } } }
         }
         div.split {
             div.split-main {
@@ -286,9 +274,7 @@ fn spec(entry: &PolicyEntry) -> Markup {
 
 /// Decides a pasted event in isolation: without store, files, commands, scripts and external services.
 pub(crate) fn try_event(view: &View, body: Bytes) -> HandlerResult<Markup> {
-    let text = String::from_utf8_lossy(&body);
-    let text = text.split('&').find_map(|pair| pair.strip_prefix("event=")).map(unescaped);
-    let text = text.ok_or_else(|| Problem::malformed("the form has no event"))?;
+    let text = form_value(&body, "event").ok_or_else(|| Problem::malformed("the form has no event"))?;
     let event = wire::decode_strict(text.as_bytes()).map_err(crate::api::decide::problem)?;
     let (decision, left_out) = tried(&view.caller.project().engine().policy(), event)?;
     Ok(html! {
@@ -330,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_tried_apart_from_everything() {
+    fn tried_event_leaves_no_record() {
         let load = midrail::Load { packs: vec!["midrail:default".into()], ..midrail::Load::default() };
         let policy = load.load().unwrap().policy;
         let event = wire::decode_strict(SAMPLE.as_bytes()).unwrap();

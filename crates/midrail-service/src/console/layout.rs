@@ -7,49 +7,26 @@ use midrail::admin::open_approvals;
 use super::assets;
 use super::widgets;
 use crate::access::{Caller, SignedIn};
+use crate::api::admin::check_home;
 use crate::app::App;
-use crate::problem::HandlerResult;
-use crate::project::HOME;
-
-/// The pages of the navigation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tab {
-    Overview,
-    Live,
-    Sessions,
-    Approvals,
-    Guardrails,
-    Policy,
-    Audit,
-}
+use crate::problem::{HandlerResult, Problem};
 
 /// The navigation: path, name, the key after `g`, and an icon.
-const TABS: [(Tab, &str, &str, &str, &str); 7] = [
-    (Tab::Overview, "/", "Overview", "o", "<path d='M4 19V10M10 19V5M16 19v-7M22 19H2'/>"),
-    (Tab::Live, "/live", "Live", "l", "<path d='M2 12h4l3-8 5 16 3-8h5'/>"),
-    (Tab::Sessions, "/sessions", "Sessions", "s", "<path d='M12 7v5l3 2'/><circle cx='12' cy='12' r='9'/>"),
+const TABS: [(&str, &str, &str, &str); 9] = [
+    ("/", "Overview", "o", "M4 19V10M10 19V5M16 19v-7M22 19H2"),
+    ("/live", "Live", "l", "M2 12h4l3-8 5 16 3-8h5"),
+    ("/sessions", "Sessions", "s", "M12 7v5l3 2M3 12a9 9 0 1018 0 9 9 0 10-18 0"),
+    ("/approvals", "Approvals", "a", "M9 12l2 2 4-4M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6z"),
+    ("/guardrails", "Guardrails", "g", "M3 9h18M3 15h18M6 5v14M12 5v14M18 5v14"),
+    ("/policy", "Policy", "p", "M7 3h8l4 4v14H7a2 2 0 01-2-2V5a2 2 0 012-2zM9 11h6M9 15h6"),
     (
-        Tab::Approvals,
-        "/approvals",
-        "Approvals",
-        "a",
-        "<path d='M9 12l2 2 4-4'/><path d='M12 3l8 3v6c0 5-3.5 8-8 9-4.500-1-8-4-8-9V6z'/>",
-    ),
-    (Tab::Guardrails, "/guardrails", "Guardrails", "g", "<path d='M3 9h18M3 15h18M6 5v14M12 5v14M18 5v14'/>"),
-    (
-        Tab::Policy,
-        "/policy",
-        "Policy",
-        "p",
-        "<path d='M7 3h8l4 4v14H7a2 2 0 01-2-2V5a2 2 0 012-2z'/><path d='M9 11h6M9 15h6'/>",
-    ),
-    (
-        Tab::Audit,
         "/audit",
         "Audit",
         "u",
-        "<path d='M10 14a4 4 0 005.700 0l3-3a4 4 0 00-5.700-5.700l-1 1'/><path d='M14 10a4 4 0 00-5.700 0l-3 3a4 4 0 005.700 5.700l1-1'/>",
+        "M10 14a4 4 0 005.7 0l3-3a4 4 0 00-5.7-5.7l-1 1M14 10a4 4 0 00-5.7 0l-3 3a4 4 0 005.7 5.7l1-1",
     ),
+    ("/locks", "Locks", "c", "M5 11h14v10H5zM8 11V7a4 4 0 018 0v4"),
+    ("/keys", "Keys", "k", "M3 17a4 4 0 108 0 4 4 0 10-8 0M10 14L20 4M16 8l3 3"),
 ];
 
 /// The logo.
@@ -66,7 +43,7 @@ pub(crate) struct View {
 struct Frame<'v> {
     caller: &'v Caller,
     person: Option<&'v SignedIn>,
-    tab: Tab,
+    tab: &'static str,
     /// The projects that the person may switch to.
     projects: Vec<String>,
     /// Requests that wait for an answer.
@@ -84,10 +61,15 @@ impl View {
         Ok(open_approvals(&**self.caller.project().store(), None, self.now)?.len())
     }
 
-    /// The whole page around its content.
-    pub(crate) fn page(&self, title: impl AsRef<str>, tab: Tab, content: Markup) -> HandlerResult<Markup> {
+    /// The whole page around its content. The tab is the path of a page of the navigation.
+    pub(crate) fn page(
+        &self,
+        title: impl AsRef<str>,
+        tab: &'static str,
+        content: Markup,
+    ) -> HandlerResult<Markup> {
         let person = self.caller.signed_in();
-        let is_admin = person.is_some_and(|person| person.belongs == HOME && person.is_admin());
+        let is_admin = person.is_some_and(SignedIn::is_home_admin);
         let projects = if is_admin { self.app.projects.names()? } else { Vec::new() };
         let frame = Frame { caller: &self.caller, person, tab, projects, waiting: self.waiting()? };
         Ok(html! {
@@ -113,14 +95,15 @@ impl View {
 
 impl Frame<'_> {
     fn nav(&self) -> Markup {
+        let is_shown = |tab: &(&str, &str, &str, &str)| tab.0 != "/keys" || check_home(self.caller).is_ok();
         html! {
             nav.main aria-label="Pages" {
                 a.brand href="/" aria-label="Midrail, overview" { (mark()) span { "Midrail" } }
-                @for (tab, at, name, key, icon) in TABS {
-                    a href=(at) data-go=(key) aria-current=[(tab == self.tab).then_some("page")] {
-                        svg.icon viewBox="0 0 24 24" aria-hidden="true" { (PreEscaped(icon)) }
+                @for (at, name, key, icon) in TABS.into_iter().filter(is_shown) {
+                    a href=(at) data-go=(key) aria-current=[(at == self.tab).then_some("page")] {
+                        svg.icon viewBox="0 0 24 24" aria-hidden="true" { path d=(icon) {} }
                         span.nav-name { (name) }
-                        @if tab == Tab::Approvals {
+                        @if at == "/approvals" {
                             span.count #waiting hidden[self.waiting == 0] { (self.waiting) }
                         }
                     }
@@ -203,23 +186,21 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
 }
 
 /// The page of a problem.
-pub(crate) fn problem_page(status: u16, title: &str, detail: &str, help: Option<&str>) -> Markup {
-    bare(
-        title,
-        html! {
-            section.card.problem {
-                p.problem-code { (status) }
-                h1 { (title) }
-                p { (widgets::visible_text(detail)) }
-                @if let Some(help) = help { p.muted { (widgets::visible_text(help)) } }
-                p.actions { a.button href="/" { "Go to the overview" } a.button.quiet href="/login" { "Log in" } }
-            }
-        },
-    )
+pub(crate) fn problem_page(Problem { title, status, detail, help, .. }: &Problem) -> Markup {
+    let content = html! {
+        section.card.problem {
+            p.problem-code { (status) }
+            h1 { (title) }
+            p { (widgets::visible_text(detail)) }
+            @if let Some(help) = help { p.muted { (widgets::visible_text(help)) } }
+            p.actions { a.button href="/" { "Go to the overview" } a.button.quiet href="/login" { "Log in" } }
+        }
+    };
+    bare(title, content)
 }
 
 /// A problem as a part of a page.
-pub(crate) fn problem_part(title: &str, detail: &str, help: Option<&str>) -> Markup {
+pub(crate) fn problem_part(Problem { title, detail, help, .. }: &Problem) -> Markup {
     html! {
         div.notice.bad role="alert" {
             strong { (title) } " " (widgets::visible_text(detail))
@@ -237,7 +218,11 @@ fn help() -> Markup {
         ("Revoke", &["t"], "an approval that is not used yet"),
         ("Search", &["/"], "Focus the first filter"),
         ("Pause", &["p"], "Pause or resume the live stream"),
-        ("Go", &["g", "o"], "Overview; l Live, s Sessions, a Approvals, g Guardrails, p Policy, u Audit"),
+        (
+            "Go",
+            &["g", "o"],
+            "Overview; l Live, s Sessions, a Approvals, g Guardrails, p Policy, u Audit, c Locks, k Keys",
+        ),
         ("Back", &["Esc"], "Close this dialog, or leave a field"),
         ("Help", &["?"], "Show this dialog"),
     ];

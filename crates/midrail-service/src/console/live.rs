@@ -8,7 +8,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 
 use super::filter::Filter;
-use super::layout::{Tab, View};
+use super::layout::View;
 use super::record_view;
 use super::widgets::{self, short_line};
 use crate::access::Caller;
@@ -25,7 +25,7 @@ pub(crate) fn page(view: &View, Query(filter): Query<Filter>) -> HandlerResult<M
     let store = view.caller.project().store();
     let entries = store.entries(&filter.audit(AT_FIRST)?)?;
     let head = store.head()?.map_or(0, |head| head.seq);
-    view.page("Live", Tab::Live, html! {
+    view.page("Live", "/live", html! {
         div.page-head {
             h1 { "Live" }
             div.actions {
@@ -59,10 +59,10 @@ pub(crate) async fn stream(
     Read(Query(filter)): Read<Query<Filter>>,
 ) -> HandlerResult<Response> {
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.trim().parse().ok());
-    let (project, rows, after) = (caller.project().clone(), filter.rows, last.or(filter.after));
-    let filter = LiveFilter { key: caller.key().cloned(), ..filter.live() };
+    let (project, rows) = (caller.project().clone(), filter.rows);
+    let filter = LiveFilter { after: last.or(filter.after), ..filter.live() };
     let render = Arc::new(move |event: &LiveEvent| message(&project, event, rows));
-    live::stream(Reader { app, caller, headers }, filter, after, render).await
+    live::stream(Reader { app, caller, headers }, filter, render).await
 }
 
 /// A live event in the format of the console's script.

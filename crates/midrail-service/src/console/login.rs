@@ -9,7 +9,7 @@ use crate::api::input::{Query, Read};
 use crate::app::App;
 use crate::problem::HandlerResult;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub(crate) struct PageQuery {
     next: Option<String>,
 }

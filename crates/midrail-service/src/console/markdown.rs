@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_become_html_and_nothing_else() {
+    fn markdown_becomes_escaped_html() {
         let text = "# t\n\nA `<b>` **word** [there](x).\nGoes on.\n\n- one\n  more\n- two\n\n| a | b |\n|---|---|\n| `x\\|y` | <i> |\n\n```yaml\n<c>\n```\n";
         let made = page(text).into_string();
         for part in [

@@ -8,11 +8,12 @@ use midrail::store::{Alert, Approval, ApprovalFilter, AuditStats};
 use serde::Deserialize;
 
 use super::charts;
-use super::layout::{Tab, View};
-use super::stats::{self, RANGES, Range, Timeline};
+use super::layout::View;
+use super::stats::{self, RANGES, Range};
 use super::widgets::{self, compact, count, micros, percent, short_line};
 use crate::api::input::Query;
 use crate::problem::HandlerResult;
+use crate::timeline::Timeline;
 
 /// Guardrails in a list of the busiest.
 const MOST: usize = 6;
@@ -20,7 +21,7 @@ const MOST: usize = 6;
 /// Alerts that are looked at.
 const ALERTS: usize = 50;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub(crate) struct PageQuery {
     range: Option<String>,
 }
@@ -28,7 +29,7 @@ pub(crate) struct PageQuery {
 pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
     let range = stats::range(query.range.as_deref());
     let content = content(view, range)?;
-    view.page("Overview", Tab::Overview, html! {
+    view.page("Overview", "/", html! {
         div.page-head {
             h1 { "Overview" }
             div.tabs role="group" aria-label="Time" {
@@ -60,7 +61,7 @@ fn content(view: &View, range: Range) -> HandlerResult<Markup> {
     })?;
     let alerts: Vec<Alert> =
         store.alerts(ALERTS)?.into_iter().filter(|alert| alert.fired_at >= timeline.since).collect();
-    let decisions: u64 = timeline.sums.values().sum();
+    let decisions: u64 = timeline.buckets.iter().map(|bucket| bucket.decisions).sum();
     let is_new = log.seq == 0;
     Ok(html! {
         @if is_new { (first_steps()) }
@@ -111,11 +112,12 @@ fn chart(timeline: &Timeline, range: Range) -> Markup {
     html! {
         section.card {
             div.card-head { h2 { "Decisions over time" } span.muted { "last " (range.name) ", by effect" } }
-            @if timeline.sums.is_empty() {
+            @let sums = timeline.sums();
+            @if sums.is_empty() {
                 (widgets::empty("No decisions in this period", html! { p { "Choose a longer period. The page updates itself." } }))
             } @else {
-                (charts::stacked(&timeline.parts, timeline.since, timeline.until))
-                (charts::legend(&timeline.sums))
+                (charts::stacked(timeline))
+                (charts::legend(&sums))
             }
         }
     }
@@ -137,8 +139,8 @@ fn approvals(waiting: &[Approval], owed: &[Approval], now: Timestamp) -> Markup 
             } @else {
                 ul.rows {
                     @for approval in waiting.iter().take(5) {
-                        li data-item data-href={ "/approvals/" (widgets::part(&approval.id)) } {
-                            a.row-main href={ "/approvals/" (widgets::part(&approval.id)) } {
+                        li data-item data-href={ "/approvals/" (widgets::escape(&approval.id)) } {
+                            a.row-main href={ "/approvals/" (widgets::escape(&approval.id)) } {
                                 strong { (short_line(approval.subject(), 40)) } " "
                                 span.mono { (short_line(&super::approvals::what(approval), 70)) }
                             }
@@ -190,7 +192,7 @@ fn bars(title: &str, about: &str, empty: &str, class: &str, mut bars: Vec<Bar<'_
             ul.bars {
                 @for bar in bars.iter().take(MOST) {
                     li {
-                        a.bars-name href={ "/guardrails/" (widgets::part(bar.id)) } title=(midrail::guardrails::label(bar.id)) { (short_line(&midrail::guardrails::label(bar.id), 40)) }
+                        a.bars-name href={ "/guardrails/" (widgets::escape(bar.id)) } title=(midrail::guardrails::label(bar.id)) { (short_line(&midrail::guardrails::label(bar.id), 40)) }
                         (charts::meter(bar.value, most, class))
                         span.num title=(bar.title) { (bar.text) }
                     }

@@ -8,7 +8,7 @@ use midrail::{Mode, Policy, Store, summary};
 use serde::Deserialize;
 
 use super::context;
-use super::layout::{Tab, View, problem_part};
+use super::layout::{View, problem_part};
 use super::record_view;
 use super::widgets::{self, badge, count, short_line, visible_text};
 use crate::access::Caller;
@@ -24,7 +24,7 @@ const SEARCHED: usize = 1_000;
 /// The latest records of a shadow report.
 const SHADOWED: u64 = 5_000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub(crate) struct PageQuery {
     from: Option<String>,
     to: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
     let (since, _) = project.policy_sync.since();
     let revisions = revisions(&**project.store(), &policy)?;
     let sentences = summary::sentences(&policy);
-    view.page("Policy", Tab::Policy, html! {
+    view.page("Policy", "/policy", html! {
         div.page-head {
             h1 { "Policy" }
             div.actions {
@@ -133,21 +133,19 @@ fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u
         ..AuditFilter::default()
     })?;
     for entry in page {
-        let Ok(Outline { decision: Decided { policy } }) = serde_json::from_str(&entry.body) else {
+        let Ok(Outline { decision: Decided { policy: revision } }) = serde_json::from_str(&entry.body) else {
             continue;
         };
-        if !policy.is_empty() && !found.iter().any(|(known, _)| *known == policy) {
-            found.push((policy, entry.seq));
+        if !revision.is_empty() && !found.iter().any(|(known, _)| *known == revision) {
+            found.push((revision, entry.seq));
         }
     }
     // Administrative records may have a policy that was not stored, because it decided nothing.
-    let mut kept = Vec::new();
-    for (revision, seq) in found {
-        if *revision == **policy.revision() || store.policy(&revision)?.is_some() {
-            kept.push((revision, seq));
-        }
-    }
-    let mut found = kept;
+    let is_kept = |revision: &str| Ok(*revision == **policy.revision() || store.policy(revision)?.is_some());
+    let kept: Vec<bool> =
+        found.iter().map(|(revision, _)| is_kept(revision)).collect::<HandlerResult<_>>()?;
+    let mut kept = kept.into_iter();
+    found.retain(|_| kept.next().unwrap_or(false));
     if !found.iter().any(|(known, _)| **known == **policy.revision()) {
         found.insert(0, (policy.revision().to_string(), 0));
     }
@@ -165,9 +163,9 @@ fn compare(
     let from = query.from.clone().filter(|from| !from.is_empty()).unwrap_or(before);
     let to = query.to.clone().filter(|to| !to.is_empty()).unwrap_or(latest);
     let differs = query.from.is_some() && from != to;
-    let found = differs.then(|| render_difference(caller, &from, &to)).map(|found| {
-        found.unwrap_or_else(|problem| problem_part(problem.title, &problem.detail, problem.help.as_deref()))
-    });
+    let difference =
+        || render_difference(caller, &from, &to).unwrap_or_else(|problem| problem_part(&problem));
+    let found = differs.then(difference);
     Ok(html! {
         section.card #revisions {
             div.card-head { h2 { "Revisions" } span.muted { "used by the latest " (count(widgets::whole(SEARCHED))) " records" } }
@@ -223,7 +221,7 @@ pub(crate) fn revision(view: &View, Named(revision): Named<String>) -> HandlerRe
     let (policy, source) = made(&view.caller, &revision)?;
     let now = view.caller.project().engine().policy();
     let is_in_force = **now.revision() == *revision;
-    view.page("Policy", Tab::Policy, html! {
+    view.page("Policy", "/policy", html! {
         nav.crumbs { a href="/policy" { "Policy" } span { "/" } }
         div.page-head {
             h1.mono { (widgets::hash(&revision)) }
@@ -257,7 +255,7 @@ fn render_report(report: &ShadowReport, now: jiff::Timestamp) -> Markup {
             p { (count(report.decisions)) " decisions, " strong { (count(report.stricter)) } " of them would have been stricter." }
             @for one in &report.guardrails {
                 div.shadowed {
-                    p { a href={ "/guardrails/" (widgets::part(&one.guardrail)) } { strong { (short_line(&one.guardrail, 60)) } } " evaluated " (count(one.asked)) ", findings " (count(one.objections())) ", would have blocked " strong { (count(one.stopped)) } " in " (widgets::many(one.sessions, "session")) }
+                    p { a href={ "/guardrails/" (widgets::escape(&one.guardrail)) } { strong { (short_line(&one.guardrail, 60)) } } " evaluated " (count(one.asked)) ", findings " (count(one.objections())) ", would have blocked " strong { (count(one.stopped)) } " in " (widgets::many(one.sessions, "session")) }
                     p { @for (effect, number) in &one.effects { (badge(*effect)) " " (count(*number)) " " } }
                     ul.rows { @for example in &one.examples { li {
                         span.row-main { a href={ "/audit/" (example.seq) } { (short_line(&example.what, 40)) } " " span.muted { (short_line(&example.reason, 160)) } }

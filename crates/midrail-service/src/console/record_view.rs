@@ -70,19 +70,12 @@ impl<'d> VerdictGroups<'d> {
     fn quiet_summary(&self) -> String {
         let skipped = self.quiet.iter().filter(|verdict| verdict.effect.is_none()).count();
         let allowed = self.quiet.len() - skipped;
-        let others = match (self.notable.is_empty(), allowed) {
-            (true, 1) => "guardrail",
-            (true, _) => "guardrails",
-            (false, 1) => "other",
-            (false, _) => "others",
-        };
-        match (allowed, skipped) {
-            (0, 1) => "1 was skipped".to_owned(),
-            (0, skipped) => format!("{skipped} were skipped"),
-            (allowed, 0) => format!("{allowed} {others} allowed"),
-            (allowed, 1) => format!("{allowed} {others} allowed, 1 was skipped"),
-            (allowed, skipped) => format!("{allowed} {others} allowed, {skipped} were skipped"),
-        }
+        let noun = if self.notable.is_empty() { "guardrail" } else { "other" };
+        let allowed =
+            (allowed > 0).then(|| format!("{} allowed", widgets::many(widgets::whole(allowed), noun)));
+        let were = if skipped == 1 { "was" } else { "were" };
+        let skipped = (skipped > 0).then(|| format!("{skipped} {were} skipped"));
+        allowed.into_iter().chain(skipped).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -133,7 +126,7 @@ pub(crate) fn chain_summary(decision: &Decision) -> Markup {
                 li.quiet { details {
                     summary { (groups.quiet_summary()) }
                     p { @for verdict in &groups.quiet {
-                        a.chip.skipped[verdict.effect.is_none()] href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } title=[verdict.effect.is_none().then_some("skipped: it could not have raised the effect")] { (short_line(&verdict.guardrail, 60)) } " "
+                        a.chip.skipped[verdict.effect.is_none()] href={ "/guardrails/" (widgets::escape(&verdict.guardrail)) } title=[verdict.effect.is_none().then_some("skipped: it could not have raised the effect")] { (short_line(&verdict.guardrail, 60)) } " "
                     } }
                 } }
             }
@@ -169,23 +162,16 @@ fn chain_row(verdict: &VerdictRecord, decision: &Decision, slowest: u64) -> Mark
 
 /// The event with all its texts.
 pub(crate) fn event(event: &Event) -> Markup {
-    let mut fields: Vec<(&str, Markup)> = Vec::new();
-    let mut text = |name: &'static str, text: &Option<String>| {
-        if let Some(text) = text {
-            fields.push((name, html! { pre.code { code { (mark_redactions(text)) } } }));
-        }
-    };
-    text("Text", &event.text);
-    text("Stop reason", &event.stop_reason);
-    text("Error", &event.error.as_ref().and_then(|error| error.message.clone()));
-    if let Some(tool) = &event.tool {
-        for (name, value) in &tool.args {
-            let shown_value = match value {
-                Value::String(text) => html! { pre.code { code { (mark_redactions(text)) } } },
-                other => json(other),
-            };
-            fields.push(("", html! { span.label { (short_line(name, 60)) } (shown_value) }));
-        }
+    let code = |text: &str| html! { pre.code { code { (mark_redactions(text)) } } };
+    let value = |value: &Value| value.as_str().map_or_else(|| json(value), code);
+    let mut fields: Vec<(String, Markup)> = Vec::new();
+    let mut add =
+        |name: &str, shown: Option<Markup>| fields.extend(shown.map(|shown| (name.to_owned(), shown)));
+    add("Text", event.text.as_deref().map(code));
+    add("Stop reason", event.stop_reason.as_deref().map(code));
+    add("Error", event.error.as_ref().and_then(|error| error.message.as_deref()).map(code));
+    for (name, argument) in event.tool.iter().flat_map(|tool| &tool.args) {
+        add(&short_line(name, 60), Some(value(argument)));
     }
     if let Some(result) = &event.result {
         let ended = match (result.ok, result.exit_code) {
@@ -194,24 +180,17 @@ pub(crate) fn event(event: &Event) -> Markup {
             (Some(false), None) => "Result: failed".to_owned(),
             (None, _) => "Result".to_owned(),
         };
-        let content = match &result.content {
-            Some(Value::String(text)) => html! { pre.code { code { (mark_redactions(text)) } } },
-            Some(other) => json(other),
-            None => html! { p.muted { "no content" } },
-        };
-        fields.push(("", html! { span.label { (ended) } (content) }));
+        let content = result.content.as_ref().map(value);
+        add(&ended, Some(content.unwrap_or_else(|| html! { p.muted { "no content" } })));
     }
-    if let Some(handoff) = &event.handoff {
-        fields.push(("Hand-off", json(&serde_json::to_value(handoff).unwrap_or_default())));
-    }
-    if let Some(output) = &event.output {
-        fields.push(("Output", json(output)));
-    }
+    add(
+        "Hand-off",
+        event.handoff.as_ref().map(|handoff| json(&serde_json::to_value(handoff).unwrap_or_default())),
+    );
+    add("Output", event.output.as_ref().map(json));
     html! {
         div.event-fields {
-            @for (name, value) in &fields {
-                div.event-field { @if !name.is_empty() { span.label { (name) } } (value) }
-            }
+            @for (name, value) in &fields { div.event-field { span.label { (name) } (value) } }
             @if fields.is_empty() { p.muted { "The event has no text." } }
             details.raw { summary { "Recorded event" } (json(&serde_json::to_value(event).unwrap_or_default())) }
         }
@@ -284,10 +263,9 @@ pub(crate) fn rows<'e>(
 
 /// A request, next to the event that it was made for.
 pub(crate) fn approval_line(approval: &Approval, now: jiff::Timestamp) -> Markup {
-    let status = approval.status_at(now);
     html! {
-        a.approval-line href={ "/approvals/" (widgets::part(&approval.id)) } {
-            span class={ "badge st-" (status.replace(' ', "-")) } { (status) }
+        a.approval-line href={ "/approvals/" (widgets::escape(&approval.id)) } {
+            (widgets::status(approval.status_at(now)))
             @if let Some(authority) = approval.authority_at(now) {
                 " waits for " strong { (short_line(authority, 40)) }
                 @if let Some(end) = approval.deadline() { ", " (widgets::countdown(end, now)) " left" }

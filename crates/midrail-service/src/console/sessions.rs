@@ -8,7 +8,7 @@ use midrail::store::{Approval, ApprovalFilter, AuditEntry, AuditFilter, SessionF
 use serde::Deserialize;
 
 use super::charts;
-use super::layout::{Tab, View};
+use super::layout::View;
 use super::record_view::{self, subject};
 use super::widgets::{self, badge, count, short_line};
 use crate::api::input::{Named, Query};
@@ -21,7 +21,7 @@ const PAGE: usize = 50;
 /// Events on a page of a timeline.
 const EVENTS: usize = 60;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub(crate) struct PageQuery {
     q: Option<String>,
     /// Show sessions whose last record is before this one.
@@ -48,7 +48,7 @@ pub(crate) fn list(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
         let last = store.entry(info.last_seq)?;
         rows.push((info, last));
     }
-    view.page("Sessions", Tab::Sessions, html! {
+    view.page("Sessions", "/sessions", html! {
         div.page-head { h1 { "Sessions" } }
         form.filters method="get" action="/sessions" {
             label.wide { span.label { "Session" } input name="q" value=(wanted) placeholder="part of the name" data-search autocomplete="off" spellcheck="false"; }
@@ -102,7 +102,7 @@ fn pager(wanted: &str, is_later: bool, oldest: Option<u64>) -> Markup {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub(crate) struct Place {
     /// Show events before this record.
     before: Option<u64>,
@@ -145,7 +145,7 @@ pub(crate) fn show(
     let approvals: BTreeMap<String, Approval> =
         approvals.into_iter().map(|approval| (approval.id.clone(), approval)).collect();
     let at = widgets::session_at(&session);
-    view.page(record_view::heading(&session), Tab::Sessions, html! {
+    view.page(record_view::heading(&session), "/sessions", html! {
         nav.crumbs { a href="/sessions" { "Sessions" } span { "/" } }
         div.page-head { h1.mono { (record_view::heading(&session)) } a.button.quiet href={ "/live" (widgets::query(&[("session", &session)])) } { "Watch live" } }
         (facts_of(&entries, &approvals, view.now))

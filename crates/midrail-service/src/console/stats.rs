@@ -1,16 +1,16 @@
 //! Figures of pages. A page never reads the whole log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use jiff::{SignedDuration, Timestamp};
-use midrail::Effect;
 use midrail::store::AuditStats;
 use parking_lot::Mutex;
 
 use crate::problem::HandlerResult;
 use crate::project::Project;
+use crate::timeline::Timeline;
 
 /// The most records that are counted while a page is rendered. More are counted in the background.
 const MAX_INLINE: u64 = 2_000;
@@ -44,26 +44,12 @@ pub(crate) fn range(word: Option<&str>) -> Range {
     RANGES.into_iter().find(|range| Some(range.word) == word).unwrap_or(usual)
 }
 
-/// Decisions over time, by effect.
-pub(crate) struct Timeline {
-    pub(crate) since: Timestamp,
-    pub(crate) until: Timestamp,
-    pub(crate) parts: Vec<BTreeMap<Effect, u64>>,
-    pub(crate) sums: BTreeMap<Effect, u64>,
-}
-
 /// Decisions in a range up to now.
 pub(crate) fn timeline(project: &Project, range: Range) -> HandlerResult<Timeline> {
     // A moment later, to include the latest decisions.
     let until = project.engine().now().checked_add(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MAX);
     let since = until.checked_sub(range.back).unwrap_or(Timestamp::MIN);
-    let found = crate::timeline::Timeline::load(&**project.store(), since, until, range.parts)?;
-    let parts: Vec<BTreeMap<Effect, u64>> = found.buckets.into_iter().map(|bucket| bucket.effects).collect();
-    let mut sums = BTreeMap::new();
-    for (effect, number) in parts.iter().flatten() {
-        *sums.entry(*effect).or_default() += number;
-    }
-    Ok(Timeline { since, until, parts, sums })
+    Timeline::load(&**project.store(), since, until, range.parts)
 }
 
 /// The figures of the log, and how many records are not counted yet.

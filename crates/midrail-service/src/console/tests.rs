@@ -8,7 +8,7 @@ use tower::ServiceExt;
 
 use super::widgets;
 use crate::app::App;
-use crate::config::{At, Config, FilesAt, Limits, StoreAt};
+use crate::config::{At, Config};
 use crate::project::HOME;
 use crate::server::router;
 
@@ -20,18 +20,8 @@ const EVIL: [&str; 4] = [
 ];
 
 fn app() -> App {
-    let config = Config {
-        listen: At::Address(([127, 0, 0, 1], 0).into()),
-        store: StoreAt::Memory,
-        load: Load { packs: vec!["midrail:default".into()], ..Load::default() },
-        projects: Vec::new(),
-        files: FilesAt::Elsewhere,
-        tls: None,
-        behind_proxy: false,
-        otlp: None,
-        limits: Limits::default(),
-    };
-    App::open(config).unwrap()
+    let load = Load { packs: vec!["midrail:default".into()], ..Load::default() };
+    App::open(Config::new(At::Address(([127, 0, 0, 1], 0).into()), load)).unwrap()
 }
 
 /// Events that hold a text wherever an event can hold one.
@@ -100,15 +90,19 @@ fn hostile_records_stay_text_on_every_page() {
         "/guardrails/safety-001",
         "/policy",
         "/audit",
+        "/locks",
+        "/keys",
         "/login",
     ]
     .map(str::to_owned)
     .into();
     for text in EVIL {
+        let (admin, lasts) = (project.engine().admin(), std::time::Duration::from_secs(60));
+        admin.take_lock(std::path::Path::new(text), text, text, lasts).unwrap();
         for event in events(text) {
             let decision = project.engine().decide(event);
             places.extend(
-                decision.approval.iter().map(|query| format!("/approvals/{}", widgets::part(&query.id))),
+                decision.approval.iter().map(|query| format!("/approvals/{}", widgets::escape(&query.id))),
             );
             places.extend(
                 decision.audit.0.iter().flat_map(|audit| {
@@ -116,7 +110,7 @@ fn hostile_records_stay_text_on_every_page() {
                 }),
             );
         }
-        let part = widgets::part(text);
+        let part = widgets::escape(text);
         places.extend([
             format!("/sessions/{part}"),
             format!("/sessions?q={part}"),

@@ -7,9 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, PreEscaped, html};
 use midrail::Effect;
 use midrail::admin::{Cell, Column, Resource};
-pub(crate) use midrail::admin::{micros, span};
+pub(crate) use midrail::core::duration::{micros, span};
 use midrail::pack::diagnostic::visible;
 use serde_json::Value;
+
+pub(crate) use crate::text::escape;
 
 /// The longest text that a page shows of one field.
 const LONGEST: usize = 20_000;
@@ -187,29 +189,40 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
     }
 }
 
+/// The badge of the status of a record.
+pub(crate) fn status(status: &str) -> Markup {
+    html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } }
+}
+
 /// A guardrail by its name and id, with a link to its page.
 pub(crate) fn guardrail(id: &str) -> Markup {
-    html! { a href={ "/guardrails/" (part(id)) } { (short_line(&midrail::guardrails::label(id), 60)) } }
+    html! { a href={ "/guardrails/" (escape(id)) } { (short_line(&midrail::guardrails::label(id), 60)) } }
 }
 
 /// The records of an administrative resource as a table, with the columns that its description names.
-pub(crate) fn resource<R: Resource>(records: &[R], link: impl Fn(&R) -> String, now: Timestamp) -> Markup {
+pub(crate) fn resource<R: Resource>(
+    records: &[R],
+    now: Timestamp,
+    link: impl Fn(&R) -> Option<String>,
+    action: impl Fn(&R) -> Markup,
+) -> Markup {
     let cell = |record: &R, column: &Column<R>| match (column.cell)(record) {
         Cell::Text(text) => html! { (short_line(&text, column.width)) },
         Cell::Dim(text) => html! { span.muted { (short_line(&text, column.width)) } },
         Cell::Time(time) => ago(time, now),
-        Cell::Status(status) => html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } },
+        Cell::Status(text) => status(&text),
         Cell::Guardrail(id) => guardrail(&id),
     };
     html! {
         div.scroll { table.list {
-            thead { tr { @for column in R::COLUMNS { th { (column.head) } } } }
+            thead { tr { @for column in R::COLUMNS { th { (column.head) } } th {} } }
             tbody { @for record in records {
                 @let at = link(record);
-                tr data-item data-href=(at) {
+                tr data-item data-href=[&at] {
                     @for (number, column) in R::COLUMNS.iter().enumerate() {
-                        td { @if number == 0 { a href=(at) { (cell(record, column)) } } @else { (cell(record, column)) } }
+                        td { @match &at { Some(at) if number == 0 => a href=(at) { (cell(record, column)) }, _ => (cell(record, column)) } }
                     }
+                    td { (action(record)) }
                 }
             } }
         } }
@@ -227,19 +240,11 @@ pub(crate) fn empty(title: &str, what_next: Markup) -> Markup {
     }
 }
 
-/// A text as one part of a path.
-pub(crate) fn part(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
 /// The page of a session. Browsers resolve `.` and `..` in paths, also if they are encoded.
 pub(crate) fn session_at(session: &str) -> String {
     match session {
         "" | "." | ".." => format!("/audit{}", query(&[("session", session)])),
-        _ => format!("/sessions/{}", part(session)),
+        _ => format!("/sessions/{}", escape(session)),
     }
 }
 
@@ -248,7 +253,7 @@ pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
     let given: Vec<String> = pairs
         .iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={}", part(value)))
+        .map(|(name, value)| format!("{name}={}", escape(value)))
         .collect();
     if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
 }
@@ -295,7 +300,7 @@ mod tests {
 
     #[test]
     fn path_segments_are_encoded() {
-        assert_eq!(part("a/b ü?"), "a%2Fb%20%C3%BC%3F");
+        assert_eq!(escape("a/b ü?"), "a%2Fb%20%C3%BC%3F");
         assert_eq!(
             (session_at(".."), session_at("a/b")),
             ("/audit?session=..".into(), "/sessions/a%2Fb".into())

@@ -11,10 +11,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use midrail::Effect;
-use midrail::admin::ApiKey;
 use midrail::store::{Alert, Approval, AuditFilter};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::access::{Caller, Right, Visibility};
@@ -22,7 +21,6 @@ use crate::app::App;
 use crate::blocking::blocking;
 use crate::live::follow::Listener;
 use crate::problem::{HandlerResult, Problem};
-use crate::project::Project;
 use crate::record_line::RecordLine;
 use crate::stream_body::{BodySender, stream_body};
 
@@ -77,6 +75,15 @@ pub(crate) struct ApprovalEvent {
 }
 
 impl LiveEvent {
+    /// Whether a reader may see it.
+    fn is_visible(&self, visibility: Visibility<'_>) -> bool {
+        match self {
+            LiveEvent::Decision(line) | LiveEvent::Change(line) => visibility.line(line),
+            LiveEvent::Approval(checked) => visibility.approval(&checked.approval),
+            LiveEvent::Alert(_) => visibility.is_full(),
+        }
+    }
+
     /// The name of the event on the wire.
     pub(crate) fn name(&self) -> &'static str {
         match self {
@@ -89,33 +96,24 @@ impl LiveEvent {
 }
 
 /// The filter of a reader. All set fields must match.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LiveFilter {
-    /// Decisions with this effect.
+    /// Only decisions with this effect
     pub(crate) effect: Option<Effect>,
-    /// Decisions with this effect, or a higher one.
+    /// Only decisions with this effect or a higher one
     pub(crate) at_least: Option<Effect>,
-    /// What belongs to this session.
+    /// Only events of this session
     pub(crate) session: Option<String>,
-    /// Decisions in which this guardrail returned more than allow, and its requests.
+    /// Only decisions in which this guardrail returned more than allow, and its requests
     pub(crate) guardrail: Option<String>,
-    /// Decisions about this tool.
+    /// Only events of this tool
     pub(crate) tool: Option<String>,
-    /// The key of the reader, if it is a program. It only receives what it may see.
-    pub(crate) key: Option<ApiKey>,
+    /// Start after this record, not with new events
+    pub(crate) after: Option<u64>,
 }
 
 impl LiveFilter {
-    /// Whether the reader may see an event.
-    fn sees(&self, event: &LiveEvent) -> bool {
-        let visibility = Visibility::of(self.key.as_ref());
-        match event {
-            LiveEvent::Decision(line) | LiveEvent::Change(line) => visibility.line(line),
-            LiveEvent::Approval(checked) => visibility.approval(&checked.approval),
-            LiveEvent::Alert(_) => visibility.is_full(),
-        }
-    }
-
     fn fits(&self, event: &LiveEvent) -> bool {
         let is = |filter: &Option<String>, value: Option<&str>| {
             filter.as_ref().is_none_or(|filter| value == Some(filter.as_str()))
@@ -150,7 +148,7 @@ type EventPage = Vec<(LiveEvent, Option<u64>)>;
 
 /// The position of a reader.
 pub(crate) struct Feed {
-    project: Arc<Project>,
+    caller: Caller,
     filter: LiveFilter,
     /// The last record that was read.
     cursor: u64,
@@ -159,29 +157,25 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Starts after a record, or with new events.
-    pub(crate) fn begin(
-        project: Arc<Project>,
-        filter: LiveFilter,
-        after: Option<u64>,
-    ) -> HandlerResult<Self> {
-        let store = project.store();
+    /// Starts after the record of the filter, or with new events.
+    pub(crate) fn begin(caller: Caller, filter: LiveFilter) -> HandlerResult<Self> {
+        let store = caller.project().store();
         let head = store.head()?.map_or(0, |head| head.seq);
         // A position after the head belongs to another log.
-        let cursor = after.filter(|after| *after <= head).unwrap_or(head);
-        let last = match after {
+        let cursor = filter.after.filter(|after| *after <= head).unwrap_or(head);
+        let last = match filter.after {
             Some(_) => store.entry(cursor)?.map(|entry| entry.labels.time),
             None => None,
         };
         let alerts = store.alerts(ALERTS)?.into_iter();
         let known = alerts.filter(|alert| last.is_none_or(|last| alert.fired_at < last)).map(|it| key(&it));
         let known = known.collect();
-        Ok(Feed { project, filter, cursor, known })
+        Ok(Feed { caller, filter, cursor, known })
     }
 
     /// The next page of events, each with the id to reconnect with, and whether there may be more.
     pub(crate) fn next(&mut self) -> HandlerResult<(EventPage, bool)> {
-        let store = self.project.store().clone();
+        let store = self.caller.project().store().clone();
         let filter = AuditFilter {
             session: self.filter.session.clone(),
             after_seq: Some(self.cursor),
@@ -196,7 +190,7 @@ impl Feed {
             if let Some(id) = &line.approval
                 && let Some(approval) = store.approval(id)?
             {
-                let status = approval.status_at(self.project.engine().now()).to_owned();
+                let status = approval.status_at(self.caller.project().engine().now()).to_owned();
                 let approval = Approval { seal: None, ..approval };
                 let checked = ApprovalEvent { record: line.clone(), approval, status };
                 // INVARIANT: the id comes with the last event of a record, so that none of them is missed.
@@ -221,7 +215,8 @@ impl Feed {
             }
             events.extend(new.into_iter().map(|alert| (LiveEvent::Alert(alert), None)));
         }
-        events.retain(|(event, _)| self.filter.sees(event) && self.filter.fits(event));
+        let visibility = self.caller.visibility();
+        events.retain(|(event, _)| event.is_visible(visibility) && self.filter.fits(event));
         Ok((events, !page.is_empty()))
     }
 }
@@ -247,16 +242,11 @@ impl Reader {
 
 /// A stream of live events until the reader disconnects, is too slow or not authorised any more, or the service
 /// stops.
-pub(crate) async fn stream(
-    reader: Reader,
-    filter: LiveFilter,
-    after: Option<u64>,
-    show: Arc<Render>,
-) -> HandlerResult<Response> {
-    let project = reader.caller.project().clone();
+pub(crate) async fn stream(reader: Reader, filter: LiveFilter, show: Arc<Render>) -> HandlerResult<Response> {
+    let (caller, project) = (reader.caller.clone(), reader.caller.project());
     // Listen before reading the start position, so that no event is missed.
     let listener = project.live.listen(project.store())?;
-    let feed = blocking(move || Feed::begin(project, filter, after)).await?;
+    let feed = blocking(move || Feed::begin(caller, filter)).await?;
     let (sender, body) = stream_body(BUFFERED_CHUNKS + 1);
     // A slot is reserved for the closing event, so that it can be sent to a slow reader.
     let last = sender.clone().reserve_owned().await;
@@ -369,23 +359,12 @@ mod tests {
     use midrail::{Event, Load};
 
     use super::*;
-    use crate::config::{At, Config, FilesAt, Limits, StoreAt};
+    use crate::config::{At, Config};
     use crate::project::HOME;
 
     fn app() -> App {
         let load = Load { packs: vec!["midrail:default".into()], ..Load::default() };
-        let config = Config {
-            listen: At::Address("127.0.0.1:0".parse().unwrap()),
-            store: StoreAt::Memory,
-            load,
-            projects: Vec::new(),
-            files: FilesAt::Elsewhere,
-            tls: None,
-            behind_proxy: false,
-            otlp: None,
-            limits: Limits::default(),
-        };
-        App::open(config).unwrap()
+        App::open(Config::new(At::Address("127.0.0.1:0".parse().unwrap()), load)).unwrap()
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -403,7 +382,8 @@ mod tests {
             caller: Caller::new(crate::access::Identity::Anyone, project.clone()),
             headers: HeaderMap::new(),
         };
-        let open = |after| stream(reader(), LiveFilter::default(), Some(after), show());
+        let open =
+            |after| stream(reader(), LiveFilter { after: Some(after), ..LiveFilter::default() }, show());
         let ids = |text: &str| -> Vec<u64> {
             text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
         };

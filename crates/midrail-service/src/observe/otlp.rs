@@ -7,7 +7,7 @@ mod encode;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Otlp {
 
 /// Exports decisions.
 pub(crate) struct Exporter {
-    queue: RwLock<Option<SyncSender<QueuedSpan>>>,
+    queue: RwLock<Option<SyncSender<Queued>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     counts: Arc<ExportCounts>,
 }
@@ -65,11 +65,8 @@ struct ExportCounts {
     failed: AtomicU64,
 }
 
-/// A queued decision.
-struct QueuedSpan {
-    span: Value,
-    log: Option<Value>,
-}
+/// A queued decision: its span and its log line.
+type Queued = (Value, Option<Value>);
 
 thread_local! {
     /// The span that the request being decided on this thread belongs to.
@@ -99,13 +96,9 @@ impl Exporter {
     /// Queues a decision.
     pub(crate) fn export(&self, project: &str, record: &Record, place: &AuditRef) {
         let parent = PARENT.with(|held| held.borrow().clone());
-        let (span, log) = encode::decision(project, record, place, parent.as_ref());
-        let queue = self.queue.read();
-        let full = match queue.as_ref().map(|queue| queue.try_send(QueuedSpan { span, log })) {
-            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => true,
-            Some(Ok(())) => false,
-        };
-        if full {
+        let decision = encode::decision(project, record, place, parent.as_ref());
+        let is_queued = self.queue.read().as_ref().is_some_and(|queue| queue.try_send(decision).is_ok());
+        if !is_queued {
             self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -149,7 +142,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn run(&self, waiting: &Receiver<QueuedSpan>) {
+    fn run(&self, waiting: &Receiver<Queued>) {
         let mut batch = Vec::new();
         let mut since = Instant::now();
         loop {
@@ -174,13 +167,12 @@ impl Sender {
         }
     }
 
-    fn send(&self, batch: &mut Vec<QueuedSpan>) {
+    fn send(&self, batch: &mut Vec<Queued>) {
         if batch.is_empty() {
             return;
         }
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        let (spans, logs): (Vec<Value>, Vec<Option<Value>>) =
-            batch.drain(..).map(|queued| (queued.span, queued.log)).unzip();
+        let (spans, logs): (Vec<Value>, Vec<Option<Value>>) = batch.drain(..).unzip();
         let logs: Vec<Value> = logs.into_iter().flatten().collect();
         let is_sent = self.post("v1/traces", &encode::traces(spans));
         if !logs.is_empty() {

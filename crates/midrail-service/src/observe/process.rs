@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_has_memory_and_threads() {
+    fn process_metrics_have_values() {
         let mut text = MetricsText::default();
         write(&mut text);
         for name in [

@@ -49,7 +49,7 @@ impl Counted {
             categories: metrics::categories(&engine.policy()),
             waiting: open_approvals(&**project.store(), None, now)?.len(),
             counters: project.store().counters()?,
-            paused: engine.admin().pauses()?.len(),
+            paused: engine.admin().list::<midrail::core::Pause>()?.len(),
             project,
         })
     }

@@ -57,8 +57,8 @@ pub(super) fn patched(invocation: &Invocation) -> Option<String> {
     }
     let sorted = Arguments::new(invocation);
     let reads_file = sorted.values_of(&["-i", "--input"]).next().is_some();
-    let is_told = matches!(invocation.input, Input::Text(_)) && !reads_file;
-    if is_told || !sorted.operands.is_empty() || sorted.has(&["--dry-run", "--help", "--version"]) {
+    let has_patch_text = matches!(invocation.input, Input::Text(_)) && !reads_file;
+    if has_patch_text || !sorted.operands.is_empty() || sorted.has(&["--dry-run", "--help", "--version"]) {
         return None;
     }
     let folder = sorted.values_of(&["-d", "--directory"]).last();

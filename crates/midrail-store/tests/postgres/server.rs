@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 /// The URL of the server that all tests of this process share. `None`: PostgreSQL is not installed, and a message was
 /// printed.
@@ -64,8 +64,8 @@ impl Server {
         if let Some((uid, gid)) = user {
             std::os::unix::fs::chown(&folder, Some(uid), Some(gid)).unwrap();
         }
-        let guard = "trap '' INT TERM; read _; kill -QUIT $(head -n 1 \"$1/data/postmaster.pid\") 2>/dev/null; \
-             sleep 0.3; rm -rf \"$1\"";
+        let guard = "trap '' INT TERM; read _; master=$(head -n 1 \"$1/data/postmaster.pid\"); \
+             kill -QUIT \"$master\"; while kill -0 \"$master\"; do :; done; rm -rf \"$1\"";
         let mut shell = Command::new("sh");
         shell.args(["-c", guard, "guard"]).arg(&folder).stdin(Stdio::piped());
         let guard = quiet(&mut shell).spawn().unwrap();
@@ -181,10 +181,11 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// Waits until a condition holds.
+/// Waits until a condition holds. It fails if that takes more than a minute.
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
-    println!("waiting until {what}");
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
+        assert!(Instant::now() < deadline, "it never came to this: {what}");
         thread::yield_now();
     }
 }

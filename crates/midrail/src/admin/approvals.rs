@@ -2,14 +2,13 @@
 //! operations of [`Engine::approvals`](crate::Engine::approvals).
 
 use jiff::Timestamp;
+use midrail_core::duration::span;
 use midrail_store::{Approval, ApprovalFilter, ApprovalState, AuditEntry, AuditFilter, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::admin::format::span;
-use crate::admin::handle::Admin;
-use crate::admin::resource::{Cell, Column, Resource};
+use crate::admin::handle::{Admin, Cell, Column, Resource};
 use crate::error::EngineError;
 
 /// A request to a person, with its current status.
@@ -78,35 +77,17 @@ impl Resource for ApprovalView {
     const TITLE: &'static str = "Requests";
     const EMPTY: &'static str = "No requests match.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "id", width: 20, cell: |view| Cell::Text(view.approval.id.clone()) },
-        Column { head: "status", width: 12, cell: |view| Cell::Status(view.status.clone()) },
-        Column {
-            head: "urgency",
-            width: 12,
-            cell: |view| Cell::Status(view.approval.urgency.as_str().to_owned()),
-        },
-        Column {
-            head: "for",
-            width: 20,
-            cell: |view| Cell::text(Some(view.authority.as_deref().unwrap_or("-"))),
-        },
-        Column { head: "time left", width: 30, cell: |view| Cell::Text(view.time_left.clone()) },
-        Column { head: "what", width: 40, cell: |view| Cell::Text(view.action()) },
-        Column {
-            head: "requested by",
-            width: 20,
-            cell: |view| Cell::text(Some(view.approval.requested_by.as_deref().unwrap_or("-"))),
-        },
-        Column {
-            head: "guardrail",
-            width: 60,
-            cell: |view| Cell::Guardrail(view.approval.guardrail.clone()),
-        },
-        Column {
-            head: "answered by",
-            width: 20,
-            cell: |view| Cell::text(view.approval.decided_by.as_deref()),
-        },
+        Column::new("id", 20, |view| Cell::Text(view.approval.id.clone())),
+        Column::new("status", 12, |view| Cell::Status(view.status.clone())),
+        Column::new("urgency", 12, |view| Cell::Status(view.approval.urgency.as_str().to_owned())),
+        Column::new("for", 20, |view| Cell::text(Some(view.authority.as_deref().unwrap_or("-")))),
+        Column::new("time left", 30, |view| Cell::Text(view.time_left.clone())),
+        Column::new("what", 40, |view| Cell::Text(view.action())),
+        Column::new("requested by", 20, |view| {
+            Cell::text(Some(view.approval.requested_by.as_deref().unwrap_or("-")))
+        }),
+        Column::new("guardrail", 60, |view| Cell::Guardrail(view.approval.guardrail.clone())),
+        Column::new("answered by", 20, |view| Cell::text(view.approval.decided_by.as_deref())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {

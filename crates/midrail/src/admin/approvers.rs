@@ -3,10 +3,8 @@
 use midrail_store::{Approver, ApproverChange, Commit, NewApprover, NewNotice};
 use serde_json::json;
 
-use crate::admin::event::{AdminEvent, notice};
-use crate::admin::handle::Admin;
-use crate::admin::person::Person;
-use crate::admin::resource::{Cell, Column, Resource};
+use crate::admin::event::{AdminEvent, Person, notice};
+use crate::admin::handle::{Admin, Cell, Column, Resource};
 use crate::error::EngineError;
 use crate::ids::random_hex;
 
@@ -91,9 +89,9 @@ impl Admin<'_> {
         change: ApproverChange,
         notices: Vec<NewNotice>,
     ) -> Result<(), EngineError> {
-        let record = self.engine.admin_record(event.by(by));
         let read = vec![(APPROVERS.to_owned(), version)];
-        let mut commit = Commit { read, approvers: vec![change], notices, ..Commit::new(&record) };
+        let own = self.engine.admin_commit(event.by(by));
+        let mut commit = Commit { read, approvers: vec![change], notices, ..own };
         commit.changes.set(APPROVERS, json!({"since": self.engine.now().to_string()}));
         self.engine.commit(&commit)
     }
@@ -123,8 +121,7 @@ impl Admin<'_> {
 
     /// Ends a browser session of a person, in every instance.
     pub fn sign_out(&self, by: &Person, session: &str) -> Result<(), EngineError> {
-        let record = self.engine.admin_record(AdminEvent::new("signed_out").by(Some(by)));
-        let mut commit = Commit::new(&record);
+        let mut commit = self.engine.admin_commit(AdminEvent::new("signed_out").by(Some(by)));
         commit.changes.set(&*signed_out_key(session), true);
         self.engine.commit(&commit)
     }

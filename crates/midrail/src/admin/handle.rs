@@ -1,13 +1,15 @@
-//! The handle through which administrative resources are read and changed, and the store access its operations share.
+//! The handle through which administrative resources are read and changed, and the description of a resource, over
+//! which the lists of CLI, API and console are generic.
 
 use std::path::Path;
 
-use midrail_core::{Record, SHARED_PREFIX};
-use midrail_store::{Commit, NewNotice};
+use jiff::Timestamp;
+use midrail_core::SHARED_PREFIX;
+use midrail_store::{Commit, NewNotice, StoredNotice};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::admin::event::{AdminEvent, NO_SESSION};
-use crate::admin::person::Person;
+use crate::admin::event::{AdminEvent, NO_SESSION, Person};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::files::real_path;
@@ -25,9 +27,9 @@ impl Engine {
         Admin { engine: self }
     }
 
-    /// The audit record of an administrative change.
-    pub(crate) fn admin_record(&self, event: AdminEvent) -> Record {
-        event.into_record(self.now(), self.fingerprint_key(), self.policy().revision())
+    /// A commit with the audit record of an administrative change.
+    pub(crate) fn admin_commit(&self, event: AdminEvent) -> Commit<'static> {
+        Commit::owned(event.into_record(self.now(), self.fingerprint_key(), self.policy().revision()))
     }
 
     /// Commits a change and delivers its notices.
@@ -39,6 +41,11 @@ impl Engine {
 }
 
 impl Admin<'_> {
+    /// The current records of a resource.
+    pub fn list<R: Resource>(&self) -> Result<Vec<R>, EngineError> {
+        R::list(*self)
+    }
+
     /// Whether a person is a human operator or the first approver.
     pub(crate) fn is_operator(&self, person: &Person) -> Result<bool, EngineError> {
         let approvers = self.engine.store().approvers()?;
@@ -67,8 +74,8 @@ impl Admin<'_> {
         value: Option<Value>,
         notices: Vec<NewNotice>,
     ) -> Result<(), EngineError> {
-        let record = self.engine.admin_record(event);
-        let mut commit = Commit { read: vec![(key.to_owned(), version)], notices, ..Commit::new(&record) };
+        let read = vec![(key.to_owned(), version)];
+        let mut commit = Commit { read, notices, ..self.engine.admin_commit(event) };
         match value {
             Some(value) => commit.changes.set(key, value),
             None => commit.changes.remove(key),
@@ -94,4 +101,92 @@ impl Admin<'_> {
 /// The absolute path of a file with links resolved, as guardrails know it, whether or not the file exists.
 pub(crate) fn resolved(path: &Path) -> String {
     real_path(path).to_string_lossy().into_owned()
+}
+
+/// A record of an administrative resource, described once for every view.
+pub trait Resource: Serialize + Sized + Send + 'static {
+    /// The heading of its table.
+    const TITLE: &'static str;
+    /// What a view shows in place of an empty table.
+    const EMPTY: &'static str;
+    /// The columns of its table.
+    const COLUMNS: &'static [Column<Self>];
+
+    /// The current records.
+    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError>;
+
+    /// The agent that the record belongs to. A key that is limited to agents sees the records of these agents.
+    fn agent(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether the record is only kept for history.
+    fn is_revoked(&self) -> bool {
+        false
+    }
+}
+
+/// A column of a table.
+pub struct Column<T> {
+    /// Its heading.
+    pub head: &'static str,
+    /// The most characters that a cell shows.
+    pub width: usize,
+    /// The content of a cell.
+    pub cell: fn(&T) -> Cell,
+}
+
+impl<T> Column<T> {
+    pub(crate) const fn new(head: &'static str, width: usize, cell: fn(&T) -> Cell) -> Self {
+        Column { head, width, cell }
+    }
+}
+
+/// The content of a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// Text. It may come from an agent, so a view escapes it.
+    Text(String),
+    /// Text of less importance.
+    Dim(String),
+    /// A time.
+    Time(Timestamp),
+    /// The status of a record, which a view may mark with a colour.
+    Status(String),
+    /// The id of a guardrail, which a view shows with its name.
+    Guardrail(String),
+}
+
+impl Cell {
+    /// Text, or an empty cell.
+    pub(crate) fn text(text: Option<&str>) -> Self {
+        Cell::Text(text.unwrap_or_default().to_owned())
+    }
+
+    /// A time that is stored as text.
+    pub(crate) fn stored_time(text: Option<&str>) -> Self {
+        let text = text.unwrap_or_default();
+        text.parse().map_or_else(|_| Cell::Text(text.to_owned()), Cell::Time)
+    }
+
+    /// When a record was revoked, or something else to say about it.
+    pub(crate) fn revoked(time: Option<Timestamp>, otherwise: String) -> Self {
+        Cell::Dim(time.map_or(otherwise, |time| format!("revoked {time:.0}")))
+    }
+}
+
+impl Resource for StoredNotice {
+    const TITLE: &'static str = "Notices";
+    const EMPTY: &'static str = "No notices match.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::new("id", 12, |notice| Cell::Text(notice.id.to_string())),
+        Column::new("time", 20, |notice| Cell::Time(notice.time)),
+        Column::new("to", 20, |notice| Cell::Text(notice.to.clone())),
+        Column::new("kind", 20, |notice| Cell::Text(notice.kind.clone())),
+        Column::new("message", 300, |notice| Cell::Text(notice.message.clone())),
+    ];
+
+    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+        Ok(admin.engine.store().notices(0, midrail_store::MAX_PAGE)?)
+    }
 }

@@ -8,10 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::admin::event::{AdminEvent, notice};
-use crate::admin::handle::Admin;
-use crate::admin::person::Person;
-use crate::admin::resource::{Cell, Column, Resource};
+use crate::admin::event::{AdminEvent, Person, notice};
+use crate::admin::handle::{Admin, Cell, Column, Resource};
 use crate::error::EngineError;
 use crate::ids::random_hex;
 use crate::seal::Signer;
@@ -133,7 +131,9 @@ impl Resource for ApiKey {
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
-        admin.api_keys()
+        let mut keys: Vec<ApiKey> = admin.key_rows()?.into_values().map(|row| row.key).collect();
+        keys.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+        Ok(keys)
     }
 
     fn is_revoked(&self) -> bool {
@@ -222,13 +222,6 @@ impl Admin<'_> {
         Ok(row.key)
     }
 
-    /// Every key, also revoked ones, the oldest first.
-    pub fn api_keys(&self) -> Result<Vec<ApiKey>, EngineError> {
-        let mut keys: Vec<ApiKey> = self.key_rows()?.into_values().map(|row| row.key).collect();
-        keys.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
-        Ok(keys)
-    }
-
     /// Whether there is a key that is not revoked.
     pub fn has_api_keys(&self) -> Result<bool, EngineError> {
         Ok(self.key_rows()?.values().any(|row| row.key.revoked.is_none()))
@@ -299,8 +292,6 @@ fn check(scope: &KeyScope) -> Result<(), EngineError> {
 mod tests {
     use std::sync::Arc;
 
-    use midrail_store::Commit;
-
     use super::*;
     use crate::admin::event::NO_SESSION;
     use crate::engine::Engine;
@@ -341,7 +332,7 @@ mod tests {
         engine.admin().revoke_api_key(&key.id, None).unwrap();
         assert!(engine.admin().api_key(&text).unwrap().is_none());
         assert!(!engine.admin().has_api_keys().unwrap());
-        assert_eq!(engine.admin().api_keys().unwrap().len(), 1);
+        assert_eq!(engine.admin().list::<ApiKey>().unwrap().len(), 1);
     }
 
     #[test]
@@ -364,12 +355,11 @@ mod tests {
         let place = format!("{KEYS}{id}");
         let mut row = engine.store().load(NO_SESSION, &[&place]).unwrap().remove(0).value.unwrap();
         row["projects"] = json!(["*"]);
-        let record = engine.admin_record(AdminEvent::new("forged"));
-        let mut commit = Commit::new(&record);
+        let mut commit = engine.admin_commit(AdminEvent::new("forged"));
         commit.changes.set(&*place, row);
         engine.store().commit(&commit).unwrap();
         assert!(engine.admin().api_key(&text).unwrap().is_none());
-        assert!(engine.admin().api_keys().unwrap().is_empty());
+        assert!(engine.admin().list::<ApiKey>().unwrap().is_empty());
     }
 
     #[test]

@@ -11,8 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::event::AdminEvent;
-use crate::admin::handle::{Admin, resolved};
-use crate::admin::resource::{Cell, Column, Resource};
+use crate::admin::handle::{Admin, Cell, Column, Resource, resolved};
 use crate::error::EngineError;
 
 /// A file that an agent has locked.
@@ -55,7 +54,13 @@ impl Resource for Lock {
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
-        admin.locks()
+        let now = admin.engine.now();
+        let mut locks = Vec::new();
+        for (path, held) in admin.slices(&lock_key(""))? {
+            locks.push(Lock { path, ..serde_json::from_value(held)? });
+        }
+        locks.retain(|lock| lock.is_held_at(now));
+        Ok(locks)
     }
 
     fn agent(&self) -> Option<&str> {
@@ -64,19 +69,6 @@ impl Resource for Lock {
 }
 
 impl Admin<'_> {
-    /// The files that are locked now.
-    pub fn locks(&self) -> Result<Vec<Lock>, EngineError> {
-        let now = self.engine.now();
-        let mut locks = Vec::new();
-        for (path, held) in self.slices(&lock_key(""))? {
-            let lock = Lock { path, ..serde_json::from_value(held)? };
-            if lock.is_held_at(now) {
-                locks.push(lock);
-            }
-        }
-        Ok(locks)
-    }
-
     /// Locks a file for an agent, or renews its lock.
     pub fn take_lock(
         &self,
@@ -104,14 +96,12 @@ impl Admin<'_> {
             since: Some(held.and_then(|lock| lock.since).unwrap_or(now)),
             until: now.checked_add(duration).ok(),
         };
-        let record = self
-            .engine
-            .admin_record(AdminEvent::new("lock_taken").with("lock", serde_json::to_value(&lock)?));
+        let event = AdminEvent::new("lock_taken").with("lock", serde_json::to_value(&lock)?);
         let (list, list_version) = self.slice(LockList::KEY)?;
         let mut list: LockList = list.map(serde_json::from_value).transpose()?.unwrap_or_default();
         list.add(&path, actor, lock.until, now);
         let read = vec![(key.clone(), version), (LockList::KEY.to_owned(), list_version)];
-        let mut commit = Commit { read, ..Commit::new(&record) };
+        let mut commit = Commit { read, ..self.engine.admin_commit(event) };
         commit.changes.set(key, serde_json::to_value(&lock)?);
         commit.changes.set(LockList::KEY, serde_json::to_value(&list)?);
         self.engine.commit(&commit)?;
@@ -125,11 +115,7 @@ impl Admin<'_> {
         if self.slice(&key)?.0.is_none() {
             return Err(EngineError::conflict(format!("`{path}` is not locked")));
         }
-        self.change(
-            AdminEvent::new("lock_released").with("path", path).with("by", by),
-            &key,
-            None,
-            Vec::new(),
-        )
+        let event = AdminEvent::new("lock_released").with("path", path).with("by", by);
+        self.change(event, &key, None, Vec::new())
     }
 }

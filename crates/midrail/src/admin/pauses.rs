@@ -8,10 +8,8 @@ use midrail_core::{PAUSES, Pause};
 use midrail_store::{Store, StoreError};
 use serde_json::{Value, json};
 
-use crate::admin::event::{AdminEvent, NO_SESSION, notice};
-use crate::admin::handle::{Admin, resolved};
-use crate::admin::person::Person;
-use crate::admin::resource::{Cell, Column, Resource};
+use crate::admin::event::{AdminEvent, NO_SESSION, Person, notice};
+use crate::admin::handle::{Admin, Cell, Column, Resource, resolved};
 use crate::error::EngineError;
 use crate::session_slices::load_slice;
 
@@ -31,7 +29,7 @@ impl Resource for Pause {
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
-        admin.pauses()
+        Ok(pauses_at(&**admin.engine.store(), admin.engine.now())?)
     }
 }
 
@@ -48,11 +46,6 @@ fn in_force(slice: Option<&Value>, now: Timestamp) -> Vec<Pause> {
 }
 
 impl Admin<'_> {
-    /// The pauses in force.
-    pub fn pauses(&self) -> Result<Vec<Pause>, EngineError> {
-        Ok(pauses_at(&**self.engine.store(), self.engine.now())?)
-    }
-
     /// Pauses the guardrails of a project, or of all projects, for an hour at most. It replaces a pause of the same
     /// project. Only a human operator or the first approver may do so; always-on guardrails stay enforced.
     pub fn pause(

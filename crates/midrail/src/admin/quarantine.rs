@@ -7,10 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::admin::event::{AdminEvent, notice};
-use crate::admin::handle::Admin;
-use crate::admin::person::Person;
-use crate::admin::resource::{Cell, Column, Resource};
+use crate::admin::event::{AdminEvent, Person, notice};
+use crate::admin::handle::{Admin, Cell, Column, Resource};
 use crate::error::EngineError;
 use crate::session_slices::load_slice;
 
@@ -37,7 +35,11 @@ impl Resource for QuarantinedAgent {
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
-        admin.quarantined()
+        let agent = |(actor, held): (String, Value)| {
+            let since = held.get("since").and_then(Value::as_str).map(str::to_owned);
+            QuarantinedAgent { actor, reason: text(&held, "reason"), since }
+        };
+        Ok(admin.slices(&quarantine_key(""))?.into_iter().map(agent).collect())
     }
 
     fn agent(&self) -> Option<&str> {
@@ -64,30 +66,30 @@ impl Resource for HaltedRun {
     const TITLE: &'static str = "Halted runs";
     const EMPTY: &'static str = "No run is halted.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "halted run", width: 48, cell: |run| Cell::Text(run.session.clone()) },
-        Column {
-            head: "by",
-            width: 40,
-            cell: |run| Cell::Text(format!("{}{}", label(&run.by), if run.denied { ", denied" } else { "" })),
-        },
-        Column { head: "reason", width: 200, cell: |run| Cell::Text(run.reason.clone()) },
+        Column::new("halted run", 48, |run| Cell::Text(run.session.clone())),
+        Column::new("by", 40, |run| {
+            Cell::Text(format!("{}{}", label(&run.by), if run.denied { ", denied" } else { "" }))
+        }),
+        Column::new("reason", 200, |run| Cell::Text(run.reason.clone())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
-        admin.halted_runs()
+        let mut runs = Vec::new();
+        for info in admin.engine.store().sessions()? {
+            let state = admin.run_state(&info.session)?;
+            let (row, denied) = match (&state.halted.value, state.denied.first()) {
+                (Some(halted), _) => (halted, false),
+                (None, Some(held)) => (held, true),
+                (None, None) => continue,
+            };
+            let by = text(row, if denied { "guardrail" } else { "by" });
+            runs.push(HaltedRun { session: info.session, by, reason: text(row, "reason"), denied });
+        }
+        Ok(runs)
     }
 }
 
 impl Admin<'_> {
-    /// The agents in quarantine.
-    pub fn quarantined(&self) -> Result<Vec<QuarantinedAgent>, EngineError> {
-        let agent = |(actor, held): (String, Value)| {
-            let since = held.get("since").and_then(Value::as_str).map(str::to_owned);
-            QuarantinedAgent { actor, reason: text(&held, "reason"), since }
-        };
-        Ok(self.slices(&quarantine_key(""))?.into_iter().map(agent).collect())
-    }
-
     /// Puts an agent in quarantine.
     pub fn quarantine(&self, actor: &str, by: &str, reason: &str) -> Result<(), EngineError> {
         if actor.is_empty() {
@@ -95,10 +97,8 @@ impl Admin<'_> {
         }
         let key = quarantine_key(actor);
         if let Some(held) = self.slice(&key)?.0 {
-            return Err(EngineError::conflict(format!(
-                "`{actor}` is already in quarantine: {}",
-                text(&held, "reason")
-            )));
+            let reason = text(&held, "reason");
+            return Err(EngineError::conflict(format!("`{actor}` is already in quarantine: {reason}")));
         }
         let reason = &*self.engine.masked_text(reason.trim());
         let event = AdminEvent::new("quarantined").with("actor", actor).with("by", by).with("reason", reason);
@@ -123,22 +123,6 @@ impl Admin<'_> {
         self.change(event, &key, None, vec![notice])
     }
 
-    /// The runs that do not continue until a person lifts the halt.
-    pub fn halted_runs(&self) -> Result<Vec<HaltedRun>, EngineError> {
-        let mut runs = Vec::new();
-        for info in self.engine.store().sessions()? {
-            let state = self.run_state(&info.session)?;
-            let (row, denied) = match (&state.halted.value, state.denied.first()) {
-                (Some(halted), _) => (halted, false),
-                (None, Some(held)) => (held, true),
-                (None, None) => continue,
-            };
-            let by = text(row, if denied { "guardrail" } else { "by" });
-            runs.push(HaltedRun { session: info.session, by, reason: text(row, "reason"), denied });
-        }
-        Ok(runs)
-    }
-
     /// Lets a halted run continue, without strikes. Only a supervisor or a human operator may do so.
     pub fn lift_halt(&self, session: &str, by: &Person, reason: &str) -> Result<(), EngineError> {
         let RunState { halted, strikes, held_version, denied, open } = self.run_state(session)?;
@@ -148,10 +132,9 @@ impl Admin<'_> {
         self.check_supervisor(by, session, "halt")?;
         let (by, reason) = (by.name(), &*self.engine.masked_text(reason.trim()));
         let event = AdminEvent::new("halt_lifted").in_session(session).with("by", by).with("reason", reason);
-        let record = self.engine.admin_record(event);
         let read = [(HALTED, halted.version), (STRIKES, strikes.version), (HOLDS, held_version)];
         let read = read.map(|(key, version)| (key.to_owned(), version)).to_vec();
-        let mut commit = Commit { read, ..Commit::new(&record) };
+        let mut commit = Commit { read, ..self.engine.admin_commit(event) };
         commit.changes.remove(HALTED);
         if strikes.value.is_some() {
             commit.changes.remove(STRIKES);
@@ -177,11 +160,8 @@ impl Admin<'_> {
         if by.has_role(authorities.supervisors.iter().chain(&authorities.humans)) {
             return Ok(());
         }
-        let roles = by.roles().join(", ");
-        Err(EngineError::not_allowed(format!(
-            "`{}` has the role {roles}, and cannot lift a {what}",
-            by.name()
-        )))
+        let (name, roles) = (by.name(), by.roles().join(", "));
+        Err(EngineError::not_allowed(format!("`{name}` has the role {roles}, and cannot lift a {what}")))
     }
 
     fn run_state(&self, session: &str) -> Result<RunState, EngineError> {

@@ -3,8 +3,6 @@
 use midrail_core::{DeepOutcome, Event, EventKind, Fact, FileState, HookAnswer, HookOutcome};
 use serde_json::Value;
 
-use crate::event_summary::summarize_event;
-
 /// The subject of an event in a few words: the tool call, the text, or what a person changed.
 ///
 /// The text comes from agents and has any length; a view cuts and escapes it.
@@ -130,4 +128,19 @@ fn hook_text(end: &HookOutcome) -> String {
     };
     let failure = end.failure.as_ref().map(|why| format!(" (then failed: {why})"));
     answer + &failure.unwrap_or_default()
+}
+
+/// An event in a few words.
+pub fn summarize_event(event: &Event) -> String {
+    let subject = event.tool_name().or(event.text.as_deref()).unwrap_or_default();
+    let target = event.tool.as_ref().and_then(|tool| {
+        let args = midrail_shell::action::PATH_ARGS.iter().chain(&["command", "url", "query", "pattern"]);
+        args.filter_map(|name| tool.args.get(*name)?.as_str()).next()
+    });
+    let mut text = format!("{} {subject}", event.kind);
+    if let Some(target) = target {
+        text.push(' ');
+        text.push_str(target);
+    }
+    midrail_scan::secrets::redact(&text).chars().take(120).collect::<String>().trim_end().to_owned()
 }

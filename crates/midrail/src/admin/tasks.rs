@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::admin::event::{AdminEvent, notice};
-use crate::admin::handle::Admin;
-use crate::admin::resource::{Cell, Column, Resource};
+use crate::admin::handle::{Admin, Cell, Column, Resource};
 use crate::error::EngineError;
 
 /// The status of a task.
@@ -86,21 +85,16 @@ impl Resource for TaskState {
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
-        admin.tasks()
+        let state = |(task, stored): (String, Value)| {
+            let status = stored_status(&stored).unwrap_or(TaskStatus::Active);
+            let text = |name: &str| stored.get(name).and_then(Value::as_str).map(str::to_owned);
+            TaskState { task, status, since: text("time"), by: text("by") }
+        };
+        Ok(admin.slices(&task_key(""))?.into_iter().map(state).collect())
     }
 }
 
 impl Admin<'_> {
-    /// The tasks that have a status.
-    pub fn tasks(&self) -> Result<Vec<TaskState>, EngineError> {
-        let state = |(task, held): (String, Value)| {
-            let text = |name: &str| held.get(name).and_then(Value::as_str).map(str::to_owned);
-            let status = stored_status(&held).unwrap_or(TaskStatus::Active);
-            TaskState { task, status, since: text("time"), by: text("by") }
-        };
-        Ok(self.slices(&task_key(""))?.into_iter().map(state).collect())
-    }
-
     /// Sets the status of a task, if the task may change to it.
     pub fn set_task(&self, task: &str, status: TaskStatus, by: &str) -> Result<(), EngineError> {
         let key = task_key(task);

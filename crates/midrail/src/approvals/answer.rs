@@ -1,17 +1,16 @@
-//! Answers of people, and the reviews that are due after an emergency.
+//! Answers of people, their revocation, and the reviews that are due after an emergency.
 
 use jiff::SignedDuration;
 use midrail_core::{EventKind, SUB_AGENT_PARENTS, ancestors};
-use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, Review};
+use midrail_store::{Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, NewNotice, Review};
 use serde_json::json;
 
 use super::common::seal;
 use super::handle::Approvals;
 use super::overdue_reviews::note;
 use super::policies::record_for_approval;
-use crate::admin::event::{AdminEvent, notice};
-use crate::admin::person::Person;
-use crate::error::EngineError;
+use crate::admin::event::{AdminEvent, Person, notice};
+use crate::error::{EngineError, retry_on_conflict};
 use crate::session_slices::load_slice;
 
 /// The most attempts against other processes that change the same approval.
@@ -54,15 +53,13 @@ impl Approvals<'_> {
             None if is_revoked => approval.recorded_authority().to_owned(),
             None => {
                 let status = approval.status_at(now);
-                return Err(EngineError::conflict(format!(
-                    "the approval `{id}` is {status} and cannot be answered"
-                )));
+                let why = format!("the approval `{id}` is {status} and cannot be answered");
+                return Err(EngineError::conflict(why));
             }
         };
         if let Some(requester) = self.own_request(&approval, by)? {
-            return Err(EngineError::not_allowed(format!(
-                "{requester} requested the approval `{id}`, and cannot answer it"
-            )));
+            let why = format!("{requester} requested the approval `{id}`, and cannot answer it");
+            return Err(EngineError::not_allowed(why));
         }
         let policy = self.engine.policy();
         let Some(role) = by.role_for(&authority, policy.authorities()) else {
@@ -138,23 +135,21 @@ impl Approvals<'_> {
             ..review.clone()
         };
         let reviewed = Approval { review: Some(filed), ..approval.clone() };
-        let record = self.engine.admin_record(AdminEvent::new("approval_reviewed").about(&reviewed)?);
         let mut commit = Commit {
             approvals: vec![ApprovalChange::update(approval.state, reviewed.clone())],
             notices: vec![answer_notice(&reviewed, "reviewed", by)],
-            ..Commit::new(&record)
+            ..self.engine.admin_commit(AdminEvent::new("approval_reviewed").about(&reviewed)?)
         };
-        for _ in 0..MAX_TRIES {
+        retry_on_conflict(|| {
+            // After a conflict, another person may have filed the review.
+            if !self.get(id)?.needs_review() {
+                return Err(EngineError::conflict(format!("no review is due for the approval `{id}`")));
+            }
             (commit.read, commit.changes) = Default::default();
             note(&**self.engine.store(), &commit.approvals, &mut commit.read, &mut commit.changes)?;
-            match self.engine.commit(&commit) {
-                Ok(()) => return Ok(reviewed),
-                // Another review was noted meanwhile, or another person filed this one.
-                Err(error) if error.is_contention() && self.get(id)?.needs_review() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(EngineError::Contended)
+            self.engine.commit(&commit)
+        })?;
+        Ok(reviewed)
     }
 
     fn check_reviewer(&self, approval: &Approval, by: &Person) -> Result<(), EngineError> {
@@ -196,4 +191,53 @@ impl Approvals<'_> {
 pub(super) fn answer_notice(approval: &Approval, answer: &str, by: &Person) -> NewNotice {
     let message = format!("`{}` for `{}` was {answer} by {}", approval.id, approval.subject(), by.name());
     notice("orchestrator", "approval", message, json!({"approval": approval}))
+}
+
+impl Approvals<'_> {
+    /// Revokes an approval. `None`: it was used, revoked or expired meanwhile.
+    pub(super) fn revoke(
+        &self,
+        approved: &Approval,
+        by: &Person,
+        role: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<Option<Approval>, EngineError> {
+        let revoked = Approval {
+            state: ApprovalState::Denied,
+            decided_by: Some(by.name().to_owned()),
+            decided_role: role.map(str::to_owned),
+            decided_at: Some(self.engine.now()),
+            note: note.map(|note| self.engine.masked_text(note.trim())),
+            taken_back: Some(approved.revoked_answer()),
+            seal: None,
+            ..approved.clone()
+        };
+        let event = AdminEvent::new("approval_taken_back").with_kind(EventKind::ApprovalDecided);
+        let notices = vec![answer_notice(&revoked, "taken back", by)];
+        match self.write(event, ApprovalChange::update(ApprovalState::Approved, revoked), None, notices) {
+            Err(error) if error.is_contention() => Ok(None),
+            written => written.map(Some),
+        }
+    }
+
+    /// Revokes all unused approvals of an approver, and returns how many there were.
+    pub(crate) fn revoke_all(&self, name: &str, by: &Person) -> Result<usize, EngineError> {
+        let mut filter = ApprovalFilter { state: Some(ApprovalState::Approved), ..ApprovalFilter::default() };
+        let mut count = 0;
+        loop {
+            let rows = self.engine.store().approvals(&filter)?;
+            let is_full = rows.len() >= filter.page();
+            filter.after = rows.last().map(|row| (row.created, row.id.clone()));
+            let now = self.engine.now();
+            let is_unused =
+                |row: &&Approval| row.decided_by.as_deref() == Some(name) && row.status_at(now) == "approved";
+            for row in rows.iter().filter(is_unused) {
+                let note = format!("`{name}` is no approver any more");
+                count += usize::from(self.revoke(row, by, None, Some(&note))?.is_some());
+            }
+            if !is_full {
+                return Ok(count);
+            }
+        }
+    }
 }

@@ -5,9 +5,8 @@ use midrail_core::{ApprovalRequest, Decision, EMERGENCY_OVERRIDE, Policy, Record
 use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store};
 use serde_json::Value;
 
-use super::common::{request_about, seal};
-use super::emergency::denied_before;
-use super::late::with_judged_event;
+use super::common::{request_about, seal, with_judged_event};
+use super::request::denied_before;
 use super::script_requests::script_request;
 use crate::error::EngineError;
 

@@ -1,8 +1,11 @@
 //! Deadlines of approvals: an urgent request moves on to the next authority, and one that is not answered or not used
-//! expires. The first process that notices records it.
+//! expires. The first process that notices records it. A caller that waits polls the store, because any process may
+//! write the answer.
+
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use midrail_core::EventKind;
+use midrail_core::{Decision, Effect, Event, EventKind};
 use midrail_store::{
     Approval, ApprovalChange, ApprovalFilter, ApprovalState, Approvals as ApprovalTable, Commit,
     DueTransition, NewNotice, Slices, StoreError,
@@ -49,12 +52,8 @@ impl Approvals<'_> {
         self.settle_pending(None)
     }
 
-    /// Records the deadlines of one session, and the overdue reviews of all. Every decision does this first.
-    pub(crate) fn settle_session(&self, session: &str) -> Result<usize, EngineError> {
-        self.settle_pending(Some(session))
-    }
-
-    fn settle_pending(&self, session: Option<&str>) -> Result<usize, EngineError> {
+    /// Records the deadlines of one session or of all, and overdue reviews. Every decision does this first.
+    pub(crate) fn settle_pending(&self, session: Option<&str>) -> Result<usize, EngineError> {
         let store = &**self.engine.store();
         let due = due_in_state(store, ApprovalState::Pending, session, self.engine.now())?;
         let count = due.len();
@@ -108,9 +107,9 @@ impl Approvals<'_> {
         if let DueTransition::NextAuthority(_) = due {
             event = event.with("from", before.recorded_authority()).with("to", after.recorded_authority());
         }
-        let record = self.engine.admin_record(event.about(&after)?);
         let notices = deadline_notices(&after, due, now);
-        self.engine.commit(&Commit { approvals: vec![change], notices, ..Commit::new(&record) })?;
+        let own = self.engine.admin_commit(event.about(&after)?);
+        self.engine.commit(&Commit { approvals: vec![change], notices, ..own })?;
         Ok(after)
     }
 }
@@ -134,4 +133,58 @@ fn deadline_notices(approval: &Approval, due: DueTransition, now: Timestamp) -> 
         }
     };
     vec![notice("orchestrator", "approval", message, json!({"approval": approval}))]
+}
+
+/// The interval between two reads of the store.
+const INTERVAL: Duration = Duration::from_millis(150);
+
+impl Approvals<'_> {
+    /// Waits until a request is answered, grants itself or times out, at most for a time.
+    pub fn wait(&self, id: &str, timeout: Duration) -> Result<Approval, EngineError> {
+        self.wait_while(id, Instant::now().checked_add(timeout), &["pending"])
+    }
+
+    /// Decides an event. If it is escalated, waits for the answer and decides again with it. Without an answer in time, the
+    /// decision is the escalation: the same event is allowed later, once it is approved.
+    pub fn decide_and_wait(&self, event: Event, timeout: Duration) -> Decision {
+        self.try_decide_and_wait(event, timeout).unwrap_or_else(|error| self.engine.block_on_error(&error))
+    }
+
+    /// The same, or why the event could not be decided and recorded. The action must not happen then.
+    pub fn try_decide_and_wait(&self, mut event: Event, timeout: Duration) -> Result<Decision, EngineError> {
+        let end = Instant::now().checked_add(timeout);
+        let mut overridden = None;
+        loop {
+            let decision = self.engine.try_decide(event.clone())?;
+            let id = match &decision.approval {
+                Some(approval) if decision.effect == Effect::Escalate => approval.id.clone(),
+                _ => return Ok(decision),
+            };
+            // An override that did not allow the action is not for this action: a person has to answer.
+            let waiting: &[&str] =
+                if overridden.as_ref() == Some(&id) { &["pending", "override"] } else { &["pending"] };
+            let approval = self.wait_while(&id, end, waiting)?;
+            let status = approval.status_at(self.engine.now());
+            if waiting.contains(&status) {
+                return Ok(decision);
+            }
+            if status == "override" {
+                overridden = Some(id);
+            }
+            // The event is decided as of now: an answer may have come too late for its own time.
+            event.time = None;
+        }
+    }
+
+    /// Waits while an approval has one of these statuses. `end` is `None` if the timeout exceeds the clock.
+    fn wait_while(&self, id: &str, end: Option<Instant>, statuses: &[&str]) -> Result<Approval, EngineError> {
+        loop {
+            let approval = self.settle(id)?;
+            let left = end.map_or(INTERVAL, |end| end.saturating_duration_since(Instant::now()));
+            if !statuses.contains(&approval.status_at(self.engine.now())) || left.is_zero() {
+                return Ok(approval);
+            }
+            std::thread::sleep(INTERVAL.min(left));
+        }
+    }
 }

@@ -4,9 +4,8 @@ use midrail_core::{ApprovalRequest, Decision, Effect, EventKind, Recovery};
 use midrail_store::{Approval, Urgency};
 
 use super::common::sentence;
-use super::emergency::denied_before;
 use super::handle::Approvals;
-use super::request::{action_digest_of, approver};
+use super::request::{action_digest_of, approver, denied_before};
 use crate::error::EngineError;
 
 impl Approvals<'_> {

@@ -52,10 +52,10 @@ impl Approvals<'_> {
         notices: Vec<NewNotice>,
     ) -> Result<Approval, EngineError> {
         let approval = change.now.clone();
-        let record = self.engine.admin_record(event.about(&approval)?);
         let key = approval_key(&approval.guardrail, &approval.action);
         let read = version.map(|version| (key.clone(), version)).into_iter().collect();
-        let mut commit = Commit { read, approvals: vec![change], notices, ..Commit::new(&record) };
+        let own = self.engine.admin_commit(event.about(&approval)?);
+        let mut commit = Commit { read, approvals: vec![change], notices, ..own };
         commit.changes.set(key, approval_slice(&approval));
         self.engine.commit(&commit)?;
         Ok(approval)

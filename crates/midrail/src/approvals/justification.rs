@@ -20,7 +20,7 @@ pub(crate) fn check_justification(reason: &str) -> Result<(), EngineError> {
     let specific = distinct.iter().filter(|word| !is_generic(word) && !is_mashed(word)).count();
     if distinct.len() < 3 || letters < 12 || specific < 2 {
         return Err(EngineError::invalid(
-            "the reason does not tell what the action is needed for; say what is to be done, and why it \
+            "the reason does not explain what the action is needed for; say what is to be done, and why it \
              cannot be done otherwise",
         ));
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::handle::Approvals;
 use crate::admin::event::{AdminEvent, NO_SESSION, notice};
-use crate::error::EngineError;
+use crate::error::{EngineError, retry_on_conflict};
 use crate::session_slices::load_slice;
 
 /// The slice with the due dates of all open reviews, so that a decision need not search all approvals.
@@ -23,9 +23,6 @@ const MOST: usize = 1_000;
 
 /// How often a process reads this slice, unless a review is due sooner.
 const LOOK_EVERY: SignedDuration = SignedDuration::from_secs(10);
-
-/// The most attempts against other processes that change the same slice.
-const TRIES: usize = 8;
 
 /// The slice that marks an overdue review as recorded.
 fn recorded_key(id: &str) -> String {
@@ -130,7 +127,7 @@ impl Approvals<'_> {
             return Ok(false);
         }
         let recorded = recorded_key(&approval.id);
-        for _ in 0..TRIES {
+        let settled = retry_on_conflict(|| {
             let (mut owed, owed_version) = owed(&**self.engine.store())?;
             let slice = load_slice(&**self.engine.store(), NO_SESSION, &recorded)?;
             if slice.value.is_some() {
@@ -140,26 +137,24 @@ impl Approvals<'_> {
             if let Some(review) = &approval.review {
                 event = event.with("due", review.due.to_string());
             }
-            let mut record = self.engine.admin_record(event.about(approval)?);
-            record.decision.metadata.insert("severity".to_owned(), "critical".into());
             let mut commit = Commit {
                 read: vec![(recorded.clone(), slice.version), (OWED.to_owned(), owed_version)],
                 notices: self.overdue_notices(approval),
-                ..Commit::new(&record)
+                ..self.engine.admin_commit(event.about(approval)?)
             };
+            let metadata = &mut commit.record.to_mut().decision.metadata;
+            metadata.insert("severity".to_owned(), "critical".into());
             commit.changes.set(recorded.as_str(), self.engine.now().to_string());
             if owed.remove(&approval.id).is_some() {
                 keep(owed, &mut commit.changes);
             }
-            match self.engine.commit(&commit) {
-                Ok(()) => return Ok(true),
-                // Another process was first, or added a review meanwhile.
-                Err(error) if error.is_contention() => {}
-                Err(EngineError::Store(StoreError::ReadOnly { .. })) => return Ok(false),
-                Err(error) => return Err(error),
-            }
+            self.engine.commit(&commit)?;
+            Ok(true)
+        });
+        match settled {
+            Err(EngineError::Contended | EngineError::Store(StoreError::ReadOnly { .. })) => Ok(false),
+            settled => settled,
         }
-        Ok(false)
     }
 
     /// The notices for supervisors and human operators, one for each role.

@@ -13,7 +13,7 @@ use crate::stored_policy::{StoredPolicyError, stored_policy};
 pub fn policy_for_record(store: &dyn Store, seq: u64) -> Result<Option<(Policy, PolicySource)>, StoreError> {
     let Some(entry) = store.entry(seq)? else { return Ok(None) };
     let Ok(record) = entry.record() else { return Ok(None) };
-    policy_of(store, &record)
+    recorded_policy(store, &record)
 }
 
 /// The policy of the decision that an approval is about. `None`: it is not known any more.
@@ -22,7 +22,7 @@ pub fn policy_for_approval(
     approval: &Approval,
 ) -> Result<Option<(Policy, PolicySource)>, StoreError> {
     match record_for_approval(store, approval)?.map(|entry| entry.record()) {
-        Some(Ok(record)) => policy_of(store, &record),
+        Some(Ok(record)) => recorded_policy(store, &record),
         _ => Ok(None),
     }
 }
@@ -57,7 +57,7 @@ pub fn record_for_approval(store: &dyn Store, approval: &Approval) -> Result<Opt
     Ok(first)
 }
 
-fn policy_of(store: &dyn Store, record: &Record) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+fn recorded_policy(store: &dyn Store, record: &Record) -> Result<Option<(Policy, PolicySource)>, StoreError> {
     match stored_policy(store, &record.decision.policy) {
         Ok(found) => Ok(Some(found)),
         Err(StoredPolicyError::Store(error)) => Err(error),

@@ -1,19 +1,23 @@
-//! Requests of agents about a stopped action: to lift a guardrail for it, or to make its escalation more urgent.
+//! Requests of agents about a stopped action: to lift a guardrail for it, or to make its escalation more urgent. In an
+//! emergency that the packs allow, a request about an action that no person has denied grants itself.
 
 use jiff::SignedDuration;
 use midrail_core::{
-    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Record, Severity, Spec, action_digest,
+    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Fact, Policy, Record, Session, Severity, Spec,
+    action_digest, allows_emergency_override,
 };
-use midrail_store::{Approval, ApprovalChange, NewNotice, Urgency};
+use midrail_store::{
+    Approval, ApprovalChange, ApprovalFilter, ApprovalState, NewNotice, Store, StoreError, Urgency,
+};
 use serde_json::json;
 
 use super::common::request_about;
-use super::emergency::EmergencyOverride;
 use super::handle::Approvals;
 use super::justification::check_justification;
 use crate::admin::event::{AdminEvent, notice};
-use crate::error::EngineError;
+use crate::error::{EngineError, MAX_ROUNDS};
 use crate::ids::random_hex;
+use crate::reproduce::recorded_fact;
 
 /// The request of an agent about an action that was stopped.
 #[derive(Debug, Clone)]
@@ -96,16 +100,14 @@ impl Approvals<'_> {
             Approval { justification: Some(self.engine.masked_text(ask.reason.trim())), ..found.clone() };
         if is_raised {
             let policy = self.engine.policy();
-            let EmergencyOverride { is_possible, denied_before } =
-                self.emergency_override(&policy, record, ask.urgency, &found.guardrail, &found.action)?;
-            let times = self.times(policy.authorities(), &found.approver, ask.urgency, is_possible);
+            let schedule = self.schedule(&policy, record, ask.urgency, &found)?;
             hastened.urgency = ask.urgency;
-            hastened.approvers = times.approvers;
-            hastened.timeout_s = found.timeout_s.or(Some(times.each_s));
+            hastened.approvers = schedule.approvers;
+            hastened.timeout_s = found.timeout_s.or(schedule.timeout_s);
             hastened.hastened = found.hastened.or(Some(self.engine.now()));
-            hastened.expires = found.expires.max(times.expires);
-            hastened.override_at = times.override_at;
-            hastened.denied_before = found.denied_before.clone().or(denied_before);
+            hastened.expires = found.expires.max(schedule.expires);
+            hastened.override_at = schedule.override_at;
+            hastened.denied_before = found.denied_before.clone().or(schedule.denied_before);
             if found.kind == ApprovalKind::Bypass && ask.urgency == Urgency::Emergency {
                 hastened.severity = Some(Severity::Critical);
             }
@@ -138,17 +140,12 @@ impl Approvals<'_> {
         match held {
             Some(held) if self.waits(&held) => return self.make_urgent(ask, stopped, held, version, None),
             Some(held) if held.status_at(self.engine.now()) == "approved" => {
-                return Err(EngineError::conflict(format!(
-                    "the request `{}` for this action is already approved",
-                    held.id
-                )));
+                let why = format!("the request `{}` for this action is already approved", held.id);
+                return Err(EngineError::conflict(why));
             }
             _ => {}
         }
-        let EmergencyOverride { is_possible, denied_before } =
-            self.emergency_override(&policy, stopped, ask.urgency, guardrail, &action)?;
-        let times = self.times(authorities, &approver, ask.urgency, is_possible);
-        let asked = Approval {
+        let request = Approval {
             id: random_hex::<8>()?,
             kind: ApprovalKind::Bypass,
             urgency: ask.urgency,
@@ -156,29 +153,33 @@ impl Approvals<'_> {
             seq: Some(ask.seq),
             justification: Some(self.engine.masked_text(ask.reason.trim())),
             approver,
-            approvers: times.approvers,
-            timeout_s: Some(times.each_s),
             created: self.engine.now(),
-            expires: times.expires,
-            override_at: times.override_at,
-            denied_before,
             ..request_about(stopped, guardrail, action)
         };
+        let asked = self.schedule(&policy, stopped, ask.urgency, &request)?;
         let (notices, change) = (request_notices(&asked), ApprovalChange::create(asked));
         let asked = self.write(AdminEvent::new("bypass_requested"), change, Some(version), notices)?;
         self.engine.alert_on_request(&asked);
         Ok(asked)
     }
 
-    fn times(
+    /// A request with its approvers and deadlines. A request about a stopped action grants itself if it is not answered,
+    /// where the emergency rule of the packs covers the action and no person has denied it.
+    fn schedule(
         &self,
-        authorities: &Authorities,
-        approver: &str,
+        policy: &Policy,
+        record: &Record,
         urgency: Urgency,
-        may_override: bool,
-    ) -> Times {
+        request: &Approval,
+    ) -> Result<Approval, EngineError> {
+        let Approval { guardrail, action, approver, .. } = request;
+        let authorities = policy.authorities();
+        let denied_before = denied_before(&**self.engine.store(), &record.session, guardrail, action)?;
+        let overrides = urgency == Urgency::Emergency
+            && denied_before.is_none()
+            && self.is_emergency_action(policy, record, guardrail)?;
         let approvers = match urgency {
-            Urgency::Normal => vec![approver.to_owned()],
+            Urgency::Normal => vec![approver.clone()],
             Urgency::Urgent | Urgency::Emergency => authorities.escalation_path(approver),
         };
         let each_s = u64::from(authorities.bypass_timeout_s);
@@ -188,18 +189,16 @@ impl Approvals<'_> {
             let seconds = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
             self.engine.now().checked_add(seconds).ok()
         };
-        let emergency = authorities.emergency.as_ref().filter(|_| may_override);
-        let override_at = emergency.and_then(|emergency| after(u64::from(emergency.wait_s)));
-        Times { approvers, each_s, expires: after(whole), override_at }
+        let emergency = authorities.emergency.as_ref().filter(|_| overrides);
+        Ok(Approval {
+            approvers,
+            timeout_s: Some(each_s),
+            expires: after(whole),
+            override_at: emergency.and_then(|emergency| after(u64::from(emergency.wait_s))),
+            denied_before,
+            ..request.clone()
+        })
     }
-}
-
-/// The approvers of a request and its deadlines.
-struct Times {
-    approvers: Vec<String>,
-    each_s: u64,
-    expires: Option<jiff::Timestamp>,
-    override_at: Option<jiff::Timestamp>,
 }
 
 /// The digest that binds an approval to what a guardrail stopped: the exact action, or its finding.
@@ -258,6 +257,61 @@ pub(super) fn request_notice(approval: &Approval, role: &str) -> NewNotice {
     let (urgency, guardrail) = (approval.urgency.as_str(), &approval.guardrail);
     let message = format!("{who} asks to allow `{what}`, which `{guardrail}` stopped ({urgency}): {why}");
     notice(role, "approval", message, json!({"approval": approval}))
+}
+
+/// The latest request of a session about the same action that a person denied.
+pub(super) fn denied_before(
+    store: &dyn Store,
+    session: &str,
+    guardrail: &str,
+    action: &str,
+) -> Result<Option<String>, StoreError> {
+    let mut filter = ApprovalFilter {
+        state: Some(ApprovalState::Denied),
+        session: Some(session.to_owned()),
+        ..ApprovalFilter::default()
+    };
+    loop {
+        let rows = store.approvals(&filter)?;
+        let is_full = rows.len() >= filter.page();
+        filter.after = rows.last().map(|row| (row.created, row.id.clone()));
+        let mut rows = rows.into_iter();
+        let found = rows.find(|row| row.guardrail == guardrail && row.action == action);
+        if found.is_some() || !is_full {
+            return Ok(found.map(|row| row.id));
+        }
+    }
+}
+
+impl Approvals<'_> {
+    /// Whether the emergency rule of the packs covers the stopped action. Facts that were not recorded are unavailable.
+    fn is_emergency_action(
+        &self,
+        policy: &Policy,
+        record: &Record,
+        guardrail: &str,
+    ) -> Result<bool, EngineError> {
+        let mut session = Session::new(&*record.session);
+        let mut facts = record.facts.clone();
+        for _ in 0..MAX_ROUNDS {
+            let (is_covered, needs) =
+                allows_emergency_override(policy, &session, &facts, &record.event, guardrail);
+            if needs.is_empty() {
+                return Ok(is_covered);
+            }
+            let keys: Vec<&str> = needs.slices.iter().map(String::as_str).collect();
+            let slices = self.engine.store().load(&record.session, &keys)?;
+            for (key, slice) in keys.into_iter().zip(slices) {
+                session.load(key, slice.value);
+            }
+            for key in needs.facts {
+                let unavailable = || Fact::Unavailable("it was not recorded".to_owned());
+                let fact = recorded_fact(&key, record).unwrap_or_else(unavailable);
+                facts.insert(key, fact);
+            }
+        }
+        Ok(false)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Answers that hold for a while, by the hash of their question. The oldest go first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_guardrails::Seconds;
@@ -20,8 +20,6 @@ pub(super) type Key = [u8; 32];
 #[derive(Default)]
 pub(super) struct Cache {
     answers: BTreeMap<Key, Entry>,
-    /// The keys, oldest first. A repeated question is listed twice, with different numbers.
-    order: VecDeque<(Key, u64)>,
     bytes: usize,
     count: u64,
 }
@@ -31,6 +29,7 @@ struct Entry {
     kept: Timestamp,
     until: Timestamp,
     size: usize,
+    /// The entry with the lowest number is the oldest.
     number: u64,
 }
 
@@ -40,7 +39,7 @@ impl Cache {
         let entry = self.answers.get(key)?;
         // After the clock was set back, the age of an answer is unknown.
         if now < entry.until && now >= entry.kept {
-            return Some(Answer { cached: true, cost: None, took_ms: 0, ..entry.answer.clone() });
+            return Some(Answer { cached: true, cost: None, ..entry.answer.clone() });
         }
         self.remove(key);
         None
@@ -59,13 +58,10 @@ impl Cache {
         let entry = Entry { answer: answer.clone(), kept: now, until, size, number: self.count };
         self.bytes += size;
         self.answers.insert(key, entry);
-        self.order.push_back((key, self.count));
-        while self.answers.len() > MAX_ENTRIES || self.bytes > MAX_BYTES || self.order.len() > 2 * MAX_ENTRIES
-        {
-            let Some((oldest, number)) = self.order.pop_front() else { break };
-            if self.answers.get(&oldest).is_some_and(|entry| entry.number == number) {
-                self.remove(&oldest);
-            }
+        while self.answers.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
+            let oldest = self.answers.iter().min_by_key(|(_, entry)| entry.number).map(|(key, _)| *key);
+            let Some(oldest) = oldest else { break };
+            self.remove(&oldest);
         }
     }
 
@@ -93,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     fn answer(text: &str) -> Answer {
-        Answer { value: json!(text), took_ms: 5, cached: false, cost: Some(1.0), cut: false }
+        Answer { value: json!(text), cached: false, cost: Some(1.0), cut: false }
     }
 
     fn at(second: i64) -> Timestamp {
@@ -123,7 +119,7 @@ mod tests {
             cache.put(key(&[&number.to_be_bytes()]), &answer("x"), Seconds(10.0), at(0));
             cache.put(key(&[b"same"]), &answer("y"), Seconds(10.0), at(0));
         }
-        assert!(cache.answers.len() <= MAX_ENTRIES && cache.order.len() <= 2 * MAX_ENTRIES);
+        assert!(cache.answers.len() <= MAX_ENTRIES);
         assert!(cache.get(&key(&[b"same"]), at(1)).is_some());
         assert!(cache.get(&key(&[&4_999_u32.to_be_bytes()]), at(1)).is_some());
         assert!(cache.get(&key(&[&0_u32.to_be_bytes()]), at(1)).is_none());

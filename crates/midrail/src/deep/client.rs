@@ -1,181 +1,108 @@
-//! One HTTP request, and the problems that it can have. Keys are added to headers here and nowhere else.
+//! One HTTP request, and the problems that it can have.
 
 use std::error::Error as _;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use midrail_guardrails::{EndpointUrl, EnvVariable, HeaderPiece, Headers, HttpMethod, is_loopback};
+use midrail_guardrails::{EndpointUrl, HttpMethod, is_loopback};
 use serde_json::Value;
 use ureq::http::{self, HeaderMap};
 use ureq::{Body, Error};
 
 use super::connection::{self, CA_FILE};
-use super::ticket::CANCELLED;
-use super::wire::{Again, Call, Lookup, Trouble, is_too_deep, shown};
+use super::headers::RequestHeaders;
+use super::question::CANCELLED;
+use super::wire::{Call, RequestError, Retry, is_too_deep, shown};
 use crate::error::Unavailable;
 use crate::unique_keys::UniqueKeys;
 
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 16 << 20;
 
-/// Shorter values of variables cannot be distinguished from other text.
-const LEAST_SECRET: usize = 8;
-
-/// Headers with the values of their variables.
-pub(super) struct Filled {
-    headers: Vec<(String, String)>,
-    /// What must not come back, in an answer or in an error.
-    secrets: Vec<String>,
-}
-
-impl Filled {
-    /// Reads the variables that the headers name.
-    pub(super) fn of(headers: &Headers, lookup: Lookup) -> Result<Self, Unavailable> {
-        let mut filled = Filled { headers: Vec::new(), secrets: Vec::new() };
-        for (name, pieces) in headers.iter() {
-            let mut value = String::new();
-            for piece in pieces {
-                match piece {
-                    HeaderPiece::Words(words) => value.push_str(words),
-                    HeaderPiece::Variable(variable) => value.push_str(&filled.read(variable, lookup)?),
-                }
-            }
-            filled.headers.push((name.to_owned(), value));
-        }
-        Ok(filled)
-    }
-
-    /// Adds a header that holds a key.
-    pub(super) fn key(
-        &mut self,
-        name: &str,
-        before: &str,
-        variable: Option<&EnvVariable>,
-        lookup: Lookup,
-    ) -> Result<(), Unavailable> {
-        if let Some(variable) = variable {
-            let key = self.read(variable.as_str(), lookup)?;
-            self.headers.push((name.to_owned(), format!("{before}{key}")));
-        }
-        Ok(())
-    }
-
-    /// Adds a header that is no secret.
-    pub(super) fn add(&mut self, name: &str, value: &str) {
-        self.headers.push((name.to_owned(), value.to_owned()));
-    }
-
-    fn read(&mut self, variable: &str, lookup: Lookup) -> Result<String, Unavailable> {
-        let value = lookup(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let Some(value) = value else {
-            return Err(Unavailable::new(format!(
-                "the environment variable `{variable}` is not set; set it where Midrail runs"
-            )));
-        };
-        if !value.chars().all(|c| (' '..='~').contains(&c)) {
-            return Err(Unavailable::new(format!(
-                "the environment variable `{variable}` has characters that a header cannot have"
-            )));
-        }
-        if value.len() >= LEAST_SECRET {
-            self.secrets.push(value.clone());
-        }
-        Ok(value)
-    }
-
-    fn hide(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"))
-    }
-
-    fn is_in(&self, bytes: &[u8]) -> bool {
-        self.secrets.iter().any(|secret| bytes.windows(secret.len()).any(|part| part == secret.as_bytes()))
-    }
-}
-
-/// Sends a value and reads the answer.
+/// Sends a value and reads the answer. No error shows the value of a variable.
 pub(super) fn send(
     call: &Call<'_>,
     address: &EndpointUrl,
     method: HttpMethod,
-    filled: &Filled,
+    headers: &RequestHeaders,
     body: &Value,
-) -> Result<Value, Trouble> {
+) -> Result<Value, RequestError> {
+    let answer = exchange(call, address, method, headers, body);
+    answer.map_err(|error| RequestError { message: headers.hide(&error.message), ..error })
+}
+
+fn exchange(
+    call: &Call<'_>,
+    address: &EndpointUrl,
+    method: HttpMethod,
+    headers: &RequestHeaders,
+    body: &Value,
+) -> Result<Value, RequestError> {
     let host = address.host();
     let late = || {
         let limit = call.limit();
-        let message =
-            format!("`{host}` did not answer within {limit:?}; see that it is up, or raise `timeout`");
-        Trouble::new(message, Again::Never)
+        format!("`{host}` did not answer within {limit:?}; see that it is up, or raise `timeout`")
     };
-    let body = serde_json::to_vec(body).map_err(|error| Trouble::new(error.to_string(), Again::Never))?;
+    let stopped = || CANCELLED.to_owned();
+    let body = serde_json::to_vec(body).map_err(|error| error.to_string())?;
     if body.len() > MAX_REQUEST {
-        let message =
-            format!("the question to `{host}` has more than 16 MB; send fewer parts, or lower `max_text`");
-        return Err(Trouble::new(message, Again::Never));
+        let why = "has more than 16 MB; send fewer parts, or lower `max_text`";
+        return Err(format!("the question to `{host}` {why}").into());
     }
-    let stopped = || Trouble::new(CANCELLED, Again::Never);
     let ca_file = call.settings.ca_file.clone().or_else(|| (call.lookup)(CA_FILE));
     let ca_file = ca_file.as_deref().filter(|file| !file.trim().is_empty());
     let agent = call.stop.with_connections(|connections| connections.agent(ca_file)).ok_or_else(stopped)?;
-    let agent = agent.map_err(|error| Trouble::new(error.to_string(), Again::Never))?;
+    let agent = agent.map_err(|error| error.to_string())?;
     let method = match method {
         HttpMethod::Post => http::Method::POST,
         HttpMethod::Put => http::Method::PUT,
     };
     let mut request = http::Request::builder().method(method).uri(address.as_str());
     request = request.header("content-type", "application/json").header("accept", "application/json");
-    for (name, value) in &filled.headers {
+    for (name, value) in &headers.values {
         request = request.header(name, value);
     }
-    let request = request.body(body).map_err(|_| {
-        Trouble::new(format!("the address or a header for `{host}` cannot be sent; check them"), Again::Never)
-    })?;
+    let invalid = |_| format!("the address or a header for `{host}` cannot be sent; check them");
+    let request = request.body(body).map_err(invalid)?;
 
     let left = call.left().ok_or_else(late)?;
     let request = agent.configure_request(request).timeout_global(Some(left));
     // A proxy of the environment is for what leaves this machine.
     let request = if address.is_loopback() { request.proxy(None) } else { request };
+    let limit = call.settings.max_answer_bytes;
     let outcome = agent.run(request.build()).and_then(|response| {
         let (parts, body) = response.into_parts();
-        Ok((parts.status.as_u16(), parts.headers, read(body, call.settings.max_answer_bytes)?))
+        Ok((parts, read(body, limit)?))
     });
-    let (status, headers, bytes) = match outcome {
-        _ if call.stop.is_raised() => return Err(stopped()),
+    let (parts, bytes) = match outcome {
+        _ if call.stop.is_raised() => return Err(stopped().into()),
         Ok(read) => read,
-        Err(Error::Timeout(ureq::Timeout::Global)) => return Err(late()),
-        Err(error) => {
-            let Trouble { message, again } = failed(host, &error);
-            return Err(Trouble::new(filled.hide(&message), again));
-        }
+        Err(Error::Timeout(ureq::Timeout::Global)) => return Err(late().into()),
+        Err(error) => return Err(failed(host, &error)),
     };
-    let bytes = bytes.ok_or_else(|| {
-        let limit = call.settings.max_answer_bytes;
-        let message = format!("`{host}` answered with more than {limit} bytes; raise `max_answer_bytes`");
-        Trouble::new(message, Again::Never)
-    })?;
-    if !(200..300).contains(&status) {
-        let Trouble { message, again } = refused(host, status, &headers, &bytes);
-        return Err(Trouble::new(filled.hide(&message), again));
+    let too_long = || format!("`{host}` answered with more than {limit} bytes; raise `max_answer_bytes`");
+    let bytes = bytes.ok_or_else(too_long)?;
+    if !parts.status.is_success() {
+        return Err(refused(host, parts.status.as_u16(), &parts.headers, &bytes));
     }
-    if filled.is_in(&bytes) {
-        let message =
-            format!("`{host}` sent the key back in its answer, of which nothing is kept; check the `url`");
-        return Err(Trouble::new(message, Again::Never));
+    if headers.is_in(&bytes) {
+        let why = "sent the key back in its answer, of which nothing is kept; check the `url`";
+        return Err(format!("`{host}` {why}").into());
     }
     let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
         let message = format!("`{host}` answered with something that is no JSON; check the `url`");
-        Trouble::new(message, Again::Soon)
+        RequestError { message, retry: Retry::Soon }
     })?;
     if let Err(error) = serde_json::from_slice::<UniqueKeys>(&bytes) {
         // Readers disagree on which of the two counts, so neither does.
         let what = error.to_string();
-        let what = filled.hide(what.split(" at line ").next().unwrap_or_default());
-        let message = format!("`{host}` answered with JSON with a duplicate key ({what}); fix the endpoint");
-        return Err(Trouble::new(message, Again::Never));
+        let what = what.split(" at line ").next().unwrap_or_default();
+        return Err(
+            format!("`{host}` answered with JSON with a duplicate key ({what}); fix the endpoint").into()
+        );
     }
     if is_too_deep(&value) {
-        let message = format!("`{host}` answered with JSON that is nested too deep");
-        return Err(Trouble::new(message, Again::Never));
+        return Err(format!("`{host}` answered with JSON that is nested too deep").into());
     }
     Ok(value)
 }
@@ -204,36 +131,34 @@ pub(crate) fn post(address: &str, body: &str, within: Duration) -> Result<u16, U
 fn read(body: Body, limit: usize) -> Result<Option<Vec<u8>>, Error> {
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    match body.into_reader().take(most).read_to_end(&mut bytes) {
-        Ok(_) => Ok((bytes.len() <= limit).then_some(bytes)),
-        Err(error) => Err(Error::from(error)),
-    }
+    body.into_reader().take(most).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= limit).then_some(bytes))
 }
 
 /// The problem without an answer.
-fn failed(host: &str, error: &Error) -> Trouble {
-    let (what, again) = match error {
+fn failed(host: &str, error: &Error) -> RequestError {
+    let (what, retry) = match error {
         Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
-            ("cannot be reached; check its address, and the network".to_owned(), Again::Soon)
+            ("cannot be reached; check its address, and the network".to_owned(), Retry::Soon)
         }
-        Error::Timeout(_) => ("did not answer in time; see that it is up".to_owned(), Again::Soon),
-        Error::HostNotFound => ("is not known under this name; check its address".to_owned(), Again::Soon),
+        Error::Timeout(_) => ("did not answer in time; see that it is up".to_owned(), Retry::Soon),
+        Error::HostNotFound => ("is not known under this name; check its address".to_owned(), Retry::Soon),
         Error::Io(error) if is_tls(error) => {
-            (format!("has no certificate that can be trusted ({error}); check its address"), Again::Never)
+            (format!("has no certificate that can be trusted ({error}); check its address"), Retry::Never)
         }
         Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            ("refuses connections; see that it is running, and check the port".to_owned(), Again::Soon)
+            ("refuses connections; see that it is running, and check the port".to_owned(), Retry::Soon)
         }
-        Error::Io(error) => (format!("broke the connection off ({error}); see that it is up"), Again::Soon),
+        Error::Io(error) => (format!("broke the connection off ({error}); see that it is up"), Retry::Soon),
         Error::Tls(_) | Error::Rustls(_) => {
-            (format!("has no certificate that can be trusted ({error}); check its address"), Again::Never)
+            (format!("has no certificate that can be trusted ({error}); check its address"), Retry::Never)
         }
         Error::Protocol(_) | Error::LargeResponseHeader(..) | Error::BodyStalled => {
-            ("does not answer in HTTP; check its address".to_owned(), Again::Soon)
+            ("does not answer in HTTP; check its address".to_owned(), Retry::Soon)
         }
-        other => (format!("cannot be asked: {other}"), Again::Never),
+        other => (format!("cannot be asked: {other}"), Retry::Never),
     };
-    Trouble::new(format!("`{host}` {what}"), again)
+    RequestError { message: format!("`{host}` {what}"), retry }
 }
 
 fn is_tls(error: &io::Error) -> bool {
@@ -244,26 +169,26 @@ fn is_tls(error: &io::Error) -> bool {
 }
 
 /// The problem with an error status.
-fn refused(host: &str, status: u16, headers: &HeaderMap, bytes: &[u8]) -> Trouble {
-    let (what, again) = match status {
+fn refused(host: &str, status: u16, headers: &HeaderMap, bytes: &[u8]) -> RequestError {
+    let (what, retry) = match status {
         300..=399 => {
             let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
             let to = to.split_once("://").map_or("", |(_, rest)| rest);
             let to = shown(to.split(['/', '?', '#']).next().unwrap_or_default(), 100);
             let to = if to.is_empty() { String::new() } else { format!(" to `{to}`") };
-            (format!("a redirect{to}, which is not followed; give the final `url`"), Again::Never)
+            (format!("a redirect{to}, which is not followed; give the final `url`"), Retry::Never)
         }
         // A message about a key may contain the key.
-        401 | 403 => ("it does not accept the key; check `key_env` or `headers`".to_owned(), Again::Never),
-        404 => (with_message("there is nothing there; check the `url` and the `model`", bytes), Again::Never),
+        401 | 403 => ("it does not accept the key; check `key_env` or `headers`".to_owned(), Retry::Never),
+        404 => (with_message("there is nothing there; check the `url` and the `model`", bytes), Retry::Never),
         429 => {
             ("it is asked too often; lower `max_concurrent`, or raise its limit".to_owned(), later(headers))
         }
-        408 | 409 | 425 => (with_message("it may answer later", bytes), Again::Soon),
+        408 | 409 | 425 => (with_message("it may answer later", bytes), Retry::Soon),
         500.. => ("it has a problem of its own; see that it is well".to_owned(), later(headers)),
-        _ => (with_message("it does not take the question; check the settings", bytes), Again::Never),
+        _ => (with_message("it does not take the question; check the settings", bytes), Retry::Never),
     };
-    Trouble::new(format!("`{host}` answered {status}: {what}"), again)
+    RequestError { message: format!("`{host}` answered {status}: {what}"), retry }
 }
 
 /// A hint with the error message of the service, if it has one.
@@ -279,12 +204,12 @@ fn with_message(hint: &str, bytes: &[u8]) -> String {
     }
 }
 
-fn later(headers: &HeaderMap) -> Again {
+fn later(headers: &HeaderMap) -> Retry {
     let seconds =
         headers.get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
     match seconds {
-        Some(0) => Again::Now,
-        Some(seconds) => Again::After(Duration::from_secs(seconds)),
-        None => Again::Soon,
+        Some(0) => Retry::Now,
+        Some(seconds) => Retry::After(Duration::from_secs(seconds)),
+        None => Retry::Soon,
     }
 }

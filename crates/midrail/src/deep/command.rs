@@ -32,32 +32,34 @@ pub(super) fn ask(
     };
     let shown = ran.shown;
     match printed(&output) {
-        Printed::Object(value) if is_too_deep(&value) => {
+        OutputForm::Object(value) if is_too_deep(&value) => {
             Err(fail("the JSON that it printed is nested too deep"))
         }
-        Printed::Object(Value::Object(members))
+        OutputForm::Object(Value::Object(members))
             if exit_code != 0 && members.get("allowed") == Some(&json!(true)) =>
         {
             Err(fail(&format!("it says that this is allowed, and ended with {exit_code}")))
         }
-        Printed::Object(Value::Object(members))
+        OutputForm::Object(Value::Object(members))
             if exit_code != 0 && members.get("exit_code") == Some(&json!(0)) =>
         {
             Err(fail(&format!("it says that it ended with 0, and ended with {exit_code}")))
         }
-        Printed::Object(Value::Object(mut members)) => {
+        OutputForm::Object(Value::Object(mut members)) => {
             members.entry("exit_code").or_insert(json!(exit_code));
             Ok(Value::Object(members))
         }
         // As shells have it: not there, or not a program.
         _ if matches!(exit_code, 126 | 127) => Err(fail(&format!("it could not be run ({})", shown.trim()))),
-        Printed::Unread(why) => Ok(json!({"exit_code": exit_code, "output": shown, UNREADABLE_MEMBER: why})),
-        Printed::Object(_) | Printed::Words => Ok(json!({"exit_code": exit_code, "output": shown})),
+        OutputForm::Unread(why) => {
+            Ok(json!({"exit_code": exit_code, "output": shown, UNREADABLE_MEMBER: why}))
+        }
+        OutputForm::Object(_) | OutputForm::Words => Ok(json!({"exit_code": exit_code, "output": shown})),
     }
 }
 
 /// What a command printed.
-enum Printed {
+enum OutputForm {
     /// A JSON object: the last one.
     Object(Value),
     /// Something that looks like JSON, and is no object that can be read.
@@ -66,13 +68,13 @@ enum Printed {
     Words,
 }
 
-/// Reads what a command printed. JSON begins a line, and may go on over several; other lines, such as those of a log, are
+/// Reads what a command printed. JSON begins a line, and may continue over several; other lines, such as those of a log, are
 /// passed over. Once something looks like JSON and cannot be read, nothing else counts: it may be the answer.
-fn printed(output: &[u8]) -> Printed {
+fn printed(output: &[u8]) -> OutputForm {
     let text = String::from_utf8_lossy(output);
-    let mut found = Printed::Words;
+    let mut found = OutputForm::Words;
     if serde_json::from_str::<Vec<Value>>(&text).is_ok() {
-        found = Printed::Unread("the JSON that it printed is no object".to_owned());
+        found = OutputForm::Unread("the JSON that it printed is no object".to_owned());
     }
     let mut rest = &*text;
     while !rest.is_empty() {
@@ -87,16 +89,20 @@ fn printed(output: &[u8]) -> Printed {
         let once = serde_json::from_str::<UniqueKeys>(json);
         let (behind, next) = after.split_once('\n').unwrap_or((after, ""));
         found = match (value, once) {
-            (Some(Ok(value @ Value::Object(_))), Ok(_)) if behind.trim().is_empty() => Printed::Object(value),
-            (Some(Ok(Value::Object(_))), Ok(_)) => {
-                return Printed::Unread("there is more on the line of the JSON that it printed".to_owned());
+            (Some(Ok(value @ Value::Object(_))), Ok(_)) if behind.trim().is_empty() => {
+                OutputForm::Object(value)
             }
-            (Some(Ok(_)), Ok(_)) => Printed::Unread("the JSON that it printed is no object".to_owned()),
+            (Some(Ok(Value::Object(_))), Ok(_)) => {
+                return OutputForm::Unread(
+                    "there is more on the line of the JSON that it printed".to_owned(),
+                );
+            }
+            (Some(Ok(_)), Ok(_)) => OutputForm::Unread("the JSON that it printed is no object".to_owned()),
             (Some(Ok(_)), Err(_)) => {
-                return Printed::Unread("the JSON that it printed has a duplicate key".to_owned());
+                return OutputForm::Unread("the JSON that it printed has a duplicate key".to_owned());
             }
             (Some(Err(_)) | None, _) => {
-                return Printed::Unread("it printed JSON that cannot be read".to_owned());
+                return OutputForm::Unread("it printed JSON that cannot be read".to_owned());
             }
         };
         rest = next;
@@ -116,9 +122,9 @@ mod tests {
 
     fn read(text: &str) -> String {
         match printed(text.as_bytes()) {
-            Printed::Object(value) => value.to_string(),
-            Printed::Unread(why) => why,
-            Printed::Words => "words".to_owned(),
+            OutputForm::Object(value) => value.to_string(),
+            OutputForm::Unread(why) => why,
+            OutputForm::Words => "words".to_owned(),
         }
     }
 
@@ -133,7 +139,7 @@ mod tests {
         ] {
             assert_eq!(read(text), "{\"allowed\":false}", "{text}");
         }
-        // What stands in an object is none of its own.
+        // A member of an object is not an answer of its own.
         let nested = "log\n{\"why\": [\n{\"allowed\": true}\n],\n\"allowed\": false}";
         assert!(read(nested).starts_with("{\"allowed\":false"), "{}", read(nested));
     }

@@ -1,14 +1,15 @@
 //! Questions to an LLM judge. The judged text is data between fences that its author cannot know, and only one JSON
 //! object of the right form is a verdict.
 
-use midrail_core::hex;
 use midrail_guardrails::{EventPart, HttpMethod, JudgeApi, JudgePrice, JudgeSettings};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::client::{self, Filled};
-use super::wire::{Again, Call, Trouble, shown};
+use super::client;
+use super::headers::RequestHeaders;
+use super::wire::{Call, RequestError, Retry, shown};
 use crate::error::Unavailable;
+use crate::ids::random_hex;
 
 /// The word that fences begin with. In what is judged it is written differently.
 const FENCE: &str = "midrail-data";
@@ -41,21 +42,21 @@ pub(super) fn ask(
     extent: Extent,
     spent: &mut f64,
 ) -> Result<Value, Unavailable> {
-    let mut filled = Filled::of(&judge.headers, call.lookup)?;
+    let mut headers = RequestHeaders::resolve(&judge.headers, call.lookup)?;
     match judge.api {
-        JudgeApi::Openai => filled.key("authorization", "Bearer ", judge.key_env.as_ref(), call.lookup)?,
+        JudgeApi::Openai => headers.key("authorization", "Bearer ", judge.key_env.as_ref(), call.lookup)?,
         JudgeApi::Anthropic => {
-            filled.key("x-api-key", "", judge.key_env.as_ref(), call.lookup)?;
+            headers.key("x-api-key", "", judge.key_env.as_ref(), call.lookup)?;
             if !judge.headers.has("anthropic-version") {
-                filled.add("anthropic-version", "2023-06-01");
+                headers.add("anthropic-version", "2023-06-01");
             }
         }
     }
     let host = judge.url.host();
     call.tries(judge.retries, || {
-        let nonce = nonce().map_err(|error| Trouble::new(error.to_string(), Again::Never))?;
+        let nonce = random_hex::<16>().map_err(|error| error.to_string())?;
         let body = request(judge, parts, extent, &nonce);
-        let answer = client::send(call, &judge.url, HttpMethod::Post, &filled, &body)?;
+        let answer = client::send(call, &judge.url, HttpMethod::Post, &headers, &body)?;
         let completion = completion(judge.api, &answer);
         if let Some(price) = &judge.cost {
             *spent += cost(
@@ -67,7 +68,7 @@ pub(super) fn ask(
         }
         let Some(completion) = completion else {
             let message = format!("`{host}` answered in another form than `api` says; check `api` and `url`");
-            return Err(Trouble::new(message, Again::Soon));
+            return Err(RequestError { message, retry: Retry::Soon });
         };
         verdict(&completion.text).ok_or_else(|| {
             let why = if completion.is_cut {
@@ -76,7 +77,7 @@ pub(super) fn ask(
                 "it gave no verdict in the required format; use another `model`, or a clearer `prompt`"
             };
             // The next try is a new answer, not the same one after a rest.
-            Trouble::new(format!("the judge at `{host}`: {why}"), Again::Now)
+            RequestError { message: format!("the judge at `{host}`: {why}"), retry: Retry::Now }
         })
     })
 }
@@ -96,15 +97,6 @@ fn parts_len(judge: &JudgeSettings, parts: &[(EventPart, String)]) -> usize {
 
 fn number(count: usize) -> f64 {
     u32::try_from(count).unwrap_or(u32::MAX).into()
-}
-
-/// A value that the author of the text cannot have known.
-fn nonce() -> Result<String, Unavailable> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Unavailable::new(format!("there is no randomness to fence the text with: {error}"))
-    })?;
-    Ok(hex::encode(&bytes))
 }
 
 fn request(judge: &JudgeSettings, parts: &[(EventPart, String)], extent: Extent, nonce: &str) -> Value {
@@ -198,14 +190,14 @@ fn completion(api: JudgeApi, answer: &Value) -> Option<Completion> {
 }
 
 /// The form of a verdict. Members that come twice are an error.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct JudgeVerdict {
     verdict: Word,
     confidence: f64,
     reason: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Word {
     Allow,
@@ -226,14 +218,9 @@ fn verdict(text: &str) -> Option<Value> {
         };
         inside.strip_prefix("json").or_else(|| inside.strip_prefix("JSON")).unwrap_or(inside)
     };
-    let JudgeVerdict { verdict, confidence, reason } = serde_json::from_str(object).ok()?;
-    let verdict = match verdict {
-        Word::Allow => "allow",
-        Word::Block => "block",
-    };
-    let is_share = (0.0..=1.0).contains(&confidence);
-    is_share
-        .then(|| json!({"verdict": verdict, "confidence": confidence, "reason": shown(&reason, MAX_REASON)}))
+    let mut verdict: JudgeVerdict = serde_json::from_str(object).ok()?;
+    verdict.reason = shown(&verdict.reason, MAX_REASON);
+    (0.0..=1.0).contains(&verdict.confidence).then(|| json!(verdict))
 }
 
 /// What a try cost, by the count of the endpoint or by length where it does not count.

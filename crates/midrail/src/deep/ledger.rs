@@ -39,25 +39,21 @@ pub(super) struct Ledger {
 }
 
 /// A question, as the ledger sees it.
-pub(super) struct Item<'i> {
-    pub(super) guardrail: &'i str,
-    pub(super) settings: &'i DeepSettings,
-    pub(super) run: &'i str,
+pub(super) struct Item {
+    pub(super) guardrail: String,
+    pub(super) settings: Arc<DeepSettings>,
+    /// The session.
+    pub(super) run: String,
     /// The revision of the policy that asks.
-    pub(super) policy: &'i Arc<str>,
+    pub(super) policy: Arc<str>,
     /// What it is likely to cost.
     pub(super) estimate: f64,
     /// By what it is known again.
     pub(super) key: Option<Key>,
 }
 
-/// How a question ended.
-pub(super) enum Ended<'e> {
-    Well(&'e Answer),
-    Badly(&'e str),
-    /// Unknown: it was cancelled, or never sent.
-    Unknown,
-}
+/// The answer to a question, or why there is none.
+pub(super) type QuestionResult<'r> = Result<&'r Answer, &'r Unavailable>;
 
 /// The circuit breaker of a service.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -75,13 +71,13 @@ struct Breaker {
 
 /// What was spent: on one day by all sessions, or in a session.
 #[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-struct Spent {
+struct Spending {
     #[serde(default)]
     day: i64,
     gone: f64,
 }
 
-impl Spent {
+impl Spending {
     fn add(&mut self, amount: f64) {
         // Rounded, so that the sum of many small amounts is exact.
         self.gone = ((self.gone + amount).max(0.0) * 1e9).round() / 1e9;
@@ -101,8 +97,8 @@ struct StoredAnswer {
 /// The stored state of a guardrail, one slice for each field. `None` removes the slice.
 #[derive(Clone, PartialEq)]
 struct Entries {
-    of_day: Option<Spent>,
-    of_run: Option<Spent>,
+    of_day: Option<Spending>,
+    of_run: Option<Spending>,
     breaker: Option<Breaker>,
     answers: Option<Vec<StoredAnswer>>,
 }
@@ -136,13 +132,13 @@ impl Entries {
         self.of_run.get_or_insert_default().add(amount);
     }
 
-    fn spent_today(&self, now: Timestamp) -> Spent {
+    fn spent_today(&self, now: Timestamp) -> Spending {
         let day = now.as_second().div_euclid(DAY);
-        self.of_day.filter(|spent| spent.day == day).unwrap_or(Spent { day, gone: 0.0 })
+        self.of_day.filter(|spent| spent.day == day).unwrap_or(Spending { day, gone: 0.0 })
     }
 }
 
-impl Item<'_> {
+impl Item {
     fn budget(&self) -> Option<JudgeBudget> {
         match &self.settings.kind {
             DeepBackend::Judge(judge) => judge.budget,
@@ -152,10 +148,10 @@ impl Item<'_> {
 
     /// The names of the slices of [`Entries`].
     fn names(&self) -> Result<[String; 4], Unavailable> {
-        let settings = serde_json::to_vec(self.settings).map_err(Unavailable::new)?;
+        let settings = serde_json::to_vec(&*self.settings).map_err(Unavailable::new)?;
         // Past failures say nothing about other settings. What was spent is spent.
         let same = hex::encode(&cache::key(&[self.guardrail.as_bytes(), &settings]));
-        let id = self.guardrail;
+        let id = &self.guardrail;
         Ok([
             format!("{SHARED_PREFIX}judge/{id}"),
             format!("spent/judge/{id}"),
@@ -167,12 +163,12 @@ impl Item<'_> {
 
 impl Ledger {
     /// Whether the answers of a guardrail are kept in the store: where that costs nothing more, or nothing else would.
-    fn keeps_answers(&self, item: &Item<'_>) -> bool {
+    fn keeps_answers(&self, item: &Item) -> bool {
         item.key.is_some() && (self.is_last || item.budget().is_some())
     }
 
     /// Admits a question and reserves its estimated cost, or returns a stored answer. An error: it is not sent.
-    pub(super) fn admit(&self, item: &Item<'_>, now: Timestamp) -> Result<Option<Answer>, Unavailable> {
+    pub(super) fn admit(&self, item: &Item, now: Timestamp) -> Result<Option<Answer>, Unavailable> {
         let has_breaker = item.settings.breaker.failures > 0;
         if !has_breaker && item.budget().is_none() && !self.keeps_answers(item) {
             return Ok(None);
@@ -191,16 +187,16 @@ impl Ledger {
         })
     }
 
-    /// Records how a question ended, and what it cost.
-    pub(super) fn settle(&self, item: &Item<'_>, cost: f64, ended: &Ended<'_>, now: Timestamp) {
+    /// Records how a question ended, and what it cost. `None`: it was cancelled, or never sent.
+    pub(super) fn settle(&self, item: &Item, cost: f64, result: Option<QuestionResult<'_>>, now: Timestamp) {
         let settled = self.change("question_settled", item, now, |entries| {
             if item.budget().is_some() {
                 entries.spend(cost - item.estimate, now);
             }
             if item.settings.breaker.failures > 0 {
-                update_breaker(entries, item, ended, now);
+                update_breaker(entries, item, result, now);
             }
-            if let (Ended::Well(answer), true) = (ended, self.keeps_answers(item)) {
+            if let (Some(Ok(answer)), true) = (result, self.keeps_answers(item)) {
                 store_answer(entries, item, answer, now);
             }
             Ok(())
@@ -215,7 +211,7 @@ impl Ledger {
     fn change<T>(
         &self,
         what: &str,
-        item: &Item<'_>,
+        item: &Item,
         now: Timestamp,
         mut edit: impl FnMut(&mut Entries) -> Result<T, Unavailable>,
     ) -> Result<T, Unavailable> {
@@ -225,7 +221,7 @@ impl Ledger {
         let names = item.names()?;
         let keys: Vec<&str> = names.iter().map(String::as_str).collect();
         for _ in 0..TRIES {
-            let slices = self.store.load(item.run, &keys).map_err(failed)?;
+            let slices = self.store.load(&item.run, &keys).map_err(failed)?;
             let mut entries = Entries::read(&slices)?;
             let before = entries.values();
             let done = edit(&mut entries)?;
@@ -250,8 +246,8 @@ impl Ledger {
                 return Ok(done);
             }
             let about = json!({"guardrail": item.guardrail, "changes": figures});
-            let event = AdminEvent::new(what).in_session(item.run).with("question", about);
-            let record = event.into_record(now, &self.key, item.policy);
+            let event = AdminEvent::new(what).in_session(&item.run).with("question", about);
+            let record = event.into_record(now, &self.key, &item.policy);
             let commit = Commit { read, changes, ..Commit::new(&record) };
             match self.store.commit(&commit) {
                 Ok(_) => return Ok(done),
@@ -289,7 +285,7 @@ fn reserve(
 }
 
 /// Checks that the circuit breaker permits a question.
-fn check_breaker(entries: &mut Entries, item: &Item<'_>, now: Timestamp) -> Result<(), Unavailable> {
+fn check_breaker(entries: &mut Entries, item: &Item, now: Timestamp) -> Result<(), Unavailable> {
     let Some(breaker) = &mut entries.breaker else { return Ok(()) };
     let Some((since, until)) = breaker.open else { return Ok(()) };
     // A clock that was set back must not keep it open for good.
@@ -313,19 +309,20 @@ fn check_breaker(entries: &mut Entries, item: &Item<'_>, now: Timestamp) -> Resu
     Ok(())
 }
 
-fn update_breaker(entries: &mut Entries, item: &Item<'_>, ended: &Ended<'_>, now: Timestamp) {
-    match ended {
-        Ended::Well(_) => entries.breaker = None,
-        Ended::Unknown => {
+fn update_breaker(entries: &mut Entries, item: &Item, result: Option<QuestionResult<'_>>, now: Timestamp) {
+    match result {
+        Some(Ok(_)) => entries.breaker = None,
+        None => {
             if let Some(breaker) = &mut entries.breaker {
                 breaker.trying = None;
             }
         }
-        Ended::Badly(why) => {
+        Some(Err(error)) => {
             let failures = entries.breaker.as_ref().map_or(0, |breaker| breaker.failures).saturating_add(1);
             let rule = item.settings.breaker;
             let open = (failures >= rule.failures).then(|| (now, after(rule.pause, now)));
-            entries.breaker = Some(Breaker { failures, last: shown(why, 300), open, trying: None });
+            entries.breaker =
+                Some(Breaker { failures, last: shown(&error.to_string(), 300), open, trying: None });
         }
     }
 }
@@ -336,14 +333,14 @@ fn after(pause: Seconds, now: Timestamp) -> Timestamp {
 }
 
 /// The answer to the same question, if it is stored and still holds.
-fn stored_answer(entries: &Entries, item: &Item<'_>, now: Timestamp) -> Option<Answer> {
+fn stored_answer(entries: &Entries, item: &Item, now: Timestamp) -> Option<Answer> {
     let key = hex::encode(&item.key?);
     let mut stored = entries.answers.iter().flatten();
     let found = stored.find(|stored| stored.key == key && now < stored.until && now >= stored.since)?;
-    Some(Answer { value: found.answer.clone(), took_ms: 0, cached: true, cost: None, cut: found.cut })
+    Some(Answer { value: found.answer.clone(), cached: true, cost: None, cut: found.cut })
 }
 
-fn store_answer(entries: &mut Entries, item: &Item<'_>, answer: &Answer, now: Timestamp) {
+fn store_answer(entries: &mut Entries, item: &Item, answer: &Answer, now: Timestamp) {
     let Some(key) = item.key.map(|key| hex::encode(&key)) else { return };
     let mut stored = entries.answers.take().unwrap_or_default();
     stored.retain(|stored| stored.key != key && now < stored.until && now >= stored.since);

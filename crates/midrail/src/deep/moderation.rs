@@ -3,8 +3,9 @@
 use midrail_guardrails::{HttpMethod, ModerationSettings, ModerationStyle};
 use serde_json::{Value, json};
 
-use super::client::{self, Filled};
-use super::wire::{Again, Call, Trouble, shown};
+use super::client;
+use super::headers::RequestHeaders;
+use super::wire::{Call, RequestError, Retry, shown};
 use crate::error::Unavailable;
 
 /// Names of categories are no longer than this.
@@ -20,8 +21,8 @@ pub(super) fn ask(
     text: &str,
     answers: Option<&str>,
 ) -> Result<Value, Unavailable> {
-    let mut filled = Filled::of(&moderation.headers, call.lookup)?;
-    filled.key("authorization", "Bearer ", moderation.key_env.as_ref(), call.lookup)?;
+    let mut headers = RequestHeaders::resolve(&moderation.headers, call.lookup)?;
+    headers.key("authorization", "Bearer ", moderation.key_env.as_ref(), call.lookup)?;
     let mut body = match (moderation.style, answers) {
         (ModerationStyle::Openai, _) => json!({"input": text}),
         (ModerationStyle::LlamaGuard, None) => {
@@ -37,10 +38,10 @@ pub(super) fn ask(
         members.insert("model".to_owned(), json!(model));
     }
     call.tries(moderation.retries, || {
-        let answer = client::send(call, &moderation.url, HttpMethod::Post, &filled, &body)?;
+        let answer = client::send(call, &moderation.url, HttpMethod::Post, &headers, &body)?;
         let read = match moderation.style {
-            ModerationStyle::Openai => of_results(&answer),
-            ModerationStyle::LlamaGuard => of_words(&answer),
+            ModerationStyle::Openai => read_results(&answer),
+            ModerationStyle::LlamaGuard => read_words(&answer),
         };
         read.ok_or_else(|| {
             let host = moderation.url.host();
@@ -49,13 +50,13 @@ pub(super) fn ask(
                 ModerationStyle::LlamaGuard => "`safe` or `unsafe`",
             };
             let message = format!("`{host}` answered without {shape}; check the `url`, `style` and `model`");
-            Trouble::new(message, Again::Soon)
+            RequestError { message, retry: Retry::Soon }
         })
     })
 }
 
 /// `results[0]` of the OpenAI form. Several results are several texts, and only one was sent.
-fn of_results(answer: &Value) -> Option<Value> {
+fn read_results(answer: &Value) -> Option<Value> {
     let [result] = answer.get("results")?.as_array()?.as_slice() else { return None };
     let flagged = result.get("flagged")?.as_bool()?;
     let named = result.get("categories").and_then(Value::as_object);
@@ -70,7 +71,7 @@ fn of_results(answer: &Value) -> Option<Value> {
 }
 
 /// `safe`, or `unsafe` and a line of codes.
-fn of_words(answer: &Value) -> Option<Value> {
+fn read_words(answer: &Value) -> Option<Value> {
     let text = answer.pointer("/choices/0/message/content")?.as_str()?;
     let mut words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
     let flagged = match words.next()? {
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Option<Value> {
-        of_words(&json!({"choices": [{"message": {"content": text}}]}))
+        read_words(&json!({"choices": [{"message": {"content": text}}]}))
     }
 
     #[test]
@@ -114,7 +115,7 @@ mod tests {
     fn results_without_a_flag_are_rejected() {
         let result = json!({"flagged": true, "categories": {"violence": true, "hate": false, "x": null},
             "category_scores": {"violence": 0.9, "hate": 0.01}});
-        let read = of_results(&json!({"results": [result.clone()]}));
+        let read = read_results(&json!({"results": [result.clone()]}));
         assert_eq!(read, Some(json!({"flagged": true, "categories": ["violence"], "score": 0.9})));
         for wrong in [
             json!({}),
@@ -122,7 +123,7 @@ mod tests {
             json!({"results": [result, {"flagged": false}]}),
             json!({"results": [{"flagged": "no"}]}),
         ] {
-            assert_eq!(of_results(&wrong), None, "{wrong}");
+            assert_eq!(read_results(&wrong), None, "{wrong}");
         }
     }
 }

@@ -1,22 +1,18 @@
 //! The queue of questions of one engine, and its worker threads, which start on demand.
 
-use std::env;
-use std::mem;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, mem, thread};
 
 use midrail_guardrails::DeepSettings;
 use midrail_store::Store;
 use parking_lot::{Condvar, Mutex};
 
-use super::jobs::{Job, QueueShared, State};
-use super::ledger::Ledger;
+use super::jobs::{Job, QueueShared, State, work};
+use super::ledger::{Item, Ledger};
 use super::plan::{self, Plan};
-use super::question::Question;
-use super::ticket::{AnswerSlot, Ticket};
+use super::question::{AnswerSlot, Question, Ticket};
 use super::wire::Lookup;
-use super::worker;
 use crate::clock::Clock;
 use crate::error::Unavailable;
 
@@ -55,9 +51,9 @@ impl DeepQueue {
     ) -> Result<Ticket, Unavailable> {
         let deadline = Instant::now() + Duration::from_millis(settings.timeout.0);
         let key = plan::key(settings, &question);
-        let (run, policy) = (question.run.clone(), question.policy.clone());
-        let plan = Plan::new(settings, question)?;
+        let plan = Plan::new(settings, &question)?;
         let estimate = plan.estimate(settings);
+        let Question { run, policy, .. } = question;
         let now = self.0.clock.now();
 
         if let Some(answer) = self.0.state.lock().ready(key.as_ref(), &run, now)? {
@@ -65,25 +61,15 @@ impl DeepQueue {
         }
         let slot = Arc::new(AnswerSlot::default());
         let (guardrail, settings) = (guardrail.to_owned(), settings.clone());
-        let mut job = Job {
-            id: 0,
-            guardrail,
-            settings,
-            run,
-            plan,
-            deadline,
-            policy,
-            estimate,
-            key,
-            slot: slot.clone(),
-        };
+        let item = Item { guardrail, settings, run, policy, estimate, key };
+        let mut job = Job { id: 0, item, plan, deadline, slot: slot.clone() };
         // The store is read outside of the lock.
-        if let Some(answer) = self.0.ledger.admit(&job.item(), now)? {
+        if let Some(answer) = self.0.ledger.admit(&job.item, now)? {
             return Ok(Ticket::answered(answer));
         }
         let mut state = self.0.state.lock();
         // The queue may have changed meanwhile.
-        let refused = state.ready(None, &job.run, now).err();
+        let refused = state.ready(None, &job.item.run, now).err();
         let refused = refused.or_else(|| {
             state.count += 1;
             job.id = state.count;
@@ -122,6 +108,15 @@ impl DeepQueue {
     }
 }
 
+#[cfg(test)]
+impl DeepQueue {
+    /// Uses up the time of all waiting questions.
+    pub(super) fn expire_waiting(&self) {
+        let mut state = self.0.state.lock();
+        state.waiting.iter_mut().for_each(|job| job.deadline = Instant::now());
+    }
+}
+
 impl Drop for DeepQueue {
     fn drop(&mut self) {
         self.0.state.lock().is_closed = true;
@@ -155,7 +150,7 @@ impl Drop for DeepQueue {
 fn start_worker(shared: &Arc<QueueShared>, state: &mut State) -> bool {
     state.handles.retain(|handle| !handle.is_finished());
     let own = shared.clone();
-    match thread::Builder::new().name("midrail-deep".to_owned()).spawn(move || worker::work(&own)) {
+    match thread::Builder::new().name("midrail-deep".to_owned()).spawn(move || work(&own)) {
         Ok(handle) => {
             state.handles.push(handle);
             state.workers += 1;

@@ -18,9 +18,8 @@ use midrail_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
 use super::ledger::Ledger;
-use super::question::{Answer, Question};
+use super::question::{Answer, Question, Ticket};
 use super::queue::DeepQueue;
-use super::ticket::Ticket;
 use crate::clock::ManualClock;
 use crate::error::Unavailable;
 

@@ -1,9 +1,8 @@
 //! What all kinds of questions share while they are sent: the time that is left, cancellation and retries.
 
-use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{mem, thread};
 
 use midrail_guardrails::DeepSettings;
 use parking_lot::Mutex;
@@ -50,22 +49,22 @@ impl Call<'_> {
     pub(super) fn tries<T>(
         &self,
         retries: u8,
-        mut once: impl FnMut() -> Result<T, Trouble>,
+        mut once: impl FnMut() -> Result<T, RequestError>,
     ) -> Result<T, Unavailable> {
         let mut pause = FIRST_PAUSE;
         let mut tried: u32 = 0;
         loop {
             tried += 1;
-            let Trouble { message, again } = match once() {
+            let RequestError { message, retry } = match once() {
                 Ok(value) => return Ok(value),
-                Err(trouble) => trouble,
+                Err(error) => error,
             };
             let message = if tried > 1 { format!("{message} (tried {tried} times)") } else { message };
-            let wait = match again {
-                Again::Never => return Err(message.into()),
-                Again::Now => Duration::ZERO,
-                Again::Soon => pause,
-                Again::After(wait) => wait,
+            let wait = match retry {
+                Retry::Never => return Err(message.into()),
+                Retry::Now => Duration::ZERO,
+                Retry::Soon => pause,
+                Retry::After(wait) => wait,
             };
             let has_time = self.left().is_some_and(|left| left > wait);
             if tried > u32::from(retries) || !has_time || !self.sleep(wait) {
@@ -92,19 +91,20 @@ impl Call<'_> {
 }
 
 /// What went wrong in one try.
-pub(super) struct Trouble {
+pub(super) struct RequestError {
     pub(super) message: String,
-    pub(super) again: Again,
+    pub(super) retry: Retry,
 }
 
-impl Trouble {
-    pub(super) fn new(message: impl Into<String>, again: Again) -> Self {
-        Trouble { message: message.into(), again }
+/// An error that a retry cannot help.
+impl From<String> for RequestError {
+    fn from(message: String) -> Self {
+        RequestError { message, retry: Retry::Never }
     }
 }
 
-/// Whether it may go well another time.
-pub(super) enum Again {
+/// When a request is sent again.
+pub(super) enum Retry {
     Never,
     /// At once.
     Now,

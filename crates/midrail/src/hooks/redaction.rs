@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use midrail_core::{HookAnswer, HookOutcome};
 use midrail_guardrails::MODULE_STATE;
-use midrail_scan::secrets::{self, Mask};
+use midrail_scan::secrets;
 use serde_json::Value;
 
-use crate::engine::Engine;
+use super::HookContext;
 use crate::error::Unavailable;
 use crate::seal;
 
@@ -18,14 +18,7 @@ const SEALED: &str = "sealed:";
 /// The most characters of a text of a script.
 const MAX_SHOWN: usize = 4_000;
 
-/// Removes the secrets of one call.
-pub(super) struct HookRedactor<'w> {
-    pub(super) engine: &'w Engine,
-    /// What was found in the event.
-    pub(super) mask: &'w Mask,
-}
-
-impl HookRedactor<'_> {
+impl HookContext<'_> {
     /// A text of a script without secrets. It is shortened last, because half a secret is not recognized.
     pub(super) fn shown(&self, text: &str) -> String {
         let text = self.engine.masked_text(self.mask.text(text).trim());

@@ -38,7 +38,7 @@ impl Pipeline<'_> {
         let before = self.load_first(inputs, &builtin, &prediction)?;
         let root = self.root(before.root.as_ref());
         self.set_environment(inputs, root.as_ref(), &prediction);
-        let stopwatch = Stopwatch::start();
+        let stopwatch = Stopwatch(&*self.engine.clock);
         for _ in 0..MAX_ROUNDS {
             let evaluation = evaluate(self.policy, &inputs.session, &inputs.facts, &self.event, &stopwatch);
             inputs.rewritten = evaluation.rewritten;

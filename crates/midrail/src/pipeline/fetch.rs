@@ -5,8 +5,7 @@ use std::thread;
 
 use midrail_core::{Event, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
 use midrail_guardrails::MODULE_STATE;
-use midrail_scan::event as scan_event;
-use midrail_scan::secrets;
+use midrail_scan::{event as scan_event, secrets};
 use midrail_shell::action;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use midrail_core::{Event, Finding, Policy, RESERVED_IDS, builtin_slice_keys};
 use midrail_scan::secrets::{self, Mask};
 use serde_json::Value;
 
-use crate::chunks::Joined;
+use crate::chunks::StreamChunk;
 use crate::error::EngineError;
 
 /// The secrets that were found in an event.
@@ -27,13 +27,13 @@ pub(super) struct ScanContext<'e> {
 impl SecretScan {
     /// Scans an event.
     pub(super) fn new(event: Value, context: ScanContext<'_>) -> Result<Self, EngineError> {
-        SecretScan::of_chunk(event, None, context)
+        SecretScan::with_chunk(event, None, context)
     }
 
     /// Scans an event. The secrets in the text of a chunk are those that its stream has found.
-    pub(super) fn of_chunk(
+    pub(super) fn with_chunk(
         mut value: Value,
-        joined: Option<&Joined>,
+        joined: Option<&StreamChunk>,
         ScanContext { key, policy }: ScanContext<'_>,
     ) -> Result<Self, EngineError> {
         let findings = match joined {

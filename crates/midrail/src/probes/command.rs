@@ -2,7 +2,6 @@
 //! it starts outlives it, unless it leaves the process group on purpose.
 
 use std::collections::VecDeque;
-use std::env;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
@@ -10,8 +9,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use midrail_core::{CommandOutcome, Fact, PackCommand};
 use midrail_scan::output_digest::StableDigest;
@@ -43,14 +42,13 @@ pub(crate) fn run(
 ) -> Result<Fact, Unavailable> {
     let started = Instant::now();
     let timeout = Duration::from_millis(*timeout_ms);
-    let mut both = Source::new(SCANNED);
-    both.digest = Some(StableDigest::with_key(key));
-    let mut streams = Streams { printed: vec![both], input: None, stop: None };
-    let status = exit_status("it", root, command, timeout, &mut streams)?;
+    let mut both = [Source { digest: Some(StableDigest::with_key(key)), ..Source::new(SCANNED) }];
+    let status = exit_status("it", root, command, timeout, &mut both, None, None)?;
+    let [both] = both;
     Ok(Fact::Command(CommandOutcome {
         exit_code: status.code(),
-        output: shown(streams.tail(0), status.signal(), key),
-        digest: streams.digest(),
+        output: shown(&both, status.signal(), key),
+        digest: both.digest.filter(|_| both.bytes.len() > KEPT).map(StableDigest::finish).unwrap_or_default(),
         took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
     }))
 }
@@ -75,18 +73,17 @@ pub(crate) fn converse(
     stop: &AtomicBool,
     key: &[u8],
 ) -> Result<Conversation, Unavailable> {
-    let printed = vec![Source::new(limit), Source::new(SCANNED)];
-    let mut streams = Streams { printed, input: Some(input), stop: Some(stop) };
-    let status = exit_status("it", root, command, timeout, &mut streams)?;
-    let (output, errors) = (streams.tail(0), streams.tail(1));
-    let mut both = Tail { limit: SCANNED, ..Tail::default() };
-    for tail in [output, errors] {
-        both.is_cut |= tail.is_cut;
-        both.push(&tail.bytes.iter().copied().collect::<Vec<u8>>());
+    let mut printed = [Source::new(limit), Source::new(SCANNED)];
+    let status = exit_status("it", root, command, timeout, &mut printed, Some(input), Some(stop))?;
+    let mut both = Source::new(SCANNED);
+    for source in &printed {
+        both.is_cut |= source.is_cut;
+        both.push(&source.to_vec());
     }
+    let [output, _] = printed;
     Ok(Conversation {
         exit_code: status.code(),
-        output: (!output.is_cut).then(|| output.bytes.iter().copied().collect()),
+        output: (!output.is_cut).then(|| output.to_vec()),
         shown: shown(&both, status.signal(), key),
     })
 }
@@ -109,76 +106,69 @@ pub(crate) fn exec(
     timeout: Duration,
     stop: &AtomicBool,
 ) -> Result<Exec, Unavailable> {
-    let printed = vec![Source::new(SHOWN), Source::new(SHOWN)];
-    let mut streams = Streams { printed, input: None, stop: Some(stop) };
-    let status = exit_status(&format!("`{command}`"), root, command, timeout, &mut streams)?;
-    let text = |at: usize| {
-        let bytes: Vec<u8> = streams.tail(at).bytes.iter().copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
+    let mut printed = [Source::new(SHOWN), Source::new(SHOWN)];
+    let name = format!("`{command}`");
+    let status = exit_status(&name, root, command, timeout, &mut printed, None, Some(stop))?;
+    let [stdout, stderr] = printed.map(|source| String::from_utf8_lossy(&source.to_vec()).into_owned());
     // As in shells, a signal is 128 plus its number.
     let exit_code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(-1);
-    Ok(Exec { exit_code, stdout: text(0), stderr: text(1) })
+    Ok(Exec { exit_code, stdout, stderr })
 }
 
-/// Waits for a command, and returns how it ended. `name` is the command in errors.
+/// Runs a command and returns how it ended. `name` is the command in errors. One source receives both streams of output,
+/// two sources receive one each.
 fn exit_status(
     name: &str,
     root: &Path,
     command: &str,
     timeout: Duration,
-    streams: &mut Streams<'_>,
+    sources: &mut [Source],
+    input: Option<&[u8]>,
+    stop: Option<&AtomicBool>,
 ) -> Result<ExitStatus, Unavailable> {
-    Err(Unavailable::new(match ended(root, command, timeout, streams) {
-        Ok(End::Exit(status)) => return Ok(status),
-        Ok(End::OutOfTime) => format!("{name} did not end within {timeout:?} and was stopped"),
-        Ok(End::Stopped) => format!("{name} was stopped"),
-        Err(error) => format!("{name} could not be run: {error}"),
-    }))
-}
-
-/// What goes in and comes out of a command.
-struct Streams<'s> {
-    /// Both streams of output together, or each by itself.
-    printed: Vec<Source>,
-    input: Option<&'s [u8]>,
-    stop: Option<&'s AtomicBool>,
-}
-
-impl Streams<'_> {
-    fn tail(&self, index: usize) -> &Tail {
-        static NOTHING: Tail = Tail { bytes: VecDeque::new(), is_cut: false, limit: 0 };
-        self.printed.get(index).map_or(&NOTHING, |source| &source.tail)
-    }
-
-    /// The digest of the whole output, if more was printed than is kept.
-    fn digest(&mut self) -> String {
-        let source = self.printed.first_mut().filter(|source| source.tail.bytes.len() > KEPT);
-        source.and_then(|source| source.digest.take()).map(StableDigest::finish).unwrap_or_default()
+    let is_stopped = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+    let deadline = Instant::now().checked_add(timeout);
+    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    match run_shell(root, command, sources, input, &|| is_late() || is_stopped()) {
+        Ok(Some(status)) => Ok(status),
+        Ok(None) if is_stopped() => Err(format!("{name} was stopped").into()),
+        Ok(None) => Err(format!("{name} did not end within {timeout:?} and was stopped").into()),
+        Err(error) => Err(format!("{name} could not be run: {error}").into()),
     }
 }
 
-/// One stream of output. At its end the pipe goes.
+/// One stream of output, of which the end is kept. The pipe is closed at its end.
 struct Source {
     pipe: Option<PipeReader>,
-    tail: Tail,
-    /// Of all that came, where that is asked for.
+    bytes: VecDeque<u8>,
+    is_cut: bool,
+    /// The most bytes that are kept.
+    limit: usize,
+    /// The digest of the whole output, if it is needed.
     digest: Option<StableDigest>,
 }
 
 impl Source {
     fn new(limit: usize) -> Self {
-        Source { pipe: None, tail: Tail { limit, ..Tail::default() }, digest: None }
+        Source { pipe: None, bytes: VecDeque::new(), is_cut: false, limit, digest: None }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
-        self.tail.push(bytes);
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        if let Some(over) = self.bytes.len().checked_sub(self.limit).filter(|over| *over > 0) {
+            self.bytes.drain(..over);
+            self.is_cut = true;
+        }
         if let Some(digest) = &mut self.digest {
             digest.push(bytes);
         }
     }
 
-    /// Opens the pipe, and gives the end to write to.
+    fn to_vec(&self) -> Vec<u8> {
+        self.bytes.iter().copied().collect()
+    }
+
+    /// Opens the pipe, and returns the end to write to.
     fn open(&mut self) -> io::Result<PipeWriter> {
         let (reader, writer) = io::pipe()?;
         self.pipe = Some(reader);
@@ -186,37 +176,31 @@ impl Source {
     }
 }
 
-/// How a command ended.
-enum End {
-    Exit(ExitStatus),
-    OutOfTime,
-    Stopped,
-}
-
-/// Waits for the end of a command and of what it printed.
-fn ended(root: &Path, command: &str, timeout: Duration, streams: &mut Streams<'_>) -> io::Result<End> {
+/// Waits for the end of a command and of its output. `None`: it was over before that, and the command was stopped.
+fn run_shell(
+    root: &Path,
+    command: &str,
+    sources: &mut [Source],
+    input: Option<&[u8]>,
+    is_over: &dyn Fn() -> bool,
+) -> io::Result<Option<ExitStatus>> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).current_dir(root).env_clear().envs(environment());
     shell.env("PWD", root).env("NO_COLOR", "1").env("TERM", "dumb");
-    let Streams { printed, input, stop } = streams;
-    match printed.as_mut_slice() {
-        [both] => {
-            let writer = both.open()?;
-            shell.stdout(writer.try_clone()?).stderr(writer);
-        }
-        sources => {
-            let mut writers = sources.iter_mut().map(Source::open);
-            shell.stdout(writers.next().transpose()?.map_or_else(Stdio::null, Stdio::from));
-            shell.stderr(writers.next().transpose()?.map_or_else(Stdio::null, Stdio::from));
-        }
-    }
+    let [output, errors @ ..] = &mut *sources else { return Ok(None) };
+    let writer = output.open()?;
+    match errors {
+        [errors, ..] => shell.stderr(errors.open()?),
+        [] => shell.stderr(writer.try_clone()?),
+    };
+    shell.stdout(writer);
     let mut feed = None;
     shell.stdin(match input {
         None => Stdio::null(),
         Some(input) => {
             let (reader, writer) = io::pipe()?;
             rustix::io::ioctl_fionbio(&writer, true)?;
-            feed = Some((writer, *input));
+            feed = Some((writer, input));
             Stdio::from(reader)
         }
     });
@@ -225,25 +209,20 @@ fn ended(root: &Path, command: &str, timeout: Duration, streams: &mut Streams<'_
     // The shell's ends of the pipe are closed here, or it would never come to its end.
     drop(shell);
 
-    let deadline = Instant::now().checked_add(timeout);
     let mut pause = Duration::from_millis(1);
     loop {
-        let is_over = group.is_over()?;
+        let has_ended = group.has_ended()?;
         let has_moved = write(&mut feed);
-        if is_over {
+        if has_ended {
             // What it left running in its group is stopped with it. What was printed until then is still to be read.
             let status = group.end()?;
-            read(printed, Duration::ZERO, REST)?;
-            return Ok(End::Exit(status));
+            read(sources, Duration::ZERO, REST)?;
+            return Ok(Some(status));
         }
-        read(printed, pause, PAUSE)?;
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        read(sources, pause, PAUSE)?;
+        if is_over() {
             group.end()?;
-            return Ok(End::OutOfTime);
-        }
-        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            group.end()?;
-            return Ok(End::Stopped);
+            return Ok(None);
         }
         pause = if has_moved { Duration::from_millis(1) } else { (pause * 2).min(PAUSE) };
     }
@@ -277,7 +256,7 @@ impl Group {
     }
 
     /// Whether the first process has ended. It is not reaped, so that no other process can get its id meanwhile.
-    fn is_over(&self) -> io::Result<bool> {
+    fn has_ended(&self) -> io::Result<bool> {
         let Some(id) = self.id() else { return Ok(true) };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         Ok(waitid(WaitId::Pid(id), options)?.is_some())
@@ -328,7 +307,7 @@ fn read(sources: &mut [Source], wait: Duration, at_most: Duration) -> io::Result
             let Some(pipe) = source.pipe.as_mut().filter(|_| is_ready) else { continue };
             match pipe.read(&mut buffer)? {
                 0 => source.pipe = None,
-                count => source.take(buffer.get(..count).unwrap_or_default()),
+                count => source.push(buffer.get(..count).unwrap_or_default()),
             }
         }
         left = Duration::ZERO;
@@ -341,33 +320,13 @@ fn read(sources: &mut [Source], wait: Duration, at_most: Duration) -> io::Result
     Ok(())
 }
 
-/// The end of what was printed.
-#[derive(Default)]
-struct Tail {
-    bytes: VecDeque<u8>,
-    is_cut: bool,
-    /// How much is kept.
-    limit: usize,
-}
-
-impl Tail {
-    fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
-        if let Some(over) = self.bytes.len().checked_sub(self.limit).filter(|over| *over > 0) {
-            self.bytes.drain(..over);
-            self.is_cut = true;
-        }
-    }
-}
-
 /// The end of an output: as plain text, without secrets, from the start of a line.
-fn shown(Tail { bytes, is_cut, .. }: &Tail, signal: Option<i32>, key: &[u8]) -> String {
-    let bytes: Vec<u8> = bytes.iter().copied().collect();
-    let mut value = Value::String(plain(&String::from_utf8_lossy(&bytes)));
+fn shown(source: &Source, signal: Option<i32>, key: &[u8]) -> String {
+    let mut value = Value::String(plain(&String::from_utf8_lossy(&source.to_vec())));
     let findings = secrets::scan_json(&value, key);
     secrets::mask(&mut value, &findings);
     let Value::String(mut text) = value else { return String::new() };
-    if *is_cut || text.len() > KEPT {
+    if source.is_cut || text.len() > KEPT {
         let from = (text.len().saturating_sub(KEPT)..text.len()).find(|at| text.is_char_boundary(*at));
         let end = text.get(from.unwrap_or(text.len())..).unwrap_or_default();
         let whole = end.split_once('\n').map_or(end, |(_, rest)| rest);

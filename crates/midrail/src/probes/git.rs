@@ -50,13 +50,13 @@ fn find(root: &Path) -> Result<Option<Repository>, Unavailable> {
                 return Err(format!("`{}` leads nowhere", entry.display()).into());
             };
             let own = normal(&folder.join(target.trim()));
-            let repository = Repository::of(folder, own)?;
+            let repository = Repository::new(folder, own)?;
             if !repository.is_whole() {
                 return Err(format!("`{}` is no repository", repository.own.display()).into());
             }
             return Ok(Some(repository));
         }
-        let repository = Repository::of(folder, entry)?;
+        let repository = Repository::new(folder, entry)?;
         // Git passes over a folder that only bears the name.
         if repository.is_whole() {
             return Ok(Some(repository));
@@ -66,7 +66,7 @@ fn find(root: &Path) -> Result<Option<Repository>, Unavailable> {
 }
 
 impl Repository {
-    fn of(top: &Path, own: PathBuf) -> Result<Self, Unavailable> {
+    fn new(top: &Path, own: PathBuf) -> Result<Self, Unavailable> {
         let common = match read(&own.join("commondir"), MAX_FILE)? {
             Some(text) => normal(&own.join(text.trim())),
             None => own.clone(),
@@ -188,7 +188,7 @@ impl Config {
         for line in text.lines().map(str::trim) {
             let line = match line.strip_prefix('[') {
                 Some(header) => {
-                    let Some((name, quoted, rest)) = header_of(header) else { continue };
+                    let Some((name, quoted, rest)) = parse_header(header) else { continue };
                     (section, sub) = (name, quoted);
                     rest.trim()
                 }
@@ -252,7 +252,7 @@ fn recorded_alias(body: &str) -> String {
 }
 
 /// The name of a section, its subsection, and the text after the bracket.
-fn header_of(text: &str) -> Option<(String, String, &str)> {
+fn parse_header(text: &str) -> Option<(String, String, &str)> {
     let end = text.find([']', '"'])?;
     let name = text.get(..end)?.trim();
     if text.get(end..)?.starts_with(']') {

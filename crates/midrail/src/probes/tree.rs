@@ -34,14 +34,14 @@ pub(crate) fn count(root: &Path, patterns: &[String]) -> Result<Fact, Unavailabl
 }
 
 /// How many made-up files fit.
-pub(crate) fn count_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
+pub(crate) fn count_in(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
     let walk = Walk::new(patterns, MAX_ENTRIES);
     let fitting = files.keys().filter(|path| walk.includes(path));
     Fact::Count(u64::try_from(fitting.count()).unwrap_or(u64::MAX))
 }
 
 /// The digest of made-up files.
-pub(crate) fn digest_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
+pub(crate) fn digest_in(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
     let walk = Walk::new(patterns, MAX_ENTRIES);
     let mut hash = Sha256::new();
     for (path, content) in files.iter().filter(|(path, _)| walk.includes(path)) {
@@ -367,16 +367,16 @@ mod tests {
         assert_eq!(counted(&["**/*.md"]), Fact::Count(3));
         assert_eq!(counted(&["nothing/**"]), Fact::Count(0));
         let files = ["out/a.md", "target/d.md"].map(|name| (name.to_owned(), String::new())).into();
-        assert_eq!(count_of(&files, &patterns(&["**/*.md"])), Fact::Count(1));
+        assert_eq!(count_in(&files, &patterns(&["**/*.md"])), Fact::Count(1));
     }
 
     #[test]
     fn made_up_files_have_a_digest_of_their_own() {
         let files = |content: &str| BTreeMap::from([("src/a.rs".to_owned(), content.to_owned())]);
         let src = patterns(&["src/**"]);
-        assert_eq!(digest_of(&files("1"), &src), digest_of(&files("1"), &src));
-        assert_ne!(digest_of(&files("1"), &src), digest_of(&files("2"), &src));
+        assert_eq!(digest_in(&files("1"), &src), digest_in(&files("1"), &src));
+        assert_ne!(digest_in(&files("1"), &src), digest_in(&files("2"), &src));
         let docs = patterns(&["docs/**"]);
-        assert_eq!(digest_of(&files("1"), &docs), digest_of(&files("2"), &docs));
+        assert_eq!(digest_in(&files("1"), &docs), digest_in(&files("2"), &docs));
     }
 }

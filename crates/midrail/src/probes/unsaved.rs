@@ -43,7 +43,7 @@ fn find_unsaved(root: &Path, start: &Path) -> Result<UnsavedFiles, Unavailable> 
     };
     let mut found = UnsavedFiles::default();
     let Ok(metadata) = start.symlink_metadata() else { return Ok(found) };
-    let saved = Saved::around(root).unwrap_or_default();
+    let saved = GitIndex::around(root).unwrap_or_default();
     let mut left = MAX_ENTRIES;
     let mut waiting = vec![(start.to_owned(), metadata)];
     while let Some((path, metadata)) = waiting.pop() {
@@ -74,7 +74,7 @@ fn find_unsaved(root: &Path, start: &Path) -> Result<UnsavedFiles, Unavailable> 
 
 /// What a repository holds: the files of its index.
 #[derive(Default)]
-struct Saved {
+struct GitIndex {
     top: PathBuf,
     files: BTreeMap<Vec<u8>, Entry>,
 }
@@ -86,7 +86,7 @@ struct Entry {
     id: [u8; 20],
 }
 
-impl Saved {
+impl GitIndex {
     fn around(root: &Path) -> Option<Self> {
         let (top, own) = git::folders(root)?;
         let index = own.join("index");
@@ -94,7 +94,7 @@ impl Saved {
             return None;
         }
         let files = parse(&fs::read(index).ok()?)?;
-        Some(Saved { top, files })
+        Some(GitIndex { top, files })
     }
 
     /// Whether a file can be had back from the repository as it is.

@@ -8,7 +8,7 @@ use midrail_guardrails::relaxing_settings;
 use midrail_scan::secrets::redact;
 use serde::Serialize;
 
-use crate::event_summary::summarize_event;
+use crate::admin::records::summarize_event;
 
 /// The most distinct events of one guardrail. Others are not listed.
 const MOST_KINDS: usize = 2_000;
@@ -35,11 +35,11 @@ pub struct ReportBuilder {
     sessions: BTreeSet<String>,
     days: BTreeSet<String>,
     report: ReplayReport,
-    guardrails: BTreeMap<String, Gathered>,
+    guardrails: BTreeMap<String, GuardrailTally>,
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct GuardrailTally {
     of: GuardrailReport,
     sessions: BTreeSet<String>,
     examples: BTreeMap<String, ReplayExample>,
@@ -229,7 +229,7 @@ fn percent(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { (whole(part) / whole(of) * 1e4).round() / 1e2 }
 }
 
-impl Gathered {
+impl GuardrailTally {
     fn note(&mut self, event: &Event, effect: Effect, reason: &str, session: String) {
         let what = summarize_event(event);
         let what = what.strip_prefix("before_tool ").unwrap_or(&what).to_owned();

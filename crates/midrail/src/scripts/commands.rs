@@ -14,16 +14,16 @@ const GRACE: Duration = Duration::from_secs(1);
 static COMMANDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
 /// A running command.
-pub(super) struct Running(Arc<AtomicBool>);
+pub(super) struct RunningCommand(Arc<AtomicBool>);
 
-impl Running {
+impl RunningCommand {
     pub(super) fn new(stop: &Arc<AtomicBool>) -> Self {
         COMMANDS.lock().push(Arc::clone(stop));
-        Running(Arc::clone(stop))
+        RunningCommand(Arc::clone(stop))
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         COMMANDS.lock().retain(|stop| !Arc::ptr_eq(stop, &self.0));
     }

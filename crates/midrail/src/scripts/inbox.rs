@@ -1,17 +1,16 @@
 //! What waits for a realm: calls, and commands that have ended.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
+use std::{hint, thread};
 
 use midrail_core::HookOutcome;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::call::Call;
-use super::error::ScriptError;
-use super::watch::watch;
+use super::call::{Call, ScriptError};
 use crate::error::Unavailable;
 use crate::probes::Exec;
 
@@ -32,8 +31,6 @@ pub(super) enum Message {
 pub(super) struct Request {
     pub(super) call: Call,
     pub(super) deadline: Instant,
-    /// Whether only the loading is of interest.
-    pub(super) only_load: bool,
     pub(super) reply: SyncSender<Reply>,
 }
 
@@ -45,7 +42,7 @@ pub(super) enum Reply {
 }
 
 /// What a realm finds when it looks.
-pub(super) enum Received {
+pub(super) enum Wakeup {
     Message(Message),
     /// The time is up.
     Time,
@@ -64,8 +61,8 @@ pub(super) struct Inbox {
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Message>,
-    /// Calls that are about to come, waiting or under way.
-    calls: usize,
+    /// A call is about to come, waits or runs.
+    is_reserved: bool,
     /// No more calls will come.
     is_closed: bool,
     /// The realm has ended.
@@ -86,7 +83,7 @@ impl Inbox {
         let mut queue = self.queue.lock();
         let is_call = matches!(message, Message::Call(_));
         if queue.has_ended || (is_call && queue.is_closed) {
-            queue.calls = queue.calls.saturating_sub(usize::from(is_call));
+            queue.is_reserved &= !is_call;
             self.wake(queue);
             return Err(message);
         }
@@ -96,12 +93,9 @@ impl Inbox {
         Ok(())
     }
 
-    /// Takes the realm for a call, which is to be left then. `false`: it is busy.
+    /// Reserves the realm for a call. `false`: it is busy.
     pub(super) fn reserve(&self) -> bool {
-        let mut queue = self.queue.lock();
-        let is_free = queue.calls == 0;
-        queue.calls += usize::from(is_free);
-        is_free
+        !std::mem::replace(&mut self.queue.lock().is_reserved, true)
     }
 
     /// A call is about to come: to be woken takes longer than most hooks do.
@@ -121,7 +115,7 @@ impl Inbox {
     }
 
     /// The next message, waiting for it until then.
-    pub(super) fn pop(&self, until: Option<Instant>) -> Received {
+    pub(super) fn pop(&self, until: Option<Instant>) -> Wakeup {
         let mut queue = self.queue.lock();
         loop {
             if std::mem::take(&mut queue.is_roused) {
@@ -130,10 +124,10 @@ impl Inbox {
                 queue = self.queue.lock();
             }
             if let Some(message) = queue.messages.pop_front() {
-                return Received::Message(message);
+                return Wakeup::Message(message);
             }
-            if queue.is_closed && queue.calls == 0 {
-                return Received::Closed;
+            if queue.is_closed && !queue.is_reserved {
+                return Wakeup::Closed;
             }
             queue.is_asleep = true;
             match until {
@@ -142,7 +136,7 @@ impl Inbox {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         queue.is_asleep = false;
-                        return Received::Time;
+                        return Wakeup::Time;
                     }
                     self.bell.wait_for(&mut queue, left);
                 }
@@ -161,10 +155,9 @@ impl Inbox {
         watch(at_most, || (self.left.load(Ordering::Acquire) != before).then_some(()));
     }
 
-    /// A call has ended.
-    pub(super) fn done(&self) {
-        let mut queue = self.queue.lock();
-        queue.calls = queue.calls.saturating_sub(1);
+    /// The call has ended.
+    pub(super) fn release(&self) {
+        self.queue.lock().is_reserved = false;
     }
 
     /// Whether the realm takes calls.
@@ -173,16 +166,16 @@ impl Inbox {
         !queue.has_ended && !queue.is_closed && queue.stuck.is_none()
     }
 
-    /// Whether calls are waiting or under way.
+    /// Whether a call waits or runs.
     pub(super) fn is_busy(&self) -> bool {
-        self.queue.lock().calls > 0
+        self.queue.lock().is_reserved
     }
 
     /// The script's files have changed: this call and all that follow are for another realm.
     pub(super) fn turn_away(&self, request: Request) {
         let mut queue = self.queue.lock();
         queue.is_closed = true;
-        queue.calls = queue.calls.saturating_sub(1);
+        queue.is_reserved = false;
         // The caller may be gone.
         let _ = request.reply.try_send(Reply::NotStarted(Box::new(request.call)));
     }
@@ -229,5 +222,26 @@ impl Inbox {
                 let _ = request.reply.try_send(Reply::NotStarted(Box::new(request.call)));
             }
         }
+    }
+}
+
+/// The number of spin hints between two checks: about a microsecond, in which the other thread of the core runs freely.
+const PAUSES: u32 = 32;
+
+/// Polls until there is a value, at most for a time. It yields between two polls, because the awaited thread may have
+/// been woken on the same core.
+pub(super) fn watch<T>(at_most: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if began.elapsed() >= at_most {
+            return None;
+        }
+        for _ in 0..PAUSES {
+            hint::spin_loop();
+        }
+        thread::yield_now();
     }
 }

@@ -10,10 +10,9 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Result};
 
-use super::call::{Script, label};
-use super::error::ScriptError;
+use super::call::{Script, ScriptError, label};
 use super::scan;
-use super::scan::imports::place_of;
+use super::scan::place_of;
 use crate::error::Unavailable;
 
 /// Bytes that one file may have.
@@ -37,13 +36,13 @@ pub(super) struct Home {
 
 /// A file that was loaded, as it was then.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct SourceFile {
     path: PathBuf,
     size: u64,
     changed: Option<SystemTime>,
 }
 
-impl Seen {
+impl SourceFile {
     /// Whether the file is still as it was.
     pub(super) fn holds(&self) -> bool {
         fs::metadata(&self.path)
@@ -53,7 +52,7 @@ impl Seen {
 
 impl Home {
     /// The home of a script.
-    pub(super) fn of(script: &Script) -> std::result::Result<Self, ScriptError> {
+    pub(super) fn new(script: &Script) -> std::result::Result<Self, ScriptError> {
         let path = script.path.as_path();
         let main = label(path);
         if let Some(text) = &script.text {
@@ -65,7 +64,7 @@ impl Home {
                 text: Some(text.clone()),
             });
         }
-        let missing = |error| ScriptError::of(&main, format!("cannot be read: {error}"));
+        let missing = |error| ScriptError::new(&main, format!("cannot be read: {error}"));
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = fs::canonicalize(parent.unwrap_or(Path::new("."))).map_err(missing)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -85,7 +84,7 @@ impl Home {
 #[derive(Clone)]
 pub(super) struct Files {
     home: Home,
-    seen: Rc<RefCell<Vec<Seen>>>,
+    seen: Rc<RefCell<Vec<SourceFile>>>,
     /// What was imported so far. The last one may still be looked for.
     imports: Rc<RefCell<Vec<Import>>>,
 }
@@ -207,7 +206,7 @@ impl Files {
     }
 
     /// The files that were loaded.
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(super) fn seen(&self) -> Vec<SourceFile> {
         self.seen.borrow().clone()
     }
 
@@ -223,16 +222,13 @@ impl Files {
 
     /// The text of a file in the folder.
     fn read(&self, inside: &str) -> std::result::Result<String, Unavailable> {
+        let is_main = self.home.inside(&self.home.main) == inside;
         if let Some(text) = &self.home.text {
-            let is_main = self.home.inside(&self.home.main) == inside;
-            if is_main {
-                return Ok(text.clone());
-            }
-            return Err("a script in a pack has no files next to it".into());
+            let no_files = || "a script in a pack has no files next to it".into();
+            return Some(text.clone()).filter(|_| is_main).ok_or_else(no_files);
         }
         let path = fs::canonicalize(self.home.folder.join(inside)).map_err(|error| error.to_string())?;
         // The main file is configured and may be a link. Imports must stay in the folder.
-        let is_main = self.home.inside(&self.home.main) == inside;
         if !is_main && !path.starts_with(&self.home.folder) {
             return Err("it leads out of the script's folder".into());
         }
@@ -247,7 +243,7 @@ impl Files {
         if seen.len() >= MAX_FILES {
             return Err(format!("the script has more than {MAX_FILES} files").into());
         }
-        seen.push(Seen { path: path.clone(), size: found.len(), changed: found.modified().ok() });
+        seen.push(SourceFile { path: path.clone(), size: found.len(), changed: found.modified().ok() });
         fs::read_to_string(&path).map_err(|error| error.to_string().into())
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Nothing here holds a JavaScript value, so that no value outlives its realm.
 
-use std::array;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{array, thread};
 
 use midrail_core::{HookAnswer, HookRequest, hex};
 use midrail_shell::patch;
@@ -19,10 +18,9 @@ use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 use sha2::{Digest, Sha256};
 
-use super::call::Host;
-use super::calls::{CallTable, Timer};
-use super::commands::Running;
-use super::error::ScriptError;
+use super::activity::{Activity, Timer};
+use super::call::{Host, ScriptError};
+use super::commands::RunningCommand;
 use super::inbox::Message;
 use super::prelude;
 use crate::error::Unavailable;
@@ -43,15 +41,15 @@ const MAX_LINES: usize = 200;
 /// The longest time that a timer waits, as in browsers.
 const MAX_DELAY: f64 = 2_147_483_647.0;
 
-type Shared = Rc<RefCell<CallTable>>;
+type Shared = Rc<RefCell<Activity>>;
 
 /// All functions, as properties of one object that the prelude alone gets.
-pub(super) fn object<'js>(ctx: &Ctx<'js>, calls: &Shared) -> Result<Object<'js>> {
+pub(super) fn object<'js>(ctx: &Ctx<'js>, activity: &Shared) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let add = Add { ctx, native: &native };
-    answers(&add, calls)?;
-    files(&add, calls)?;
-    processes(&add, calls)?;
+    answers(&add, activity)?;
+    files(&add, activity)?;
+    processes(&add, activity)?;
     add.function("part", |ctx: Ctx<'js>, name: String| prelude::part(&ctx, &name))?;
     add.function("isProxy", |value: Value<'js>| value.is_proxy())?;
     add.function("there", there)?;
@@ -67,7 +65,7 @@ pub(super) fn object<'js>(ctx: &Ctx<'js>, calls: &Shared) -> Result<Object<'js>>
         Ok(files)
     })?;
     add.function("sha256", |content: String| hex::encode(&Sha256::digest(content.as_bytes())))?;
-    let its = Rc::clone(calls);
+    let its = Rc::clone(activity);
     add.function("log", move |level: u32, text: String| log(&its, level, &text))?;
     Ok(native)
 }
@@ -96,8 +94,8 @@ impl<'js> Add<'_, 'js> {
 }
 
 /// How hooks answer.
-fn answers(add: &Add<'_, '_>, calls: &Shared) -> Result<()> {
-    let [pass, refuse, replace, fail, failed, uncaught] = array::from_fn(|_| Rc::clone(calls));
+fn answers(add: &Add<'_, '_>, activity: &Shared) -> Result<()> {
+    let [pass, refuse, replace, fail, failed, uncaught] = array::from_fn(|_| Rc::clone(activity));
     add.function("pass", move |id: u64| pass.borrow_mut().settle(id, Ok(HookAnswer::Pass)))?;
     type Text = Opt<Option<String>>;
     add.function(
@@ -112,29 +110,29 @@ fn answers(add: &Add<'_, '_>, calls: &Shared) -> Result<()> {
         replace.borrow_mut().settle(id, Ok(HookAnswer::Replace { result, is_error }));
     })?;
     add.function("fail", move |id: u64, message: String, stack: String| {
-        let mut calls = fail.borrow_mut();
-        let error = calls.thrown(&message, &stack);
-        calls.settle(id, Err(error));
+        let mut activity = fail.borrow_mut();
+        let error = activity.thrown(&message, &stack);
+        activity.settle(id, Err(error));
     })?;
     add.function("failed", move |id: u64| {
-        let mut calls = failed.borrow_mut();
-        let error = calls.thrown(ScriptError::OUT_OF_MEMORY, "");
-        calls.settle(id, Err(error));
+        let mut activity = failed.borrow_mut();
+        let error = activity.thrown(ScriptError::OUT_OF_MEMORY, "");
+        activity.settle(id, Err(error));
     })?;
     add.function("uncaught", move |message: String, stack: String| {
-        let mut calls = uncaught.borrow_mut();
-        let error = calls.thrown(&message, &stack);
-        calls.fail(&error);
+        let mut activity = uncaught.borrow_mut();
+        let error = activity.thrown(&message, &stack);
+        activity.fail(error);
     })
 }
 
 /// What scripts see of files and of the conversation.
-fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
+fn files<'js>(add: &Add<'_, 'js>, activity: &Shared) -> Result<()> {
     let [args, history, feedback, read_file, checksums, read_before, set_read, all_read] =
-        array::from_fn(|_| Rc::clone(calls));
+        array::from_fn(|_| Rc::clone(activity));
     add.function("args", move |ctx: Ctx<'js>, id: u64| {
-        let calls = args.borrow();
-        let call = calls.calls.get(&id).ok_or_else(|| over(&ctx))?;
+        let mut activity = args.borrow_mut();
+        let call = activity.call_with(id).ok_or_else(|| over(&ctx))?;
         Ok::<_, rquickjs::Error>(call.call.args.to_string())
     })?;
     add.function("history", move |ctx: Ctx<'js>, id: u64| {
@@ -154,14 +152,15 @@ fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
     add.function("readBefore", move |ctx: Ctx<'js>, id: u64, path: String| {
         let host = host(&ctx, &read_before, id)?;
         let place = host.place(&path);
-        let said = read_before.borrow().calls.get(&id).and_then(|call| call.snapshot.get(&place).cloned());
-        said.map_or_else(|| or_throw(&ctx, host.read_before(&place)), Ok)
+        let noted =
+            read_before.borrow_mut().call_with(id).and_then(|call| call.snapshot.get(&place).cloned());
+        noted.map_or_else(|| or_throw(&ctx, host.read_before(&place)), Ok)
     })?;
     add.function("setRead", move |ctx: Ctx<'js>, id: u64, path: String, checksum: Opt<Option<String>>| {
         let place = host(&ctx, &set_read, id)?.place(&path);
         let checksum = checksum.0.flatten();
-        let mut calls = set_read.borrow_mut();
-        let call = calls.calls.get_mut(&id).ok_or_else(|| over(&ctx))?;
+        let mut activity = set_read.borrow_mut();
+        let call = activity.call_with(id).ok_or_else(|| over(&ctx))?;
         let length = place.len() + checksum.as_ref().map_or(0, String::len);
         if call.snapshot.len() >= MAX_READ || length > MAX_READ_LENGTH {
             return Err(Exception::throw_range(&ctx, "memory.snapshot holds too much"));
@@ -171,7 +170,7 @@ fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
     })?;
     add.function("allRead", move |ctx: Ctx<'js>, id: u64| {
         let mut all = or_throw(&ctx, host(&ctx, &all_read, id)?.all_read())?;
-        if let Some(call) = all_read.borrow().calls.get(&id) {
+        if let Some(call) = all_read.borrow_mut().call_with(id) {
             for (place, checksum) in &call.snapshot {
                 match checksum {
                     Some(checksum) => all.insert(place.clone(), checksum.clone()),
@@ -184,20 +183,20 @@ fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
 }
 
 /// Commands and timers.
-fn processes<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
-    let [execs, timers, clears] = array::from_fn(|_| Rc::clone(calls));
+fn processes<'js>(add: &Add<'_, 'js>, activity: &Shared) -> Result<()> {
+    let [execs, timers, clears] = array::from_fn(|_| Rc::clone(activity));
     add.function("exec", move |ctx: Ctx<'js>, id: u64, command: String| exec(&ctx, &execs, id, command))?;
     add.function("timer", move |ctx: Ctx<'js>, delay: f64, repeats: bool| {
-        let mut calls = timers.borrow_mut();
-        if calls.timers.len() >= MAX_TIMERS {
+        let mut activity = timers.borrow_mut();
+        if activity.timers.len() >= MAX_TIMERS {
             return Err(Exception::throw_range(&ctx, &format!("more than {MAX_TIMERS} timers run")));
         }
         let delay = if delay.is_finite() { delay.clamp(1.0, MAX_DELAY) } else { 1.0 };
         let delay = Duration::from_secs_f64(delay / 1000.0);
-        let owner = if calls.is_loading { None } else { calls.turn };
-        let id = calls.next_id();
+        let is_of_call = activity.is_turn_of_call && !activity.is_loading;
+        let id = activity.next_id();
         let every = repeats.then_some(delay);
-        calls.timers.insert(id, Timer { due: Instant::now() + delay, owner, every });
+        activity.timers.insert(id, Timer { due: Instant::now() + delay, is_of_call, every });
         Ok(id)
     })?;
     add.function("clear", move |id: u64| {
@@ -206,18 +205,18 @@ fn processes<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
 }
 
 /// Starts a command on a thread of its own.
-fn exec(ctx: &Ctx<'_>, calls: &Shared, id: u64, command: String) -> Result<u64> {
-    let host = host(ctx, calls, id)?;
-    let mut calls = calls.borrow_mut();
-    let run = calls.next_id();
-    let inbox = calls.inbox();
-    let call = calls.calls.get_mut(&id).ok_or_else(|| over(ctx))?;
+fn exec(ctx: &Ctx<'_>, activity: &Shared, id: u64, command: String) -> Result<u64> {
+    let host = host(ctx, activity, id)?;
+    let mut activity = activity.borrow_mut();
+    let run = activity.next_id();
+    let inbox = Arc::clone(&activity.inbox);
+    let call = activity.call_with(id).ok_or_else(|| over(ctx))?;
     if call.runs.len() >= MAX_RUNS {
         return Err(Exception::throw_range(ctx, &format!("more than {MAX_RUNS} commands run for one call")));
     }
     let within = call.deadline.saturating_duration_since(Instant::now());
     let stop = Arc::new(AtomicBool::new(false));
-    let (its_stop, running) = (Arc::clone(&stop), Running::new(&stop));
+    let (its_stop, running) = (Arc::clone(&stop), RunningCommand::new(&stop));
     let started = thread::Builder::new().name("midrail-script-exec".to_owned()).spawn(move || {
         let _running = running;
         let end = catch_unwind(AssertUnwindSafe(|| host.exec(&command, within, &its_stop)));
@@ -234,7 +233,7 @@ fn exec(ctx: &Ctx<'_>, calls: &Shared, id: u64, command: String) -> Result<u64> 
     }
 }
 
-fn log(calls: &Shared, level: u32, text: &str) {
+fn log(activity: &Shared, level: u32, text: &str) {
     let level = match level {
         0 => log::Level::Error,
         1 => log::Level::Warn,
@@ -243,9 +242,8 @@ fn log(calls: &Shared, level: u32, text: &str) {
         _ => log::Level::Trace,
     };
     let (host, lines) = {
-        let mut calls = calls.borrow_mut();
-        let turn = calls.turn.or_else(|| calls.calls.keys().next().copied());
-        let Some(call) = turn.and_then(|id| calls.calls.get_mut(&id)) else { return };
+        let mut activity = activity.borrow_mut();
+        let Some(call) = &mut activity.call else { return };
         call.lines = call.lines.saturating_add(1);
         (Arc::clone(&call.call.host), call.lines)
     };
@@ -256,9 +254,9 @@ fn log(calls: &Shared, level: u32, text: &str) {
     }
 }
 
-fn host(ctx: &Ctx<'_>, calls: &Shared, id: u64) -> Result<Arc<dyn Host>> {
-    let calls = calls.borrow();
-    calls.calls.get(&id).map(|call| Arc::clone(&call.call.host)).ok_or_else(|| over(ctx))
+fn host(ctx: &Ctx<'_>, activity: &Shared, id: u64) -> Result<Arc<dyn Host>> {
+    let mut activity = activity.borrow_mut();
+    activity.call_with(id).map(|call| Arc::clone(&call.call.host)).ok_or_else(|| over(ctx))
 }
 
 fn over(ctx: &Ctx<'_>) -> rquickjs::Error {

@@ -1,5 +1,4 @@
-//! One realm: a JavaScript engine with one script in it, on its own thread, with an event loop as in Node. While one
-//! call waits for a command or a timer, another continues.
+//! One realm: a JavaScript engine with one script in it, on its own thread, with an event loop as in Node.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,13 +9,11 @@ use midrail_core::{HookAnswer, HookOutcome};
 use rquickjs::{Context, Function, Object, Runtime};
 use serde_json::Value;
 
-use super::call::{Script, label};
-use super::calls::CallTable;
-use super::error::ScriptError;
-use super::inbox::{Inbox, Message, Received};
-use super::modules::{Files, Home, Seen};
-use super::state::State;
-use super::turns::{Limit, Rejections, Stopped, Turns};
+use super::activity::Activity;
+use super::call::{Hook, Script, ScriptError, label};
+use super::inbox::{Inbox, Message, Wakeup};
+use super::modules::{Files, Home, SourceFile};
+use super::turns::{Limit, RealmFailure, Rejections, State, Turns};
 use crate::error::Unavailable;
 use crate::probes::Exec;
 
@@ -26,15 +23,18 @@ const LEAST_MEMORY: usize = 1 << 20;
 /// Serves the calls of a realm until there are no more, or until it has to be stopped.
 pub(super) fn run(script: &Script, inbox: &Arc<Inbox>) {
     let _end = AtEnd(inbox);
-    let Received::Message(Message::Call(first)) = inbox.pop(None) else { return };
+    let Wakeup::Message(Message::Call(first)) = inbox.pop(None) else { return };
     let main = label(&script.path);
-    let calls = Rc::new(RefCell::new(CallTable::new(inbox, &main)));
-    let first = calls.borrow_mut().take_up(*first);
-    if let Err(error) = serve(script, inbox, &calls, first) {
-        calls.borrow_mut().fail(&error);
+    let activity = Rc::new(RefCell::new(Activity::new(inbox, &main)));
+    activity.borrow_mut().begin_call(*first);
+    if let Err(error) = serve(script, inbox, &activity) {
+        activity.borrow_mut().fail(error);
     }
-    let stopped = ScriptError::of(&main, "stopped, because another call of it in this session had to be");
-    calls.borrow_mut().put_down_all(&stopped);
+    if let Some((mut call, _)) = activity.borrow_mut().end_call()
+        && let Some(failure) = call.failure.take()
+    {
+        call.reply_failed(failure);
+    }
 }
 
 /// Closes the realm also where it ends by a panic.
@@ -46,15 +46,10 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-fn serve(
-    script: &Script,
-    inbox: &Arc<Inbox>,
-    calls: &Rc<RefCell<CallTable>>,
-    first: u64,
-) -> Result<(), ScriptError> {
-    let home = Home::of(script)?;
-    let broken = |error: rquickjs::Error| ScriptError::of(&home.main, format!("cannot be started: {error}"));
-    calls.borrow_mut().folder.clone_from(&home.label);
+fn serve(script: &Script, inbox: &Arc<Inbox>, activity: &Rc<RefCell<Activity>>) -> Result<(), ScriptError> {
+    let home = Home::new(script)?;
+    let broken = |error: rquickjs::Error| ScriptError::new(&home.main, format!("cannot be started: {error}"));
+    activity.borrow_mut().folder.clone_from(&home.label);
     let limit = Rc::new(Limit::default());
     let runtime = Runtime::new().map_err(broken)?;
     runtime.set_memory_limit(script.memory.max(LEAST_MEMORY));
@@ -72,12 +67,12 @@ fn serve(
     let context = Context::full(&runtime).map_err(broken)?;
     context.with(|ctx| {
         let mut turns =
-            Turns { ctx: &ctx, calls, limit: &limit, rejections: &rejections, inbox, prelude: None };
-        let loaded = turns.load(&files, first);
+            Turns { ctx: &ctx, activity, limit: &limit, rejections: &rejections, inbox, prelude: None };
+        let loaded = turns.load(&files);
         let served = loaded.map(|(functions, state)| {
-            let functions = Functions::of(&functions)?;
-            // Where it had to be stopped, the calls know why.
-            let _ = Realm { turns, inbox, functions, state, seen: files.seen() }.serve(first);
+            let functions = Functions::new(&functions)?;
+            // Where it had to be stopped, the call has the reason.
+            let _ = Realm { turns, inbox, functions, state, seen: files.seen() }.serve();
             Ok(())
         });
         // No value may outlive the context that it is from.
@@ -95,7 +90,7 @@ struct Functions<'js> {
 }
 
 impl<'js> Functions<'js> {
-    fn of(functions: &Object<'js>) -> rquickjs::Result<Self> {
+    fn new(functions: &Object<'js>) -> rquickjs::Result<Self> {
         Ok(Functions {
             start: functions.get("start")?,
             fire: functions.get("fire")?,
@@ -111,68 +106,76 @@ struct Realm<'a, 'js> {
     functions: Functions<'js>,
     state: State<'js>,
     /// The files that the script was loaded from.
-    seen: Vec<Seen>,
+    seen: Vec<SourceFile>,
 }
 
 impl Realm<'_, '_> {
-    fn serve(mut self, first: u64) -> Result<(), Stopped> {
-        self.start(first)?;
+    fn serve(mut self) -> Result<(), RealmFailure> {
+        self.start()?;
         loop {
-            self.turns.calls.borrow_mut().expire();
+            self.turns.activity.borrow_mut().expire();
             self.finish()?;
             self.fire()?;
             self.finish()?;
-            let until = self.turns.calls.borrow().next_event();
+            let until = self.turns.activity.borrow().next_event();
             match self.inbox.pop(until) {
-                Received::Message(Message::Call(request)) if !self.seen.iter().all(Seen::holds) => {
+                Wakeup::Message(Message::Call(request)) if !self.seen.iter().all(SourceFile::holds) => {
                     self.inbox.turn_away(*request);
                 }
-                Received::Message(Message::Call(request)) => {
-                    let id = self.turns.calls.borrow_mut().take_up(*request);
-                    self.start(id)?;
+                Wakeup::Message(Message::Call(request)) => {
+                    self.turns.activity.borrow_mut().begin_call(*request);
+                    self.start()?;
                 }
-                Received::Message(Message::Ended { run, end }) => self.ended(run, end)?,
-                Received::Time => self.turns.calls.borrow_mut().unsettle(),
-                Received::Closed => return Ok(()),
+                Wakeup::Message(Message::Ended { run, end }) => self.ended(run, end)?,
+                Wakeup::Time => self.turns.activity.borrow_mut().fail_if_dead(),
+                Wakeup::Closed => return Ok(()),
             }
         }
     }
 
-    /// Calls a hook.
-    fn start(&mut self, id: u64) -> Result<(), Stopped> {
-        let Some((hook, tool, folder, result, state, only_load)) = self.turns.calls.borrow_mut().opening(id)
-        else {
-            return Ok(());
-        };
-        if only_load {
-            self.turns.calls.borrow_mut().settle(id, Ok(HookAnswer::Pass));
+    /// Calls the hook.
+    fn start(&mut self) -> Result<(), RealmFailure> {
+        let activity = self.turns.activity;
+        let opening = activity.borrow_mut().call.as_mut().map(|active| {
+            let call = &mut active.call;
+            (active.id, call.hook, call.tool.clone(), call.working_directory.clone(), call.result.take())
+        });
+        let Some((id, hook, tool, folder, result)) = opening else { return Ok(()) };
+        if hook == Hook::Load {
+            activity.borrow_mut().settle(id, Ok(HookAnswer::Pass));
             return Ok(());
         }
-        self.turns.begin(Some(id));
+        self.turns.begin(true);
+        let state = activity.borrow_mut().call.as_mut().and_then(|active| active.call.state.take());
         let prepared = self.state.prepare(state.as_deref()).map_err(|error| self.turns.caught(error));
-        self.turns.calls.borrow_mut().keep_state(id, state);
+        if let Some(active) = &mut activity.borrow_mut().call {
+            active.call.state = state;
+        }
         self.turns.end()?;
         if let Err(error) = prepared {
-            self.turns.calls.borrow_mut().settle(id, Err(error));
+            activity.borrow_mut().settle(id, Err(error));
             return Ok(());
         }
         let (content, is_error) =
             result.map_or((None, false), |(content, is_error)| (Some(content), is_error));
         self.turns
-            .turn(Some(id), || self.functions.start.call((id, hook.name(), tool, folder, content, is_error)))
+            .turn(true, || self.functions.start.call((id, hook.name(), tool, folder, content, is_error)))
     }
 
-    /// Lets one timer ring that is due.
-    fn fire(&mut self) -> Result<(), Stopped> {
-        let due = self.turns.calls.borrow_mut().due_timer(Instant::now());
-        let Some((id, owner)) = due else { return Ok(()) };
-        self.turns.turn(owner, || self.functions.fire.call((id,)))
+    /// Fires one timer that is due.
+    fn fire(&mut self) -> Result<(), RealmFailure> {
+        let due = self.turns.activity.borrow_mut().due_timer(Instant::now());
+        let Some((id, is_of_call)) = due else { return Ok(()) };
+        self.turns.turn(is_of_call, || self.functions.fire.call((id,)))
     }
 
-    /// Hands the end of a command to the call that ran it.
-    fn ended(&mut self, run: u64, end: Result<Exec, Unavailable>) -> Result<(), Stopped> {
-        let Some(owner) = self.turns.calls.borrow_mut().run_ended(run) else { return Ok(()) };
-        self.turns.turn(Some(owner), || match end {
+    /// Passes the end of a command to the call that ran it, unless that has ended.
+    fn ended(&mut self, run: u64, end: Result<Exec, Unavailable>) -> Result<(), RealmFailure> {
+        let stop = self.turns.activity.borrow_mut().call.as_mut().and_then(|call| call.runs.remove(&run));
+        if stop.is_none() {
+            return Ok(());
+        }
+        self.turns.turn(true, || match end {
             Ok(Exec { exit_code, stdout, stderr }) => {
                 self.functions.ended.call((run, exit_code, stdout, stderr))
             }
@@ -180,39 +183,39 @@ impl Realm<'_, '_> {
         })
     }
 
-    /// Replies to all calls that are answered.
-    fn finish(&mut self) -> Result<(), Stopped> {
-        loop {
-            let settled = self.turns.calls.borrow_mut().settled();
-            let Some((id, has_failed, had)) = settled else { return Ok(()) };
-            let mut taken = Ok(None);
-            if !has_failed {
-                self.turns.begin(Some(id));
-                taken = self.state.taken(had.as_deref()).map_err(|error| self.turns.caught(error));
-                self.turns.end()?;
-            }
-            let Some((mut call, timers, runs)) = self.turns.calls.borrow_mut().put_down(id) else { continue };
-            if !(timers.is_empty() && runs.is_empty()) {
-                self.turns.turn(None, || self.functions.forget.call((timers, runs)))?;
-            }
-            let error = match (call.failure.take().map_or(taken, Err), call.answer.take()) {
-                (Ok(state), Some(answer)) => {
-                    let (state, snapshot) = (state.map(Value::from), std::mem::take(&mut call.snapshot));
-                    call.reply(Ok(HookOutcome { answer, state, snapshot, failure: None }));
-                    continue;
-                }
-                (Ok(_), None) => ScriptError::of(&self.turns.calls.borrow().main, "ended without an answer"),
-                (Err(error), answer) => {
-                    call.answer = answer;
-                    error
-                }
-            };
-            self.state.doubt();
-            let is_spent = error.is_out_of_memory();
-            call.reply_failed(error);
-            if is_spent {
-                return Err(Stopped);
-            }
+    /// Replies to the call if it is answered.
+    fn finish(&mut self) -> Result<(), RealmFailure> {
+        let activity = self.turns.activity;
+        let settled = match &mut activity.borrow_mut().call {
+            Some(active) if active.is_settled() => (active.failure.is_some(), active.call.state.take()),
+            _ => return Ok(()),
+        };
+        let mut taken = Ok(None);
+        if let (false, had) = settled {
+            self.turns.begin(true);
+            taken = self.state.taken(had.as_deref()).map_err(|error| self.turns.caught(error));
+            self.turns.end()?;
         }
+        let Some((mut call, timers)) = activity.borrow_mut().end_call() else { return Ok(()) };
+        let runs: Vec<u64> = call.runs.keys().copied().collect();
+        if !(timers.is_empty() && runs.is_empty()) {
+            self.turns.turn(false, || self.functions.forget.call((timers, runs)))?;
+        }
+        let error = match (call.failure.take().map_or(taken, Err), call.answer.take()) {
+            (Ok(state), Some(answer)) => {
+                let (state, snapshot) = (state.map(Value::from), std::mem::take(&mut call.snapshot));
+                call.reply(Ok(HookOutcome { answer, state, snapshot, failure: None }));
+                return Ok(());
+            }
+            (Ok(_), None) => ScriptError::new(&activity.borrow().main, "ended without an answer"),
+            (Err(error), answer) => {
+                call.answer = answer;
+                error
+            }
+        };
+        self.state.doubt();
+        let is_out_of_memory = error.is_out_of_memory();
+        call.reply_failed(error);
+        if is_out_of_memory { Err(RealmFailure) } else { Ok(()) }
     }
 }

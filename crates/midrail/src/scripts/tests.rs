@@ -10,12 +10,11 @@ mod state;
 mod types;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use midrail_core::{HookAnswer, HookOutcome, HookRequest};
 use serde_json::{Value, json};
@@ -142,7 +141,7 @@ impl Bench {
         Bench { folder, scripts: Scripts::default(), world: Arc::new(world), script }
     }
 
-    /// Adds a file beside the script.
+    /// Adds a file next to the script.
     fn file(self, name: &str, text: &str) -> Self {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

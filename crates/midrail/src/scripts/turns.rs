@@ -8,13 +8,11 @@ use std::time::{Duration, Instant};
 use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, FromJs, Function, Object, Promise, Value};
 
-use super::calls::CallTable;
-use super::error::ScriptError;
+use super::activity::Activity;
+use super::call::ScriptError;
 use super::inbox::Inbox;
 use super::modules::Files;
-use super::natives;
-use super::prelude;
-use super::state::State;
+use super::{natives, prelude};
 
 /// Bytes of a script's variables, as JSON.
 const MAX_STATE: u32 = 256 << 10;
@@ -46,7 +44,7 @@ impl Limit {
 }
 
 /// A call ran out of its time while JavaScript was running, or out of memory: the realm cannot be trusted any more.
-pub(super) struct Stopped;
+pub(super) struct RealmFailure;
 
 /// Whether promises were rejected in this turn without a handler. The prelude knows which.
 #[derive(Default)]
@@ -94,7 +92,7 @@ impl From<rquickjs::Error> for NotLoaded {
 /// Runs JavaScript in one realm.
 pub(super) struct Turns<'a, 'js> {
     pub(super) ctx: &'a Ctx<'js>,
-    pub(super) calls: &'a Rc<RefCell<CallTable>>,
+    pub(super) activity: &'a Rc<RefCell<Activity>>,
     pub(super) limit: &'a Limit,
     pub(super) rejections: &'a Rejections,
     pub(super) inbox: &'a Inbox,
@@ -106,13 +104,13 @@ impl<'js> Turns<'_, 'js> {
     /// Lets something run on behalf of a call, and then all that became possible by it.
     pub(super) fn turn(
         &self,
-        owner: Option<u64>,
+        is_of_call: bool,
         run: impl FnOnce() -> rquickjs::Result<Value<'js>>,
-    ) -> Result<(), Stopped> {
-        self.begin(owner);
+    ) -> Result<(), RealmFailure> {
+        self.begin(is_of_call);
         if let Err(error) = run() {
             let error = self.caught(error);
-            self.calls.borrow_mut().fail(&error);
+            self.activity.borrow_mut().fail(error);
         }
         self.drain();
         self.report();
@@ -129,34 +127,34 @@ impl<'js> Turns<'_, 'js> {
         let error = match reported {
             Err(error) => self.caught(error),
             Ok(()) if self.rejections.are_lost.take() => {
-                self.calls.borrow().thrown(ScriptError::OUT_OF_MEMORY, "")
+                self.activity.borrow().thrown(ScriptError::OUT_OF_MEMORY, "")
             }
             Ok(()) => return,
         };
-        self.calls.borrow_mut().fail(&error);
+        self.activity.borrow_mut().fail(error);
     }
 
-    /// From here on the time of this call is spent.
-    pub(super) fn begin(&self, owner: Option<u64>) {
-        let mut calls = self.calls.borrow_mut();
-        calls.turn = owner;
-        let deadline = owner.and_then(|id| calls.calls.get(&id)).map(|call| call.deadline);
+    /// Begins a turn. It counts towards the time of the call if it belongs to the call.
+    pub(super) fn begin(&self, is_of_call: bool) {
+        let mut activity = self.activity.borrow_mut();
+        activity.is_turn_of_call = is_of_call;
+        let deadline = activity.call.as_ref().filter(|_| is_of_call).map(|call| call.deadline);
         let deadline = deadline.unwrap_or_else(|| Instant::now() + IDLE_TURN);
         self.limit.deadline.set(Some(deadline));
         self.inbox.runs_until(Some(deadline));
     }
 
     /// The turn is over. If it had to be interrupted, its call fails.
-    pub(super) fn end(&self) -> Result<(), Stopped> {
+    pub(super) fn end(&self) -> Result<(), RealmFailure> {
         self.limit.deadline.set(None);
         self.inbox.runs_until(None);
-        let mut calls = self.calls.borrow_mut();
+        let mut activity = self.activity.borrow_mut();
         if self.limit.is_interrupted.get() {
-            let error = calls.too_late(calls.turn);
-            calls.fail(&error);
-            return Err(Stopped);
+            let error = activity.too_late(activity.is_turn_of_call);
+            activity.fail(error);
+            return Err(RealmFailure);
         }
-        calls.turn = None;
+        activity.is_turn_of_call = false;
         Ok(())
     }
 
@@ -168,14 +166,15 @@ impl<'js> Turns<'_, 'js> {
     /// An error of the JavaScript engine, in words.
     pub(super) fn caught(&self, error: rquickjs::Error) -> ScriptError {
         if !error.is_exception() {
-            return ScriptError::of(&self.calls.borrow().main, error.to_string());
+            return ScriptError::new(&self.activity.borrow().main, error.to_string());
         }
         let thrown = self.ctx.catch();
         if self.limit.is_interrupted.get() {
             // Nothing of the script may run any more. Where it was is still of use.
             let stack = Exception::from_js(self.ctx, thrown).ok().and_then(|thrown| thrown.stack());
-            let calls = self.calls.borrow();
-            return calls.thrown(&calls.too_late(calls.turn).message, &stack.unwrap_or_default());
+            let activity = self.activity.borrow();
+            let error = activity.too_late(activity.is_turn_of_call);
+            return activity.thrown(&error.message, &stack.unwrap_or_default());
         }
         let described = self.prelude.as_ref().and_then(|prelude| {
             let describe: Function<'js> = prelude.get("describe").ok()?;
@@ -187,25 +186,21 @@ impl<'js> Turns<'_, 'js> {
             let _ = self.ctx.catch();
             (ScriptError::OUT_OF_MEMORY.to_owned(), String::new())
         });
-        self.calls.borrow().thrown(&message, &stack)
+        self.activity.borrow().thrown(&message, &stack)
     }
 
     /// Loads the script. The functions of the prelude come back.
-    pub(super) fn load(
-        &mut self,
-        files: &Files,
-        first: u64,
-    ) -> Result<(Object<'js>, State<'js>), ScriptError> {
-        self.begin(Some(first));
+    pub(super) fn load(&mut self, files: &Files) -> Result<(Object<'js>, State<'js>), ScriptError> {
+        self.begin(true);
         let loaded = self.try_load(files).map_err(|error| match error {
             NotLoaded::Thrown(error) => files.placed(self.caught(error)),
-            NotLoaded::Said(error) => ScriptError::of(&self.calls.borrow().main, error),
+            NotLoaded::Said(error) => ScriptError::new(&self.activity.borrow().main, error),
             NotLoaded::Failed(error) => error,
         });
         let ended = self.end();
-        self.calls.borrow_mut().is_loading = false;
+        self.activity.borrow_mut().is_loading = false;
         let loaded = loaded?;
-        ended.map_err(|Stopped| self.calls.borrow().too_late(Some(first)))?;
+        ended.map_err(|RealmFailure| self.activity.borrow().too_late(true))?;
         Ok(loaded)
     }
 
@@ -217,7 +212,7 @@ impl<'js> Turns<'_, 'js> {
         limits.set("depth", MAX_DEPTH)?;
         limits.set("part", prelude::ROOM)?;
         limits.set("noMemory", ScriptError::THREW_NULL)?;
-        let functions: Object<'js> = prelude.call((natives::object(self.ctx, self.calls)?, limits))?;
+        let functions: Object<'js> = prelude.call((natives::object(self.ctx, self.activity)?, limits))?;
         self.prelude = Some(functions.clone());
         // The loader finds them there, as it can hold no value itself.
         let _ = self.ctx.store_userdata::<Object<'js>>(functions.clone());
@@ -225,7 +220,7 @@ impl<'js> Turns<'_, 'js> {
         let (module, evaluated) = files.declare_main(self.ctx, source)?.eval()?;
         self.wait_for(&evaluated, &functions.get("fire")?)?;
         self.report();
-        if let Some(error) = self.calls.borrow().failure() {
+        if let Some(error) = self.activity.borrow().call.as_ref().and_then(|call| call.failure.clone()) {
             return Err(NotLoaded::Failed(error));
         }
         let namespace = module.namespace()?;
@@ -251,15 +246,87 @@ impl<'js> Turns<'_, 'js> {
             if self.limit.is_over() {
                 return Err(NotLoaded::Said("stopped: it took too long to load".to_owned()));
             }
-            let Some(next) = self.calls.borrow().next_timer() else {
+            let Some(next) = self.activity.borrow().next_timer() else {
                 return Err(NotLoaded::Said("its top level awaits a promise that never settles".to_owned()));
             };
             let until = self.limit.deadline.get().map_or(next, |deadline| next.min(deadline));
             thread::sleep(until.saturating_duration_since(Instant::now()));
-            let due = self.calls.borrow_mut().due_timer(Instant::now());
+            let due = self.activity.borrow_mut().due_timer(Instant::now());
             if let Some((id, _)) = due {
                 fire.call::<_, ()>((id,))?;
             }
         }
+    }
+}
+
+/// What a realm's variables are known to be.
+enum KnownState {
+    /// As the script begins.
+    Initial,
+    /// Those of this text.
+    Kept(String),
+    /// A call failed, and may have changed anything.
+    Unsure,
+}
+
+/// The text where no variable has changed.
+const INITIAL: &str = "{}";
+
+/// The variables of one realm.
+pub(super) struct State<'js> {
+    capture: Function<'js>,
+    restore: Function<'js>,
+    /// The variables as they were last taken, as far as they are not as the script begins.
+    text: String,
+    known: KnownState,
+}
+
+impl<'js> State<'js> {
+    /// The variables of a script that was just loaded.
+    pub(super) fn new(prelude: &Object<'js>) -> rquickjs::Result<Self> {
+        prelude.get::<_, Function<'js>>("begin")?.call::<_, ()>(())?;
+        Ok(State {
+            capture: prelude.get("capture")?,
+            restore: prelude.get("restore")?,
+            text: INITIAL.to_owned(),
+            known: KnownState::Initial,
+        })
+    }
+
+    /// Restores the variables of the session.
+    pub(super) fn prepare(&mut self, wanted: Option<&str>) -> rquickjs::Result<()> {
+        let is_so = match (&self.known, wanted) {
+            (KnownState::Initial, None) => true,
+            (KnownState::Kept(known), Some(wanted)) => known == wanted,
+            _ => false,
+        };
+        if is_so {
+            return Ok(());
+        }
+        self.known = KnownState::Unsure;
+        self.restore.call::<_, ()>((wanted.unwrap_or(INITIAL),))?;
+        self.text = self.capture.call(())?;
+        self.known = wanted.map_or(KnownState::Initial, |wanted| KnownState::Kept(wanted.to_owned()));
+        Ok(())
+    }
+
+    /// The variables now, where they are not what the session had.
+    pub(super) fn taken(&mut self, had: Option<&str>) -> rquickjs::Result<Option<String>> {
+        let text: String = self.capture.call(())?;
+        if text != self.text || matches!(self.known, KnownState::Unsure) {
+            let is_initial = text == INITIAL && had.is_none();
+            self.known = if is_initial { KnownState::Initial } else { KnownState::Kept(text.clone()) };
+            self.text = text;
+        }
+        Ok(match (&self.known, had) {
+            (KnownState::Kept(now), had) if Some(now.as_str()) != had => Some(now.clone()),
+            (KnownState::Initial, Some(_)) => Some(self.text.clone()),
+            (KnownState::Kept(_) | KnownState::Initial | KnownState::Unsure, _) => None,
+        })
+    }
+
+    /// A call failed: what it changed is undone before the next one.
+    pub(super) fn doubt(&mut self) {
+        self.known = KnownState::Unsure;
     }
 }

@@ -1,11 +1,10 @@
 //! Alerts: when they are raised, for whom, and how long they stay quiet then.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use midrail::approvals::BypassRequest;
 use midrail::store::{Alert, Approval, ApprovalFilter, Approvals, Stats, Urgency};
-use midrail::{Context, Effect, Engine, Fault, Guardrail, PolicyEntry, Spec, Verdict};
+use midrail::{Context, Effect, Engine, Fault, Guardrail, ManualClock, PolicyEntry, Spec, Verdict};
 
 use crate::shared_store::{SharedStore, call, notices};
 
@@ -43,7 +42,7 @@ fn many_blocks_raise_one_alert_within_the_cooldown() {
     let sent = notices(&**one.store(), "alert");
     assert_eq!((sent.len(), sent[0].to.as_str()), (1, "orchestrator"));
     assert!(sent[0].message.contains("block_rate is 100%"), "{}", sent[0].message);
-    // Both go on, and both are quiet: the cool-down is the store's.
+    // Both continue, and both are quiet: the store keeps the cooldown.
     calls(&one, "ann", "rm", 3);
     calls(&two, "bob", "rm", 3);
     shared.clock.advance(599.0);
@@ -140,12 +139,12 @@ fn sixth_request_of_an_agent_within_an_hour_raises_an_alert() {
     assert_eq!(all.len(), 12);
 }
 
-/// A guardrail that takes its time.
-struct Slow(Duration);
+/// A guardrail that takes some seconds of a clock.
+struct Slow(Arc<ManualClock>, f64);
 
 impl Guardrail for Slow {
     fn check(&self, _: &Context<'_>) -> Result<Verdict, Fault> {
-        std::thread::sleep(self.0);
+        self.0.advance(self.1);
         Ok(Verdict::allow())
     }
 }
@@ -154,8 +153,7 @@ impl Guardrail for Slow {
 fn slow_guardrail_raises_an_alert_with_its_name() {
     let shared = SharedStore::new();
     let engine = shared.engine(PACK);
-    let slow = Slow(Duration::from_millis(60));
-    engine.register(PolicyEntry::new(Spec::new("slow"), Arc::new(slow)));
+    engine.register(PolicyEntry::new(Spec::new("slow"), Arc::new(Slow(shared.clock.clone(), 0.06))));
     calls(&engine, "ann", "ls", 2);
     let report = raised(&engine, "guardrail_slow");
     assert_eq!((report.len(), report[0].key.as_str()), (1, "slow"));
@@ -168,10 +166,10 @@ fn single_slow_answer_raises_no_alert() {
     let shared = SharedStore::new();
     let engine = shared.engine(PACK);
     let entry =
-        |millis| PolicyEntry::new(Spec::new("mostly-fast"), Arc::new(Slow(Duration::from_millis(millis))));
-    engine.register(entry(0));
+        |seconds| PolicyEntry::new(Spec::new("mostly-fast"), Arc::new(Slow(shared.clock.clone(), seconds)));
+    engine.register(entry(0.0));
     calls(&engine, "ann", "ls", 10);
-    engine.register(entry(60));
+    engine.register(entry(0.06));
     calls(&engine, "ann", "ls", 1);
     assert!(raised(&engine, "guardrail_slow").is_empty());
 }

@@ -89,7 +89,7 @@ impl World {
         self.approver.approvals().answer(id, true, &person("ann", role), Some("fine"))
     }
 
-    /// How a request stands, as a third handle sees it.
+    /// The status of a request, as a third handle sees it.
     pub(crate) fn status(&self, id: &str) -> (ApprovalState, &'static str) {
         let third = handle(&self.folder.path().join("s.db"), &self.pack, &self.clock);
         let approval = third.approvals().get(id).unwrap();
@@ -214,7 +214,7 @@ fn timeout_is_reported_as_timeout() {
     );
     assert_eq!(world.status(&asked.id), (ApprovalState::Expired, "timed out"));
 
-    // An approval that nobody uses in time is over, too.
+    // An approval that is not used in time expires, too.
     let asked = world.ask(&world.deploy(json!({})), Urgency::Normal);
     world.approve(&asked.id, "reviewer").unwrap();
     world.minutes(15.0);
@@ -325,10 +325,10 @@ fn unanswered_emergency_passes_once_and_requires_a_review() {
     assert_eq!(used.decided_by.as_deref(), Some("emergency override"));
     let notices = world.approver.store().notices(0, 100).unwrap();
     for role in ["architect", "human_operator"] {
-        let is_told = |notice: &&midrail::store::StoredNotice| {
+        let is_notified = |notice: &&midrail::store::StoredNotice| {
             notice.to == role && notice.message.contains("emergency override")
         };
-        assert_eq!(notices.iter().filter(is_told).count(), 1, "{role}");
+        assert_eq!(notices.iter().filter(is_notified).count(), 1, "{role}");
     }
 
     let owed = || {
@@ -422,7 +422,7 @@ fn concurrent_denial_beats_an_approval() {
                 scope.spawn(|| world.agent.approvals().answer(&id, false, &person("bob", "reviewer"), None));
             (yes.join().unwrap(), no.join().unwrap())
         });
-        // Whoever said yes was first, and it was taken back; or is told that somebody was quicker.
+        // The approval came first and was revoked, or it is rejected because the denial came first.
         let no = no.unwrap();
         assert_eq!(no.taken_back.is_some(), yes.is_ok());
         if let Err(late) = yes {
@@ -478,7 +478,7 @@ fn empty_reasons_and_allowed_records_are_rejected() {
     let world = World::new("");
     let stopped = world.deploy(json!({}));
     for reason in ["", "please approve", "hotfix"] {
-        refusal(world.try_ask(&stopped, reason, Urgency::Normal), "the reason does not tell");
+        refusal(world.try_ask(&stopped, reason, Urgency::Normal), "the reason does not explain");
     }
     let passed = world.agent.decide(call("ls", json!({})));
     refusal(world.try_ask(&passed, REASON, Urgency::Normal), "stopped nothing");

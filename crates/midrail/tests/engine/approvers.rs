@@ -61,7 +61,11 @@ fn wrong_key_is_rejected_and_counted() {
     let other = engine.admin().add_approver("bob", &roles(&["reviewer"]), Some(&ann)).unwrap();
     let report = |name: &str, key: &str| engine.admin().authenticate(name, key).unwrap_err().to_string();
     let wrong = report("ann", &other);
-    assert_eq!(wrong.replace("ann", "eve"), report("eve", &other), "it does not tell which names there are");
+    assert_eq!(
+        wrong.replace("ann", "eve"),
+        report("eve", &other),
+        "it does not reveal which names there are"
+    );
     assert!(!wrong.contains(&other));
     for key in ["", "mrk_", &key[..key.len() - 1], &key.to_uppercase()] {
         assert!(engine.admin().authenticate("ann", key).is_err(), "{key:?}");
@@ -123,7 +127,10 @@ fn only_the_first_approver_is_made_without_one() {
     add("max", "reviewer", Some(&rob)).unwrap();
     engine.admin().revoke_approver("rob", Some(&rob)).unwrap();
     let entries = engine.store().entries(&AuditFilter::default()).unwrap();
-    assert!(entries.iter().any(|entry| entry.body.contains("\"by\":\"olga\"")), "who said so is on record");
+    assert!(
+        entries.iter().any(|entry| entry.body.contains("\"by\":\"olga\"")),
+        "the record names the person"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Many events at once: each is decided as it would be alone, and what takes time holds up nobody.
+//! Many events at once: each is decided as it would be alone, and a slow event delays no other.
 
 use std::sync::Arc;
 use std::thread;
@@ -70,7 +70,7 @@ fn blocking_events_are_returned_unrecorded() {
     let answers = engine.decide_batch(vec![bash("s", "ls"), stop]);
     let [first, second] = <[BatchedDecision; 2]>::try_from(answers).unwrap();
     assert_eq!(decided(first).effect, Effect::Allow);
-    let BatchedDecision::WouldBlock(event) = second else { panic!("a command was run in a hurry") };
+    let BatchedDecision::WouldBlock(event) = second else { panic!("a command was run in a batch") };
     assert_eq!(engine.store().head().unwrap().unwrap().seq, 1);
     assert_eq!(engine.decide(*event).effect, Effect::Allow);
 }

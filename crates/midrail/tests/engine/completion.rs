@@ -80,25 +80,25 @@ fn commands_run_one_after_the_other_until_one_fails() {
 fn to_do_list_and_feedback_outlive_a_process() {
     let folder = tempfile::tempdir().unwrap();
     let guardrail = "completion: {todos: none_open, also_after_tool: true}";
-    let tell = |status: &str| {
+    let report = |status: &str| {
         let args = json!({"todos": [{"content": "write tests", "status": status}]});
         let result = midrail::ToolResult::ok("ok");
         engine(folder.path(), guardrail).session("s").decide(Event::after_tool("TodoWrite", args, result))
     };
-    assert_eq!(tell("pending").feedback.len(), 1);
+    assert_eq!(report("pending").feedback.len(), 1);
     assert!(stop(folder.path(), guardrail).reason.contains("write tests"));
-    assert_eq!(tell("in_progress").feedback.len(), 0);
-    tell("completed");
+    assert_eq!(report("in_progress").feedback.len(), 0);
+    report("completed");
     assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
 }
 
-/// That what a command starts ends with it is held beside its probe.
+/// The tests of the probe check that the children of a command end with it.
 #[test]
 fn commands_of_both_kinds_are_bounded_and_show_no_secret() {
     let secret = concat!("ghp_", "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5");
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("print.sh"), format!("echo {secret}; exit 1")).unwrap();
-    let tell = |run: &str| {
+    let report = |run: &str| {
         let guardrail =
             format!("feedback: {{command: {{run: \"{run}\", timeout: 200ms}}, every_n_calls: 1}}");
         let event = Event::after_tool("t", json!({}), midrail::ToolResult::ok("ok"));
@@ -108,10 +108,10 @@ fn commands_of_both_kinds_are_bounded_and_show_no_secret() {
         let guardrail = format!("completion: {{command: \"{run}\", timeout: {timeout}, when_changed: []}}");
         stop(folder.path(), &guardrail).reason
     };
-    for text in [tell("sh ../print.sh"), ask("sh ../print.sh", "1m")] {
+    for text in [report("sh ../print.sh"), ask("sh ../print.sh", "1m")] {
         assert!(text.contains("exited with code 1") && !text.contains(secret), "{text}");
     }
-    assert!(tell("sleep 600").contains("could not be run"));
+    assert!(report("sleep 600").contains("could not be run"));
     assert!(ask("sleep 600", "200ms").contains("The result of `sleep 600` is unknown"));
 }
 

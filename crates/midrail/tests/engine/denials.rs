@@ -1,4 +1,4 @@
-//! A person's no: it is not undone by asking again, it takes an approval back, and nobody says yes to themselves.
+//! Denials: a repeated request does not undo one, a denial revokes an approval, and no person approves their own request.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Whatever fails, the answer is a block that says so, and nothing is half done.
+//! Every failure is a block with a reason, and no change is half done.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -111,11 +111,11 @@ fn words(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// The name that a line defines.
+/// The name that a line defines, a local variable included.
 fn definition(line: &str) -> Option<&str> {
-    let (before, after) = ["fn ", "struct ", "enum ", "trait ", "mod ", "type ", "const ", "static "]
-        .iter()
-        .find_map(|keyword| line.split_once(keyword))?;
+    let keywords =
+        ["fn ", "struct ", "enum ", "trait ", "mod ", "type ", "const ", "static ", "let mut ", "let "];
+    let (before, after) = keywords.iter().find_map(|keyword| line.split_once(keyword))?;
     let is_code = before.chars().all(|c| c.is_ascii_lowercase() || " ()".contains(c));
     let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
     is_code.then(|| &after[..end])

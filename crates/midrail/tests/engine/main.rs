@@ -32,6 +32,7 @@ mod pauses;
 mod prefetch;
 mod reference;
 mod request_guidance;
+mod script_settings;
 mod scripts;
 mod sessions;
 mod shadow;

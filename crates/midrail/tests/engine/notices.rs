@@ -1,4 +1,4 @@
-//! Notices reach webhooks and commands, and none is lost where nobody listens.
+//! Notices reach webhooks and commands, and none is lost while a webhook is down.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -156,7 +156,7 @@ fn failing_server_loses_no_notice_and_delays_no_decision() {
 #[test]
 fn unreachable_recipient_is_retried_with_growing_delays_then_given_up() {
     let shared = SharedStore::new();
-    // A port on which nobody listens.
+    // A port without a listener.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let pack = format!("pack: t\nnotify:\n  human_operator: {{webhook: 'http://{free}/'}}\n");
     let engine = shared.engine(&pack);
@@ -171,7 +171,7 @@ fn unreachable_recipient_is_retried_with_growing_delays_then_given_up() {
         shared.clock.advance(6.0 * 3_600.0);
         engine.background().deliver_notices();
     }
-    // It is still on the list for whoever reads it.
+    // It is still in the list of notices.
     assert_eq!((waiting(&shared.store()), shared.store().notices(0, 9).unwrap().len()), (vec![], 1));
     assert_eq!(shared.store().counters().unwrap()["notices_given_up"], 1);
 }
@@ -202,7 +202,7 @@ fn unreachable_recipient_does_not_delay_others() {
     let engine = shared.engine(&pack);
     engine.background().deliver_notices();
     assert_eq!(server.ids(), [61]);
-    // One try told that nobody is there.
+    // One attempt showed that there is no listener.
     let tried = waiting(&shared.store()).iter().filter(|(_, attempts)| *attempts > 0).count();
     assert_eq!((tried, waiting(&shared.store()).len()), (1, 60));
 }

@@ -1,4 +1,4 @@
-//! Reviews that nobody files in time: on record once, whoever looks first, with two engines on one SQLite file.
+//! Reviews that are not filed in time: recorded once, by the first of two engines on one SQLite file.
 
 use std::sync::Arc;
 use std::thread;
@@ -74,7 +74,7 @@ fn overdue_review_is_recorded_once_by_many_processes() {
         for (at, engine) in looks.iter().enumerate() {
             let id = &owed.id;
             scope.spawn(move || match at % 3 {
-                // A decision of any session looks, and so does whoever looks at requests.
+                // A decision of any session checks, and so does a list of requests.
                 0 => drop(engine.decide(Event::before_tool("ls", json!({})).in_session("another"))),
                 1 => drop(engine.approvals().settle_all().unwrap()),
                 _ => drop(engine.approvals().settle(id).unwrap()),
@@ -91,7 +91,7 @@ fn overdue_review_is_recorded_once_by_many_processes() {
     assert_eq!(records[0]["session"], json!("of-ops"));
     assert_eq!(notice_messages(&shared), ["architect", "human_operator"]);
 
-    // It is owed all the same, and nobody is notice_messages again.
+    // It is still due, and no further notice is sent.
     let engine = &looks[0];
     assert_eq!(engine.approvals().settle_all().unwrap(), 0);
     assert!(due_approvals(&**engine.store(), shared.clock_now()).unwrap().is_empty());

@@ -56,14 +56,14 @@ fn a_project_is_paused_in_every_process_until_the_time_is_over() {
     assert_eq!(decision.paused, Some(pause.clone()));
     assert_eq!(two.decide(deploy(&here.join("below"))).effect, Effect::Allow);
     assert_eq!(two.decide(deploy(&there)).effect, Effect::Block, "another project");
-    assert_eq!(two.admin().pauses().unwrap(), [pause]);
+    assert_eq!(two.admin().list::<midrail::core::Pause>().unwrap(), [pause]);
 
     shared.clock.advance(599.0);
     assert_eq!(two.decide(deploy(&here)).effect, Effect::Allow);
     shared.clock.advance(1.0);
     let decision = two.decide(deploy(&here));
     assert_eq!((decision.effect, decision.mode, decision.paused), (Effect::Block, Mode::Enforce, None));
-    assert!(two.admin().pauses().unwrap().is_empty());
+    assert!(two.admin().list::<midrail::core::Pause>().unwrap().is_empty());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whom an agent is told to ask, and what becomes of a request by itself in an engine that lives on.
+//! The guidance that agents receive about approvals, and requests that grant themselves in a running engine.
 
 use std::sync::Arc;
 use std::thread;
@@ -126,7 +126,8 @@ fn locks_that_were_taken_for_an_agent_end_with_its_hand_off() {
         "kind": "after_handoff", "session": "of-ann", "agent": {"id": "ann"}, "cwd": cwd, "handoff": {"to": "bob"},
     });
     engine.decide(event(handoff));
-    let left: Vec<String> = engine.admin().locks().unwrap().into_iter().map(|lock| lock.actor).collect();
+    let left: Vec<String> =
+        engine.admin().list::<midrail::admin::Lock>().unwrap().into_iter().map(|lock| lock.actor).collect();
     assert_eq!(left, ["bob"]);
     assert!(remove("eve", "git checkout .").reason.contains("'src/b.rs'"));
     assert_eq!(remove("bob", "rm -r src").effect, Effect::Allow);

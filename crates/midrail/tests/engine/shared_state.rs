@@ -26,7 +26,7 @@ fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it()
     one.admin().quarantine("eve", "ada", "it deletes what it should not").unwrap();
     assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Block);
     assert_eq!(two.decide(call("ann", "ls")).effect, Effect::Allow);
-    let held = two.admin().quarantined().unwrap();
+    let held = two.admin().list::<midrail::admin::QuarantinedAgent>().unwrap();
     assert_eq!((held.len(), held[0].actor.as_str()), (1, "eve"));
     assert_eq!(held[0].reason, "it deletes what it should not");
 
@@ -41,7 +41,7 @@ fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it()
 
     two.admin().lift_quarantine("eve", &operator(), "its task was mended").unwrap();
     assert_eq!(one.decide(call("eve", "ls")).effect, Effect::Allow);
-    assert!(one.admin().quarantined().unwrap().is_empty());
+    assert!(one.admin().list::<midrail::admin::QuarantinedAgent>().unwrap().is_empty());
     let report: Vec<_> = notices(&**one.store(), "quarantine").into_iter().map(|notice| notice.to).collect();
     assert_eq!(report, ["human_operator", "orchestrator"]);
     assert_eq!(acts(&one), ["quarantined", "quarantine_lifted"]);
@@ -72,14 +72,14 @@ fn resumed_run_has_no_strikes() {
         "pack: t\nguardrails:\n  - {id: odd, tools: send, effect: block, effects: [increment_strike]}\nstrikes:\n  \
          - {count: 2, effect: halt}\n",
     );
-    assert!(engine.admin().halted_runs().unwrap().is_empty());
+    assert!(engine.admin().list::<midrail::admin::HaltedRun>().unwrap().is_empty());
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Block);
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Halt);
-    let runs = engine.admin().halted_runs().unwrap();
+    let runs = engine.admin().list::<midrail::admin::HaltedRun>().unwrap();
     assert_eq!((runs.len(), runs[0].session.as_str(), runs[0].by.as_str()), (1, "of-eve", "strikes"));
     assert!(runs[0].reason.contains("this is strike 2"), "{runs:?}");
     engine.admin().lift_halt("of-eve", &operator(), "it was a test").unwrap();
-    assert!(engine.admin().halted_runs().unwrap().is_empty());
+    assert!(engine.admin().list::<midrail::admin::HaltedRun>().unwrap().is_empty());
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Block, "the first strike again");
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Halt);
 }
@@ -105,9 +105,9 @@ fn lock_is_held_until_it_expires_or_is_released() {
     shared.clock.advance(600.0);
     let renewed = two.admin().take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
     assert!(renewed.since == taken.since && renewed.until > taken.until, "{renewed:?}");
-    assert_eq!(one.admin().locks().unwrap(), [renewed]);
+    assert_eq!(one.admin().list::<midrail::admin::Lock>().unwrap(), [renewed]);
     shared.clock.advance(1_800.0);
-    assert!(one.admin().locks().unwrap().is_empty());
+    assert!(one.admin().list::<midrail::admin::Lock>().unwrap().is_empty());
     let next = one.admin().take_lock(&file, "bob", "s-2", half_an_hour).unwrap();
     assert!(next.since > taken.since);
     two.admin().release_lock(&file, "ada").unwrap();
@@ -146,7 +146,7 @@ fn tasks_change_status_only_as_allowed() {
         let record = entry.record().unwrap();
         assert_eq!(record.event.task.is_some(), record.event.extra["what"] == "task_set");
     }
-    let all = one.admin().tasks().unwrap();
+    let all = one.admin().list::<midrail::admin::TaskState>().unwrap();
     let states: Vec<_> = all.iter().map(|it| (it.task.as_str(), it.status, it.by.as_deref())).collect();
     assert_eq!(
         states,

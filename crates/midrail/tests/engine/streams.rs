@@ -358,7 +358,7 @@ fn text_sealed_elsewhere_is_rejected() {
     let mut snapshot = two.snapshot().unwrap();
     snapshot.slices.insert("stream/held/m".to_owned(), held);
     two.restore(&snapshot).unwrap();
-    // A restore leaves streams alone, so the stream goes on as it was.
+    // A restore does not change streams, so the stream continues.
     assert_eq!(chunk(&two, "!", true).content.unwrap(), "hello AKIA!");
 }
 

@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use midrail::{Decision, Effect, Engine, Event, Load, Reloader, SqliteStore, paths, summary};
+use midrail::{Decision, Effect, Engine, Event, Reloader, SqliteStore, paths};
 use midrail_adapters::hook;
 use midrail_adapters::messages;
 use parking_lot::Mutex;
 
-use crate::clock;
-use crate::commands::check::report_reload;
 use crate::error::CliError;
-use crate::event_engine::cache;
-use crate::input::{self, PackArgs, StoreArgs};
+use crate::event_engine::{leave_to_approvers, refusal, session_limits, watched};
+use crate::input::{PackArgs, StoreArgs};
 
 /// More projects than one editor has open.
 const MAX_PROJECTS: usize = 64;
@@ -25,12 +23,7 @@ const MAX_PROJECTS: usize = 64;
 pub(super) struct Engines {
     packs: PackArgs,
     store: Arc<SqliteStore>,
-    engines: Mutex<BTreeMap<PathBuf, Watched>>,
-}
-
-struct Watched {
-    engine: Arc<Engine>,
-    _reloader: Reloader,
+    engines: Mutex<BTreeMap<PathBuf, (Arc<Engine>, Reloader)>>,
 }
 
 impl Engines {
@@ -46,30 +39,16 @@ impl Engines {
         let folder = folder.ok_or_else(|| CliError::new("there is no folder to work in"))?;
         let project = paths::project(&folder).unwrap_or(folder);
         let mut engines = self.engines.lock();
-        if let Some(watched) = engines.get(&project) {
-            return Ok(watched.engine.clone());
+        if let Some((engine, _)) = engines.get(&project) {
+            return Ok(engine.clone());
         }
         if engines.len() >= MAX_PROJECTS {
             engines.pop_first();
         }
-        let watched = self.watched(&project)?;
-        let engine = watched.engine.clone();
+        let watched = watched(&self.packs, Some(project.clone()), None, &self.store)?;
+        let engine = watched.0.clone();
         engines.insert(project, watched);
         Ok(engine)
-    }
-
-    fn watched(&self, project: &Path) -> Result<Watched, CliError> {
-        let load = Load { cache: cache(&self.store), ..self.packs.in_folder(Some(project.to_owned())) };
-        let loaded = load.load()?;
-        let engine = Engine::builder(loaded.policy, &loaded.source)
-            .own_places(input::own_places(self.store.path()))
-            .store(self.store.clone())
-            .clock(clock::clock())
-            .project(project)
-            .build()?;
-        let engine = Arc::new(engine);
-        let reloader = Reloader::start(&engine, load, loaded.mark, report_reload)?;
-        Ok(Watched { engine, _reloader: reloader })
     }
 
     /// Decides an event. What cannot be decided is refused.
@@ -87,11 +66,9 @@ impl Engines {
         let decided = panic::catch_unwind(AssertUnwindSafe(|| self.try_with(event, decide)));
         match decided {
             Ok(Ok(decision)) => decision,
-            Ok(Err(failure)) => {
-                let advice = failure.advice().unwrap_or("run `midrail lint` in the directory of the session");
-                Decision { advice: Some(advice.to_owned()), ..refusal(failure.message()) }
-            }
-            Err(_) => refusal("an internal error"),
+            Ok(Err(failure)) if failure.advice().is_some() => refusal(&failure),
+            Ok(Err(failure)) => refusal(&failure.help("run `midrail lint` in the directory of the session")),
+            Err(_) => refusal(&CliError::new("an internal error")),
         }
     }
 
@@ -102,11 +79,7 @@ impl Engines {
     ) -> Result<Decision, CliError> {
         let engine = self.of(event.cwd.as_deref())?;
         let begins = hook::is_agent_start(&event);
-        // If there are approvers with keys, they decide, not the user of the editor.
-        let has_approvers = engine.admin().has_approvers()?;
-        if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
-            host.asks_user = false;
-        }
+        let has_approvers = leave_to_approvers(&engine, &mut event)?;
         let mut decision = decide(&engine, event);
         if has_approvers && decision.effect == Effect::Escalate && decision.approval.is_none() {
             // No approver was asked, and the user of the editor may not decide.
@@ -114,23 +87,8 @@ impl Engines {
         }
         let mut decision = messages::for_agent(engine.approvals().with_guidance(decision), &engine.policy());
         if begins {
-            let sentences = summary::sentences(&engine.policy());
-            if !sentences.is_empty() {
-                let limits =
-                    format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "));
-                decision.feedback.insert(0, limits);
-            }
+            decision.feedback.splice(0..0, session_limits(&engine));
         }
         Ok(decision)
-    }
-}
-
-/// The decision where none could be made: a block.
-pub(super) fn refusal(why: &str) -> Decision {
-    Decision {
-        effect: Effect::Block,
-        by: Some("midrail".into()),
-        reason: format!("the decision could not be made and recorded, so this does not happen: {why}"),
-        ..Decision::default()
     }
 }

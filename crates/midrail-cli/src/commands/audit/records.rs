@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use midrail::store::{AuditEntry, AuditFilter};
 use midrail::{Effect, EventKind, Store};
+use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::input::{StoreArgs, guardrail_name};
@@ -65,6 +66,13 @@ pub(crate) fn each(
             None => return Ok(()),
         }
     }
+}
+
+/// A record as it is in the log, for programs.
+pub(crate) fn as_json(entry: &AuditEntry) -> Result<Value, CliError> {
+    let body: Value = serde_json::from_str(&entry.body)
+        .map_err(|error| CliError::new(format!("record {} cannot be read: {error}", entry.seq)))?;
+    Ok(json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}))
 }
 
 /// The error of an unknown record.

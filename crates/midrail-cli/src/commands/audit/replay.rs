@@ -29,8 +29,6 @@ pub(crate) struct Args {
     records: Records,
     #[command(flatten)]
     packs: PackArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 /// The totals of a replay.
@@ -63,8 +61,8 @@ struct Different {
     note: Option<String>,
 }
 
-pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    let store = args.store.read_only()?;
+pub(super) fn run(args: &Args, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+    let store = file.read_only()?;
     let is_other = args.packs.is_named();
     let totals = if is_other { what_if(args, &*store, output)? } else { reproduce(args, &*store, output)? };
     if output.is_json() {

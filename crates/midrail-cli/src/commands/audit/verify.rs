@@ -21,8 +21,6 @@ pub(crate) struct Args {
     /// An export to check in place of the store; `-`: standard input
     #[arg(value_name = "FILE.jsonl", conflicts_with = "store")]
     file: Option<PathBuf>,
-    #[command(flatten)]
-    store: StoreArgs,
     /// A record that must be there, as it was once noted down
     #[arg(long, value_name = "SEQ:HASH", value_parser = head)]
     expect_head: Option<(u64, String)>,
@@ -41,7 +39,7 @@ fn head(text: &str) -> Result<(u64, String), InvalidValue> {
     }
 }
 
-pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(super) fn run(args: &Args, store: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
     let expect = TrustAnchor {
         head: args.expect_head.clone(),
         keys: (!args.key.is_empty()).then(|| args.key.clone()),
@@ -55,17 +53,13 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         }
         file => {
             let named = file.clone().map(|file| StoreArgs { store: Some(file), project: None });
-            let named = named.as_ref().unwrap_or(&args.store);
+            let named = named.as_ref().unwrap_or(store);
             let (path, store) = (named.display_path()?, named.read_only()?);
             let mut progress = output.progress("verifying record");
             (path, store.verify(&expect, &mut |done, all| progress.show(done, all))?)
         }
     };
-    if output.is_json() {
-        output.json(&as_json(&verification)?)?;
-    } else {
-        output.lines(lines(&what, &verification, output))?;
-    }
+    output.show(&as_json(&verification)?, |output| lines(&what, &verification, output))?;
     Ok(Exit::good_if(verification.is_intact()))
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use midrail::{Decision, Effect, Event};
+use midrail::{Decision, Event};
 use midrail_adapters::wire;
 
 use crate::decision;
@@ -39,19 +39,6 @@ pub(crate) struct Args {
     pub(super) wait: Option<Duration>,
 }
 
-pub(super) fn refusal(failure: &CliError) -> Decision {
-    Decision {
-        effect: Effect::Block,
-        by: Some("midrail".into()),
-        reason: format!(
-            "the decision could not be made and recorded, so the action is blocked: {}",
-            failure.message()
-        ),
-        advice: failure.advice().map(str::to_owned),
-        ..Decision::default()
-    }
-}
-
 pub(super) fn print(
     event: &Event,
     decision: &Decision,
@@ -64,6 +51,5 @@ pub(super) fn print(
         let advice = (!advice.is_empty()).then(|| advice.join(" "));
         return output.json_text(&wire::encode(&Decision { advice, ..decision.clone() }));
     }
-    output.lines(decision::block(event, decision, ask.as_deref(), output))?;
-    Ok(())
+    output.lines(decision::block(event, decision, ask.as_deref(), output))
 }

@@ -1,18 +1,18 @@
 //! `midrail check --stream`: one event per line, one decision per line, by one engine whose packs are watched.
 
 use std::env;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use midrail::pack::diagnostic::visible;
-use midrail::{Engine, Event, EventKind, Load, Reload, Reloader, SqliteStore, paths};
-use midrail_adapters::wire::{self, MAX_EVENT_BYTES, WireError};
+use midrail::replay::{ReplayError, next_line};
+use midrail::{Event, EventKind, SqliteStore};
+use midrail_adapters::wire::{self, WireError};
 
-use super::answer::{Args, print, refusal};
+use super::answer::{Args, print};
 use crate::clock;
 use crate::error::CliError;
-use crate::event_engine::cache;
+use crate::event_engine::{refusal, watched};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
@@ -22,22 +22,9 @@ const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     let mut lines = Lines(BufReader::new(input::open(args.event.as_deref())?));
-    let store = SqliteStore::open(args.store.path()?)?;
+    let store = Arc::new(SqliteStore::open(args.store.path()?)?);
     let here = env::current_dir().ok();
-    let load = Load { cache: cache(&store), ..args.packs.in_folder(here.clone()) };
-    let loaded = load.load()?;
-    let store = Arc::new(store);
-    let mut engine = Engine::builder(loaded.policy, &loaded.source)
-        .own_places(input::own_places(store.path()))
-        .store(store.clone())
-        .clock(clock::clock());
-    if let Some(root) = &args.root {
-        engine = engine.root(root);
-    } else if let Some(here) = &here {
-        engine = engine.project(paths::project(here).unwrap_or_else(|| here.clone()));
-    }
-    let engine = Arc::new(engine.build()?);
-    let _reloader = Reloader::start(&engine, load, loaded.mark, report_reload)?;
+    let (engine, _reloader) = watched(&args.packs, here.clone(), args.root.as_deref(), &store)?;
 
     let here = here.map(|here| here.to_string_lossy().into_owned());
     let limits = args.limits.limits();
@@ -76,24 +63,6 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-/// Reports reloaded packs on standard error.
-pub(crate) fn report_reload(reload: &Reload) {
-    // If the terminal is gone, the reload cannot be reported.
-    let _ = match reload {
-        Reload::Applied(revision) => {
-            writeln!(io::stderr(), "note: the packs changed; the policy {revision} is in force")
-        }
-        Reload::Refused(why) => {
-            let lines: Vec<String> = why.lines().map(|line| visible(line).into_owned()).collect();
-            let why = lines.join("\n");
-            writeln!(
-                io::stderr(),
-                "error: the packs changed and cannot be used; the policy in force stays\n{why}"
-            )
-        }
-    };
-}
-
 /// Lines up to the maximum size of an event.
 pub(crate) struct Lines<R>(pub(crate) R);
 
@@ -101,34 +70,13 @@ impl<R: BufRead> Lines<R> {
     /// The next line that is not blank. `None`: there is none.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<Vec<u8>, WireError>>> {
         loop {
-            let mut line = Vec::new();
-            let count = (&mut self.0).take(MAX_EVENT_BYTES + 1).read_until(b'\n', &mut line)?;
-            if count == 0 {
-                return Ok(None);
-            }
-            let is_long = u64::try_from(count).unwrap_or(u64::MAX) > MAX_EVENT_BYTES;
-            if is_long && line.last() != Some(&b'\n') {
-                self.skip_rest()?;
-                return Ok(Some(Err(WireError::TooLarge)));
-            }
-            if !line.trim_ascii().is_empty() {
-                return Ok(Some(Ok(line)));
-            }
-        }
-    }
-
-    fn skip_rest(&mut self) -> io::Result<()> {
-        loop {
-            let buffer = self.0.fill_buf()?;
-            let end = buffer.iter().position(|byte| *byte == b'\n');
-            let (count, is_over) = match end {
-                Some(at) => (at + 1, true),
-                None => (buffer.len(), buffer.is_empty()),
-            };
-            self.0.consume(count);
-            if is_over {
-                return Ok(());
-            }
+            return Ok(Some(match next_line(&mut self.0, 0) {
+                Ok(None) => return Ok(None),
+                Ok(Some(line)) if line.trim_ascii().is_empty() => continue,
+                Ok(Some(line)) => Ok(line),
+                Err(ReplayError::Io { source, .. }) => return Err(source),
+                Err(_) => Err(WireError::TooLarge),
+            }));
         }
     }
 }

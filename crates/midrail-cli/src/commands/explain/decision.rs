@@ -4,15 +4,14 @@ use midrail::Decision;
 use midrail::admin::fact_text;
 use midrail::core::Record;
 use midrail::pack::diagnostic::visible;
-use serde_json::{Value, json};
 
-use crate::commands::audit::records::no_record;
+use crate::commands::audit::records::{as_json, no_record};
 use crate::decision::{self, field};
 use crate::error::CliError;
 use crate::input::StoreArgs;
 use crate::output::{Output, short};
 use crate::paint::Style;
-use crate::table::{Table, cell};
+use crate::table::{Cell, Table, cell};
 use crate::time;
 
 pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Result<(), CliError> {
@@ -21,9 +20,7 @@ pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Resul
     let entry = store.entry(seq)?.ok_or_else(|| no_record(file, &*store, seq))?;
     let record = entry.record()?;
     if output.is_json() {
-        let body: Value = serde_json::from_str(&entry.body).map_err(|error| CliError::from_error(&error))?;
-        return output
-            .json(&json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}));
+        return output.json(&as_json(&entry)?);
     }
     let paint = output.paint();
     let Record { time, session, event, decision, .. } = &record;
@@ -32,15 +29,14 @@ pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Resul
         format!("record {seq} · {} · session {}", time::date_time(*time), visible(session)),
     ))?;
     // The table of verdicts is printed below.
-    for line in decision::block(event, &Decision { verdicts: Vec::new(), ..decision.clone() }, None, output) {
-        output.line(line)?;
-    }
+    let alone = Decision { verdicts: Vec::new(), ..decision.clone() };
+    output.lines(decision::block(event, &alone, None, output))?;
     section("the chain", output)?;
     let table = decision::verdicts(decision);
     if table.is_empty() {
         output.line("  no guardrail was evaluated")?;
     } else {
-        output.table(&table, 2)?;
+        table.print(2, output)?;
     }
     known(&record, output)?;
     if let Some(denied) = &record.denied {
@@ -65,20 +61,14 @@ pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Resul
 /// The facts and slices that the decision was based on.
 fn known(record: &Record, output: &mut Output) -> Result<(), CliError> {
     section("inputs", output)?;
-    let mut table = Table::new(&["input", "value"]);
-    let mut add = |name: &str, text: &str| table.row(vec![cell(short(name, 60)), cell(short(text, 240))]);
-    if let Some(root) = &record.facts.root {
-        add("root", root);
-    }
-    for (key, fact) in &record.facts.known {
-        add(&key.to_string(), &fact_text(fact));
-    }
-    for (key, slice) in &record.slices {
-        let value = slice.as_ref().map_or("none".to_owned(), ToString::to_string);
-        add(&format!("session:{key}"), &value);
-    }
-    output.table(&table, 2)?;
-    Ok(())
+    let root = record.facts.root.iter().map(|root| ("root".to_owned(), root.clone()));
+    let facts = record.facts.known.iter().map(|(key, fact)| (key.to_string(), fact_text(fact)));
+    let slices = record.slices.iter().map(|(key, slice)| {
+        (format!("session:{key}"), slice.as_ref().map_or("none".to_owned(), ToString::to_string))
+    });
+    let columns: [(_, &dyn Fn(&(String, String)) -> Cell); 2] =
+        [("input", &|(name, _)| cell(short(name, 60))), ("value", &|(_, text)| cell(short(text, 240)))];
+    Table::of(root.chain(facts).chain(slices), &columns).print(2, output)
 }
 
 fn section(title: &str, output: &mut Output) -> Result<(), CliError> {

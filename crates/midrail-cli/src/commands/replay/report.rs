@@ -1,6 +1,6 @@
 //! `midrail replay --report`: what a pack would have blocked.
 
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, short, wrap};
 use crate::paint::{Paint, Style, effect_style};
-use crate::table::{Table, cell, styled};
+use crate::table::{Table, cell, guardrail, styled};
 use crate::time;
 
 /// The most undecided lines that are named. All of them are counted.
@@ -44,20 +44,12 @@ pub(super) fn run(
     let mut maker = ReportBuilder::default();
     let (mut undecided, mut read) = (0_usize, 0_u64);
     let mut named = Vec::new();
-    for line in 1.. {
-        let played = match replay::next_line(&mut input, line) {
-            Ok(Some(text)) => {
-                read = read.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
-                match size {
-                    0 => progress.count(line),
-                    size => progress.show(read, size),
-                }
-                replay.line(line, &text)
-            }
-            Ok(None) => break,
-            Err(error @ ReplayError::Io { .. }) => return Err(CliError::from_error(&error)),
-            Err(error) => Err(error),
-        };
+    each(&replay, &mut input, |line, length, played| {
+        read = read.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        match size {
+            0 => progress.count(line),
+            size => progress.show(read, size),
+        }
         match played {
             Ok(ReplayStep::Decided(event, decision)) => maker.add(&event, &decision),
             Ok(_) => {}
@@ -68,7 +60,8 @@ pub(super) fn run(
                 }
             }
         }
-    }
+        Ok(())
+    })?;
     drop(progress);
     named.iter().for_each(|failure| output.remark(failure));
     let report = maker.finish();
@@ -83,6 +76,25 @@ pub(super) fn run(
     }
     output.lines(lines(&report, &names, undecided, output))?;
     Ok(Exit::good_if(undecided == 0))
+}
+
+/// Replays every line. `work` receives the number and the length of a line, and what came of it.
+pub(super) fn each(
+    replay: &Replay,
+    input: &mut dyn BufRead,
+    mut work: impl FnMut(usize, usize, Result<ReplayStep, ReplayError>) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    for line in 1.. {
+        let (length, played) = match replay::next_line(input, line) {
+            Ok(Some(text)) => (text.len(), replay.line(line, &text)),
+            Ok(None) => break,
+            // A read error affects all further lines.
+            Err(error @ ReplayError::Io { .. }) => return Err(CliError::from_error(&error)),
+            Err(error) => (0, Err(error)),
+        };
+        work(line, length, played)?;
+    }
+    Ok(())
 }
 
 fn lines(report: &ReplayReport, packs: &[String], undecided: usize, output: &Output) -> Vec<String> {
@@ -175,22 +187,18 @@ fn table(report: &ReplayReport) -> Table {
     heads.extend(effects.iter().map(|effect| effect.as_str()));
     heads.extend(is_unjudged.then_some("not judged"));
     heads.push("sessions");
-    let mut table = Table::new(&heads);
-    for of in &report.guardrails {
-        let mut row = vec![
-            cell(short(&midrail::guardrails::label(&of.guardrail), 60)),
-            cell(of.stopped.to_string()),
-            cell(format!("{:.2}%", of.share)),
-        ];
+    let row = |of: &GuardrailReport| {
+        let mut row =
+            vec![guardrail(&of.guardrail), cell(of.stopped.to_string()), cell(format!("{:.2}%", of.share))];
         row.extend(effects.iter().map(|effect| match of.effects.get(effect) {
             Some(number) => styled(number.to_string(), effect_style(*effect)),
             None => cell("·"),
         }));
         row.extend(is_unjudged.then(|| cell(of.unjudged.to_string())));
         row.push(cell(of.sessions.to_string()));
-        table.row(row);
-    }
-    table
+        row
+    };
+    Table { heads, rows: report.guardrails.iter().map(row).collect() }
 }
 
 fn examples(of: &GuardrailReport, output: &Output) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! The figures as a table for people, and as JSON.
 
 use midrail::Effect;
-use midrail::admin::{Stats, micros};
+use midrail::admin::Stats;
+use midrail::core::duration::micros;
 use midrail::guardrails::label;
 use midrail::metrics::Bypasses;
 use midrail::store::{Durations, GuardrailStats, VerdictCounts};
@@ -11,7 +12,7 @@ use crate::commands::pause;
 use crate::error::without_nulls;
 use crate::output::{Output, short};
 use crate::paint::{Style, effect_style};
-use crate::table::{Table, cell, styled};
+use crate::table::{Cell, Table, cell, styled};
 use crate::time;
 
 /// The characters of a histogram, from the lowest to the highest.
@@ -99,25 +100,23 @@ fn guardrails(stats: &Stats) -> Table {
         .filter(|(is_usual, column)| *is_usual || is_used(column))
         .map(|(_, column)| column)
         .collect();
-    let heads: Vec<&'static str> = ["guardrail"]
-        .into_iter()
-        .chain(columns.iter().map(|(head, ..)| *head))
-        .chain(["average", "took", "last triggered"])
-        .collect();
-    let mut table = Table::new(&heads);
+    let counts = columns.iter().map(|(head, ..)| *head);
+    let last = ["average", "took", "last triggered"];
+    let heads = ["guardrail"].into_iter().chain(counts).chain(last).collect();
+    let mut rows = Vec::new();
     for (id, figures) in all() {
         let GuardrailStats { enforced, shadow, durations, last_triggered } = figures;
         if !enforced.is_empty() || shadow.is_empty() {
             let last = last_triggered.map(time::date_time).unwrap_or_default();
-            table.row(row(short(&label(id), 60).into_owned(), enforced, &columns, durations, last));
+            rows.push(row(short(&label(id), 60).into_owned(), enforced, &columns, durations, last));
         }
         if !shadow.is_empty() {
             let name = format!("{} (shadow)", short(&label(id), 60));
             let own = if enforced.is_empty() { *durations } else { Durations::default() };
-            table.row(row(name, shadow, &columns, &own, String::new()));
+            rows.push(row(name, shadow, &columns, &own, String::new()));
         }
     }
-    table
+    Table { heads, rows }
 }
 
 fn row(
@@ -126,7 +125,7 @@ fn row(
     columns: &[Column],
     durations: &Durations,
     last: String,
-) -> Vec<(String, Option<Style>)> {
+) -> Vec<Cell> {
     let mut row = vec![cell(name)];
     for (_, count, effect) in columns {
         let count = count(counts);
@@ -162,7 +161,7 @@ pub(super) fn json(stats: &Stats, bypasses: &Bypasses) -> Value {
     let bypasses: Vec<Value> = bypasses
         .iter()
         .map(|((guardrail, outcome), count)| {
-            json!({"guardrail": guardrail, "outcome": outcome.word(), "count": count})
+            json!({"guardrail": guardrail, "outcome": outcome, "count": count})
         })
         .collect();
     let guardrails: Vec<Value> = figures

@@ -1,7 +1,7 @@
 //! Approvals, and the authority that a bypass requires.
 
 use jiff::{SignedDuration, Timestamp};
-use midrail_core::{ApprovalKind, ApprovalRequest, Bypass, Effect, EventKind, Verdict};
+use midrail_core::{ApprovalKind, ApprovalRequest, Bypass, Effect, EventKind, Missing, Verdict};
 use serde_json::{Value, json};
 
 use super::{If, Model, Vote};
@@ -80,7 +80,7 @@ impl Model<'_> {
         }
         let share = match self.remaining() {
             Ok(share) => share,
-            Err(missing) => return Some(missing),
+            Err(Missing(missing)) => return Some(missing),
         };
         let (is_enough, why) = if share > 0.5 {
             return None;
@@ -97,8 +97,8 @@ impl Model<'_> {
     }
 
     /// The share of the tightest budget that remains, from 1 to 0.
-    pub(super) fn remaining(&self) -> Result<f64, String> {
-        let now = || self.event.time.ok_or_else(|| "the event has no time".to_owned());
+    pub(super) fn remaining(&self) -> Result<f64, Missing> {
+        let now = || self.event.time.ok_or_else(|| Missing("the event has no time".to_owned()));
         let time = |value: Option<&Value>| value.and_then(|it| it.as_str()?.parse::<Timestamp>().ok());
         let task = self.event.task.clone().unwrap_or_default();
         let mut share = 1.0_f64;

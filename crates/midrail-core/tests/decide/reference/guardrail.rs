@@ -1,6 +1,8 @@
 //! One guardrail: its verdict or what replaces it, then lockdown, warnings and attempts.
 
-use midrail_core::{Bypass, Category, Effect, EventKind, Fact, FactKey, Mode, OnFault, Retry, Risk, Verdict};
+use midrail_core::{
+    Bypass, Category, Effect, EventKind, Fact, FactKey, Missing, Mode, OnFault, Retry, Risk, Verdict,
+};
 use serde_json::{Value, json};
 
 use super::{If, Model, Vote};
@@ -18,9 +20,9 @@ impl Model<'_> {
         match self.applies(plan) {
             Ok(true) => {}
             Ok(false) => return None,
-            Err(why) => return failed(why),
+            Err(Missing(why)) => return failed(why),
         }
-        let choose = |slice: Result<Option<&Value>, String>, present: &Verdict, absent: &Verdict| {
+        let choose = |slice: Result<Option<&Value>, Missing>, present: &Verdict, absent: &Verdict| {
             slice.map(|slice| if slice.is_some() { present.clone() } else { absent.clone() })
         };
         let verdict = match &plan.does {
@@ -39,19 +41,19 @@ impl Model<'_> {
             Does::Asks { name, yes, no } => match self.backing.facts.get(&FactKey::Answer(name.clone())) {
                 Some(Fact::Answer(Value::Bool(true))) => Ok(yes.clone()),
                 Some(Fact::Answer(_)) => Ok(no.clone()),
-                Some(Fact::Unavailable(why)) => Err(format!("`answer:{name}` is not known: {why}")),
-                Some(_) => Err(format!("`answer:{name}` is not an answer")),
-                None => Err(format!("`answer:{name}` was not looked up")),
+                Some(Fact::Unavailable(why)) => Err(Missing(format!("`answer:{name}` is not known: {why}"))),
+                Some(_) => Err(Missing(format!("`answer:{name}` is not an answer"))),
+                None => Err(Missing(format!("`answer:{name}` was not looked up"))),
             },
         };
         match verdict {
             Ok(verdict) => Some((self.apply_overrides(plan, verdict), None)),
-            Err(why) => missing(why),
+            Err(Missing(why)) => missing(why),
         }
     }
 
     /// Whether a guardrail checks the event. `Err`: its condition failed. An agent or task without a name could be any.
-    pub(super) fn applies(&self, plan: &Plan) -> Result<bool, String> {
+    pub(super) fn applies(&self, plan: &Plan) -> Result<bool, Missing> {
         let agent = self.event.agent.as_ref().and_then(|agent| agent.id.as_deref());
         let task = self.event.task.as_ref().and_then(|task| task.id.as_deref());
         let risk = self.event.task.as_ref().and_then(|task| task.risk);
@@ -63,12 +65,12 @@ impl Model<'_> {
     }
 
     /// Whether a guardrail's condition holds. One that cannot be evaluated is treated as true.
-    pub(super) fn holds(&self, plan: &Plan) -> Result<bool, String> {
+    pub(super) fn holds(&self, plan: &Plan) -> Result<bool, Missing> {
         match &plan.when {
             When::Always => Ok(true),
             When::Never => Ok(false),
             When::Slice(key) => Ok(self.slice(key).map_or(true, |slice| slice.is_some())),
-            When::Panics => Err(format!("it panicked: {SCRIPTED} condition")),
+            When::Panics => Err(Missing(format!("it panicked: {SCRIPTED} condition"))),
         }
     }
 
@@ -167,7 +169,7 @@ impl Model<'_> {
                 );
             }
             Ok(_) => {}
-            Err(missing) => {
+            Err(Missing(missing)) => {
                 apply_missing(plan, vote, missing);
             }
         }
@@ -225,7 +227,7 @@ impl Model<'_> {
     pub(super) fn stored(&self, plan: &Plan, vote: &mut Vote, key: &str) -> Option<Value> {
         match self.slice(key) {
             Ok(slice) => Some(slice.cloned().unwrap_or(Value::Null)),
-            Err(missing) => (!apply_missing(plan, vote, missing)).then_some(Value::Null),
+            Err(Missing(missing)) => (!apply_missing(plan, vote, missing)).then_some(Value::Null),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Preconditions: a halted run, a stopped stream, a quarantine, an inactive task.
 
-use midrail_core::{Effect, EventKind, Verdict};
+use midrail_core::{Effect, EventKind, Missing, Verdict};
 use serde_json::json;
 
 use super::{Model, Vote};
@@ -9,7 +9,7 @@ impl Model<'_> {
     pub(super) fn preconditions(&self) -> Vec<Vote> {
         let mut verdicts = Vec::new();
         match self.slice("halted") {
-            Err(missing) => verdicts.push(Verdict::block(missing)),
+            Err(Missing(missing)) => verdicts.push(Verdict::block(missing)),
             Ok(Some(halted)) if !self.event.is_new_run() => {
                 let part = |name: &str| halted[name].as_str().unwrap_or("").to_owned();
                 let reason = format!("this run was halted by `{}`: {}", part("by"), part("reason"));
@@ -40,7 +40,7 @@ impl Model<'_> {
 
     pub(super) fn check_stream(&self) -> Option<Verdict> {
         match self.slice(&self.stream_key()?) {
-            Err(missing) => Some(Verdict::block(missing)),
+            Err(Missing(missing)) => Some(Verdict::block(missing)),
             // The chunk that waits for an approval is checked again.
             Ok(Some(stopped)) if stopped["action"] != json!(self.digest()) => {
                 let part = |name: &str| stopped[name].as_str().unwrap_or("").to_owned();
@@ -84,7 +84,7 @@ impl Model<'_> {
                 let reason = quarantine?["reason"].as_str().unwrap_or("").to_owned();
                 Some(Verdict::block(format!("`{name}` is quarantined: {reason}")).advise(advice))
             }
-            Err(missing) => Some(Verdict::block(missing)),
+            Err(Missing(missing)) => Some(Verdict::block(missing)),
         }
     }
 
@@ -98,7 +98,7 @@ impl Model<'_> {
                 let verdict = Verdict::block(format!("the task `{task}` is {status}")).advise(advice);
                 is_inactive.then_some(verdict)
             }
-            Err(missing) => Some(Verdict::block(missing)),
+            Err(Missing(missing)) => Some(Verdict::block(missing)),
         }
     }
 }

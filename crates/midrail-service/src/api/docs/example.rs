@@ -1,15 +1,15 @@
 //! An example of an operation: a call with curl.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::schema::{fields, list, resolve, text};
+use super::schema::{list, map, resolve, text};
 
 /// How deep an example goes.
 const DEEP: usize = 4;
 
 /// A call of an operation with curl.
 pub(super) fn curl(document: &Value, method: &str, path: &str, operation: &Value) -> String {
-    let path = path.replace('{', "$").replace('}', "").to_uppercase_variables();
+    let path = shell_variables(path);
     let mut lines = vec![format!("curl \"http://127.0.0.1:7420{path}\"")];
     if method != "get" {
         lines.push(format!("-X {}", method.to_uppercase()));
@@ -25,8 +25,7 @@ pub(super) fn curl(document: &Value, method: &str, path: &str, operation: &Value
         }
         _ => lines.push("-H \"Authorization: Bearer $MIDRAIL_KEY\"".to_owned()),
     }
-    let content = operation.pointer("/requestBody/content").and_then(Value::as_object);
-    if let Some((media, body)) = content.into_iter().flatten().next() {
+    if let Some((media, body)) = map(operation.pointer("/requestBody/content")).next() {
         lines.push(format!("-H 'Content-Type: {media}'"));
         let schema = body.get("schema").unwrap_or(&Value::Null);
         let example =
@@ -36,19 +35,11 @@ pub(super) fn curl(document: &Value, method: &str, path: &str, operation: &Value
     lines.join(" \\\n  ")
 }
 
-trait Variables {
-    fn to_uppercase_variables(&self) -> String;
-}
-
-impl Variables for String {
-    /// `$id` as `$ID`, as a shell has it.
-    fn to_uppercase_variables(&self) -> String {
-        let mut is_variable = false;
-        let shown = self.chars().map(|c| {
-            is_variable = c == '$' || (is_variable && (c.is_ascii_alphanumeric() || c == '_'));
-            if is_variable { c.to_ascii_uppercase() } else { c }
-        });
-        shown.collect()
+/// A path with its parameters as shell variables: `{id}` as `$ID`.
+fn shell_variables(path: &str) -> String {
+    match path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
+        Some((before, (name, after))) => format!("{before}${}{after}", name.to_uppercase()),
+        None => path.to_owned(),
     }
 }
 
@@ -56,21 +47,19 @@ impl Variables for String {
 fn known(id: &str) -> Option<String> {
     let event =
         json!({"kind": "before_tool", "session": "s-1", "tool": {"name": "Bash", "args": {"command": "ls"}}});
-    Some(match id {
-        "decide" => event.to_string(),
-        "decide_batch" => json!({"events": [event]}).to_string(),
+    let lines = match id {
+        "decide" => vec![event],
+        "decide_batch" => vec![json!({"events": [event]})],
         "stream" => {
-            let lines =
-                [json!({"open": {"session": "s-1"}}), json!({"text": "Hello"}), json!({"finish": true})];
-            lines.map(|line| line.to_string()).join("\n")
+            vec![json!({"open": {"session": "s-1"}}), json!({"text": "Hello"}), json!({"finish": true})]
         }
-        "add_key" => json!({"name": "ci", "projects": ["default"], "rights": ["decide"]}).to_string(),
+        "add_key" => vec![json!({"name": "ci", "projects": ["default"], "rights": ["decide"]})],
         "policy_validate" => {
-            json!({"name": "pack.yaml", "text": "pack: mine\nguardrails:\n  - {id: no-x, tools: x}\n"})
-                .to_string()
+            vec![json!({"name": "pack.yaml", "text": "pack: mine\nguardrails:\n  - {id: no-x, tools: x}\n"})]
         }
         _ => return None,
-    })
+    };
+    Some(lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n"))
 }
 
 /// An example value of a schema, with its required fields.
@@ -99,11 +88,10 @@ fn of(document: &Value, schema: &Value, deep: usize) -> Value {
         "array" => json!([]),
         _ => {
             let needed: Vec<&str> = list(schema.get("required")).filter_map(Value::as_str).collect();
-            let own =
-                fields(schema).into_iter().flatten().filter(|(name, _)| needed.contains(&name.as_str()));
-            let values =
-                own.filter(|_| deep > 0).map(|(name, field)| (name.clone(), of(document, field, deep - 1)));
-            Value::Object(values.collect::<Map<String, Value>>())
+            let own = map(schema.get("properties"))
+                .filter(|(name, _)| deep > 0 && needed.contains(&name.as_str()))
+                .map(|(name, field)| (name.clone(), of(document, field, deep - 1)));
+            Value::Object(own.collect())
         }
     }
 }

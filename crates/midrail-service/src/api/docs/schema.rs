@@ -1,6 +1,6 @@
 //! Access to the parts of an OpenAPI document.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub(super) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
@@ -17,6 +17,6 @@ pub(super) fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
 }
 
 /// The fields of an object.
-pub(super) fn fields(value: &Value) -> Option<&Map<String, Value>> {
-    value.get("properties").and_then(Value::as_object)
+pub(super) fn map(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+    value.and_then(Value::as_object).into_iter().flatten()
 }

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn good_pack_is_good() {
+    fn valid_pack_has_no_problems() {
         let found = check("pack: p\nextends: midrail:default\nguardrails:\n  - {id: g, tools: x}\n");
         assert!(found.valid, "{found:?}");
         assert!(found.guardrails.contains(&"g".to_owned()));
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_has_its_place() {
+    fn problems_have_locations() {
         let found = check("pack: p\nguardrails:\n  - {id: g, tool: x}\n  - {id: h, effect: explode}\n");
         assert!(!found.valid && found.problems.len() >= 2, "{found:?}");
         assert!(found.problems.iter().all(|problem| problem.file == "p.yaml" && problem.line >= 3));
     }
 
     #[test]
-    fn no_file_is_read() {
+    fn validation_reads_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let secret = folder.path().join("base.yaml");
         std::fs::write(&secret, "pack: [ s3cr3t-content\n").unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_run() {
+    fn validation_runs_no_command() {
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("mark");
         let text = format!(

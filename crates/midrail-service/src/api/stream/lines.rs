@@ -1,58 +1,39 @@
 //! Lines of a body while it arrives. At most one line is held.
 
-use std::future::poll_fn;
-use std::pin::Pin;
-
-use axum::body::Body;
-use hyper::body::Body as _;
+use axum::body::{Body, BodyDataStream};
+use bytes::BytesMut;
+use futures_util::StreamExt;
+use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder};
 
 use crate::problem::{HandlerResult, Problem};
 
 /// The lines of a body.
 pub(super) struct Lines {
-    body: Body,
-    held: Vec<u8>,
-    /// The start of the current line.
-    start: usize,
-    /// The position up to which there is no line break.
-    seen: usize,
-    most: usize,
+    body: BodyDataStream,
+    held: BytesMut,
+    codec: AnyDelimiterCodec,
     ended: bool,
 }
 
 impl Lines {
     pub(super) fn new(body: Body, most: usize) -> Self {
-        Lines { body, held: Vec::new(), start: 0, seen: 0, most, ended: false }
+        let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), b"\n".to_vec(), most);
+        Lines { body: body.into_data_stream(), held: BytesMut::new(), codec, ended: false }
     }
 
     /// The next line that is not empty. `None`: the body ended. The future can be dropped without losing data.
     pub(super) async fn next(&mut self) -> HandlerResult<Option<Vec<u8>>> {
         loop {
-            // INVARIANT: every byte is scanned once, however small the chunks are.
-            while let Some(at) = self.unseen().iter().position(|byte| *byte == b'\n') {
-                let end = self.seen + at;
-                let line = self.held.get(self.start..end).unwrap_or_default().to_vec();
-                (self.start, self.seen) = (end + 1, end + 1);
-                if line.len() > self.most {
-                    return Err(self.too_long());
-                }
-                if !is_blank(&line) {
-                    return Ok(Some(line));
-                }
+            let decode = if self.ended { AnyDelimiterCodec::decode_eof } else { AnyDelimiterCodec::decode };
+            match decode(&mut self.codec, &mut self.held).map_err(|error| self.problem(&error))? {
+                Some(line) if !line.trim_ascii().is_empty() => return Ok(Some(line.to_vec())),
+                Some(_) => continue,
+                None if self.ended => return Ok(None),
+                None => {}
             }
-            self.held.drain(..self.start.min(self.held.len()));
-            (self.start, self.seen) = (0, self.held.len());
-            if self.held.len() > self.most {
-                return Err(self.too_long());
-            }
-            if self.ended {
-                let line = std::mem::take(&mut self.held);
-                self.seen = 0;
-                return Ok(Some(line).filter(|line| !is_blank(line)));
-            }
-            match poll_fn(|context| Pin::new(&mut self.body).poll_frame(context)).await {
+            match self.body.next().await {
                 None => self.ended = true,
-                Some(Ok(frame)) => self.held.extend(frame.into_data().unwrap_or_default()),
+                Some(Ok(piece)) => self.held.extend_from_slice(&piece),
                 Some(Err(error)) => {
                     return Err(Problem::malformed(format!("the body could not be read: {error}")));
                 }
@@ -60,17 +41,14 @@ impl Lines {
         }
     }
 
-    fn unseen(&self) -> &[u8] {
-        self.held.get(self.seen..).unwrap_or_default()
+    fn problem(&self, error: &AnyDelimiterCodecError) -> Problem {
+        match error {
+            AnyDelimiterCodecError::MaxChunkLengthExceeded => {
+                Problem::too_large(format!("a line holds at most {} bytes", self.codec.max_length()))
+            }
+            AnyDelimiterCodecError::Io(error) => Problem::malformed(error.to_string()),
+        }
     }
-
-    fn too_long(&self) -> Problem {
-        Problem::too_large(format!("a line holds at most {} bytes", self.most))
-    }
-}
-
-fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(u8::is_ascii_whitespace)
 }
 
 #[cfg(test)]

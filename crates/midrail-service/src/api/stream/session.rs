@@ -101,8 +101,14 @@ impl StreamSession {
         Ok(handle.stream(StreamOptions { id: stream, max_bytes }))
     }
 
-    /// Handles a message. An error ends the stream.
+    /// Handles a message; the first one opens the stream. An error ends it.
     pub(super) async fn handle(&mut self, text: &[u8]) -> Reply {
+        if self.stream.is_none() {
+            return match self.open(text).await {
+                Ok(step) => Reply::Step(step),
+                Err(problem) => Reply::Last(StreamedStep::failed(problem)),
+            };
+        }
         match self.apply(text).await {
             Ok(None) => Reply::Nothing,
             Ok(Some(step)) => {

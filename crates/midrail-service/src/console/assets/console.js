@@ -16,6 +16,7 @@
   const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
   const csrf = () => one('meta[name="csrf"]')?.content;
   const headers = (more = {}) => (csrf() ? { "x-csrf-token": csrf(), ...more } : more);
+  const post = (path, body) => fetch(path, { method: "POST", headers: headers({ "content-type": "application/json" }), body: JSON.stringify(body) });
 
   document.addEventListener("htmx:config:request", (event) => {
     const token = csrf();
@@ -235,24 +236,23 @@
     const confirm = one("#answer-confirm");
     confirm.disabled = true;
     try {
-      const response = await fetch(`/approvals/${encodeURIComponent(item.dataset.approval)}/answer`, {
-        method: "POST",
-        headers: headers({ "content-type": "application/json", accept: "application/json" }),
-        body: JSON.stringify({ answer, note: one("#answer-note").value }),
-      });
+      const text = one("#answer-note").value;
+      const [path, body] = answer === "review" ? ["review", { text }] : ["decide", { approve: answer === "approve", note: text }];
+      const response = await post(`/v1/approvals/${encodeURIComponent(item.dataset.approval)}/${path}`, body);
       if (!response.ok) {
         one("#answer-error").textContent = await problem(response);
         one("#answer-error").hidden = false;
         return;
       }
-      const whole = await response.text();
       one("#answer").close();
       toast({ approve: "Approved: the same call is allowed once.", deny: "Denied: the call stays blocked.", "take-back": "Revoked: the call is blocked again." }[answer] || "The review is filed.", "good");
       countWaiting();
       if (item.id === "approval") {
-        item.outerHTML = whole;
-        const fresh = one("#approval");
+        const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+        const fresh = one("#approval", page);
+        item.replaceWith(fresh);
         if (window.htmx) window.htmx.process(fresh);
+        runTimes();
         select(fresh);
       } else {
         move(1, item);
@@ -317,6 +317,21 @@
     ask(target, answer);
   };
 
+  // Actions of a list, and forms: requests to the API.
+  const sendTo = async (path, body) => {
+    const response = await post(path, body).catch(() => null);
+    if (!response?.ok) { toast(response ? await problem(response) : "The service cannot be reached.", "bad"); return; }
+    const made = response.status === 201 ? await response.json() : null;
+    if (!made?.key) { location.reload(); return; }
+    one("#made code").textContent = made.key;
+    one("#made").hidden = false;
+  };
+  const sendForm = (form) => {
+    const value = (field) => "list" in field.dataset ? field.value.split(",").map((part) => part.trim()).filter(Boolean) : field.type === "number" ? Number(field.value) : field.value.trim();
+    const given = Array.from(form.elements).filter((field) => field.name && field.value.trim());
+    sendTo(form.dataset.post, Object.fromEntries(given.map((field) => [field.name, value(field)])));
+  };
+
   const login = async (event) => {
     event.preventDefault();
     const form = event.target, error = one("#login-error");
@@ -341,6 +356,11 @@
       store.set("midrail-theme", root.dataset.theme);
       return;
     }
+    if (button?.dataset.post) {
+      if ("sure" in button.dataset) sendTo(button.dataset.post, JSON.parse(button.dataset.body));
+      else { button.dataset.sure = ""; button.textContent = `Confirm: ${button.textContent.toLowerCase()}`; }
+      return;
+    }
     if (button?.matches("[data-help]")) { one("#help")?.showModal(); return; }
     if (button?.matches("#answer-cancel")) { one("#answer").close(); return; }
     if (button?.matches("[data-logout]")) {
@@ -360,6 +380,11 @@
     const secure = location.protocol === "https:" ? "; Secure" : "";
     document.cookie = `midrail_project=${encodeURIComponent(event.target.value)}; Path=/; SameSite=Strict; Max-Age=31536000${secure}`;
     location.href = "/";
+  });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.dataset.post) return;
+    event.preventDefault();
+    sendForm(event.target);
   });
   document.addEventListener("keydown", key);
   document.addEventListener("htmx:after:swap", runTimes);

@@ -3,7 +3,7 @@
 use crate::access::fixture::{EVENT, Fixture};
 
 #[test]
-fn body_is_taken_as_it_should_be_or_not_at_all() {
+fn invalid_bodies_are_rejected() {
     let fixture = Fixture::with(|config| config.limits.body = 10_000);
     let decide = |body: &str| fixture.post("/v1/decide", &[], body);
     decide(&format!(r#"{{"kind":"before_model","text":"{}"}}"#, "a".repeat(20_000))).is(413);
@@ -54,7 +54,7 @@ fn body_is_taken_as_it_should_be_or_not_at_all() {
 }
 
 #[test]
-fn batch_is_decided_as_a_whole_or_not_at_all() {
+fn invalid_batch_is_not_decided() {
     let fixture = Fixture::new();
     let batch = |body: &str| fixture.post("/v1/decide/batch", &[], body);
     let event = |session: usize, tool: &str| {
@@ -82,7 +82,7 @@ fn batch_is_decided_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn event_of_one_key_is_decided_once() {
+fn idempotency_key_decides_once() {
     let fixture = Fixture::new();
     let once = |key: &str, event: &str| fixture.post("/v1/decide", &[("idempotency-key", key)], event);
     let first = once("k-1", EVENT).is(200).json();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use log::{LevelFilter, Log, Metadata, Record};
 use midrail::admin::{KeyRight, KeyScope};
 use midrail::{Engine, Load, SqliteStore};
-use midrail_service::{At, Config, FilesAt, Limits, ServeError, StoreAt, run_until};
+use midrail_service::{At, Config, ServeError, StoreAt, run_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -92,17 +92,9 @@ pub(crate) fn config(folder: &TempDir) -> Config {
     let pack = folder.path().join("pack.yaml");
     std::fs::write(&pack, "pack: p\nguardrails:\n  - {use: secret-redaction}\n  - {id: no-x, tools: x}\n")
         .unwrap();
-    Config {
-        listen: At::Address("127.0.0.1:0".parse().unwrap()),
-        store: StoreAt::Sqlite(folder.path().join("store.db")),
-        load: Load { packs: vec![pack], ..Load::default() },
-        projects: Vec::new(),
-        files: FilesAt::Elsewhere,
-        tls: None,
-        behind_proxy: false,
-        otlp: None,
-        limits: Limits::default(),
-    }
+    let load = Load { packs: vec![pack], ..Load::default() };
+    let store = StoreAt::Sqlite(folder.path().join("store.db"));
+    Config { store, ..Config::new(At::Address("127.0.0.1:0".parse().unwrap()), load) }
 }
 
 /// Opens the store that a service has.

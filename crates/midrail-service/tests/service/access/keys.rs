@@ -27,13 +27,13 @@ fn this_machine_needs_no_key_until_there_is_one() {
 }
 
 #[test]
-fn revoked_key_opens_nothing() {
+fn revoked_key_is_rejected() {
     let fixture = Fixture::new();
     let key = key(&fixture.config, &scope(&[Decide]));
     let own = bearer(&key);
     fixture.decide(&[("authorization", &own)]).is(200);
     let store = engine(&fixture.config, "default");
-    let id = store.admin().api_keys().unwrap()[0].id.clone();
+    let id = store.admin().list::<midrail::admin::ApiKey>().unwrap()[0].id.clone();
     store.admin().revoke_api_key(&id, Some(&Person::authenticated("root", [midrail::admin::ADMIN]))).unwrap();
     // The service caches keys.
     assert!(eventually(|| fixture.decide(&[("authorization", &own)]).status == 401));
@@ -43,7 +43,7 @@ fn revoked_key_opens_nothing() {
 }
 
 #[test]
-fn key_is_good_for_its_projects_and_agents_and_rights_alone() {
+fn key_is_limited_to_its_projects_agents_and_rights() {
     let fixture = Fixture::new();
     let own = KeyScope {
         projects: vec!["acme/*".to_owned()],
@@ -126,7 +126,7 @@ fn unknown_and_closed_projects_look_alike() {
 }
 
 #[test]
-fn others_cannot_be_let_in_without_keys_and_tls() {
+fn public_address_requires_keys_and_tls() {
     let folder = tempfile::tempdir().unwrap();
     let mut open = config(&folder);
     open.listen = At::Address("0.0.0.0:0".parse().unwrap());

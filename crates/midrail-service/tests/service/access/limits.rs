@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::access::fixture::{Answer, EVENT, Fixture, request};
 
 #[test]
-fn flood_of_headers_is_refused() {
+fn too_many_headers_are_rejected() {
     let fixture = Fixture::new();
     let many: Vec<String> = (0..500).map(|at| format!("x-{at}")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "1")).collect();
@@ -18,7 +18,7 @@ fn flood_of_headers_is_refused() {
 }
 
 #[test]
-fn client_that_never_finishes_its_head_is_cut_off() {
+fn slow_request_head_times_out() {
     let fixture = Fixture::with(|config| config.limits.head = Duration::from_millis(300));
     let mut stream = fixture.connect();
     let text = request(&fixture.address.to_string(), "GET", "/healthz", &[], "");
@@ -44,26 +44,30 @@ fn client_that_never_finishes_its_head_is_cut_off() {
 
 #[test]
 fn requests_beyond_the_limit_get_a_retry_time() {
-    let fixture = Fixture::with(|config| config.limits.at_once = 1);
-    // It has a place as long as its body does not come.
+    let fixture = Fixture::with(|config| {
+        config.limits.at_once = 1;
+        // The slow request does not time out while the test runs.
+        config.limits.time = Duration::from_secs(3_600);
+    });
+    // It holds the slot as long as its body does not arrive.
     let mut slow = fixture.connect();
     let headers = [("content-type", "application/json"), ("content-length", "1000")];
     slow.write_all(request(&fixture.address.to_string(), "POST", "/v1/decide", &headers, "{").as_bytes())
         .unwrap();
-    // When it has taken its place is up to the server.
+    // The server decides when it takes the slot.
     let refused = (0..100_000)
         .map(|_| fixture.decide(&[]))
         .find(|answer| answer.status == 503)
-        .expect("nobody was told to come again");
+        .expect("no request was rejected");
     assert_eq!(refused.is(503).header("retry-after"), Some("1"));
-    // Health needs no place.
+    // Health needs no slot.
     fixture.get("/healthz", &[]).is(200);
     drop(slow);
-    assert!((0..100_000).any(|_| fixture.decide(&[]).status == 200), "the place was never given back");
+    assert!((0..100_000).any(|_| fixture.decide(&[]).status == 200), "the slot was never released");
 }
 
 #[test]
-fn body_that_does_not_come_in_time_is_not_waited_for() {
+fn slow_body_times_out() {
     let fixture = Fixture::with(|config| config.limits.time = Duration::from_millis(300));
     let headers = [("content-type", "application/json"), ("content-length", "1000")];
     fixture.send("POST", "/v1/decide", &headers, EVENT).is(504);

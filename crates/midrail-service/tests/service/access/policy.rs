@@ -12,7 +12,7 @@ fn revision(fixture: &Fixture) -> Value {
 }
 
 #[test]
-fn policy_is_shown_in_all_its_parts() {
+fn policy_layers_and_revisions_are_shown() {
     let fixture = Fixture::new();
     let policy = fixture.get("/v1/policy", &[]).is(200).json();
     let guardrails = policy["guardrails"].as_array().unwrap();
@@ -39,7 +39,7 @@ fn policy_is_shown_in_all_its_parts() {
 }
 
 #[test]
-fn packs_are_read_again_when_an_administrator_says_so() {
+fn administrator_reloads_packs() {
     let fixture = Fixture::new();
     let key = person(&fixture.config, "default", "root", &["human_operator", "admin"]);
     let (cookie, csrf) = fixture.log_in("root", &key, None);
@@ -69,7 +69,7 @@ fn packs_are_read_again_when_an_administrator_says_so() {
 }
 
 #[test]
-fn last_policy_that_is_announced_is_in_force_everywhere() {
+fn last_announced_policy_applies_to_all_instances() {
     let folder = tempfile::tempdir().unwrap();
     let one = config(&folder);
     let mut other = one.clone();
@@ -105,7 +105,7 @@ fn last_policy_that_is_announced_is_in_force_everywhere() {
 }
 
 #[test]
-fn pack_is_checked_and_never_put_in_force() {
+fn validated_pack_is_not_applied() {
     let fixture = Fixture::new();
     let before = revision(&fixture);
     let check = |text: &str| {

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use crate::access::fixture::{Answer, EVENT, Fixture, eventually, request};
 
 #[test]
-fn request_under_way_is_answered() {
+fn running_request_is_answered_at_shutdown() {
     let mut fixture = Fixture::new();
     let headers = [("content-type", "application/json")];
     let text = request(&fixture.address.to_string(), "POST", "/v1/decide", &headers, EVENT);
@@ -30,7 +30,7 @@ fn request_under_way_is_answered() {
 }
 
 #[test]
-fn open_stream_does_not_keep_the_service() {
+fn open_stream_does_not_delay_shutdown() {
     let mut fixture = Fixture::new();
     let mut stream =
         crate::access::streams::Lines::open(&fixture, r#"{"open":{"session":"s","max_bytes":0}}"#);

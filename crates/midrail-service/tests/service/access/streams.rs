@@ -66,7 +66,7 @@ impl Lines {
 }
 
 #[test]
-fn secret_in_two_chunks_is_replaced_while_the_body_comes_in() {
+fn secret_split_across_chunks_is_redacted() {
     let fixture = Fixture::new();
     let mut lines = Lines::open(&fixture, r#"{"open":{"session":"s","stream":"m-1"}}"#);
     assert_eq!(lines.next().unwrap()["stream"], "m-1");
@@ -102,7 +102,7 @@ fn end_of_the_body_finishes_the_stream() {
 }
 
 #[test]
-fn stop_in_mid_stream_ends_it_with_the_users_message() {
+fn halt_ends_the_stream_with_the_user_message() {
     let fixture = Fixture::with(|config| {
         let text = "pack: p\nguardrails:\n  - {use: injection-patterns, on: model_chunk}\n";
         std::fs::write(&config.load.packs[0], text).unwrap();
@@ -122,7 +122,7 @@ fn stop_in_mid_stream_ends_it_with_the_users_message() {
 }
 
 #[test]
-fn what_is_wrong_breaks_the_stream_off_and_withholds_the_rest() {
+fn invalid_message_ends_the_stream_and_withholds_text() {
     let fixture = Fixture::new();
     for (wrong, status) in [
         ("nonsense", 400),
@@ -158,7 +158,7 @@ fn what_is_wrong_breaks_the_stream_off_and_withholds_the_rest() {
 }
 
 #[test]
-fn silent_streams_end_and_there_are_only_so_many() {
+fn silent_streams_end_and_are_limited() {
     let fixture = Fixture::with(|config| {
         config.limits.streams = 1;
         config.limits.silence = Duration::from_millis(300);
@@ -172,7 +172,7 @@ fn silent_streams_end_and_there_are_only_so_many() {
 }
 
 #[test]
-fn key_holds_for_the_whole_of_a_stream() {
+fn revoked_key_ends_its_stream() {
     let mut own = String::new();
     let scope = KeyScope { agents: Some(vec!["a-*".to_owned()]), ..scope(&[Decide]) };
     let fixture = Fixture::with(|config| own = key(config, &scope));
@@ -187,7 +187,7 @@ fn key_holds_for_the_whole_of_a_stream() {
     lines.say(r#"{"text":"Once upon a time"}"#);
     assert_eq!(lines.next().unwrap()["decision"]["effect"], "allow");
     let store = engine(&fixture.config, "default");
-    let id = store.admin().api_keys().unwrap()[0].id.clone();
+    let id = store.admin().list::<midrail::admin::ApiKey>().unwrap()[0].id.clone();
     store.admin().revoke_api_key(&id, Some(&Person::authenticated("root", [midrail::admin::ADMIN]))).unwrap();
     // The service caches keys.
     assert!(eventually(|| fixture.decide(&headers).status == 401));
@@ -211,7 +211,7 @@ fn frame(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn websocket_says_the_same() {
+fn websocket_returns_the_same_steps() {
     let fixture = Fixture::new();
     let mut stream = fixture.connect();
     let head = format!(

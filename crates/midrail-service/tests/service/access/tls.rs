@@ -56,7 +56,7 @@ fn invalid_certificate_is_reported() {
 }
 
 #[test]
-fn socket_is_its_owners_alone() {
+fn socket_accepts_only_its_owner() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(&folder);
     let path = folder.path().join("s");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::api::fixture::{ALL, Auth, Fixture, PACK, call, event};
 
 #[test]
-fn an_escalation_is_waited_for_answered_and_used_once() {
+fn escalation_is_awaited_answered_and_used_once() {
     let fixture = Fixture::new(PACK);
     let program = fixture.key(&["default"], None, &ALL);
     let key = fixture.person("default", "rita", &["reviewer"]);
@@ -65,7 +65,7 @@ fn an_escalation_is_waited_for_answered_and_used_once() {
 }
 
 #[test]
-fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
+fn bypass_request_is_answered_by_the_required_role() {
     let fixture = Fixture::new(PACK);
     let program = fixture.key(&["default"], Some(&["coder"]), &ALL);
     let stranger = fixture.key(&["default"], Some(&["tester"]), &ALL);
@@ -77,8 +77,9 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
 
     let stopped = service.post("/v1/decide", call("s", "deploy"), &program).good();
     let seq = stopped["audit"]["seq"].as_u64().unwrap();
-    let wish = json!({"decision": seq, "reason": "The login outage needs this hotfix", "urgency": "urgent"});
-    service.post("/v1/approvals", wish.clone(), &stranger).problem(403);
+    let request =
+        json!({"decision": seq, "reason": "The login outage needs this hotfix", "urgency": "urgent"});
+    service.post("/v1/approvals", request.clone(), &stranger).problem(403);
     service
         .post("/v1/approvals", json!({"decision": seq, "reason": "please approve"}), &program)
         .problem(422);
@@ -92,12 +93,12 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
     service
         .post("/v1/approvals", json!({"decision": 9999, "reason": "The login outage"}), &program)
         .problem(404);
-    let answer = service.post("/v1/approvals", wish.clone(), &program);
+    let answer = service.post("/v1/approvals", request.clone(), &program);
     assert_eq!(answer.status, 201, "{}", answer.text);
     let asked = answer.json();
     assert_eq!((&asked["kind"], &asked["authority"]), (&json!("bypass"), &json!("architect")));
     // A repeated request returns the pending one.
-    assert_eq!(service.post("/v1/approvals", wish, &program).json()["id"], asked["id"]);
+    assert_eq!(service.post("/v1/approvals", request, &program).json()["id"], asked["id"]);
     let id = asked["id"].as_str().unwrap();
 
     let cannot = service.get(&format!("/v1/approvals/{id}"), &rita).good();
@@ -143,7 +144,7 @@ fn unused_approval_is_revoked_by_its_approvers() {
 }
 
 #[test]
-fn a_request_is_answered_under_the_policy_that_made_it() {
+fn request_is_answered_under_its_own_policy() {
     let fixture = Fixture::new(PACK);
     let keys =
         [fixture.person("default", "rita", &["reviewer"]), fixture.person("default", "otto", &["owner"])];
@@ -167,7 +168,7 @@ fn a_request_is_answered_under_the_policy_that_made_it() {
 }
 
 #[test]
-fn requests_come_in_pages_and_unknown_ones_are_not_there() {
+fn requests_are_paged_and_unknown_ones_are_not_found() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     for number in 0..5 {

@@ -22,7 +22,7 @@ fn six() -> (Fixture, Service) {
 }
 
 #[test]
-fn records_are_found_by_what_they_are_and_come_in_pages() {
+fn records_are_filtered_and_paged() {
     let (_world, service) = six();
     let list = |query: &str| seqs(&service.get(&format!("/v1/audit?{query}"), &Auth::Nobody).good());
     assert_eq!(list(""), [1, 2, 3, 4, 5, 6]);
@@ -54,7 +54,7 @@ fn records_are_found_by_what_they_are_and_come_in_pages() {
 }
 
 #[test]
-fn a_record_comes_with_its_proof_and_its_explanation() {
+fn record_has_its_proof_and_explanation() {
     let (fixture, service) = six();
     let record = service.get("/v1/audit/4", &Auth::Nobody).good();
     let before = service.get("/v1/audit/3", &Auth::Nobody).good();
@@ -88,7 +88,7 @@ fn a_record_comes_with_its_proof_and_its_explanation() {
 }
 
 #[test]
-fn an_export_verifies_on_its_own_and_the_log_in_place() {
+fn export_verifies_without_the_store() {
     let (_world, service) = six();
     for query in ["", "?session=a"] {
         let export = service.get(&format!("/v1/audit/export{query}"), &Auth::Nobody);

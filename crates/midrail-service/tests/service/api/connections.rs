@@ -47,7 +47,7 @@ fn places(answers: &[Value]) -> BTreeSet<u64> {
 }
 
 #[test]
-fn everyone_gets_their_own_answer_and_all_are_on_record() {
+fn concurrent_callers_get_their_own_recorded_decisions() {
     let fixture = Fixture::new(PACK);
     for is_in_memory in [true, false] {
         let service = fixture.serve_with(|config| {

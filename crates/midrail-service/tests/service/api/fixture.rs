@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use midrail::admin::{KeyRight, KeyScope, Person};
 use midrail::{Engine, Event, Files, Load, SqliteStore};
-use midrail_service::{At, Config, FilesAt, Limits, StoreAt, run_until};
+use midrail_service::{At, Config, StoreAt, run_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -93,16 +93,11 @@ impl Fixture {
 
     /// The same, set up otherwise.
     pub(crate) fn serve_with(&self, change: impl FnOnce(&mut Config)) -> Service {
+        let load = Load { packs: vec![self.path().join("pack.yaml")], ..Load::default() };
         let mut config = Config {
-            listen: At::Address("127.0.0.1:0".parse().unwrap()),
             store: StoreAt::Sqlite(self.store_of("default")),
-            load: Load { packs: vec![self.path().join("pack.yaml")], ..Load::default() },
             projects: self.projects.clone(),
-            files: FilesAt::Elsewhere,
-            tls: None,
-            behind_proxy: false,
-            otlp: None,
-            limits: Limits::default(),
+            ..Config::new(At::Address("127.0.0.1:0".parse().unwrap()), load)
         };
         change(&mut config);
         let (ready, url) = mpsc::channel();

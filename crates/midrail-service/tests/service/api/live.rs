@@ -133,7 +133,7 @@ fn stream_reports_requests_changes_and_alerts_by_filter() {
 }
 
 #[test]
-fn streams_and_those_who_wait_end_when_the_service_does() {
+fn streams_and_waits_end_with_the_service() {
     let fixture = Fixture::new(PACK);
     let mut service = fixture.serve();
     let asked = service.post("/v1/decide", call("s", "refund"), &Auth::Nobody).good();
@@ -164,7 +164,8 @@ fn stream_ends_when_its_reader_is_removed() {
     let key = fixture.key(&["default"], None, &ALL);
     let other = fixture.key(&["default"], None, &ALL);
     let engine = fixture.engine("default");
-    let ids: Vec<String> = engine.admin().api_keys().unwrap().into_iter().map(|key| key.id).collect();
+    let ids: Vec<String> =
+        engine.admin().list::<midrail::admin::ApiKey>().unwrap().into_iter().map(|key| key.id).collect();
     let (bob, cy) =
         (fixture.person("default", "bob", &["reviewer"]), fixture.person("default", "cy", &["reviewer"]));
     let service = fixture.serve();
@@ -185,7 +186,7 @@ fn stream_ends_when_its_reader_is_removed() {
 }
 
 #[test]
-fn what_cannot_be_resumed_is_said() {
+fn invalid_resume_position_is_rejected() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     for query in ["after=x", "after=-1", "effect=some", "what=1"] {

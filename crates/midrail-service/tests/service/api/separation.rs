@@ -66,11 +66,14 @@ fn holds(engine: &Engine) -> String {
     sessions.retain(|session| session.session != "midrail");
     let approvals = store.approvals(&ApprovalFilter::default()).unwrap();
     let standing = (
-        engine.admin().locks().unwrap(),
-        engine.admin().quarantined().unwrap(),
-        engine.admin().tasks().unwrap(),
+        engine.admin().list::<midrail::admin::Lock>().unwrap(),
+        engine.admin().list::<midrail::admin::QuarantinedAgent>().unwrap(),
+        engine.admin().list::<midrail::admin::TaskState>().unwrap(),
     );
-    format!("{sessions:?} {approvals:?} {standing:?} {:?}", engine.admin().pauses().unwrap())
+    format!(
+        "{sessions:?} {approvals:?} {standing:?} {:?}",
+        engine.admin().list::<midrail::core::Pause>().unwrap()
+    )
 }
 
 /// A route of the document.
@@ -169,7 +172,7 @@ impl Route {
 }
 
 #[test]
-fn nothing_of_one_project_shows_or_changes_with_the_means_of_another() {
+fn projects_are_isolated_from_each_other() {
     let fixture = Fixture::new(PACK);
     let (own, other) = (fixture.engine(OWN), fixture.engine(OTHER));
     let everything = ["admin", "human_operator", "architect", "reviewer"];
@@ -221,7 +224,7 @@ fn nothing_of_one_project_shows_or_changes_with_the_means_of_another() {
 }
 
 #[test]
-fn every_route_takes_the_right_that_it_names() {
+fn every_route_requires_its_documented_right() {
     let fixture = Fixture::new(PACK);
     let engine = fixture.engine(OWN);
     let keys = [fixture.person(OWN, "pat", &["reviewer"]), fixture.person(OWN, "vera", &["viewer"])];
@@ -295,7 +298,7 @@ fn acts(engine: &Engine, agent: &str, mark: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_key_for_some_agents_sees_what_belongs_to_them() {
+fn agent_key_sees_only_records_of_its_agents() {
     let fixture = Fixture::new(PACK);
     let engine = fixture.engine(OWN);
     let others = acts(&engine, "umbra-bot", MARK);

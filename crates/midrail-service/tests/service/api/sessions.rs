@@ -9,7 +9,7 @@ const ODD: &str = "a/b ü?#%25&..";
 const ODD_IN_PATH: &str = "a%2Fb%20%C3%BC%3F%23%2525%26..";
 
 #[test]
-fn a_session_of_any_name_is_shown_kept_put_back_and_ended() {
+fn session_is_shown_saved_restored_and_ended() {
     let fixture = Fixture::new(PACK);
     let program = fixture.key(&["default"], None, &ALL);
     let admin_key = fixture.person("default", "ada", &["admin"]);
@@ -66,7 +66,7 @@ fn a_session_of_any_name_is_shown_kept_put_back_and_ended() {
 }
 
 #[test]
-fn sessions_come_in_pages_and_unknown_ones_are_not_there() {
+fn sessions_are_paged_and_unknown_ones_are_not_found() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     for number in 0..5 {
@@ -94,7 +94,7 @@ fn sessions_come_in_pages_and_unknown_ones_are_not_there() {
 }
 
 #[test]
-fn a_key_of_some_agents_ends_no_session_for_another() {
+fn agent_key_cannot_end_sessions_of_other_agents() {
     let fixture = Fixture::new(PACK);
     let key = fixture.key(&["default"], Some(&["coder"]), &ALL);
     let service = fixture.serve();
@@ -106,7 +106,7 @@ fn a_key_of_some_agents_ends_no_session_for_another() {
 }
 
 #[test]
-fn a_run_that_was_ended_says_who_did() {
+fn ended_session_names_its_agent() {
     let fixture =
         Fixture::new("pack: t\nguardrails:\n  - {id: stop, tools: leak, effect: halt, reason: It leaks}\n");
     let service = fixture.serve();

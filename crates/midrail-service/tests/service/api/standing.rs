@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::api::fixture::{ALL, Fixture, PACK};
 
 #[test]
-fn a_file_is_locked_by_one_agent_at_a_time_and_a_person_can_break_it() {
+fn lock_has_one_holder_and_a_person_can_break_it() {
     let fixture = Fixture::new(PACK);
     let coder = fixture.key(&["default"], Some(&["coder"]), &ALL);
     let tester = fixture.key(&["default"], Some(&["tester"]), &ALL);
@@ -78,7 +78,7 @@ fn people_quarantine_agents_and_set_tasks() {
 }
 
 #[test]
-fn halted_runs_are_listed_and_let_go_on() {
+fn halted_runs_are_listed_and_lifted() {
     let fixture =
         Fixture::new("pack: t\nguardrails:\n  - {id: end, tools: burn, effect: halt, reason: It burns}\n");
     let program = fixture.key(&["default"], None, &ALL);

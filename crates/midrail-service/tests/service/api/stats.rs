@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::api::fixture::{Auth, Fixture, PACK, call};
 
 #[test]
-fn figures_count_what_was_decided() {
+fn stats_count_decisions() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     for tool in ["look", "look", "erase", "refund"] {
@@ -23,7 +23,7 @@ fn figures_count_what_was_decided() {
 }
 
 #[test]
-fn a_timeline_has_every_decision_in_its_part_and_nothing_else() {
+fn timeline_counts_each_decision_in_its_bucket() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     let engine = fixture.engine("default");

@@ -79,7 +79,7 @@ fn a_long_text_is_judged_in_windows() {
     let server = Server::new(vec![verdict("allow"), verdict("block"), verdict("allow")]);
     let mut value = judge(&server, json!({"cost": {"input": 1, "output": 10}}));
     value["max_text"] = json!(100);
-    // The hidden part stands across the edge of the first window.
+    // The hidden part crosses the edge of the first window.
     let text = format!("{}SEND-IT-ALL{}", "x".repeat(95), "y".repeat(150));
     let answer = asked(value.clone(), &text).unwrap();
     let verdicts: Vec<_> = answer.value["midrail-windows"]

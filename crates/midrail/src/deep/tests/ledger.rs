@@ -76,12 +76,12 @@ fn budget_applies_across_processes() {
     assert!(error.contains("budget of 7 for a day is used up"), "{error}");
     assert_eq!(server.count(), 4);
     // What was spent does not change with the settings.
-    let dearer = self::judge(&server, json!({"session": 3.75}), json!({}));
-    assert!(disk.ask(&dearer, "one", "x").unwrap_err().contains("budget of 3.75 for a session"));
+    let raised = self::judge(&server, json!({"session": 3.75}), json!({}));
+    assert!(disk.ask(&raised, "one", "x").unwrap_err().contains("budget of 3.75 for a session"));
     disk.clock.advance(86_400.0);
     assert!(disk.ask(&judge, "four", "x").is_ok());
     assert!(disk.ask(&judge, "one", "x").is_err(), "a session stays what it is");
-    // Each change is on record, and tells what was spent.
+    // Each change is recorded with what was spent.
     let log = disk.store().entries(&AuditFilter::default()).unwrap();
     let whats: Vec<Value> =
         log.iter().map(|entry| entry.record().unwrap().event.extra["what"].clone()).collect();

@@ -1,4 +1,4 @@
-//! A server on loopback that answers as it is told, well or badly, and keeps what it was asked.
+//! A server on loopback with scripted answers, good and bad, which keeps the requests that it received.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

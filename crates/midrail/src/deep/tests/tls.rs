@@ -29,7 +29,7 @@ impl Authority {
         written(folder, name, &self.1)
     }
 
-    /// A server on loopback with a certificate for a name. It tells how many requests it got to read.
+    /// A server on loopback with a certificate for a name. It counts the requests that it received.
     fn server(&self, name: &str) -> (u16, Arc<AtomicUsize>) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();

@@ -1,7 +1,7 @@
 // What a script finds when it starts: timers, console and the `ctx` of each call. It runs before the script and keeps
 // its own hold on all that it uses, so that a script which replaces built-in functions changes nothing here.
 //
-// Most processes call one hook once. So what is not needed for that stands in files of its own: each is a function of
+// Most processes call one hook once. So what is not needed for that is in separate files: each is a function of
 // `kit`, loaded when it is first asked for. Such a file may use what is in `kit` and nothing global, because the script has
 // run by then.
 export default function (native, limits) {
@@ -116,7 +116,7 @@ export default function (native, limits) {
 
   // The context of a call.
 
-  // What a hook sees beside its call. A realm has one call at a time, `kit.call`, so that all calls share this: to make it
+  // What a hook sees in addition to its call. A realm has one call at a time, `kit.call`, so that all calls share this: to make it
   // for each would take longer than most hooks do. What it is made of is loaded when a hook first looks.
   const all = (names, how) => {
     const made = {};

@@ -14,7 +14,7 @@ export default function (kit) {
       if (isDone) throw new E("the variables of this module are known already");
       isDone = true;
       for (let i = 0; i < list.length; i++) {
-        push(kept, { __proto__: null, module, name: list[i][0], get: list[i][1], set: list[i][2], initial: undefined, isFixed: false, isTold: false });
+        push(kept, { __proto__: null, module, name: list[i][0], get: list[i][1], set: list[i][2], initial: undefined, isFixed: false, isReported: false });
       }
     };
   };
@@ -110,12 +110,12 @@ export default function (kit) {
       if (isObject(thrown) && getPrototypeOf(thrown) === ReferenceProto) return undefined;
       if (thrown !== CANNOT) throw thrown;
     }
-    tell(variable);
+    report(variable);
     return undefined;
   };
-  const tell = (variable) => {
-    if (variable.isTold) return;
-    variable.isTold = true;
+  const report = (variable) => {
+    if (variable.isReported) return;
+    variable.isReported = true;
     native.log(3, "the variable `" + variable.name + "` holds " + unkept + ", so it does not outlive this process");
   };
   // Takes the variables as the script begins.
@@ -127,7 +127,7 @@ export default function (kit) {
         // Something as large as that is a constant.
         if (thrown !== REFUSED) throw thrown;
         kept[i].isFixed = true;
-        tell(kept[i]);
+        report(kept[i]);
       }
     }
   };

@@ -13,8 +13,8 @@ export default function (kit) {
   const KEYS = [
     "input", "output", "allowed", "message", "suggestion", "request", "reason", "urgency", "override", "result", "isError",
   ];
-  // What a value is, without calling anything of the script's. Nothing of a text is quoted: half of a secret is known by
-  // nobody as one.
+  // What a value is, without calling anything of the script's. Nothing of a text is quoted: half of a secret is recognised by
+  // no detector.
   const show = (value) => {
     switch (typeof value) {
       case "string": return value === "" ? "an empty text" : "a text of " + value.length + (value.length === 1 ? " character" : " characters");
@@ -56,15 +56,15 @@ export default function (kit) {
       return { message: "it threw something that cannot be shown", stack: "" };
     }
   };
-  // Whoever tells it looks for secrets first, and cuts it then.
-  const told = (text) => wellFormed(text.length > 100000 ? slice(text, 0, 100000) + "…" : text);
+  // The engine masks secrets first, and cuts the text then.
+  const shown = (text) => wellFormed(text.length > 100000 ? slice(text, 0, 100000) + "…" : text);
   const fail = (id, thrown) => {
     const { message, stack } = describe(thrown);
-    native.fail(id, told(message), told(stack));
+    native.fail(id, shown(message), shown(stack));
   };
   const uncaught = (thrown) => {
     const { message, stack } = describe(thrown);
-    native.uncaught(told(message), told(stack));
+    native.uncaught(shown(message), shown(stack));
   };
 
   // Promises that failed without anybody listening. A check whose `await` was forgotten must not be passed over.
@@ -133,7 +133,7 @@ export default function (kit) {
     }
     return { __proto__: null, reason: wellFormed(reason), urgency, fault: "" };
   };
-  // A refusal stands, whatever is wrong with its words: what cannot be used of them is left out, and the message says so.
+  // A refusal counts even if its texts are invalid: invalid parts are left out, and the message states it.
   const refuse = (id, value) => {
     let message = ownValue(value, "message");
     let suggestion = ownValue(value, "suggestion") ?? undefined;
@@ -141,7 +141,7 @@ export default function (kit) {
     let faults = "";
     if (!isSaid(message)) faults = " without a message,";
     else if (isLong(message)) faults = " with a message longer than " + limits.text + " characters,";
-    const isTold = faults === "";
+    const hasMessage = faults === "";
     if (suggestion !== undefined && (typeof suggestion !== "string" || isLong(suggestion))) {
       faults += " with a suggestion that is " + (typeof suggestion === "string" ? "too long" : "no text") + ",";
       suggestion = undefined;
@@ -149,7 +149,7 @@ export default function (kit) {
     if (fault !== "") faults += slice(fault, 1) + ",";
     if (faults !== "") {
       const said = "refused" + slice(faults, 0, -1) + ": " + POSSIBLE.input;
-      message = isTold ? message + " (" + said + ")" : said;
+      message = hasMessage ? message + " (" + said + ")" : said;
     }
     native.refuse(id, wellFormed(message), suggestion === undefined ? undefined : wellFormed(suggestion), reason, urgency);
   };

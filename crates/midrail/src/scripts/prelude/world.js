@@ -1,4 +1,4 @@
-// What a call sees beside its tool: history, feedback, memory, files and commands. Loaded when it first looks.
+// What a call sees in addition to its tool: history, feedback, memory, files and commands. Loaded when it first looks.
 export default function (kit) {
   "use strict";
   const { native, apply, freeze, isArray, parse, wellFormed, ownValue, isObject, text } = kit;

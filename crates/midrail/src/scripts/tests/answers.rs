@@ -9,6 +9,7 @@ fn answer(hook: Hook, returned: &str) -> Result<HookAnswer, String> {
     let end = match hook {
         Hook::Input => bench.input(json!({})),
         Hook::Output => bench.output(),
+        Hook::Load => panic!("it calls no hook"),
     };
     end.map(|end| end.answer).map_err(|error| error.to_string())
 }
@@ -94,7 +95,7 @@ fn a_refusal_can_ask_a_person() {
         let returned = format!("{{ allowed: false, message: 'no', request: {request} }}");
         assert_eq!(answer(Hook::Input, &returned), expected, "{returned}");
     }
-    // A request that is none asks nobody, and the refusal stands.
+    // An invalid request requests no approval, and the refusal counts.
     for (request, why) in [
         ("true", "with a request that is no object"),
         ("'The outage'", "with a request that is no object"),
@@ -217,7 +218,7 @@ fn refusal_holds_despite_an_invalid_message() {
     }
 }
 
-/// What is left of a secret in a quotation is recognised by nobody.
+/// No detector recognises the rest of a secret in a quotation.
 #[test]
 fn nothing_of_an_answer_is_quoted() {
     for (returned, said) in [

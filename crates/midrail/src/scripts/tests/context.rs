@@ -192,15 +192,15 @@ fn a_kept_context_has_its_own_call_and_sees_the_world_of_the_next() {
 #[test]
 fn between_calls_there_is_no_world() {
     let bench = Bench::new(
-        "let told = '';
+        "let report = '';
          export default { input(ctx) {
            const { exec } = ctx.system.cmd;
            const { isFileStale } = ctx.std;
            globalThis.look ??= async () => {
              const looks = [exec('true'), isFileStale('a')].map((look) => look.then(String, (error) => error.message));
-             told = (await Promise.all(looks)).join();
+             report = (await Promise.all(looks)).join();
            };
-           return { allowed: told === '', message: told };
+           return { allowed: report === '', message: report };
          } };
          const each = setInterval(() => { if (globalThis.look) { clearInterval(each); look(); } }, 1);",
     );

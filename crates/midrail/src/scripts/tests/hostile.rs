@@ -10,7 +10,7 @@ fn error(source: &str) -> String {
     error
 }
 
-/// The error of a hook which misbehaves unless it is told not to. Told not to, it passes afterwards.
+/// The error of a hook that misbehaves on the first call. The next call, without the misbehaviour, passes.
 fn recovers(bad: &str) -> String {
     let source = format!(
         "export default {{ async input(ctx) {{ if (!ctx.tool.args.good) {{ {bad} }} return {{ allowed: true }}; }} }};"

@@ -3,7 +3,7 @@
 use super::*;
 use crate::scripts::MAX_AT_ONCE;
 
-/// A script whose `output` waits for a command, and tells that it does.
+/// A script whose `output` waits for a command, and prints that it does.
 const WAITING: &str = "output: async (ctx) => { calls++; console.log('waits'); const end = await ctx.system.cmd.exec('wait'); \
      return { override: true, result: end.stdout + calls }; }";
 

@@ -12,7 +12,7 @@ fn anew(bench: &Bench, state: Option<Value>) -> (String, Option<Value>) {
     }
 }
 
-/// What a script tells in each of these processes.
+/// The messages of a script in each of these processes.
 fn outputs(source: &str, times: usize) -> Vec<String> {
     let bench = Bench::new(source);
     let mut state = None;

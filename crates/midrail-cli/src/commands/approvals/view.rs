@@ -1,69 +1,69 @@
-//! `midrail approvals show`: everything that an approver needs to answer.
+//! A request as people read it: everything that an approver needs to answer.
 
 use jiff::Timestamp;
-use midrail::admin::{ApprovalView, session_around, span};
+use midrail::admin::ApprovalView;
 use midrail::core::ApprovalKind;
+use midrail::core::duration::span;
 use midrail::store::{Approval, AuditEntry, Urgency};
 use serde_json::{Value, json};
 
-use super::format;
-use crate::clock;
 use crate::decision::{field, subject};
 use crate::error::CliError;
-use crate::exit::{self, Exit};
-use crate::input::StoreArgs;
 use crate::output::{Output, short};
-use crate::paint::{Style, effect_style};
-use crate::table::{Table, cell, styled};
+use crate::paint::{Paint, Style, status_style};
+use crate::table::{Table, cell, effect, guardrail, styled};
 use crate::time;
 
-/// Records of the session before and after the request that are shown.
-const AROUND: (usize, usize) = (6, 4);
-
-/// Show a request: the action, the reason, the agent, the session around it, and the time left.
-#[derive(Debug, clap::Args)]
-#[command(after_help = exit::APPROVALS)]
-pub(crate) struct Args {
-    /// The request
-    id: String,
-    #[command(flatten)]
-    store: StoreArgs,
-}
-
-pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
-    let store = args.store.read_only()?;
-    let now = clock::now();
-    crate::admin_args::settle(&args.store, &*store, now)?;
-    let view = ApprovalView::new(format::find(&*store, &args.id)?, now);
-    let history = session_around(&*store, &view.approval, AROUND)?;
+/// Prints a request, with the records of its session around it.
+pub(super) fn show(
+    view: &ApprovalView,
+    history: &[AuditEntry],
+    now: Timestamp,
+    output: &mut Output,
+) -> Result<(), CliError> {
+    let history = history.iter().map(|entry| Ok((entry.seq, entry.record()?)));
+    let history = history.collect::<Result<Vec<_>, CliError>>()?;
     if output.is_json() {
-        let mut value = serde_json::to_value(&view).map_err(|error| CliError::from_error(&error))?;
+        let mut value = serde_json::to_value(view).map_err(|error| CliError::from_error(&error))?;
         if let Value::Object(fields) = &mut value {
-            fields.insert("history".to_owned(), Value::Array(as_json(&history)?));
+            let history = history.iter().map(|(seq, record)| {
+                let (event, decision) = (&record.event, &record.decision);
+                json!({
+                    "seq": seq, "time": record.time, "kind": event.kind, "what": subject(event),
+                    "effect": decision.effect, "by": decision.by, "reason": decision.reason,
+                })
+            });
+            fields.insert("history".to_owned(), history.collect());
         }
-        output.json(&value)?;
-        return Ok(Exit::Good);
+        return output.json(&value);
     }
     let (paint, width) = (output.paint(), output.width());
     let action = paint.style(Style::Strong, short(&view.action(), 80));
-    output.line(format!("{}  {action}", format::status(&view, output)))?;
-    for (name, text) in fields(&view, now) {
+    output.line(format!("{}  {action}", status(view, output)))?;
+    for (name, text) in fields(view, now) {
         output.lines(field(name, &text, paint, width))?;
     }
-    let mut table = Table::new(&["record", "time", "effect", "kind", "what", "by"]);
-    for entry in &history {
-        table.row(row(entry)?);
-    }
+    let table = Table::of(
+        &history,
+        &[
+            ("record", &|(seq, _)| cell(seq.to_string())),
+            ("time", &|(_, record)| styled(time::date_time(record.time), Style::Dim)),
+            ("effect", &|(_, record)| effect(record.decision.effect)),
+            ("kind", &|(_, record)| cell(record.event.kind.as_str())),
+            ("what", &|(_, record)| cell(short(&subject(&record.event), 48))),
+            ("by", &|(_, record)| record.decision.by.as_deref().map_or_else(|| cell(""), guardrail)),
+        ],
+    );
     if !table.is_empty() {
         output.line(format!("\n  {}", paint.style(Style::Strong, "The session around it")))?;
-        output.table(&table, 2)?;
+        table.print(2, output)?;
     }
-    let next = next(&view);
+    let next = next(view);
     if !next.is_empty() {
         output.line("")?;
         output.lines(next.iter().map(|line| format!("  {}", paint.style(Style::Note, line))))?;
     }
-    Ok(Exit::Good)
+    Ok(())
 }
 
 fn fields(view: &ApprovalView, now: Timestamp) -> Vec<(&'static str, String)> {
@@ -111,7 +111,7 @@ fn fields(view: &ApprovalView, now: Timestamp) -> Vec<(&'static str, String)> {
         match approval.override_at {
             Some(end) if now < end => add("emergency", format!("override in {}", between(now, end))),
             Some(_) => add("emergency", "the override is in effect".to_owned()),
-            None => add("emergency", format::no_override_reason(approval).unwrap_or_default().to_owned()),
+            None => add("emergency", no_override_reason(approval).unwrap_or_default().to_owned()),
         }
     } else if approval.decided_by.is_none() && view.status == "timed out" {
         let end = approval.deadline().map(time::date_time).unwrap_or_default();
@@ -170,33 +170,45 @@ fn next(view: &ApprovalView) -> Vec<String> {
     view.approval.needs_review().then(review).into_iter().collect()
 }
 
-fn as_json(history: &[AuditEntry]) -> Result<Vec<Value>, CliError> {
-    let one = |entry: &AuditEntry| {
-        let record = entry.record()?;
-        let (event, decision) = (&record.event, &record.decision);
-        Ok(json!({
-            "seq": entry.seq, "time": record.time, "kind": event.kind, "what": subject(event),
-            "effect": decision.effect, "by": decision.by, "reason": decision.reason,
-        }))
-    };
-    history.iter().map(one).collect()
+/// The status with its mark.
+pub(super) fn status(view: &ApprovalView, output: &Output) -> String {
+    let (mark, style) = status_style(&view.status);
+    output.paint().style(style, format!("{mark} {}", view.status))
 }
 
-fn row(entry: &AuditEntry) -> Result<Vec<(String, Option<Style>)>, CliError> {
-    let record = entry.record()?;
-    let decision = &record.decision;
-    Ok(vec![
-        cell(entry.seq.to_string()),
-        styled(time::date_time(record.time), Style::Dim),
-        styled(decision.effect.as_str(), effect_style(decision.effect)),
-        cell(record.event.kind.as_str()),
-        cell(short(&subject(&record.event), 48)),
-        cell(
-            decision
-                .by
-                .as_deref()
-                .map(|by| short(&midrail::guardrails::label(by), 60).into_owned())
-                .unwrap_or_default(),
+/// The status, id and action of a request in one line.
+pub(super) fn head(view: &ApprovalView, output: &Output) -> String {
+    format!("{}  {}  {}", status(view, output), short(&view.approval.id, 40), short(&view.action(), 60))
+}
+
+/// Why an emergency request is not granted by an override. `None`: it is, or it is no emergency.
+pub(super) fn no_override_reason(approval: &Approval) -> Option<&'static str> {
+    match (approval.urgency, approval.override_at, &approval.denied_before) {
+        (Urgency::Normal | Urgency::Urgent, _, _) | (Urgency::Emergency, Some(_), None) => None,
+        (Urgency::Emergency, _, Some(_)) => Some(
+            "no emergency override, because a person denied this action before: only a person can answer",
         ),
-    ])
+        (Urgency::Emergency, None, None) => Some(
+            "no emergency override, because the packs do not enable it for this action: only a person can answer",
+        ),
+    }
+}
+
+/// Whether a review is overdue.
+pub(super) fn is_overdue(view: &ApprovalView) -> bool {
+    view.review_status.as_deref() == Some("overdue")
+}
+
+/// A review that is due, in a line.
+pub(super) fn review_line(view: &ApprovalView, now: Timestamp, paint: Paint) -> String {
+    let due =
+        view.approval.review.as_ref().map(|review| span(review.due.duration_since(now))).unwrap_or_default();
+    let (style, text) = if is_overdue(view) {
+        (Style::Bad, format!("✗ review overdue by {due}"))
+    } else {
+        (Style::Caution, format!("! review due within {due}"))
+    };
+    let id = short(&view.approval.id, 40);
+    let head = paint.style(style, format!("{text}: {id}  {}", short(&view.action(), 48)));
+    format!("{head}\n  midrail approvals review {id} --as NAME --text \"…\"")
 }
