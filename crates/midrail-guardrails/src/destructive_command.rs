@@ -297,9 +297,10 @@ fn is_created(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
     let ends = file.match_indices('/').map(|(at, _)| at).chain([file.len()]);
     let parts = ends.filter_map(|end| file.get(..end));
     let created: Vec<_> = parts.map(|part| created_key(context, part).exists(context)).collect();
-    match created.contains(&Ok(true)) {
-        true => Ok(true),
-        false => created.into_iter().find(Result::is_err).unwrap_or(Ok(false)),
+    if created.contains(&Ok(true)) {
+        Ok(true)
+    } else {
+        created.into_iter().find(Result::is_err).unwrap_or(Ok(false))
     }
 }
 

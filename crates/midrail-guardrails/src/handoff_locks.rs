@@ -39,9 +39,10 @@ fn files<'a>(context: &Context<'a>) -> Result<BTreeSet<&'a str>, Missing> {
         !text.trim().is_empty() && !text.contains("://") && !text.contains('\n') && text.len() < 4_096
     };
     let files: BTreeSet<&str> = artifacts.chain(listed).filter(is_path).collect();
-    match files.len() > MAX_FILES {
-        true => Err(Missing("the hand-off names too many files".to_owned())),
-        false => Ok(files),
+    if files.len() > MAX_FILES {
+        Err(Missing("the hand-off names too many files".to_owned()))
+    } else {
+        Ok(files)
     }
 }
 

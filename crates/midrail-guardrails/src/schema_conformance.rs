@@ -92,9 +92,10 @@ impl Guardrail for SchemaConformance {
             return Ok(Verdict::allow());
         }
         let descriptions: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
-        let advice = match is_args {
-            true => "Call it with arguments that conform to the schema.",
-            false => "Produce it again so that it conschemas to the schema.",
+        let advice = if is_args {
+            "Call it with arguments that conform to the schema."
+        } else {
+            "Produce it again so that it conforms to the schema."
         };
         Ok(Verdict::block(format!("{what} does not conform to the schema: {}.", descriptions.join("; ")))
             .advise(advice)

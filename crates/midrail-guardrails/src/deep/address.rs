@@ -113,12 +113,12 @@ impl<'de> Deserialize<'de> for EnvVariable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         // The error does not repeat the text, because it may be the key itself.
-        match is_name(&name) && secrets::scan(&name).is_empty() {
-            true => Ok(EnvVariable(name)),
-            false => Err(D::Error::custom(
-                "write the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself",
-            )),
+        if is_name(&name) && secrets::scan(&name).is_empty() {
+            return Ok(EnvVariable(name));
         }
+        Err(D::Error::custom(
+            "write the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself",
+        ))
     }
 }
 

@@ -8,7 +8,8 @@ use midrail_core::{
 };
 use serde_json::Value;
 
-use super::settings::{DeepBackend, DeepSettings, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
+use super::backends::DeepBackend;
+use super::settings::{DeepSettings, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
 
 /// A guardrail that calls an external service.
 pub struct DeepGuardrail {
@@ -151,10 +152,6 @@ impl Guardrail for DeepGuardrail {
 
     fn check_late_answer(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         self.verdict(context, answer)
-    }
-
-    fn max_effect(&self) -> Effect {
-        Effect::Halt
     }
 
     fn timeout_effect(&self, then: Effect) -> Effect {

@@ -1,7 +1,8 @@
 //! Tests of the settings under `deep:`.
 
+use super::super::backends::{HttpMethod, text_and_event};
 use super::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn read(value: Value) -> Result<DeepSettings, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())

@@ -72,9 +72,10 @@ impl BudgetNote {
             return Ok(None);
         }
         let text = lines.join("\n");
-        Ok(Some(match is_warning {
-            true => Note::warning(format!("{text}\n\n-> Do the most important work first.")),
-            false => Note::info(text),
+        Ok(Some(if is_warning {
+            Note::warning(format!("{text}\n\n-> Do the most important work first."))
+        } else {
+            Note::info(text)
         }))
     }
 

@@ -132,9 +132,10 @@ impl KeyedRule {
         let Some(key) = self.key.for_call(context)? else { return Ok(None) };
         let prerequisites = self.prerequisites.iter();
         let done: Vec<_> = prerequisites.map(|it| done_key(context, it, &key).exists(context)).collect();
-        match done.contains(&Ok(true)) {
-            true => Ok(None),
-            false => done.into_iter().find_map(Result::err).map_or(Ok(Some(key)), Err),
+        if done.contains(&Ok(true)) {
+            Ok(None)
+        } else {
+            done.into_iter().find_map(Result::err).map_or(Ok(Some(key)), Err)
         }
     }
 

@@ -93,13 +93,8 @@ impl CompiledSchema {
     /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
     #[cfg(feature = "json-schema")]
     pub(crate) fn problems(&self, value: &Value, may_be_text: bool, most: usize) -> Vec<Problem> {
-        let value = match may_be_text {
-            true => match self.read(value) {
-                Ok(value) => value,
-                Err(()) => return vec![("/".to_owned(), "is not JSON".to_owned())],
-            },
-            false => std::borrow::Cow::Borrowed(value),
-        };
+        let read = if may_be_text { self.read(value) } else { Ok(std::borrow::Cow::Borrowed(value)) };
+        let Ok(value) = read else { return vec![("/".to_owned(), "is not JSON".to_owned())] };
         let problem = |error: jsonschema::ValidationError<'_>| {
             let at = error.instance_path().as_str();
             let at = if at.is_empty() { "/" } else { at };
@@ -122,9 +117,10 @@ impl CompiledSchema {
             Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
             _ => false,
         };
-        match asks_for_text {
-            true => Ok(Cow::Borrowed(unwrapped)),
-            false => serde_json::from_str(text).map(Cow::Owned).map_err(|_| ()),
+        if asks_for_text {
+            Ok(Cow::Borrowed(unwrapped))
+        } else {
+            serde_json::from_str(text).map(Cow::Owned).map_err(|_| ())
         }
     }
 }

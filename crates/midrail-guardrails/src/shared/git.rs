@@ -248,10 +248,7 @@ impl Reader<'_, '_> {
 
     /// The branch named by a word.
     fn named(&self, word: Word<'_>) -> Branch {
-        match word.is_known {
-            true => Branch::Named(branch_of(word.text).to_owned()),
-            false => Branch::Unknown,
-        }
+        if word.is_known { Branch::Named(branch_of(word.text).to_owned()) } else { Branch::Unknown }
     }
 
     fn on_current(
@@ -392,9 +389,10 @@ impl Reader<'_, '_> {
         }
         self.add(call, UpdateKind::Push, current, from.clone());
         // The upstream branch may have another name.
-        let upstream = match is_as_it_was {
-            true => self.context.git()?.and_then(|git| git.upstream.as_deref()?.split_once('/')),
-            false => None,
+        let upstream = if is_as_it_was {
+            self.context.git()?.and_then(|git| git.upstream.as_deref()?.split_once('/'))
+        } else {
+            None
         };
         if let Some((_, name)) = upstream.filter(|(_, name)| from.as_deref() != Some(*name)) {
             self.add(call, UpdateKind::Push, Branch::Named(name.to_owned()), from);

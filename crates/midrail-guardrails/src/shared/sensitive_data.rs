@@ -48,13 +48,13 @@ impl<'de> Deserialize<'de> for CountryCode {
         let code = String::deserialize(deserializer)?.to_lowercase();
         let known = personal::countries();
         // An unknown country would silently disable formats.
-        match known.contains(&code.as_str()) {
-            true => Ok(CountryCode(code)),
-            false => Err(D::Error::custom(format!(
-                "no formats are known for the country `{code}`; the known countries are {}",
-                known.join(", ")
-            ))),
+        if known.contains(&code.as_str()) {
+            return Ok(CountryCode(code));
         }
+        let known = known.join(", ");
+        let message =
+            format!("no formats are known for the country `{code}`; the known countries are {known}");
+        Err(D::Error::custom(message))
     }
 }
 

@@ -224,10 +224,13 @@ fn overwrites_if(
         "restore" | "rm" if reads_paths_from_file(call) => whole(),
         // Plain paths are listed in the action.
         "restore" | "rm" if !git.operands.iter().all(|word| is_plain(word.text)) => paths(0),
-        "checkout-index" if git.has(&["-f", "--force"]) => match git.has(&["-a", "--all", "--stdin"]) {
-            true => whole(),
-            false => paths(0),
-        },
+        "checkout-index" if git.has(&["-f", "--force"]) => {
+            if git.has(&["-a", "--all", "--stdin"]) {
+                whole()
+            } else {
+                paths(0)
+            }
+        }
         _ => Vec::new(),
     })
 }
