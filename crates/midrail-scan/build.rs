@@ -24,12 +24,12 @@ mod source;
 mod word_lists;
 
 // The build script and the crate share what both have to compute in the same way.
+#[path = "src/choices.rs"]
+mod choices;
 #[path = "src/secrets/keyword_hash.rs"]
 mod keyword_hash;
 #[path = "src/secrets/letter_pairs.rs"]
 mod letter_pairs;
-#[path = "src/personal/word_filter.rs"]
-mod word_filter;
 
 fn main() -> std::io::Result<()> {
     secrets::compile()?;

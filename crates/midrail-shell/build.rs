@@ -204,16 +204,16 @@ fn condition(text: &str) -> String {
 fn kind(term: &str) -> String {
     let patterns = |text: &str| text.split('|').map(pattern).collect::<Vec<_>>().join(", ");
     match (term, term.get(..1), term.get(1..).unwrap_or_default()) {
-        ("--", ..) => "Kind::EndOfOptions".to_owned(),
-        ("{}", ..) => "Kind::MoreArguments".to_owned(),
+        ("--", ..) => "TermKind::EndOfOptions".to_owned(),
+        ("{}", ..) => "TermKind::MoreArguments".to_owned(),
         (_, Some("-"), _) => {
             let options: Vec<String> = term.split('|').map(option_pattern).collect();
-            format!("Kind::Option(&[{}])", options.join(", "))
+            format!("TermKind::Option(&[{}])", options.join(", "))
         }
-        (_, Some("@"), rest) => format!("Kind::Operand(&[{}])", patterns(rest)),
-        (_, Some("<"), rest) => format!("Kind::Input(&[{}])", patterns(rest)),
-        (_, Some(">"), rest) => format!("Kind::Source(&[{}])", patterns(rest)),
-        _ => format!("Kind::Word(&[{}])", patterns(term)),
+        (_, Some("@"), rest) => format!("TermKind::Operand(&[{}])", patterns(rest)),
+        (_, Some("<"), rest) => format!("TermKind::Input(&[{}])", patterns(rest)),
+        (_, Some(">"), rest) => format!("TermKind::Source(&[{}])", patterns(rest)),
+        _ => format!("TermKind::Word(&[{}])", patterns(term)),
     }
 }
 
@@ -299,10 +299,6 @@ impl Row for Prompt {
     }
 }
 
-impl Row for SqlStart {}
-impl Row for LanguageRow {}
-impl Row for LossRow {}
-
 /// What a danger lacks.
 fn missing(id: &str, [reason, safer]: [&String; 2], [stops, passes]: [&Examples; 2]) -> Vec<String> {
     let texts = [("`id`", id.is_empty()), ("`reason`", reason.is_empty()), ("`safer`", safer.is_empty())];
@@ -311,10 +307,10 @@ fn missing(id: &str, [reason, safer]: [&String; 2], [stops, passes]: [&Examples;
     missing.map(|(name, _)| format!("danger `{id}` has no {name}")).collect()
 }
 
-/// The content of a data file.
+/// The rows of all data files.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct File {
+struct Data {
     program: Vec<Spanned<Program>>,
     danger: Vec<Spanned<Rule>>,
     windows: Vec<Spanned<WindowsRule>>,
@@ -326,21 +322,10 @@ struct File {
     prompt: Vec<Spanned<Prompt>>,
 }
 
-/// All rows, and the mistakes in them.
-#[derive(Default)]
-struct Data {
-    programs: Vec<Program>,
-    rules: Vec<Rule>,
-    windows: Vec<WindowsRule>,
-    sql: Vec<SqlRule>,
-    sql_starts: Vec<SqlStart>,
-    losses: Vec<LossRow>,
-    languages: Vec<LanguageRow>,
-    functions: Vec<Functions>,
-    prompts: Vec<Prompt>,
-    /// The word lists: one module for each file.
-    words: String,
-    checks: Checks,
+impl<T: Literal> Literal for Spanned<T> {
+    fn literal(&self) -> String {
+        self.as_ref().literal()
+    }
 }
 
 /// What was found while rows were checked.
@@ -351,21 +336,20 @@ struct Checks {
     mistakes: Vec<String>,
 }
 
-/// The name and the text of a data file, for the places of mistakes.
+/// Data files, one after the other, and the name and the first byte of each, for the places of mistakes.
+#[derive(Default)]
 struct Source {
-    name: String,
     text: String,
+    files: Vec<(String, usize)>,
 }
 
 impl Checks {
-    fn parse<T: DeserializeOwned + Default>(&mut self, path: &Path) -> io::Result<(Source, T)> {
-        let source = Source { name: path.display().to_string(), text: fs::read_to_string(path)? };
-        let content = toml::from_str(&source.text).unwrap_or_else(|error| {
+    fn parse<T: DeserializeOwned + Default>(&mut self, source: &Source) -> T {
+        toml::from_str(&source.text).unwrap_or_else(|error| {
             let place = source.place(error.span().map_or(0, |span| span.start));
             self.mistakes.push(format!("{place}: {}", error.message()));
             T::default()
-        });
-        Ok((source, content))
+        })
     }
 
     fn define(&mut self, subject: String, place: &str) {
@@ -375,14 +359,12 @@ impl Checks {
         self.places.insert(subject, place.to_owned());
     }
 
-    /// Checks rows, and returns them.
-    fn check<T: Row>(&mut self, source: &Source, rows: Vec<Spanned<T>>) -> Vec<T> {
-        for row in &rows {
+    fn check<T: Row>(&mut self, source: &Source, rows: &[Spanned<T>]) {
+        for row in rows {
             let place = source.place(row.span().start);
             row.as_ref().subjects().into_iter().for_each(|subject| self.define(subject, &place));
             self.mistakes.extend(row.as_ref().mistakes().iter().map(|mistake| format!("{place}: {mistake}")));
         }
-        rows.into_iter().map(Spanned::into_inner).collect()
     }
 
     fn place_of(&self, subject: &str) -> &str {
@@ -391,52 +373,55 @@ impl Checks {
 }
 
 impl Source {
+    fn read(paths: &[PathBuf]) -> io::Result<Source> {
+        let mut source = Source::default();
+        for path in paths {
+            source.files.push((path.display().to_string(), source.text.len()));
+            source.text += &fs::read_to_string(path)?;
+        }
+        Ok(source)
+    }
+
     fn place(&self, byte: usize) -> String {
-        let line = self.text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1;
-        format!("{}:{line}", self.name)
+        let file = self.files.iter().rev().find(|(_, start)| *start <= byte);
+        let (name, start) = file.map_or(("", 0), |(name, start)| (name.as_str(), *start));
+        let line = self.text.bytes().take(byte).skip(start).filter(|byte| *byte == b'\n').count() + 1;
+        format!("{name}:{line}")
     }
 }
 
-impl Data {
-    fn read_rows(&mut self, path: &Path) -> io::Result<()> {
-        let checks = &mut self.checks;
-        let (source, file): (Source, File) = checks.parse(path)?;
-        self.programs.extend(checks.check(&source, file.program));
-        self.rules.extend(checks.check(&source, file.danger));
-        self.windows.extend(checks.check(&source, file.windows));
-        self.sql.extend(checks.check(&source, file.sql));
-        self.sql_starts.extend(checks.check(&source, file.sql_start));
-        self.losses.extend(checks.check(&source, file.loss));
-        self.languages.extend(checks.check(&source, file.language));
-        self.functions.extend(checks.check(&source, file.functions));
-        self.prompts.extend(checks.check(&source, file.prompt));
-        Ok(())
-    }
-
-    /// Reads a file of word lists: each key is a list, and becomes a constant.
-    fn read_words(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
-        let (source, lists): (Source, BTreeMap<String, Vec<Spanned<String>>>) = self.checks.parse(path)?;
-        let module = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        writeln!(self.words, "pub(crate) mod {module} {{")?;
-        for (name, words) in lists {
-            for word in &words {
-                let subject = format!("word `{}` of `{module}.{name}`", word.as_ref());
-                self.checks.define(subject, &source.place(word.span().start));
-            }
-            let words: Vec<String> = words.into_iter().map(Spanned::into_inner).collect();
-            let name = name.to_ascii_uppercase().replace('-', "_");
-            writeln!(self.words, "pub(crate) const {name}: &[&str] = {};", words.literal())?;
+/// The constants of a file of word lists: each key is a list.
+fn words(path: &Path, checks: &mut Checks) -> Result<String, Box<dyn std::error::Error>> {
+    let source = Source::read(&[path.to_owned()])?;
+    let lists: BTreeMap<String, Vec<Spanned<String>>> = checks.parse(&source);
+    let module = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let mut code = format!("pub(crate) mod {module} {{\n");
+    for (name, words) in lists {
+        for word in &words {
+            let subject = format!("word `{}` of `{module}.{name}`", word.as_ref());
+            checks.define(subject, &source.place(word.span().start));
         }
-        writeln!(self.words, "}}")?;
-        Ok(())
+        let name = name.to_ascii_uppercase().replace('-', "_");
+        writeln!(code, "pub(crate) const {name}: &[&str] = {};", words.literal())?;
+    }
+    Ok(code + "}\n")
+}
+
+impl Data {
+    fn check(&self, source: &Source, checks: &mut Checks) {
+        checks.check(source, &self.program);
+        checks.check(source, &self.danger);
+        checks.check(source, &self.windows);
+        checks.check(source, &self.sql);
+        checks.check(source, &self.functions);
+        checks.check(source, &self.prompt);
     }
 
     /// Checks what rows say about each other.
-    fn check_references(&mut self) {
-        let checks = &mut self.checks;
+    fn check_references(&self, checks: &mut Checks) {
         let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut mistakes = Vec::new();
-        for program in &self.programs {
+        for program in self.program.iter().map(Spanned::as_ref) {
             for id in &program.dangers.0 {
                 if !checks.places.contains_key(&format!("danger `{id}`")) {
                     let name = program.names.first().map_or("", String::as_str);
@@ -446,7 +431,7 @@ impl Data {
                 known.entry(id).or_default().extend(options(program));
             }
         }
-        for rule in &self.rules {
+        for rule in self.danger.iter().map(Spanned::as_ref) {
             let id = &rule.id;
             let place = checks.place_of(&format!("danger `{id}`"));
             let Some(options) = known.get(id.as_str()) else {
@@ -465,38 +450,45 @@ impl Data {
 
     fn tables(&self) -> Result<String, std::fmt::Error> {
         let mut out = String::new();
-        for rule in &self.rules {
+        for rule in &self.danger {
+            let rule = rule.as_ref();
             writeln!(out, "static {}: Rule = {};", constant(&rule.id), rule.literal())?;
         }
         let mut programs = Vec::new();
-        for (index, program) in self.programs.iter().enumerate() {
+        for (index, program) in self.program.iter().map(Spanned::as_ref).enumerate() {
             writeln!(out, "static PROGRAM_{index}: Program = {};", program.literal())?;
             programs.extend(program.names.iter().map(|name| (name.as_str(), format!("&PROGRAM_{index}"))));
         }
         writeln!(out, "pub(crate) static UNKNOWN: Program = {};", Program::default().literal())?;
         writeln!(out, "pub(crate) static WINDOWS_RULES: &[WindowsRule] = {};", self.windows.literal())?;
-        writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", self.losses.literal())?;
+        writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", self.loss.literal())?;
         writeln!(out, "pub(crate) static NO_LANGUAGE: LanguageRow = {};", LanguageRow::default().literal())?;
-        writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", self.languages.literal())?;
+        writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", self.language.literal())?;
         out += &map("PROGRAMS", "&'static Program", programs);
         out += &map(
             "PROMPTS",
             "Prompt",
-            self.prompts.iter().flat_map(|row| keyed(&row.programs, row.literal())),
+            self.prompt.iter().map(Spanned::as_ref).flat_map(|row| keyed(&row.programs, row.literal())),
         );
         let meaning = |rule: &SqlRule| format!("({}, {:?})", rule.severity.literal(), rule.reason);
-        let sql = self.sql.iter().map(|rule| (rule.id.as_str(), meaning(rule)));
+        let sql = self.sql.iter().map(Spanned::as_ref).map(|rule| (rule.id.as_str(), meaning(rule)));
         out += &map("SQL_RULES", "(Severity, &'static str)", sql);
-        let dropped = self.sql.iter().flat_map(|rule| keyed(&rule.drops, rule.id.literal()));
+        let dropped =
+            self.sql.iter().map(Spanned::as_ref).flat_map(|rule| keyed(&rule.drops, rule.id.literal()));
         out += &map("SQL_OBJECTS", "&'static str", dropped);
-        let called = self.sql.iter().flat_map(|rule| keyed(&rule.functions, rule.id.literal()));
+        let called =
+            self.sql.iter().map(Spanned::as_ref).flat_map(|rule| keyed(&rule.functions, rule.id.literal()));
         out += &map("SQL_FUNCTIONS", "&'static str", called);
-        let starts = self.sql_starts.iter().flat_map(|row| keyed(&row.words, row.next.literal()));
+        let starts =
+            self.sql_start.iter().map(Spanned::as_ref).flat_map(|row| keyed(&row.words, row.next.literal()));
         out += &map("SQL_STARTS", "&'static [&'static str]", starts);
         out += &self.effects("FUNCTIONS", |row| &row.names);
         out += &self.effects("METHODS", |row| &row.methods);
-        let path_methods =
-            self.functions.iter().flat_map(|row| keyed(&row.path_methods, row.effect.literal()));
+        let path_methods = self
+            .functions
+            .iter()
+            .map(Spanned::as_ref)
+            .flat_map(|row| keyed(&row.path_methods, row.effect.literal()));
         out += &map("PATH_METHODS", "Effect", path_methods);
         Ok(out)
     }
@@ -504,7 +496,7 @@ impl Data {
     /// The map of functions: what each does in which language.
     fn effects(&self, name: &str, names: fn(&Functions) -> &List) -> String {
         let mut effects: BTreeMap<&str, String> = BTreeMap::new();
-        for row in &self.functions {
+        for row in self.functions.iter().map(Spanned::as_ref) {
             for function in names(row) {
                 let effect = format!("({}, {}), ", row.language.literal(), row.effect.literal());
                 effects.entry(function).or_default().push_str(&effect);
@@ -575,18 +567,19 @@ fn files(folder: &str) -> io::Result<Vec<PathBuf>> {
 }
 
 fn build() -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let mut data = Data::default();
-    for path in [files("data/programs")?, files("data")?].concat() {
-        data.read_rows(&path)?;
-    }
+    let source = Source::read(&[files("data/programs")?, files("data")?].concat())?;
+    let mut checks = Checks::default();
+    let data: Data = checks.parse(&source);
+    data.check(&source, &mut checks);
+    data.check_references(&mut checks);
+    let mut lists = String::new();
     for path in files("data/words")? {
-        data.read_words(&path)?;
+        lists += &words(&path, &mut checks)?;
     }
-    data.check_references();
-    if data.checks.mistakes.is_empty() {
+    if checks.mistakes.is_empty() {
         let out = PathBuf::from(env::var("OUT_DIR")?);
         fs::write(out.join("tables.rs"), data.tables()?)?;
-        fs::write(out.join("words.rs"), &data.words)?;
+        fs::write(out.join("words.rs"), lists)?;
     }
-    Ok(data.checks.mistakes)
+    Ok(checks.mistakes)
 }

@@ -3,12 +3,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use midrail_pack::expr::Expected;
-use midrail_pack::{EVENT_NAMES, Expression, GLOBS};
+use midrail_pack::{EVENT_NAMES, Expression};
 
 fuzz_target!(|text: &str| {
-    if let Ok(expression) = Expression::parse(text, &EVENT_NAMES, Expected::Bool, GLOBS) {
+    if let Ok(expression) = Expression::parse(text, &EVENT_NAMES, Expected::Bool) {
         let printed = expression.to_string();
-        let again = Expression::parse(&printed, &EVENT_NAMES, Expected::Bool, GLOBS);
+        let again = Expression::parse(&printed, &EVENT_NAMES, Expected::Bool);
         assert_eq!(again.ok(), Some(expression), "{printed}");
     }
 });

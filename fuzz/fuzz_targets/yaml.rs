@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use midrail_pack::yaml::{Limits, parse, to_json};
+use midrail_pack::yaml::{parse, to_json};
 
 fuzz_target!(|text: &str| {
-    match parse(text, &Limits::default()) {
+    match parse(text) {
         Ok(nodes) => nodes.iter().for_each(|node| {
             assert!(text.get(node.span.clone()).is_some());
             drop(to_json(node));

@@ -9,8 +9,7 @@ use midrail::store::{Approval, Approvals, Slices};
 use midrail::{Engine, Event, EventKind, Load, Policy, PolicySource, Store};
 
 use crate::clock;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::CliResult;
 use crate::input::{PackArgs, StoreArgs};
 use crate::list::list;
 use crate::output::Output;
@@ -35,22 +34,22 @@ pub(crate) struct AdminArgs {
 
 impl AdminArgs {
     /// Prints the records of a resource. A store that does not exist yet is empty.
-    pub(crate) fn list<R: Resource>(&self, output: &mut Output) -> Result<Exit, CliError> {
+    pub(crate) fn list<R: Resource>(&self, output: &mut Output) -> CliResult {
         list(&R::list(self.list_engine()?.admin())?, output)
     }
 
     /// An engine to list records. A store that does not exist yet is empty.
-    pub(crate) fn list_engine(&self) -> Result<Engine, CliError> {
+    pub(crate) fn list_engine(&self) -> CliResult<Engine> {
         engine(self.store.open_for_list()?, &self.packs.here())
     }
 
     /// An engine on an existing store.
-    pub(crate) fn read_engine(&self) -> Result<Engine, CliError> {
+    pub(crate) fn read_engine(&self) -> CliResult<Engine> {
         engine(open_for_reading(&self.store)?, &self.packs.here())
     }
 
     /// An engine to change a store, which is created if it does not exist.
-    pub(crate) fn write_engine(&self) -> Result<Engine, CliError> {
+    pub(crate) fn write_engine(&self) -> CliResult<Engine> {
         engine(self.store.open_or_create()?, &self.packs.here())
     }
 }
@@ -70,19 +69,19 @@ impl ChangedBy {
 }
 
 /// An existing store, writable if possible, so that computed figures are saved.
-pub(crate) fn open_for_reading(file: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
+pub(crate) fn open_for_reading(file: &StoreArgs) -> CliResult<Arc<dyn Store>> {
     let read_only = file.read_only()?;
     Ok(file.open_or_create().unwrap_or(read_only))
 }
 
 /// An engine with packs, on a store.
-pub(crate) fn engine(store: Arc<dyn Store>, load: &Load) -> Result<Engine, CliError> {
+pub(crate) fn engine(store: Arc<dyn Store>, load: &Load) -> CliResult<Engine> {
     let loaded = load.load()?;
     Ok(Engine::builder(loaded.policy, &loaded.source).store(store).clock(clock::clock()).build()?)
 }
 
 /// The engine to answer a request in, with the policy that made the request.
-pub(crate) fn engine_for_approval(store: Arc<dyn Store>, approval: &Approval) -> Result<Engine, CliError> {
+pub(crate) fn engine_for_approval(store: Arc<dyn Store>, approval: &Approval) -> CliResult<Engine> {
     let policy = policy_for_approval(&*store, approval)?;
     engine_for_policy(store, policy, &approval.session)
 }
@@ -92,7 +91,7 @@ pub(crate) fn engine_for_policy(
     store: Arc<dyn Store>,
     policy: Option<(Policy, PolicySource)>,
     session: &str,
-) -> Result<Engine, CliError> {
+) -> CliResult<Engine> {
     let Some((policy, source)) = policy else {
         let event = Event::new(EventKind::SessionStart).in_session(session);
         let folder = midrail::last_policy::session_folder(&*store, &event)?;
@@ -106,7 +105,7 @@ pub(crate) fn settle<S: Approvals + Slices + ?Sized>(
     file: &StoreArgs,
     store: &S,
     now: Timestamp,
-) -> Result<(), CliError> {
+) -> CliResult<()> {
     for approval in due_approvals(store, now)? {
         let settled = file.open_existing().and_then(|store| {
             let engine = engine_for_approval(store, &approval)?;

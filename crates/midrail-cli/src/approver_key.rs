@@ -8,7 +8,7 @@ use midrail::Engine;
 use midrail::admin::Person;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 
 /// The longest key, in bytes.
 const MAX_KEY: u64 = 4_096;
@@ -37,7 +37,7 @@ pub(crate) struct OptionalSigner {
 
 impl OptionalSigner {
     /// The approver, authenticated by their key, if one is named.
-    pub(crate) fn read(&self, engine: &Engine) -> Result<Option<Person>, CliError> {
+    pub(crate) fn read(&self, engine: &Engine) -> CliResult<Option<Person>> {
         self.signer().map(|signer| read(&signer, engine)).transpose()
     }
 
@@ -49,7 +49,7 @@ impl OptionalSigner {
 }
 
 /// The approver, authenticated by their key.
-pub(crate) fn read(signer: &Signer, engine: &Engine) -> Result<Person, CliError> {
+pub(crate) fn read(signer: &Signer, engine: &Engine) -> CliResult<Person> {
     let key = match signer.key_fd {
         Some(fd) => from_descriptor(fd)?,
         None => from_terminal(&signer.name)?,
@@ -57,14 +57,14 @@ pub(crate) fn read(signer: &Signer, engine: &Engine) -> Result<Person, CliError>
     Ok(engine.admin().authenticate(&signer.name, &key)?)
 }
 
-fn from_descriptor(fd: u32) -> Result<String, CliError> {
+fn from_descriptor(fd: u32) -> CliResult<String> {
     let cannot =
         |error| CliError::new(format!("could not read a key from the file descriptor {fd}: {error}"));
     let file = File::open(format!("/dev/fd/{fd}")).map_err(cannot)?;
     first_line(file).map_err(cannot)
 }
 
-fn from_terminal(name: &str) -> Result<String, CliError> {
+fn from_terminal(name: &str) -> CliResult<String> {
     let cannot = |error: std::io::Error| {
         CliError::new(format!("the key cannot be entered, because there is no terminal: {error}"))
             .help("give the key by a file descriptor: `--key-fd 3 3< FILE`")

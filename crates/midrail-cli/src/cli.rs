@@ -5,12 +5,10 @@ use std::ffi::OsStr;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::admin_args::{AdminArgs, Group};
 use crate::commands;
-use crate::error::CliError;
-use crate::exit::{self, Exit};
+use crate::error::CliResult;
+use crate::exit;
 use crate::global::Global;
-use crate::input::StoreArgs;
 use crate::output::Output;
 
 /// Guardrails for AI agents
@@ -87,22 +85,22 @@ pub(crate) enum Command {
     Bench(commands::bench::Args),
     Log(commands::log::Args),
     /// List, show, verify, export and replay the audit log.
-    Audit(Group<commands::audit::Command, StoreArgs>),
+    Audit(commands::audit::Args),
     Stats(commands::stats::Args),
     Notices(commands::notices::Args),
     /// Manage quarantined agents and halted runs.
-    Quarantine(Group<commands::quarantine::Command, AdminArgs>),
+    Quarantine(commands::quarantine::Args),
     /// Manage file locks.
-    Locks(Group<commands::locks::Command, AdminArgs>),
+    Locks(commands::locks::Args),
     /// Manage the status of tasks.
-    Tasks(Group<commands::tasks::Command, AdminArgs>),
+    Tasks(commands::tasks::Args),
     /// Request and answer approvals.
-    Approvals(Group<commands::approvals::Command, StoreArgs>),
+    Approvals(commands::approvals::Args),
     /// Manage the people who may answer requests.
     #[command(after_help = exit::APPROVALS)]
-    Approver(Group<commands::approver::Command, StoreArgs>),
+    Approver(commands::approver::Args),
     /// Manage the API keys of the service.
-    Key(Group<commands::key::Command, AdminArgs>),
+    Key(commands::key::Args),
     Pause(commands::pause::Args),
     Script(commands::script::Args),
     Shadow(commands::shadow::Args),
@@ -114,7 +112,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Runs the subcommand.
-    pub(crate) fn run(self, output: &mut Output) -> Result<Exit, CliError> {
+    pub(crate) fn run(self, output: &mut Output) -> CliResult {
         let exit = match self {
             Command::Init(args) => commands::init::run(&args, output),
             Command::Doctor(args) => commands::doctor::run(&args, output),

@@ -1,5 +1,7 @@
 //! Decisions as text: one as a block, many as a timeline. Text of agents is made safe to print.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use midrail::core::{ApprovalKind, Autonomy, VerdictRecord};
 use midrail::guardrails::label;
@@ -165,13 +167,13 @@ pub(crate) struct Timeline {
     has_headings: bool,
     day: Option<String>,
     session: Option<String>,
-    counts: [u64; Effect::LADDER.len()],
+    counts: BTreeMap<Effect, u64>,
 }
 
 impl Timeline {
     /// An empty timeline.
     pub(crate) fn new() -> Self {
-        Timeline { has_headings: true, day: None, session: None, counts: [0; Effect::LADDER.len()] }
+        Timeline { has_headings: true, day: None, session: None, counts: BTreeMap::new() }
     }
 
     /// A timeline of one short session, without headings.
@@ -188,7 +190,7 @@ impl Timeline {
         output: &Output,
     ) -> Vec<String> {
         const INDENT: usize = 22;
-        self.count(decision.effect);
+        *self.counts.entry(decision.effect).or_default() += 1;
         let paint = output.paint();
         let mut lines = self.headings(time, event, paint);
         lines.push(format!(
@@ -232,14 +234,6 @@ impl Timeline {
         lines
     }
 
-    /// Counts a decision that is not shown.
-    pub(crate) fn count(&mut self, effect: Effect) {
-        let place = Effect::LADDER.iter().position(|step| *step == effect).unwrap_or(0);
-        if let Some(count) = self.counts.get_mut(place) {
-            *count += 1;
-        }
-    }
-
     /// The day and the session, if they changed.
     fn headings(&mut self, time: Timestamp, event: &Event, paint: Paint) -> Vec<String> {
         if !self.has_headings {
@@ -265,11 +259,11 @@ impl Timeline {
 
     /// The number of decisions by effect.
     pub(crate) fn summary(&self, paint: Paint) -> String {
-        let all: u64 = self.counts.iter().sum();
-        let parts = Effect::LADDER.iter().zip(self.counts).filter(|(_, count)| *count > 0);
-        let parts: Vec<String> = parts
-            .map(|(effect, count)| paint.style(effect_style(*effect), format!("{count} {effect}")))
-            .collect();
+        let all: u64 = self.counts.values().sum();
+        let part = |(effect, count): (&Effect, &u64)| {
+            paint.style(effect_style(*effect), format!("{count} {effect}"))
+        };
+        let parts: Vec<String> = self.counts.iter().map(part).collect();
         match all {
             0 => "no decisions".to_owned(),
             1 => format!("1 decision: {}", parts.join(", ")),

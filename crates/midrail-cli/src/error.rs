@@ -11,7 +11,11 @@ use midrail::{EngineError, LoadError, StoreError};
 use midrail_adapters::wire::WireError;
 use serde_json::{Value, json};
 
+use crate::exit::Exit;
 use crate::paint::{Paint, Style};
+
+/// The result of a subcommand, or of a part of one.
+pub(crate) type CliResult<T = Exit> = Result<T, CliError>;
 
 /// Why a subcommand failed.
 #[derive(Debug)]

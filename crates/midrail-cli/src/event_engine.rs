@@ -16,7 +16,7 @@ use midrail::{
 };
 
 use crate::clock;
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::input::{self, PackArgs, StoreArgs};
 
 /// An engine that reloads the packs of a directory when they change, with its reloader.
@@ -25,7 +25,7 @@ pub(crate) fn watched(
     folder: Option<PathBuf>,
     root: Option<&Path>,
     store: &Arc<SqliteStore>,
-) -> Result<(Arc<Engine>, Reloader), CliError> {
+) -> CliResult<(Arc<Engine>, Reloader)> {
     let load = Load { cache: cache(store), ..packs.in_folder(folder.clone()) };
     let loaded = load.load()?;
     let mut engine = Engine::builder(loaded.policy, &loaded.source)
@@ -69,7 +69,7 @@ pub(crate) fn session_limits(engine: &Engine) -> Option<String> {
 }
 
 /// If there are approvers with keys, they decide, not the user of the agent. Returns whether there are.
-pub(crate) fn leave_to_approvers(engine: &Engine, event: &mut Event) -> Result<bool, CliError> {
+pub(crate) fn leave_to_approvers(engine: &Engine, event: &mut Event) -> CliResult<bool> {
     let has_approvers = engine.admin().has_approvers()?;
     if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
         host.asks_user = false;
@@ -94,7 +94,7 @@ pub(crate) fn refusal(failure: &CliError) -> Decision {
 /// The policy in force for an event, also if the store cannot be opened.
 pub(crate) struct PolicyInForce {
     pub(crate) loaded: LoadedPolicy,
-    pub(crate) store: Result<SqliteStore, CliError>,
+    pub(crate) store: CliResult<SqliteStore>,
     project: Option<PathBuf>,
     /// The missing pack file, if the session's last policy is used.
     kept_for: Option<PathBuf>,
@@ -106,7 +106,7 @@ pub(crate) fn load(
     packs: &PackArgs,
     store: &StoreArgs,
     has_root: bool,
-) -> Result<PolicyInForce, CliError> {
+) -> CliResult<PolicyInForce> {
     let mut store = store.path().and_then(|path| Ok(SqliteStore::open(path)?));
     let here = env::current_dir().ok();
     let event_folder = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
@@ -144,7 +144,7 @@ fn kept(
     gone: &Path,
     store: &SqliteStore,
     now: Option<&LoadedPolicy>,
-) -> Result<LoadedPolicy, CliError> {
+) -> CliResult<LoadedPolicy> {
     let help = "restore the file, or start a new session";
     let file = input::quoted(gone);
     log::warn!("{file} is missing; the policy {} of the session stays in force; {help}", last.revision);
@@ -160,7 +160,7 @@ fn kept(
 
 impl PolicyInForce {
     /// The engine, if the store could be opened.
-    pub(crate) fn engine(self, root: Option<&Path>) -> Result<OneShotEngine, CliError> {
+    pub(crate) fn engine(self, root: Option<&Path>) -> CliResult<OneShotEngine> {
         let PolicyInForce { loaded, store, project, kept_for } = self;
         let store = store?;
         let own = input::own_places(store.path());

@@ -11,7 +11,7 @@ use midrail::pack::diagnostic::visible;
 use midrail::store::MemoryStore;
 use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, StoreError, paths};
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 
 /// Parses the name of a guardrail: its id, or the readable name of a numbered one.
 pub(crate) fn guardrail_name(name: &str) -> Result<String, Infallible> {
@@ -79,7 +79,7 @@ pub(crate) enum StorePlace {
 
 impl StoreArgs {
     /// Where it is: as it is named, or the default file.
-    pub(crate) fn place(&self) -> Result<StorePlace, CliError> {
+    pub(crate) fn place(&self) -> CliResult<StorePlace> {
         let Some(named) = &self.store else {
             return Ok(StorePlace::File(self.in_project(&default_file()?)?));
         };
@@ -102,7 +102,7 @@ impl StoreArgs {
     }
 
     /// The file that is named, or the default one.
-    pub(crate) fn path(&self) -> Result<PathBuf, CliError> {
+    pub(crate) fn path(&self) -> CliResult<PathBuf> {
         match self.place()? {
             StorePlace::File(path) => Ok(path),
             StorePlace::Postgres(_) => Err(CliError::new("this subcommand needs a SQLite store")
@@ -111,7 +111,7 @@ impl StoreArgs {
     }
 
     /// What it is called in messages. An address may hold a password, which is not shown.
-    pub(crate) fn display_path(&self) -> Result<PathBuf, CliError> {
+    pub(crate) fn display_path(&self) -> CliResult<PathBuf> {
         match self.place()? {
             StorePlace::File(path) => Ok(path),
             StorePlace::Postgres(url) => {
@@ -123,12 +123,12 @@ impl StoreArgs {
     }
 
     /// The store, which is made if there is none.
-    pub(crate) fn open_or_create(&self) -> Result<Arc<dyn Store>, CliError> {
+    pub(crate) fn open_or_create(&self) -> CliResult<Arc<dyn Store>> {
         self.open(|path| SqliteStore::open(path))
     }
 
     /// The store, which has to be there.
-    pub(crate) fn open_existing(&self) -> Result<Arc<dyn Store>, CliError> {
+    pub(crate) fn open_existing(&self) -> CliResult<Arc<dyn Store>> {
         match self.place()? {
             // The error of the store says what is missing.
             StorePlace::File(path) if !path.exists() => self.read_only(),
@@ -138,7 +138,7 @@ impl StoreArgs {
 
     /// The store, to list what is in it. Before the first decision there is none, and nothing in it; but one that is
     /// named has to be there.
-    pub(crate) fn open_for_list(&self) -> Result<Arc<dyn Store>, CliError> {
+    pub(crate) fn open_for_list(&self) -> CliResult<Arc<dyn Store>> {
         if self.store.is_none() && !self.path()?.exists() {
             return Ok(Arc::new(MemoryStore::new()?));
         }
@@ -146,14 +146,11 @@ impl StoreArgs {
     }
 
     /// The store, read-only.
-    pub(crate) fn read_only(&self) -> Result<Arc<dyn Store>, CliError> {
+    pub(crate) fn read_only(&self) -> CliResult<Arc<dyn Store>> {
         self.open(|path| SqliteStore::open_read_only(path))
     }
 
-    fn open(
-        &self,
-        sqlite: impl Fn(PathBuf) -> Result<SqliteStore, StoreError>,
-    ) -> Result<Arc<dyn Store>, CliError> {
+    fn open(&self, sqlite: impl Fn(PathBuf) -> Result<SqliteStore, StoreError>) -> CliResult<Arc<dyn Store>> {
         match self.place()? {
             StorePlace::File(path) => Ok(Arc::new(sqlite(path)?)),
             StorePlace::Postgres(url) => {
@@ -165,13 +162,13 @@ impl StoreArgs {
     }
 
     /// The file of the project. Its name is checked.
-    fn in_project(&self, home: &Path) -> Result<PathBuf, CliError> {
+    fn in_project(&self, home: &Path) -> CliResult<PathBuf> {
         let Some(name) = &self.project else { return Ok(home.to_owned()) };
         midrail_service::project_file(home, name).map_err(|error| CliError::new(error.to_string()))
     }
 }
 
-fn default_file() -> Result<PathBuf, CliError> {
+fn default_file() -> CliResult<PathBuf> {
     paths::default_store().ok_or_else(|| {
         CliError::new("the default store has no path: `HOME` is not set").help("name one with `--store FILE`")
     })
@@ -183,7 +180,7 @@ pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
 }
 
 /// A file to read, or standard input for `-` and if none is given.
-pub(crate) fn open(path: Option<&Path>) -> Result<Box<dyn Read>, CliError> {
+pub(crate) fn open(path: Option<&Path>) -> CliResult<Box<dyn Read>> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return Ok(Box::new(io::stdin().lock()));
     };

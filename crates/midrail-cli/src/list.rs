@@ -2,7 +2,7 @@
 
 use midrail::admin::{Cell, Column, Resource};
 
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::exit::Exit;
 use crate::output::{Output, short};
 use crate::paint::{Style, status_style};
@@ -10,16 +10,12 @@ use crate::table::{Table, cell, guardrail, styled};
 use crate::time;
 
 /// Prints the records of a resource, with the columns that its description names.
-pub(crate) fn list<R: Resource>(records: &[R], output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn list<R: Resource>(records: &[R], output: &mut Output) -> CliResult {
     list_or(records, R::EMPTY, output)
 }
 
 /// Prints the records of a resource, or a text if there are none.
-pub(crate) fn list_or<R: Resource>(
-    records: &[R],
-    empty: &str,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn list_or<R: Resource>(records: &[R], empty: &str, output: &mut Output) -> CliResult {
     if output.is_json() {
         records.iter().try_for_each(|record| output.json(record))?;
         return Ok(Exit::Good);

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use midrail::pack::diagnostic::{is_hidden, visible};
 use serde::Serialize;
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::global::{Global, When};
 use crate::paint::{Paint, Style};
@@ -74,12 +74,12 @@ impl Output {
     }
 
     /// Prints a line. Its text has been made safe.
-    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), CliError> {
+    pub(crate) fn line(&mut self, text: impl Display) -> CliResult<()> {
         Ok(writeln!(self.out, "{text}")?)
     }
 
     /// Prints lines.
-    pub(crate) fn lines<T: Display>(&mut self, lines: impl IntoIterator<Item = T>) -> Result<(), CliError> {
+    pub(crate) fn lines<T: Display>(&mut self, lines: impl IntoIterator<Item = T>) -> CliResult<()> {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
 
@@ -88,29 +88,29 @@ impl Output {
         &mut self,
         json: &impl Serialize,
         lines: impl FnOnce(&Output) -> Vec<String>,
-    ) -> Result<(), CliError> {
+    ) -> CliResult<()> {
         if self.json { self.json(json) } else { self.lines(lines(self)) }
     }
 
     /// Prints the result of a subcommand: JSON for programs, text for people.
-    pub(crate) fn done(&mut self, json: &impl Serialize, text: impl Display) -> Result<Exit, CliError> {
+    pub(crate) fn done(&mut self, json: &impl Serialize, text: impl Display) -> CliResult {
         self.show(json, |_| vec![text.to_string()])?;
         Ok(Exit::Good)
     }
 
     /// Prints text without a line break at its end.
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), CliError> {
+    pub(crate) fn text(&mut self, text: &str) -> CliResult<()> {
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
     /// Prints a value as one line of JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> CliResult<()> {
         let text = serde_json::to_string(value).map_err(|error| CliError::from_error(&error))?;
         self.json_text(&text)
     }
 
     /// Prints JSON text. Control characters are escaped.
-    pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CliError> {
+    pub(crate) fn json_text(&mut self, text: &str) -> CliResult<()> {
         self.line(escaped(text))
     }
 
@@ -120,7 +120,7 @@ impl Output {
     }
 
     /// Flushes standard output.
-    pub(crate) fn flush(&mut self) -> Result<(), CliError> {
+    pub(crate) fn flush(&mut self) -> CliResult<()> {
         Ok(self.out.flush()?)
     }
 

@@ -63,25 +63,20 @@ impl Paint {
 
     /// The mark and the word of an effect.
     pub(crate) fn effect(self, effect: Effect) -> String {
-        self.style(effect_style(effect), format!("{} {effect}", mark(effect)))
+        let (mark, style) = look(effect);
+        self.style(style, format!("{mark} {effect}"))
     }
 
     /// The mark and the padded word of an effect.
     pub(crate) fn effect_column(self, effect: Effect) -> String {
-        self.style(effect_style(effect), format!("{} {effect:<8}", mark(effect)))
+        let (mark, style) = look(effect);
+        self.style(style, format!("{mark} {effect:<8}"))
     }
 }
 
 /// The style of an effect.
 pub(crate) fn effect_style(effect: Effect) -> Style {
-    match effect {
-        Effect::Allow => Style::Good,
-        Effect::Warn => Style::Caution,
-        Effect::Redact => Style::Changed,
-        Effect::Retry | Effect::Escalate => Style::Caution,
-        Effect::Block => Style::Bad,
-        Effect::Halt => Style::Over,
-    }
+    look(effect).1
 }
 
 /// The mark and the style of the status or urgency of a request.
@@ -97,14 +92,15 @@ pub(crate) fn status_style(status: &str) -> (&'static str, Style) {
     }
 }
 
-fn mark(effect: Effect) -> char {
+/// The mark and the style of an effect.
+fn look(effect: Effect) -> (char, Style) {
     match effect {
-        Effect::Allow => '✓',
-        Effect::Warn => '!',
-        Effect::Redact => '~',
-        Effect::Retry => '↻',
-        Effect::Escalate => '?',
-        Effect::Block => '✗',
-        Effect::Halt => '■',
+        Effect::Allow => ('✓', Style::Good),
+        Effect::Warn => ('!', Style::Caution),
+        Effect::Redact => ('~', Style::Changed),
+        Effect::Retry => ('↻', Style::Caution),
+        Effect::Escalate => ('?', Style::Caution),
+        Effect::Block => ('✗', Style::Bad),
+        Effect::Halt => ('■', Style::Over),
     }
 }

@@ -2,7 +2,7 @@
 
 use midrail::Effect;
 
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::output::{Output, short};
 use crate::paint::{Paint, Style, effect_style};
 
@@ -34,7 +34,7 @@ impl Table {
     }
 
     /// Prints the table at an indent.
-    pub(crate) fn print(&self, indent: usize, output: &mut Output) -> Result<(), CliError> {
+    pub(crate) fn print(&self, indent: usize, output: &mut Output) -> CliResult<()> {
         output.lines(self.lines(output.paint(), indent, output.width()))
     }
 

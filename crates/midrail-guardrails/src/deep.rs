@@ -1,22 +1,23 @@
 //! Guardrails that call an external classifier, LLM judge, moderation endpoint or command: settings and verdicts.
 //! The engine sends the requests.
 
-use midrail_core::{Category, EventKind};
 mod address;
+mod backends;
 mod guardrail;
 mod parts;
 mod settings;
 
 pub use address::{EndpointUrl, EnvVariable, HeaderPiece, Headers, is_loopback};
+pub use backends::{
+    DeepBackend, HttpMethod, HttpSettings, JudgeApi, JudgeBudget, JudgePrice, JudgeSettings,
+    ModerationSettings, ModerationStyle, UNREADABLE_MEMBER,
+};
 pub use guardrail::DeepGuardrail;
 pub use parts::{EventPart, TemplatePiece, parse_template};
-pub use settings::{
-    DeepBackend, DeepBreaker, DeepSettings, DeepWarning, HttpMethod, HttpSettings, JudgeApi, JudgeBudget,
-    JudgePrice, JudgeSettings, LongText, ModerationSettings, ModerationStyle, UNREADABLE_MEMBER,
-    WINDOW_COUNT_MEMBER, WINDOWS_MEMBER,
-};
+pub use settings::{DeepBreaker, DeepSettings, DeepWarning, LongText, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
 
-use crate::builtin::{Builtin, PackKey};
+use crate::builtin::PackKey;
+use crate::prelude::*;
 use crate::shared::missing_classifier::MissingClassifier;
 
 pub(crate) const BUILTIN: Builtin = Builtin {

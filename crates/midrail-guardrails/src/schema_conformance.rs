@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::compiled_schema::CompiledSchema;
 use crate::shared::outcome::has_failed;
 use crate::shared::settings::Pattern;
@@ -92,9 +89,10 @@ impl Guardrail for SchemaConformance {
             return Ok(Verdict::allow());
         }
         let descriptions: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
-        let advice = match is_args {
-            true => "Call it with arguments that conform to the schema.",
-            false => "Produce it again so that it conschemas to the schema.",
+        let advice = if is_args {
+            "Call it with arguments that conform to the schema."
+        } else {
+            "Produce it again so that it conforms to the schema."
         };
         Ok(Verdict::block(format!("{what} does not conform to the schema: {}.", descriptions.join("; ")))
             .advise(advice)

@@ -116,9 +116,12 @@ impl Run {
     /// Decides, and fetches facts until none is missing.
     pub(crate) fn decide(&mut self, event: &Event) -> Decision {
         let name = event.session.as_deref().unwrap_or("s");
-        let kept = |key: &str| match name == "s" || key.starts_with(SHARED_PREFIX) {
-            true => key.to_owned(),
-            false => format!("{name}: {key}"),
+        let kept = |key: &str| {
+            if name == "s" || key.starts_with(SHARED_PREFIX) {
+                key.to_owned()
+            } else {
+                format!("{name}: {key}")
+            }
         };
         let mut session = Session::new(name);
         let mut facts = Facts::default();

@@ -440,39 +440,28 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
     let kind: EventKind =
         word.parse().map_err(|error: midrail_core::UnknownKind| StepError(error.to_string()))?;
     map.insert("kind".to_owned(), Value::from(kind.as_str()));
-    match kind {
+    let mut part = |keys: &[&str]| -> Map<String, Value> {
+        keys.iter().filter_map(|key| Some(((*key).to_owned(), map.remove(*key)?))).collect()
+    };
+    let subject = match kind {
         EventKind::BeforeTool | EventKind::AfterTool => {
-            let mut tool = Map::from_iter([("name".to_owned(), subject)]);
-            tool.extend(map.remove("args").map(|args| ("args".to_owned(), args)));
-            tool.extend(map.remove("call_id").map(|id| ("call_id".to_owned(), id)));
-            map.insert("tool".to_owned(), Value::Object(tool));
-            let result: Map<String, Value> = ["ok", "content", "exit_code"]
-                .iter()
-                .filter_map(|key| Some(((*key).to_owned(), map.remove(*key)?)))
-                .collect();
-            if !result.is_empty() {
-                map.insert("result".to_owned(), Value::Object(result));
-            }
+            let (mut tool, result) = (part(&["args", "call_id"]), part(&["ok", "content", "exit_code"]));
+            tool.insert("name".to_owned(), subject);
+            map.extend((!result.is_empty()).then(|| ("result".to_owned(), Value::Object(result))));
+            Some(("tool", Value::Object(tool)))
         }
-        EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel => {
-            map.insert("text".to_owned(), subject);
-        }
-        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
-            map.insert("handoff".to_owned(), subject);
-        }
-        EventKind::OnError => {
-            map.insert("error".to_owned(), subject);
-        }
-        EventKind::BeforeStop => {
-            map.insert("output".to_owned(), subject);
-        }
+        EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel => Some(("text", subject)),
+        EventKind::BeforeHandoff | EventKind::AfterHandoff => Some(("handoff", subject)),
+        EventKind::OnError => Some(("error", subject)),
+        EventKind::BeforeStop => Some(("output", subject)),
         EventKind::SessionStart
         | EventKind::SessionEnd
         | EventKind::ApprovalDecided
         | EventKind::Observed
         | EventKind::Restored
-        | EventKind::Administered => {}
-    }
+        | EventKind::Administered => None,
+    };
+    map.extend(subject.map(|(key, value)| (key.to_owned(), value)));
     let event = Value::Object(map);
     let read: Event =
         serde_json::from_value(event.clone()).map_err(|error| StepError(format!("not an event: {error}")))?;

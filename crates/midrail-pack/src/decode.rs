@@ -380,10 +380,10 @@ fn type_name(expected: &str) -> String {
 mod tests {
     use super::*;
     use crate::raw::Pack;
-    use crate::yaml::{Limits, parse};
+    use crate::yaml::parse;
 
     fn problems(source: &str) -> Vec<String> {
-        let nodes = parse(source, &Limits::default()).unwrap();
+        let nodes = parse(source).unwrap();
         let problems = decode::<Pack>(&nodes[0]).unwrap_err();
         problems
             .iter()

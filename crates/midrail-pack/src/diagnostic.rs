@@ -49,35 +49,20 @@ pub struct Diagnostic {
     pub message: String,
     /// Its place.
     pub span: Span,
-    /// A label next to the carets.
-    pub label: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// A problem without label or help.
+    /// A problem without help.
     pub fn new(message: impl Into<String>, span: Span) -> Diagnostic {
-        Diagnostic {
-            severity: DiagnosticLevel::Error,
-            message: message.into(),
-            span,
-            label: None,
-            help: None,
-        }
+        Diagnostic { severity: DiagnosticLevel::Error, message: message.into(), span, help: None }
     }
 
     /// The same problem with another severity.
     #[must_use]
     pub fn with_severity(mut self, severity: DiagnosticLevel) -> Diagnostic {
         self.severity = severity;
-        self
-    }
-
-    /// The same problem with a label next to the carets.
-    #[must_use]
-    pub fn with_label(mut self, label: impl Into<String>) -> Diagnostic {
-        self.label = Some(label.into());
         self
     }
 
@@ -245,11 +230,9 @@ fn render_one(problem: &Diagnostic, renderer: &Renderer, source: &str, lines: &L
     let shown = start - from..end.min(to) - from;
 
     let message = visible(&problem.message);
-    let label = problem.label.as_deref().map(visible);
     let help = problem.help.as_deref().map(visible);
-    let snippet = Snippet::source(excerpt.as_str())
-        .line_start(line)
-        .annotation(AnnotationKind::Primary.span(shown).label(label.as_deref()));
+    let snippet =
+        Snippet::source(excerpt.as_str()).line_start(line).annotation(AnnotationKind::Primary.span(shown));
     let title = problem.severity.level().primary_title(message.as_ref());
     let mut group = if long {
         title.element(Origin::path(path).line(line).char_column(column)).element(snippet)
@@ -340,15 +323,14 @@ mod tests {
     #[test]
     fn report_looks_like_rustc() {
         let at = PACK.find("prioritty").unwrap();
-        let problem = Diagnostic::new("unknown key `prioritty`", at..at + 9)
-            .with_label("not a key of a guardrail")
-            .with_help("did you mean `priority`?");
+        let problem =
+            Diagnostic::new("unknown key `prioritty`", at..at + 9).with_help("did you mean `priority`?");
         let expected = "\
 error: unknown key `prioritty`
  --> pack.yaml:4:5
   |
 4 |     prioritty: 5
-  |     ^^^^^^^^^ not a key of a guardrail
+  |     ^^^^^^^^^
   |
   = help: did you mean `priority`?
 ";
@@ -376,9 +358,7 @@ error: unknown key `prioritty`
     #[test]
     fn control_characters_are_never_printed() {
         let source = "a: \u{1b}[31mred\u{9b}31m \u{202e}x\r\u{7}\n";
-        let problem = Diagnostic::new("bad `\u{1b}[0m`\n", 3..source.len())
-            .with_label("\u{9b}")
-            .with_help("\u{1b}]0;x");
+        let problem = Diagnostic::new("bad `\u{1b}[0m`\n", 3..source.len()).with_help("\u{1b}]0;x");
         let text = DiagnosticReport::new("p\u{1b}.yaml", source, vec![problem]).render(false);
         assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text:?}");
     }

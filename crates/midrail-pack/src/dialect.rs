@@ -21,33 +21,22 @@ pub use script::{FailMode, SCRIPT_CONFIGURATION, ScriptConfig, ScriptRules};
 
 use crate::case::Case;
 use crate::decode::{Decoded, read};
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::Diagnostic;
 use crate::raw::{Guard, Pack, Rule};
 use crate::yaml::Node;
 
-/// The readable part of a pack, and the original places of renamed parts.
-pub(crate) struct Translated {
-    pub(crate) pack: Option<Pack>,
-    pub(crate) origin: Origin,
-    /// The tree without invalid parts.
-    pub(crate) node: Node,
-    pub(crate) problems: Vec<Diagnostic>,
-    /// Places where a further problem is a consequence of these.
-    pub(crate) echoes: Vec<Span>,
-}
-
-/// Translates a document of any dialect. A document with the key `pack` is native.
-pub(crate) fn translate(node: &Node) -> Translated {
-    let has = |keys: &[&str]| keys.iter().any(|key| node.get(key).is_some());
-    if node.as_map().is_none() {
+/// Reads a document of any dialect: its pack, and the original places of renamed parts. A document with the key `pack` is
+/// native.
+pub(crate) fn translate(node: &Node) -> Decoded<(Pack, Origin)> {
+    let Some(keys) = node.as_map() else {
         let problem = Diagnostic::new(format!("expected a pack, found {}", node.kind()), node.span.clone())
             .with_help("a pack is a map that starts with `pack: NAME`");
-        let (origin, node) = (Origin::default(), node.clone());
-        return Translated { pack: None, origin, node, problems: vec![problem], echoes: Vec::new() };
-    }
+        return Decoded { value: None, rest: node.clone(), problems: vec![problem], echoes: Vec::new() };
+    };
+    let has = |names: &[&str]| keys.iter().any(|(key, _)| names.contains(&key.text.as_str()));
     if has(&["pack"]) {
         into_pack(node, native)
-    } else if has(hook::KEYS) {
+    } else if keys.iter().any(|(key, _)| hook::is_hook_key(&key.text)) {
         into_pack(node, hook::hook)
     } else if has(&["policy_pack", "sync_rules", "async_rules", "gateway"]) {
         into_pack(node, gateway::policy_pack)
@@ -60,10 +49,9 @@ pub(crate) fn translate(node: &Node) -> Translated {
     }
 }
 
-fn into_pack<T: DeserializeOwned>(node: &Node, convert: fn(T) -> (Pack, Origin)) -> Translated {
+fn into_pack<T: DeserializeOwned>(node: &Node, convert: fn(T) -> (Pack, Origin)) -> Decoded<(Pack, Origin)> {
     let Decoded { value, rest, problems, echoes } = read(node);
-    let (pack, origin) = value.map(convert).unzip();
-    Translated { pack, origin: origin.unwrap_or_default(), node: rest, problems, echoes }
+    Decoded { value: value.map(convert), rest, problems, echoes }
 }
 
 fn native(pack: Pack) -> (Pack, Origin) {

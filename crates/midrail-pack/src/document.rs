@@ -1,12 +1,13 @@
 //! One document of a pack file: its text, its tree and its pack, so that all problems have their place.
 
 use crate::compile::{Trust, compile};
+use crate::decode::Decoded;
 use crate::diagnostic::{Diagnostic, DiagnosticReport};
-use crate::dialect::{Origin, Translated, translate};
+use crate::dialect::{Origin, translate};
 use crate::issue::Issue;
 use crate::overlay;
 use crate::raw::Pack;
-use crate::yaml::{self, Limits, Node, NodeValue};
+use crate::yaml::{self, Node, NodeValue};
 
 /// A pack with its place in a file.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ impl PackDocument {
     /// Reads every pack of a file, with the overlay of an environment, or lists every problem of the file.
     pub fn read(path: &str, source: &str, env: Option<&str>) -> Result<Vec<PackDocument>, DiagnosticReport> {
         let report = |problems| DiagnosticReport::new(path, source, problems);
-        let (nodes, mut problems) = yaml::parse_leniently(source, &Limits::default());
+        let (nodes, mut problems) = yaml::parse_leniently(source);
         let mut documents = Vec::new();
         for node in nodes {
             if node.value == NodeValue::Null {
@@ -96,8 +97,8 @@ impl PackDocument {
     }
 
     fn check(path: &str, source: &str, node: Node) -> Result<PackDocument, Vec<Diagnostic>> {
-        let Translated { pack, origin, node, mut problems, echoes } = translate(&node);
-        let Some(pack) = pack else { return Err(problems) };
+        let Decoded { value, rest: node, mut problems, echoes } = translate(&node);
+        let Some((pack, origin)) = value else { return Err(problems) };
         let document = PackDocument {
             path: path.to_owned(),
             source: source.to_owned(),

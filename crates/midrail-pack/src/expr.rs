@@ -6,13 +6,11 @@
 mod alert;
 mod ast;
 mod check;
-mod code;
 mod eval;
 mod fold;
 mod lex;
 mod parse;
 mod print;
-mod problem;
 mod value;
 mod vocabulary;
 
@@ -21,13 +19,33 @@ use std::sync::Arc;
 
 pub use alert::AlertCondition;
 pub use ast::Comparison;
-pub use code::{CompileGlob, Glob, Globs, MatchGlob};
 pub use eval::Truth;
-pub use problem::{Expected, ExprProblem, MAX_DEPTH, MAX_LENGTH};
 pub use value::{Scope, Texts, Value, walk};
 pub use vocabulary::{Name, Segment, Term, Type, Vocabulary};
 
-use crate::expr::code::Code;
+use crate::diagnostic::Diagnostic;
+use crate::expr::ast::{Ast, AstKind};
+
+/// The maximum length of an expression, in bytes.
+pub const MAX_LENGTH: usize = 16 * 1024;
+/// The maximum nesting of an expression.
+pub const MAX_DEPTH: usize = 64;
+
+/// What an expression is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// A condition or a check.
+    Bool,
+    /// A key that must be a text.
+    Text,
+    /// A key of any type.
+    Any,
+    /// A comparison of a metric with a number, with an optional window and group.
+    Alert {
+        /// The words that may follow `per`.
+        groups: &'static [&'static str],
+    },
+}
 
 /// A parsed and typed expression. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -36,10 +54,9 @@ pub struct Expression(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     source: String,
-    root: Code,
+    root: Ast,
     names: Vec<Name>,
     alert: Option<AlertCondition>,
-    matches: MatchGlob,
 }
 
 impl Expression {
@@ -48,30 +65,25 @@ impl Expression {
         source: &str,
         vocabulary: &Vocabulary,
         expected: Expected,
-        globs: Globs,
-    ) -> Result<Expression, Vec<ExprProblem>> {
-        let (ast, window) = parse_with_window(source).map_err(|problem| vec![problem])?;
-        let mut checker = check::Checker::new(source, vocabulary, globs);
-        let root = checker.root(&ast, expected);
-        let alert = alert::check(&ast, &window, expected, &mut checker);
-        let (names, problems) = checker.finish();
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        let source = source.to_owned();
-        Ok(Expression(Arc::new(Inner { source, root, names, alert, matches: globs.matches })))
+    ) -> Result<Expression, Vec<Diagnostic>> {
+        let (root, paths, window) = parse_with_window(source).map_err(|problem| vec![problem])?;
+        let mut checker = check::Checker::new(source, vocabulary, paths);
+        checker.root(&root, expected);
+        let alert = alert::check(&root, &window, expected, &mut checker);
+        let names = checker.finish()?;
+        Ok(Expression(Arc::new(Inner { source: source.to_owned(), root, names, alert })))
     }
 
     /// Whether the expression holds.
     ///
     /// Allocates for [`Truth::Unknown`], for lists, and for `lower` of a text that is not lower case.
     pub fn evaluate<'e>(&'e self, scope: &dyn Scope) -> Truth<'e> {
-        eval::evaluate(&self.0.root, &self.0.names, scope, self.0.matches)
+        eval::evaluate(&self.0.root, &self.0.names, scope)
     }
 
     /// The value of the expression: the text of a key; true, false or unknown for a condition.
     pub fn value<'s>(&'s self, scope: &'s dyn Scope) -> Value<'s> {
-        eval::value(&self.0.root, &self.0.names, scope, self.0.matches)
+        eval::value(&self.0.root, &self.0.names, scope)
     }
 
     /// Every name that the expression uses, once, in order of appearance.
@@ -81,13 +93,24 @@ impl Expression {
 
     /// The texts that a name is compared with for equality, also by `in [...]`, in order of appearance.
     pub fn equalities(&self, term: &str) -> Vec<&str> {
-        let mut texts = Vec::new();
-        self.0.root.each_equality(&mut |index, text| {
-            if self.0.names.get(index).is_some_and(|name| name.term() == term) {
-                texts.push(text);
+        let is_name = |part: &Ast| match part.kind {
+            AstKind::Name(index) => self.0.names.get(index).is_some_and(|name| name.term() == term),
+            _ => false,
+        };
+        let mut parts = Vec::new();
+        self.0.root.each_part(&mut |part| match part {
+            AstKind::Compare(operator, left, right) if operator.is_equality() && is_name(left) => {
+                parts.push(right.as_ref());
             }
+            AstKind::Compare(operator, left, right) if operator.is_equality() && is_name(right) => {
+                parts.push(left.as_ref());
+            }
+            AstKind::In(item, list, _) if is_name(item) && matches!(list.kind, AstKind::List(_)) => {
+                parts.extend(list.kind.parts());
+            }
+            _ => {}
         });
-        texts
+        parts.into_iter().filter_map(Ast::as_text).collect()
     }
 
     /// The answer, if it does not depend on the values of the names.
@@ -95,7 +118,7 @@ impl Expression {
     /// `Some(false)`: no known values make the expression true. `Some(true)`: none make it false. `None`: undetermined.
     /// Contradictions are found among the parts of one AND or OR only, and for names with one text, number or boolean.
     pub fn always(&self) -> Option<bool> {
-        fold::always(&self.0.root, &self.0.names, self.0.matches)
+        fold::always(&self.0.root, &self.0.names)
     }
 
     /// The text as the user wrote it.
@@ -128,13 +151,12 @@ impl fmt::Display for Expression {
     }
 }
 
-/// The tree of a text and the window of an alert after it, or the first syntax error.
-fn parse_with_window(source: &str) -> Result<(ast::Ast, alert::Window), ExprProblem> {
+/// The tree of a text, the paths of its names, and the window of an alert after it, or the first syntax error.
+fn parse_with_window(source: &str) -> Result<(Ast, Vec<Vec<Segment>>, alert::Window), Diagnostic> {
     let mut parser = parse::Parser::new(source)?;
-    let ast = parser.whole()?;
+    let root = parser.whole()?;
     let window = alert::window(&mut parser)?;
-    parser.finish()?;
-    Ok((ast, window))
+    Ok((root, parser.finish()?, window))
 }
 
 #[cfg(test)]

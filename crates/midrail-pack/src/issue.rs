@@ -1,7 +1,6 @@
 //! A problem of a pack, before its place in the text is known.
 
-use crate::diagnostic::Span;
-use crate::expr::ExprProblem;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// A problem at a place of a pack: a JSON pointer, and a span within the text there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +22,8 @@ impl Issue {
     }
 
     /// A problem of the expression at a place.
-    pub(crate) fn in_expression(at: &str, problem: ExprProblem) -> Self {
-        let ExprProblem { span, message, help } = problem;
+    pub(crate) fn in_expression(at: &str, problem: Diagnostic) -> Self {
+        let Diagnostic { span, message, help, .. } = problem;
         Issue { at: at.to_owned(), span: Some(span), message, help }
     }
 }

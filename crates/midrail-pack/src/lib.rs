@@ -37,7 +37,7 @@ pub use expr::{AlertCondition, Expression};
 pub use layers::{Layer, LayeredPack, PolicySource, SourceError, compile_policy};
 pub use lint::{LintFinding, lint};
 pub use midrail_guardrails::Seconds;
-pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
+pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES};
 pub use outline::{GuardrailPlacement, locate_guardrails};
 pub use raw::{AlertRule, Channel, Pack};
 pub use scalar::{OneOrMany, TextOrNumber, TimeOrDuration};

@@ -3,24 +3,18 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use midrail_core::{Action, Context, glob};
+use midrail_core::{Action, Context};
 use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
 use serde_json::Value as Json;
 
-use crate::expr::{
-    AlertCondition, Expected, ExprProblem, Expression, Glob, Globs, Name, Scope, Term, Type, Value,
-    Vocabulary, walk,
-};
+use crate::diagnostic::Diagnostic;
+use crate::expr::{AlertCondition, Expected, Expression, Name, Scope, Term, Type, Value, Vocabulary, walk};
 
 /// The names of conditions, checks and keys.
 pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("action.type", Type::Text, "file_read, file_write, command, network or other"),
     Term::new("action.tool_name", Type::Text, "the tool's name"),
-    Term::new(
-        "action.target_file",
-        Type::Texts,
-        "the file that it accesses; each of them, if there are several",
-    ),
+    Term::new("action.target_file", Type::Texts, "the file that it accesses, or each of several"),
     Term::new("action.target_files", Type::List, "the files that it accesses, relative to the root"),
     Term::new("action.reads", Type::List, "the files among them that it reads"),
     Term::new("action.writes", Type::List, "the files among them that it creates, changes or removes"),
@@ -31,11 +25,7 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("agent.id", Type::Text, "the id of the agent"),
     Term::new("agent.role", Type::Text, "the role of the agent"),
     Term::new("agent.capabilities", Type::List, "what the agent can do"),
-    Term::new(
-        "agent.allowed_tools",
-        Type::Patterns,
-        "the tools that the agent may call; all, if no list is set",
-    ),
+    Term::new("agent.allowed_tools", Type::Patterns, "the agent's tools; all, if no list is set"),
     Term::new("agent.autonomy_level", Type::Any, "how much the agent may decide on its own"),
     Term::new("task.id", Type::Text, "the id of the task"),
     Term::new("task.goal", Type::Text, "the goal of the task"),
@@ -82,34 +72,22 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("stop_reason", Type::Text, "why the agent wants to stop"),
     Term::new("last_assistant", Type::Text, "the last message of the assistant"),
     Term::new("available_tools", Type::List, "the tools that the model can choose from"),
-    Term::new(
-        "answer",
-        Type::Any,
-        "the answer of the external service; in the `check` of a guardrail with `deep`",
-    ),
+    Term::new("answer", Type::Any, "the answer of the external service, in the `check` of `deep`"),
     Term::new("answer.*", Type::Any, "a part of it"),
     Term::new("signals.max_tool_risk", Type::Text, "the highest risk of the tools in the event"),
     Term::new("signals.previous_violations", Type::Number, "strikes in this session so far"),
-    Term::new(
-        "signals.requests_system_info",
-        Type::Bool,
-        "whether a text asks for the instructions of the model",
-    ),
+    Term::new("signals.requests_system_info", Type::Bool, "whether a text asks for the model's instructions"),
     Term::new(
         "signals.contains_untrusted",
         Type::Bool,
-        "the session variable `contains_untrusted`; false, if it is not set",
+        "the session variable of that name; false, if not set",
     ),
     Term::new("feedback.calls", Type::Number, "successful calls including this one, per prompt"),
     Term::new("feedback.calls_since", Type::Number, "those since the last feedback of this provider"),
     Term::new("feedback.calls_since_any", Type::Number, "those since the last feedback of any provider"),
     Term::new("feedback.last", Type::Text, "the last feedback of any provider; empty before the first"),
     Term::new("feedback.last_provider", Type::Text, "the name of its provider"),
-    Term::new(
-        "feedback.calls_since_by.*",
-        Type::Number,
-        "calls since the last feedback of that provider, as in `feedback.calls_since_by.Deadline`",
-    ),
+    Term::new("feedback.calls_since_by.*", Type::Number, "calls since the last feedback of that provider"),
     Term::new("feedback.last_by.*", Type::Text, "the last feedback of that provider; empty before the first"),
     Term::new("feedback.recent", Type::List, "the tools of the last 40 calls, the latest last"),
     Term::new("deadline.remaining_s", Type::Number, "seconds until the deadline; infinite, if none is set"),
@@ -125,17 +103,14 @@ pub const ALERT_NAMES: Vocabulary = Vocabulary::new(&[
 /// The words that may follow `per` in an alert condition.
 pub const ALERT_GROUPS: &[&str] = &["agent", "guardrail", "session", "task"];
 
-/// How patterns in expressions are matched.
-pub const GLOBS: Globs = Globs { compile: compile_glob, matches: glob::path_matches };
-
 /// Parses an expression about an event.
-pub(crate) fn event_expression(source: &str, expected: Expected) -> Result<Expression, Vec<ExprProblem>> {
-    Expression::parse(source, &EVENT_NAMES, expected, GLOBS)
+pub(crate) fn event_expression(source: &str, expected: Expected) -> Result<Expression, Vec<Diagnostic>> {
+    Expression::parse(source, &EVENT_NAMES, expected)
 }
 
 /// Parses the condition of an alert.
-pub(crate) fn alert_expression(source: &str) -> Result<Expression, Vec<ExprProblem>> {
-    Expression::parse(source, &ALERT_NAMES, Expected::Alert { groups: ALERT_GROUPS }, GLOBS)
+pub(crate) fn alert_expression(source: &str) -> Result<Expression, Vec<Diagnostic>> {
+    Expression::parse(source, &ALERT_NAMES, Expected::Alert { groups: ALERT_GROUPS })
 }
 
 impl AlertCondition {
@@ -143,12 +118,6 @@ impl AlertCondition {
     pub fn parse(text: &str) -> Option<Self> {
         alert_expression(text).ok()?.alert().cloned()
     }
-}
-
-fn compile_glob(pattern: &str) -> Result<Glob, &'static str> {
-    glob::check(pattern)?;
-    let pattern = pattern.to_owned();
-    Ok(Box::new(move |text| glob::path_matches(&pattern, text)))
 }
 
 /// The values of the names in one event.
@@ -229,39 +198,37 @@ impl Scope for EventScope<'_> {
         let context = self.context;
         let event = context.event;
         let text = |text: Option<&'s str>| text.map_or(Value::Unknown, Value::text);
+        let list = |list: Option<&'s [String]>| list.map_or(Value::Unknown, Value::list);
+        let flag = |flag: Option<bool>| flag.map_or(Value::Unknown, Value::Bool);
         let number = |number: Option<f64>| number.map_or(Value::Unknown, Value::Number);
         let count = |count: Option<u64>| number(count.map(as_number));
-        let (agent, task, tool, usage) = (&event.agent, &event.task, &event.tool, event.usage.as_ref());
+        let json = |root: Option<&'s Json>| root.map_or(Value::Unknown, |root| walk(name.tail(), root));
+        let action = || context.action().ok();
+        let (agent, task, tool) = (event.agent.as_ref(), event.task.as_ref(), event.tool.as_ref());
+        let (usage, result) = (event.usage.as_ref(), event.result.as_ref());
+        let (handoff, error) = (event.handoff.as_ref(), event.error.as_ref());
         match name.term() {
-            "action.type" => text(context.action().ok().map(|action| action.kind.as_str())),
+            "action.type" => text(action().map(|action| action.kind.as_str())),
             "action.tool_name" | "tool.name" => text(event.tool_name()),
             "action.target_file" | "action.target_files" => self.places(),
             "action.reads" => self.some_places(|action| &action.reads),
             "action.writes" => self.some_places(|action| &action.writes),
-            "action.programs" => {
-                context.action().ok().map_or(Value::Unknown, |action| Value::list(&action.programs))
-            }
-            "action.hosts" => {
-                context.action().ok().map_or(Value::Unknown, |action| Value::list(&action.hosts))
-            }
-            "action.dangers" => context.action().ok().map_or(Value::Unknown, |action| {
+            "action.programs" => list(action().map(|action| action.programs.as_slice())),
+            "action.hosts" => list(action().map(|action| action.hosts.as_slice())),
+            "action.dangers" => action().map_or(Value::Unknown, |action| {
                 let dangers = action.dangers.iter().filter(|danger| !danger.is_inside);
                 dangers.map(|danger| danger.rule.as_str()).collect::<Vec<_>>().into()
             }),
-            "action.command" => text(context.action().ok().and_then(|action| action.command.as_deref())),
-            "agent.id" => text(agent.as_ref().and_then(|agent| agent.id.as_deref())),
-            "agent.role" => text(agent.as_ref().and_then(|agent| agent.role.as_deref())),
-            "agent.capabilities" => agent
-                .as_ref()
-                .and_then(|agent| agent.capabilities.as_deref())
-                .map_or(Value::Unknown, Value::list),
-            "agent.allowed_tools" => match context.tool_lists().next() {
-                Some((list, _)) => Value::list(list),
-                None => everything(),
-            },
-            "agent.autonomy_level" => json(agent.as_ref().and_then(|agent| agent.autonomy_level.as_ref())),
-            "task.id" => text(task.as_ref().and_then(|task| task.id.as_deref())),
-            "task.goal" => text(task.as_ref().and_then(|task| task.goal.as_deref())),
+            "action.command" => text(action().and_then(|action| action.command.as_deref())),
+            "agent.id" => text(agent.and_then(|agent| agent.id.as_deref())),
+            "agent.role" => text(agent.and_then(|agent| agent.role.as_deref())),
+            "agent.capabilities" => list(agent.and_then(|agent| agent.capabilities.as_deref())),
+            "agent.allowed_tools" => {
+                context.tool_lists().next().map_or_else(everything, |(tools, _)| Value::list(tools))
+            }
+            "agent.autonomy_level" => json(agent.and_then(|agent| agent.autonomy_level.as_ref())),
+            "task.id" => text(task.and_then(|task| task.id.as_deref())),
+            "task.goal" => text(task.and_then(|task| task.goal.as_deref())),
             "task.risk" => text(context.tasks().filter_map(|task| task.risk).max().map(|risk| risk.as_str())),
             "task.token_budget" => self.limit(|task| task.token_budget.map(as_number)),
             "task.time_budget" | "task.time_budget_s" => self.limit(|task| task.time_budget_s),
@@ -271,31 +238,21 @@ impl Scope for EventScope<'_> {
             "task.scope.files.read" => self.limits(|task| task.scope.as_ref()?.files.read.as_deref()),
             "task.scope.files.write" => self.limits(|task| task.scope.as_ref()?.files.write.as_deref()),
             "task.scope.files.deny" => self.union(|task| task.scope.as_ref()?.files.deny.as_deref()),
-            "current_tokens" => count(usage.map_or(Some(0), |usage| usage.tokens.or(Some(0)))),
-            "estimated_action_tokens" => {
-                count(usage.map_or(Some(0), |usage| usage.estimated_tokens.or(Some(0))))
-            }
-            "current_elapsed" => number(usage.map_or(Some(0.0), |usage| usage.elapsed_s.or(Some(0.0)))),
-            "estimated_action_duration" => {
-                number(usage.map_or(Some(0.0), |usage| usage.estimated_s.or(Some(0.0))))
-            }
+            // These count as zero until the host reports them.
+            "current_tokens" => count(usage.and_then(|usage| usage.tokens).or(Some(0))),
+            "estimated_action_tokens" => count(usage.and_then(|usage| usage.estimated_tokens).or(Some(0))),
+            "current_elapsed" => number(usage.and_then(|usage| usage.elapsed_s).or(Some(0.0))),
+            "estimated_action_duration" => number(usage.and_then(|usage| usage.estimated_s).or(Some(0.0))),
             "usage.tokens" => count(usage.and_then(|usage| usage.tokens)),
             "usage.elapsed_s" => number(usage.and_then(|usage| usage.elapsed_s)),
             "usage.api_calls" => count(usage.and_then(|usage| usage.api_calls)),
             "usage.cost" => number(usage.and_then(|usage| usage.cost)),
-            "tool.call_id" => text(tool.as_ref().and_then(|tool| tool.call_id.as_deref())),
-            "tool.args.*" => walk_below(name, |key| tool.as_ref()?.args.get(key)),
-            "result.ok" => {
-                event.result.as_ref().and_then(|result| result.ok).map_or(Value::Unknown, Value::Bool)
-            }
-            "result.content" => json(event.result.as_ref().and_then(|result| result.content.as_ref())),
-            "result.content.*" => event
-                .result
-                .as_ref()
-                .and_then(|result| result.content.as_ref())
-                .map_or(Value::Unknown, |content| walk(name.tail(), content)),
+            "tool.call_id" => text(tool.and_then(|tool| tool.call_id.as_deref())),
+            "tool.args.*" => walk_below(name, |key| tool?.args.get(key)),
+            "result.ok" => flag(result.and_then(|result| result.ok)),
+            "result.content" | "result.content.*" => json(result.and_then(|result| result.content.as_ref())),
             "result.exit_code" => {
-                let code = event.result.as_ref().and_then(|result| result.exit_code);
+                let code = result.and_then(|result| result.exit_code);
                 number(code.and_then(|code| i32::try_from(code).ok()).map(f64::from))
             }
             "text" => text(event.text.as_deref()),
@@ -305,52 +262,42 @@ impl Scope for EventScope<'_> {
             "prompt" => text(event.prompt.as_deref()),
             "parent" => text(event.parent.as_deref()),
             "cwd" => text(event.cwd.as_deref()),
-            "handoff.to" => text(event.handoff.as_ref().and_then(|handoff| handoff.to.as_deref())),
-            "handoff.rationale" => {
-                text(event.handoff.as_ref().and_then(|handoff| handoff.rationale.as_deref()))
-            }
-            "handoff.context.*" => event
-                .handoff
-                .as_ref()
-                .and_then(|handoff| handoff.context.as_ref())
-                .map_or(Value::Unknown, |context| walk(name.tail(), context)),
-            "error.message" => text(event.error.as_ref().and_then(|error| error.message.as_deref())),
-            "error.kind" => text(event.error.as_ref().and_then(|error| error.kind.as_deref())),
-            "error.attempt" => number(event.error.as_ref().and_then(|error| error.attempt).map(f64::from)),
-            "output" => json(event.output.as_ref()),
-            "output.*" => event.output.as_ref().map_or(Value::Unknown, |output| walk(name.tail(), output)),
+            "handoff.to" => text(handoff.and_then(|handoff| handoff.to.as_deref())),
+            "handoff.rationale" => text(handoff.and_then(|handoff| handoff.rationale.as_deref())),
+            "handoff.context.*" => json(handoff.and_then(|handoff| handoff.context.as_ref())),
+            "error.message" => text(error.and_then(|error| error.message.as_deref())),
+            "error.kind" => text(error.and_then(|error| error.kind.as_deref())),
+            "error.attempt" => number(error.and_then(|error| error.attempt).map(f64::from)),
+            "output" | "output.*" => json(event.output.as_ref()),
             "stop_reason" => text(event.stop_reason.as_deref()),
             "last_assistant" => text(event.last_assistant.as_deref()),
-            "available_tools" => event.available_tools.as_deref().map_or(Value::Unknown, Value::list),
-            "answer" => json(context.external_answer()),
-            "answer.*" => {
-                context.external_answer().map_or(Value::Unknown, |answer| walk(name.tail(), answer))
-            }
+            "available_tools" => list(event.available_tools.as_deref()),
+            "answer" | "answer.*" => json(context.external_answer()),
             "signals.max_tool_risk" => text(Some(context.tool_risk().map_or("low", |risk| risk.as_str()))),
             "signals.previous_violations" => number(violations(context)),
-            "signals.requests_system_info" => context.injections().map_or(Value::Unknown, |found| {
-                Value::Bool(found.iter().any(|finding| finding.kind == "prompt-exfiltration"))
-            }),
-            "signals.contains_untrusted" => context
-                .variable("contains_untrusted")
-                .map_or(Value::Unknown, |value| Value::Bool(value.and_then(Json::as_bool).unwrap_or(false))),
+            "signals.requests_system_info" => flag(
+                context
+                    .injections()
+                    .ok()
+                    .map(|found| found.iter().any(|finding| finding.kind == "prompt-exfiltration")),
+            ),
+            "signals.contains_untrusted" => {
+                let variable = context.variable("contains_untrusted").ok();
+                flag(variable.map(|value| value.and_then(Json::as_bool).unwrap_or(false)))
+            }
             "feedback.calls" => count(self.history().map(|history| history.calls)),
             "feedback.calls_since" => count(self.history().map(|history| history.calls_since)),
             "feedback.calls_since_any" => count(self.history().map(|history| history.calls_since_any)),
             // Before the first feedback it is an empty text and not unknown.
-            "feedback.last" => {
-                text(self.history().map(|history| history.last.as_deref().unwrap_or_default()))
-            }
+            "feedback.last" => text(self.history().map(|history| history.last.as_deref().unwrap_or(""))),
             "feedback.last_provider" => {
-                text(self.history().map(|history| history.last_provider.as_deref().unwrap_or_default()))
+                text(self.history().map(|history| history.last_provider.as_deref().unwrap_or("")))
             }
             "feedback.calls_since_by.*" => count(self.feedback_by(name).map(|feedback| feedback.calls_since)),
             "feedback.last_by.*" => self.feedback_by(name).map_or(Value::Unknown, |feedback| {
                 Value::Text(Cow::Owned(feedback.last.unwrap_or_default()))
             }),
-            "feedback.recent" => {
-                self.history().map_or(Value::Unknown, |history| Value::list(&history.recent))
-            }
+            "feedback.recent" => list(self.history().map(|history| history.recent.as_slice())),
             "deadline.remaining_s" => match (self.context.deadline(), event.time) {
                 (Ok(Some(deadline)), Some(now)) => Value::Number(deadline.duration_since(now).as_secs_f64()),
                 (Ok(Some(_)), None) | (Err(_), _) => Value::Unknown,
@@ -373,10 +320,6 @@ fn violations(context: &Context<'_>) -> Option<f64> {
 fn walk_below<'s>(name: &Name, get: impl FnOnce(&str) -> Option<&'s Json>) -> Value<'s> {
     let Some((first, rest)) = name.tail().split_first() else { return Value::Unknown };
     first.key().and_then(get).map_or(Value::Unknown, |value| walk(rest, value))
-}
-
-fn json(value: Option<&Json>) -> Value<'_> {
-    value.map_or(Value::Unknown, Value::Json)
 }
 
 /// Counts beyond 2^53 are rounded.

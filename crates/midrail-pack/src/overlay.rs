@@ -86,13 +86,13 @@ fn id(item: &Node) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::{Limits, parse, to_json};
+    use crate::yaml::{parse, to_json};
     use serde_json::json;
 
     #[test]
     fn maps_merge_lists_with_ids_merge_and_other_lists_are_replaced() {
         let source = "pack: p\nguardrails:\n  - {id: a, effect: warn}\n  - {id: b, tools: [x, y]}\nenv:\n  prod:\n    guardrails:\n      - {id: b, tools: [z]}\n      - {id: c}\n    mode: enforce\n";
-        let node = parse(source, &Limits::default()).unwrap().remove(0);
+        let node = parse(source).unwrap().remove(0);
         let value = to_json(&apply(&node, "prod"));
         assert_eq!(
             value["guardrails"],
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn guardrails_without_an_id_are_merged_by_their_default_id() {
         let source = "guardrails:\n  - read_before_write\n  - {use: secret-redaction, mode: shadow}\n  - require_before: {tool: deploy, requires: test}\nenv:\n  prod:\n    guardrails:\n      - read_before_write: {new_files: require_read}\n      - secret-redaction\n      - {require_before: {tool: deploy, requires: [test, build]}}\n      - injection-patterns\n";
-        let node = parse(source, &Limits::default()).unwrap().remove(0);
+        let node = parse(source).unwrap().remove(0);
         assert_eq!(
             to_json(&apply(&node, "prod"))["guardrails"],
             json!([
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn both_spellings_name_the_same_guardrail() {
         let source = "guardrails:\n  - {use: safety-001, mode: shadow}\nenv:\n  prod:\n    guardrails:\n      - {use: destructive-command, mode: enforce}\n";
-        let node = parse(source, &Limits::default()).unwrap().remove(0);
+        let node = parse(source).unwrap().remove(0);
         assert_eq!(
             to_json(&apply(&node, "prod"))["guardrails"],
             json!([{"use": "destructive-command", "mode": "enforce"}])

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict};
+use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use midrail_guardrails::{Middleware, VerdictMapper};
 
 use crate::expr::{Expected, Expression, Truth, Value};
@@ -69,10 +69,6 @@ impl Guardrail for CustomCheck {
         verdict.user_message.clone_from(&self.user_message);
         verdict.retry_message.clone_from(&self.corrective_message);
         Ok(verdict)
-    }
-
-    fn tools(&self) -> Tools {
-        Tools::All
     }
 
     fn max_effect(&self) -> Effect {

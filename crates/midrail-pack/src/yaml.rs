@@ -11,29 +11,28 @@ mod scalar;
 use saphyr_parser::{Event, Parser, ScanError, Tag};
 
 use crate::diagnostic::{Diagnostic, excerpt};
-use build::{Builder, Scalar, Step, Stop};
-pub use node::{Key, Limits, Node, NodeValue, Span, TextStyle, to_json};
+use build::{Builder, MAX_BYTES, Scalar, Step, Stop};
+pub use node::{Key, Node, NodeValue, Span, TextStyle, to_json};
 use offset::Offsets;
 
 /// Parses a stream of YAML documents into one node each, or lists its problems.
-pub fn parse(source: &str, limits: &Limits) -> Result<Vec<Node>, Vec<Diagnostic>> {
-    let (nodes, problems) = parse_leniently(source, limits);
+pub fn parse(source: &str) -> Result<Vec<Node>, Vec<Diagnostic>> {
+    let (nodes, problems) = parse_leniently(source);
     if problems.is_empty() { Ok(nodes) } else { Err(problems) }
 }
 
 /// The same, but also returns the tree if the only problems are duplicate keys (the first one counts), so that the rest
 /// can be checked.
-pub(crate) fn parse_leniently(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Diagnostic>) {
-    let (nodes, problems) = parse_all(source, limits);
+pub(crate) fn parse_leniently(source: &str) -> (Vec<Node>, Vec<Diagnostic>) {
+    let (nodes, problems) = parse_all(source);
     // After any other problem the tree would have errors that the user did not write.
     let is_whole = problems.iter().all(|problem| problem.message.starts_with("duplicate key"));
     (if is_whole { nodes } else { Vec::new() }, problems)
 }
 
-fn parse_all(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Diagnostic>) {
-    if source.len() > limits.bytes {
-        let message =
-            format!("the text is {} bytes long, more than the limit of {}", source.len(), limits.bytes);
+fn parse_all(source: &str) -> (Vec<Node>, Vec<Diagnostic>) {
+    if source.len() > MAX_BYTES {
+        let message = format!("the text is {} bytes long, more than the limit of {MAX_BYTES}", source.len());
         return (Vec::new(), vec![Diagnostic::new(message, 0..0)]);
     }
     if let Some((at, control)) = source
@@ -45,10 +44,10 @@ fn parse_all(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Diagnostic>) {
             Diagnostic::new(message, at..at + 1).with_help("write it as an escape in double quotes");
         return (Vec::new(), vec![problem]);
     }
-    if let Some(outcome) = json::parse(source, limits) {
+    if let Some(outcome) = json::parse(source) {
         return outcome;
     }
-    let mut builder = Builder::new(source, limits);
+    let mut builder = Builder::new(source);
     // The reason for an early stop is among the problems of the builder.
     let _ = read_events(source, &mut builder);
     builder.finish()

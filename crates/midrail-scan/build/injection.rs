@@ -6,6 +6,7 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::choices::Counts;
 use crate::source::{Severity, Source, examples, slice, write};
 use crate::word_lists;
 
@@ -27,21 +28,6 @@ struct Family {
     code: String,
     severity: Severity,
     explanation: String,
-}
-
-#[derive(Deserialize, Debug, Default)]
-#[serde(rename_all = "lowercase")]
-enum Counts {
-    #[default]
-    Anywhere,
-    Weak,
-    Alone,
-    Hidden,
-    Tagged,
-    Address,
-    Name,
-    Order,
-    Request,
 }
 
 #[derive(Deserialize, Default)]

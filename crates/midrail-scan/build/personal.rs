@@ -6,6 +6,7 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::choices::NeedsWord;
 use crate::source::{List, Source, examples, slice, write};
 use crate::word_lists::{self, byte_set, word_set};
 
@@ -28,14 +29,6 @@ struct Identity {
     not_found: Vec<String>,
 }
 
-#[derive(Deserialize, Debug, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-enum NeedsWord {
-    Never,
-    IfBare,
-    Always,
-}
-
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Numbers {
@@ -55,70 +48,21 @@ struct CardIssuer {
     common: bool,
 }
 
-/// A rule for the characters of a number. The names are those of `src/personal/rules.rs`, which explains them.
-#[derive(Deserialize, Debug)]
-#[serde(tag = "rule", rename_all = "kebab-case", deny_unknown_fields)]
-enum Rule {
-    Number {
-        at: usize,
-        length: usize,
-        ranges: List<(u32, u32)>,
-    },
-    Character {
-        at: Option<usize>,
-        allowed: String,
-    },
-    NotStart {
-        texts: List<String>,
-    },
-    Date {
-        day: usize,
-        month: usize,
-        day_offsets: Option<List<u32>>,
-        month_offsets: Option<List<u32>>,
-    },
-    NotDate,
-    Varied,
-    Length {
-        length: usize,
-    },
-    MinDigits {
-        count: usize,
-    },
-    Repeats,
-    Luhn {
-        without: Option<List<usize>>,
-    },
-    Verhoeff {
-        without: Option<List<usize>>,
-    },
-    #[serde(rename = "mod-11-10")]
-    Mod1110,
-    Remainder {
-        sum: Sum,
-        modulus: u32,
-        remainder: u32,
-    },
-    CheckCharacter {
-        sum: Sum,
-        table: String,
-        at: Option<usize>,
-        otherwise: Option<List<Rule>>,
-    },
-    AnyOf {
-        lists: List<List<Rule>>,
-    },
+type Text = String;
+
+macro_rules! rules {
+    ($(#[$doc:meta])* enum $enum:ident { $($variants:tt)* } $(#[$note:meta])* struct $struct:ident { $($fields:tt)* }) => {
+        #[derive(Deserialize, Debug)]
+        #[serde(tag = "rule", rename_all = "kebab-case", deny_unknown_fields)]
+        enum $enum { $($variants)* }
+
+        #[derive(Deserialize, Debug)]
+        #[serde(deny_unknown_fields)]
+        struct $struct { $($fields)* }
+    };
 }
 
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
-struct Sum {
-    from: Option<usize>,
-    weights: List<u32>,
-    add: Option<u32>,
-    cross_sums: Option<bool>,
-    alphabets: Option<List<String>>,
-}
+include!("../data/personal/rules.rs.in");
 
 /// Writes the tables of personal data.
 pub fn compile() -> io::Result<()> {

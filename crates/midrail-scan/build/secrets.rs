@@ -6,6 +6,7 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::choices::{Position, Span};
 use crate::keywords::{Keyword, write_keywords};
 use crate::source::{Severity, Source, examples, slice, write};
 use crate::word_lists::{self, WordLists};
@@ -64,23 +65,6 @@ const CHECKS: &[&str] = &[
 
 /// The search skips shorter words without compiling a pattern: `SHORTEST_KEY` in `src/secrets/engine.rs`.
 const SHORTEST_KEY: usize = 11;
-
-#[derive(Deserialize, Debug, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Position {
-    Start,
-    Assigned,
-    Inside,
-}
-
-#[derive(Deserialize, Debug, Default)]
-#[serde(rename_all = "lowercase")]
-enum Span {
-    #[default]
-    Word,
-    Line,
-    Block,
-}
 
 /// Writes the tables of secrets.
 pub fn compile() -> io::Result<()> {

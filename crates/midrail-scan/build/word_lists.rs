@@ -6,7 +6,6 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::source::{Source, slice};
-use crate::word_filter::Pairs;
 
 /// One list of words.
 #[derive(Deserialize)]
@@ -32,10 +31,6 @@ pub enum Lookup {
     List,
     /// Words near a candidate; `word*` is a prefix.
     Nearby,
-    /// Words of addresses, with filters that exclude most other words.
-    Street,
-    /// Endings of words, with a filter.
-    Endings,
     /// Texts that are compiled into another table.
     Keywords,
     /// Words in rot13 and backwards.
@@ -67,15 +62,6 @@ pub fn compile(source: &Source) -> String {
             Lookup::List if list.pairs.is_empty() => item(&name, "&[&str]", slice(&words)),
             Lookup::List => item(&name, "&[(&str, &str)]", format!("&{:?}", list.pairs)),
             Lookup::Nearby => item(&name, "super::word_set::WordSet", word_set(&words)),
-            Lookup::Street => item(&name, "super::word_list::WordList", street_words(&words)),
-            Lookup::Endings => {
-                let code = format!(
-                    "super::word_list::EndingList {{ list: {}, endings: {:?} }}",
-                    slice(&words),
-                    endings(&words)
-                );
-                item(&name, "super::word_list::EndingList", code);
-            }
             Lookup::Keywords => {}
             Lookup::Reversed => {
                 let rot13 = words.iter().map(|word| word.chars().map(rot13).collect()).collect::<Vec<_>>();
@@ -111,40 +97,6 @@ pub fn word_set(words: &[String]) -> String {
         "super::word_set::WordSet {{ exact: {}, prefixes: &{prefixes:?}, parts: &{parts:?} }}",
         byte_set(&exact)
     )
-}
-
-fn street_words(words: &[String]) -> String {
-    let mut beginnings = Pairs::default();
-    for word in words {
-        match word.as_bytes() {
-            [first, second, ..] if second.is_ascii() => add(&mut beginnings, *first, Some(*second)),
-            // Any byte may follow a word of one letter.
-            [first] => add(&mut beginnings, *first, None),
-            _ => {}
-        }
-    }
-    let (words, endings) = (byte_set(words), endings(words));
-    format!(
-        "super::word_list::WordList {{ words: {words}, beginnings: {beginnings:?}, endings: {endings:?} }}"
-    )
-}
-
-/// Adds a byte with the one next to it, or with every one.
-fn add(pairs: &mut Pairs, byte: u8, next: Option<u8>) {
-    pairs.0[usize::from(byte & 31)] |= next.map_or(u32::MAX, |next| 1 << (next & 31));
-}
-
-/// A filter of the last two bytes of words.
-fn endings(words: &[String]) -> Pairs {
-    let mut endings = Pairs::default();
-    for word in words {
-        match word.as_bytes() {
-            [.., before, last] => add(&mut endings, *last, Some(*before)),
-            [last] => add(&mut endings, *last, None),
-            [] => {}
-        }
-    }
-    endings
 }
 
 fn rot13(letter: char) -> char {

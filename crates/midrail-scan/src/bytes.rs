@@ -1,7 +1,5 @@
 //! Bytes, runs and boundaries in texts, for all detectors.
 
-use crate::byte_set::ByteSet;
-
 /// The byte at a place; a line break outside the text, which is a boundary to every rule.
 #[inline]
 pub(crate) fn byte(bytes: &[u8], at: usize) -> u8 {
@@ -17,8 +15,7 @@ pub(crate) fn byte_before(bytes: &[u8], at: usize) -> u8 {
 /// Letters, digits and the underscore, which continue a name in code.
 #[inline]
 pub(crate) fn is_word(byte: u8) -> bool {
-    static WORD: ByteSet = ByteSet::letters_and(b"_", false);
-    WORD.has(byte)
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Whether the letter at a place belongs to an escape such as `\n`, and not to the word after it.

@@ -11,8 +11,8 @@
 //! assert_eq!(midrail_scan::secrets::redact(text), "export GITHUB_TOKEN=[redacted:github-token]");
 //! ```
 
-mod byte_set;
 mod bytes;
+mod choices;
 mod data;
 pub mod event;
 pub mod injection;

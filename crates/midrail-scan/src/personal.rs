@@ -10,19 +10,16 @@ mod checks;
 mod context;
 mod coordinates;
 mod data;
-mod digit_runs;
+mod digit_groups;
 mod email;
 mod finance;
 mod identities;
 mod names;
 mod network;
 mod numbers;
-mod packed_search;
 mod phone;
 mod rules;
 mod token;
-mod word_filter;
-mod word_list;
 mod word_set;
 
 pub use identities::{countries, countries_for_kind};
@@ -50,7 +47,7 @@ pub fn scan(text: &str) -> Vec<Hit> {
         names.scan(text, piece);
     }
     let mut numbers = Numbers::new(text);
-    digit_runs::each_digit_run(bytes, |start, end| numbers.visit(start, end));
+    digit_groups::each_digit_run(bytes, |start, end| numbers.visit(start, end));
     let hits = merge(disjoint(emails.all()), disjoint(numbers.hits));
     let hits = merge(hits, disjoint(numbers.addresses));
     merge(hits, disjoint(names.hits))

@@ -14,7 +14,7 @@ use crate::observe::otlp::Otlp;
 pub struct Config {
     /// Where to listen.
     pub listen: At,
-    /// Where projects are kept.
+    /// Where projects are stored.
     pub store: StoreAt,
     /// The packs of every project that has no folder of its own.
     pub load: Load,
@@ -59,7 +59,7 @@ impl Config {
 pub enum At {
     /// An address.
     Address(SocketAddr),
-    /// A Unix socket, which its owner alone can reach.
+    /// A Unix socket, which only its owner can use.
     Socket(PathBuf),
 }
 
@@ -73,7 +73,7 @@ impl At {
     }
 }
 
-/// Where projects are kept.
+/// Where projects are stored.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreAt {
     /// In memory, until the process ends.
@@ -84,7 +84,7 @@ pub enum StoreAt {
     Postgres {
         /// Its address.
         url: String,
-        /// The file of the key that checkpoints are signed with. Without one it is kept in the database.
+        /// The file of the key that checkpoints are signed with. Absent: it is stored in the database.
         key_file: Option<PathBuf>,
     },
 }
@@ -103,16 +103,16 @@ impl fmt::Debug for StoreAt {
 /// Where the files of the agents are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesAt {
-    /// They lie on this machine: agents work here.
+    /// On this machine, where the agents work.
     Here,
-    /// They lie elsewhere. Nothing is looked up, and what needs to be looked up is stopped.
+    /// On other machines. No file is read, and actions that depend on one are blocked.
     Elsewhere,
 }
 
 /// A certificate with its chain, and its key, as PEM files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
-    /// The certificate, with those that it hangs on.
+    /// The certificate, with its chain.
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,

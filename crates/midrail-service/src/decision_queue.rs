@@ -16,10 +16,10 @@ use tokio::task::spawn_blocking;
 use crate::blocking::{blocking, failed};
 use crate::problem::HandlerResult;
 
-/// Events that are put on record together at most.
+/// The most events that are committed together.
 const MOST: usize = 64;
 
-/// Threads that decide for a project at the same time: one reads and thinks while the other writes.
+/// Threads that decide for a project concurrently: one evaluates while the other writes.
 const WORKERS: usize = 2;
 
 /// The decision queue of a project.

@@ -64,7 +64,7 @@ problems! {
     forbidden = "forbidden", FORBIDDEN, "This is not allowed";
     /// Not found.
     not_found = "not-found", NOT_FOUND, "Not found";
-    /// The method is not for this place.
+    /// The method is not supported here.
     wrong_method = "wrong-method", METHOD_NOT_ALLOWED, "The method is not supported";
     /// The rest of the request did not arrive in time.
     too_late = "too-late", REQUEST_TIMEOUT, "The rest of the request did not arrive in time";
@@ -80,26 +80,26 @@ problems! {
     too_many = "too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// Internal error.
     internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
-    /// The store or the service cannot be had now.
+    /// The store or the service is unavailable.
     unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service is unavailable";
     /// The request timed out.
     too_slow = "too-slow", GATEWAY_TIMEOUT, "The request timed out";
 }
 
 impl Problem {
-    /// The same, with what to do about it.
+    /// The same, with advice.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same, with when to try again.
+    /// The same, with the time after which to retry.
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
         self
     }
 
-    /// The same, with what is wrong with packs.
+    /// The same, with the problems of packs.
     pub(crate) fn problems(mut self, problems: Vec<DiagnosticRecord>) -> Self {
         self.problems = problems.into();
         self

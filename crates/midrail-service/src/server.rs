@@ -39,13 +39,13 @@ use crate::connection_limit::{ConnectionLimiter, ConnectionSlot};
 use crate::project::OpenError;
 use crate::{access, api, console, policy_sync};
 
-/// How long a client has for its part of the agreement on a TLS connection.
+/// The timeout of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Headers of a request.
+/// The most headers of a request.
 const HEADERS: usize = 100;
 
-/// Bytes of the head of a request.
+/// The most bytes of the head of a request.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// The most concurrent connections. Others wait.
@@ -57,7 +57,7 @@ const THREADS: usize = 256;
 /// The address of the service, when it is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
-    /// Its address, as a person types it.
+    /// Its URL.
     pub url: String,
     /// Whether programs need a key.
     pub takes_keys: bool,
@@ -72,7 +72,7 @@ pub enum ServeError {
     /// A project cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The address cannot be had.
+    /// The address cannot be used.
     #[error("cannot listen at {at}: {source}")]
     Listen {
         /// The address.
@@ -83,7 +83,7 @@ pub enum ServeError {
     /// Other machines could reach the service without credentials.
     #[error("`{0}` can be reached by other machines, and there are no keys to authenticate callers")]
     Unguarded(SocketAddr),
-    /// Keys would go over the network for all to read.
+    /// Keys would be sent over the network unencrypted.
     #[error(
         "`{0}` can be reached by other machines, and without a certificate keys could be read on the way"
     )]
@@ -96,7 +96,7 @@ pub enum ServeError {
         /// The cause.
         why: String,
     },
-    /// The runtime cannot be made, or ended.
+    /// The runtime cannot be started, or ended.
     #[error("the service ended: {0}")]
     Io(#[from] io::Error),
     /// The credentials cannot be read from the store.

@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
 use self::names::{has_word, kind_by_words, known};
-use crate::command::Analysis;
 use crate::command::notebook::{self, Cell};
 use crate::{command, patch, sql};
 
@@ -123,24 +122,12 @@ pub fn with_files(event: &Event, files: &[command::File]) -> Action {
         analyses(tool, &args, files).into_iter().for_each(|analysis| add(&mut action, analysis));
         action
     };
-    beyond(done(files), &done(&[]))
+    beyond(done(files), done(&[]))
 }
 
 /// What one action does that the other does not. Its calls of git stay all, because their order counts.
-fn beyond(mut action: Action, known: &Action) -> Action {
-    let none = Vec::new();
-    let lists = [
-        (&mut action.reads, &known.reads),
-        (&mut action.writes, &known.writes),
-        (&mut action.overwrites, &known.overwrites),
-        (&mut action.folders, &known.folders),
-        (&mut action.sweeps, &known.sweeps),
-        (&mut action.hosts, &known.hosts),
-        (&mut action.scripts, &known.scripts),
-        (&mut action.feeds, &known.feeds),
-        (action.target_files.get_or_insert_default(), known.target_files.as_ref().unwrap_or(&none)),
-    ];
-    for (list, known) in lists {
+fn beyond(mut action: Action, mut known: Action) -> Action {
+    for (list, known) in touched(&mut action).into_iter().zip(touched(&mut known)) {
         let known: BTreeSet<&String> = known.iter().collect();
         list.retain(|it| !known.contains(it));
     }
@@ -151,8 +138,23 @@ fn beyond(mut action: Action, known: &Action) -> Action {
     action
 }
 
+/// The lists of what an action touches.
+fn touched(action: &mut Action) -> [&mut Vec<String>; 9] {
+    [
+        &mut action.reads,
+        &mut action.writes,
+        &mut action.overwrites,
+        &mut action.folders,
+        &mut action.sweeps,
+        &mut action.hosts,
+        &mut action.scripts,
+        &mut action.feeds,
+        action.target_files.get_or_insert_default(),
+    ]
+}
+
 /// What the command lines and the code of a call do.
-fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Analysis> {
+fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Action> {
     let name = bare_name(&tool.name);
     let known = known(name);
     let is_editor = EDITORS.contains(&name) || operation(tool, args).is_some();
@@ -161,7 +163,7 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<An
     }
     let folder = FOLDER_ARGS.iter().find_map(|name| tool.args.get(*name)?.as_str());
     let look = |line: &str| command::analyse_with(line, folder, files);
-    let mut analyses: Vec<Analysis> = args.commands.iter().map(|line| look(line)).collect();
+    let mut analyses: Vec<Action> = args.commands.iter().map(|line| look(line)).collect();
     if known.is_some() {
         analyses.extend(args.typed.iter().map(|line| look(line)));
     }
@@ -177,7 +179,7 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<An
 
 /// Adds the files that patches among the arguments name. A command line holds a patch only where it starts a program that
 /// reads one: elsewhere it is text.
-fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> Vec<String> {
+fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Action]) -> Vec<String> {
     let starts = |name: &str| analyses.iter().flat_map(|it| &it.programs).any(|it| it == name);
     let says = |words: &&str| args.commands.iter().any(|command| command.contains(*words));
     let starts_patcher =
@@ -197,7 +199,7 @@ fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> Vec<St
 }
 
 /// Adds the files that a command line only names. What else opens them counts for more.
-fn add_named(action: &mut Action, analysis: &Analysis) {
+fn add_named(action: &mut Action, analysis: &Action) {
     let named: BTreeSet<&String> = analysis.named.iter().collect();
     let touched: BTreeSet<&String> = analysis.reads.iter().chain(&analysis.writes).collect();
     action.named.retain(|file| named.contains(file) || !touched.contains(file));
@@ -210,25 +212,16 @@ fn add_named(action: &mut Action, analysis: &Analysis) {
 }
 
 /// Adds what a command line or script does.
-fn add(action: &mut Action, analysis: Analysis) {
+fn add(action: &mut Action, mut analysis: Action) {
     add_named(action, &analysis);
-    let files = action.target_files.get_or_insert_default();
-    let mut known: BTreeSet<String> = files.iter().cloned().collect();
-    for file in analysis.reads.iter().chain(&analysis.writes) {
-        if known.insert(file.clone()) {
-            files.push(file.clone());
-        }
+    let opened = analysis.reads.iter().chain(&analysis.writes);
+    let mut known: BTreeSet<&String> = action.target_files.iter().flatten().collect();
+    analysis.target_files = Some(opened.filter(|file| known.insert(file)).cloned().collect());
+    for (list, more) in touched(action).into_iter().zip(touched(&mut analysis)) {
+        list.append(more);
     }
-    action.reads.extend(analysis.reads);
-    action.writes.extend(analysis.writes);
-    action.overwrites.extend(analysis.overwrites);
-    action.folders.extend(analysis.folders);
-    action.sweeps.extend(analysis.sweeps);
-    action.hosts.extend(analysis.hosts);
     action.programs.extend(analysis.programs);
-    action.scripts.extend(analysis.scripts);
     action.hooks.extend(analysis.hooks);
-    action.feeds.extend(analysis.feeds);
     action.fetched.extend(analysis.fetched);
     action.seen.extend(analysis.seen);
     action.copies.extend(analysis.copies);
@@ -244,7 +237,7 @@ fn operation(tool: &ToolCall, args: &Args<'_>) -> Option<ActionType> {
     Some(text).filter(|_| is_word && !args.files.is_empty()).and_then(kind_by_words)
 }
 
-fn action_kind(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Analysis]) -> ActionType {
+fn action_kind(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Action]) -> ActionType {
     let name = bare_name(&tool.name);
     let is_only_patch = has_patch && analyses.iter().all(|it| it.programs.as_slice() == ["apply_patch"]);
     if is_only_patch && (known(name) != Some(ActionType::Command) || !analyses.is_empty()) {

@@ -3,14 +3,15 @@
 pub mod invocation;
 pub mod prompt;
 
-mod analysis;
 mod arithmetic;
 mod ast;
 mod braces;
 mod compound;
+mod condition;
 mod danger;
 pub(crate) mod decode;
 mod expand;
+mod file;
 mod files;
 mod find;
 mod hosts;
@@ -24,34 +25,37 @@ mod redirects;
 mod repository;
 mod scope;
 mod script;
+mod shell_options;
 mod snippet;
 mod walk;
 mod windows;
 
-pub use self::analysis::{Analysis, File};
+pub use self::file::File;
 pub(crate) use self::hosts::url_host;
+
+use midrail_core::Action;
 
 use crate::sql;
 
 /// Analyses a command line or a shell script.
-pub fn analyse(command: &str) -> Analysis {
+pub fn analyse(command: &str) -> Action {
     analyse_with(command, None, &[])
 }
 
 /// The same for a command line that starts in another folder than the one that its findings speak of, and finds these
 /// files there.
-pub fn analyse_with(command: &str, folder: Option<&str>, files: &[File]) -> Analysis {
+pub fn analyse_with(command: &str, folder: Option<&str>, files: &[File]) -> Action {
     walk::Walk::with(files).line(command, folder).0
 }
 
 /// What a file does if it is run, by its name and its content, and finds these files there.
-pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Analysis {
+pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Action {
     match script::kind(name, content) {
-        script::Kind::Shell => walk::Walk::with(files).into_script().line(content, None).0,
-        script::Kind::Code(language) => walk::Walk::with(files).script(language, content),
-        script::Kind::Sql => Analysis {
+        script::ScriptKind::Shell => walk::Walk::with(files).into_script().line(content, None).0,
+        script::ScriptKind::Code(language) => walk::Walk::with(files).script(language, content),
+        script::ScriptKind::Sql => Action {
             dangers: sql::scan(content).iter().map(|hit| sql::danger(content, hit)).collect(),
-            ..Analysis::default()
+            ..Action::default()
         },
     }
 }

@@ -10,11 +10,10 @@ mod tokens;
 use midrail_core::{Confidence, Danger, Hit, Severity};
 
 use self::findings::Findings;
-use self::lex::{Kind, Lexer, Reading, Token};
+use self::lex::{Lexer, Reading, SqlKind, SqlToken};
 use crate::tables::SQL_RULES;
 
 pub use self::detect::looks_like_sql;
-pub use self::findings::ShellCommand;
 
 /// Statements longer than this are not analysed as a whole.
 const MOST_TOKENS: usize = 1 << 20;
@@ -32,7 +31,7 @@ pub fn scan(text: &str) -> Vec<Hit> {
 }
 
 /// The command lines that a text of SQL hands to a shell, in order.
-pub fn shell_commands(text: &str) -> Vec<ShellCommand> {
+pub fn shell_commands(text: &str) -> Vec<String> {
     examine(text).commands
 }
 
@@ -94,18 +93,18 @@ impl Findings {
 
     fn read_as<'a>(&mut self, text: &'a str, reading: Reading) -> Lexer<'a> {
         let mut lexer = Lexer::new(text, reading);
-        let mut tokens: Vec<Token> = Vec::new();
+        let mut tokens: Vec<SqlToken> = Vec::new();
         let mut body = Body::default();
         let mut is_cut = false;
         for token in lexer.by_ref() {
             let is_inside_body = body.step(text, &tokens, token);
             match token.kind {
-                Kind::End if is_inside_body => tokens.push(token),
-                Kind::End | Kind::Delimiter | Kind::Meta => {
+                SqlKind::End if is_inside_body => tokens.push(token),
+                SqlKind::End | SqlKind::Delimiter | SqlKind::Meta => {
                     self.statement(text, &tokens, is_cut);
                     let spelling = text.get(token.start..token.end).unwrap_or("");
                     match token.kind {
-                        Kind::Meta => self.meta(spelling, token.start),
+                        SqlKind::Meta => self.meta(spelling, token.start),
                         _ if spelling == "\\gexec" => statement::run_strings(text, &tokens, self),
                         _ => {}
                     }
@@ -121,8 +120,8 @@ impl Findings {
     }
 
     /// One statement, or the definition of a function with its body.
-    fn statement(&mut self, text: &str, tokens: &[Token], is_cut: bool) {
-        let is_end = |token: &Token| token.kind == Kind::End;
+    fn statement(&mut self, text: &str, tokens: &[SqlToken], is_cut: bool) {
+        let is_end = |token: &SqlToken| token.kind == SqlKind::End;
         // Only bodies hold ends. One that never closes is no body: its statements may well be run.
         let is_open = tokens.iter().any(is_end) && Body::open_blocks(text, tokens) > 0;
         if is_open {
@@ -151,10 +150,9 @@ impl Findings {
         self.hits.push(Hit { severity, confidence, ..Hit::new(kind, start, end, explanation) });
     }
 
-    fn command(&mut self, command: String, token: Token) {
-        let (start, end) = self.span.unwrap_or((token.start, token.end));
+    fn command(&mut self, command: String) {
         if self.commands.len() < MOST_HITS {
-            self.commands.push(ShellCommand { command, start, end });
+            self.commands.push(command);
         }
     }
 
@@ -225,8 +223,7 @@ impl Findings {
         };
         if let Some(command) = command {
             self.hit("sql-shell", start, end);
-            let token = Token { kind: Kind::Meta, start, end, quotes: (0, 0) };
-            self.command(command.to_owned(), token);
+            self.command(command.to_owned());
         }
     }
 }
@@ -242,9 +239,9 @@ struct Body {
 
 impl Body {
     /// Takes the next token of a statement. Returns whether it is inside of a body.
-    fn step(&mut self, text: &str, before: &[Token], token: Token) -> bool {
+    fn step(&mut self, text: &str, before: &[SqlToken], token: SqlToken) -> bool {
         if self.is_definition.is_none()
-            && (before.len() >= 16 || matches!(token.kind, Kind::End) || Self::opens(text, token))
+            && (before.len() >= 16 || matches!(token.kind, SqlKind::End) || Self::opens(text, token))
         {
             self.is_definition = Some(statement::is_definition(text, before));
         }
@@ -254,13 +251,13 @@ impl Body {
         self.depth > 0
     }
 
-    fn opens(text: &str, token: Token) -> bool {
-        token.kind == Kind::Word
+    fn opens(text: &str, token: SqlToken) -> bool {
+        token.kind == SqlKind::Word
             && text.get(token.start..token.end).is_some_and(|word| word.eq_ignore_ascii_case("begin"))
     }
 
-    fn count(&mut self, text: &str, token: Token) {
-        if token.kind != Kind::Word {
+    fn count(&mut self, text: &str, token: SqlToken) {
+        if token.kind != SqlKind::Word {
             self.last_was_end = false;
             return;
         }
@@ -279,7 +276,7 @@ impl Body {
     }
 
     /// How many blocks are open after some tokens.
-    fn open_blocks(text: &str, tokens: &[Token]) -> usize {
+    fn open_blocks(text: &str, tokens: &[SqlToken]) -> usize {
         let mut body = Body::default();
         for token in tokens {
             body.count(text, *token);

@@ -4,7 +4,7 @@ mod condition;
 
 use midrail_core::{Confidence, Severity};
 
-pub(crate) use self::condition::{Condition, Kind, OptionPattern, Pattern, Term};
+pub(crate) use self::condition::{Condition, OptionPattern, Pattern, Term, TermKind};
 
 type Text = &'static str;
 type List = &'static [&'static str];

@@ -23,9 +23,9 @@ impl Draft {
         Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body })
     }
 
-    pub(crate) fn entry(self, seq: u64, prev: String) -> AuditEntry {
+    pub(crate) fn entry(&self, seq: u64, prev: String) -> AuditEntry {
         let hash = link_hash(seq, &prev, &self.body_hash);
-        AuditEntry { seq, labels: self.labels, prev, hash, body: self.body }
+        AuditEntry { seq, labels: self.labels.clone(), prev, hash, body: self.body.clone() }
     }
 }
 

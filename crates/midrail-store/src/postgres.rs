@@ -13,7 +13,6 @@ mod migrate;
 mod months;
 mod options;
 mod project;
-mod queue;
 mod server;
 mod session;
 mod tls;

@@ -10,6 +10,7 @@ mod cell;
 pub(crate) mod job;
 pub(crate) mod log;
 pub(crate) mod notices;
+pub(crate) mod queue;
 mod sessions;
 mod stats;
 
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use midrail_core::AuditRef;
 
-pub(crate) use cell::{Cell, Connection, Row, Statement, decode, first_micro_from, int, number};
+pub(crate) use cell::{Cell, Connection, Row, Statement, decode, first_micro_from, number};
 
 use crate::checkpoint::PublicKey;
 use crate::error::Result;

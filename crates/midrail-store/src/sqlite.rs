@@ -3,7 +3,7 @@
 //! `FILE` is the database, `FILE.key` the secret that signs checkpoints and that fingerprints are derived from;
 //! `FILE-wal` and `FILE-shm` belong to the database and must move with it. Only their owner can read them (0600).
 //!
-//! One connection writes. Commits of several threads share a transaction (`queue`, `write`); a busy process reads with
+//! One connection writes. Commits of several threads share a transaction (`sql::queue`, `write`); a busy process reads with
 //! further connections (`readers`).
 
 mod commit;
@@ -11,7 +11,6 @@ mod dialect;
 mod failure;
 mod files;
 mod open;
-mod queue;
 mod readers;
 mod session;
 #[cfg(test)]
@@ -27,9 +26,8 @@ use rusqlite::Connection;
 
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
-use crate::sqlite::queue::Queue;
+use crate::sql::queue::Queue;
 use crate::sqlite::readers::Readers;
-use crate::sqlite::transaction::Transaction;
 
 /// A store in a SQLite file.
 pub struct SqliteStore {
@@ -75,7 +73,7 @@ impl SqliteStore {
             path,
             is_read_only,
             connection: Mutex::new(connection),
-            queue: Queue::default(),
+            queue: Queue::new(StoreError::Abandoned),
             readers: None,
             key: OnceLock::new(),
         }
@@ -101,12 +99,6 @@ impl SqliteStore {
             Some(connection) => work(connection),
             None => work(&self.connection()),
         }
-    }
-
-    /// Writes in one transaction, which is durable on return.
-    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.check_writable()?;
-        self.write_with(None, work)
     }
 
     fn check_writable(&self) -> Result<()> {

@@ -12,7 +12,7 @@ use midrail_pack::case::{
     StepAction, StubExit,
 };
 use midrail_pack::raw::Pack;
-use midrail_pack::yaml::{self, Limits};
+use midrail_pack::yaml;
 use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
 use midrail_store::{UnknownUrgency, Urgency};
 use serde::Serialize;
@@ -128,7 +128,7 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport> {
         }
         return Ok(sets);
     }
-    let is_case_file = yaml::parse(text, &Limits::default())
+    let is_case_file = yaml::parse(text)
         .ok()
         .and_then(|nodes| nodes.first().map(|node| node.get("cases").is_some()))
         .unwrap_or(false);
@@ -151,7 +151,7 @@ fn pack_tests(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport>
 
 fn case_file(path: &Path, text: &str) -> Result<CaseSet, DiagnosticReport> {
     let report = |problems| DiagnosticReport::new(path.display().to_string(), text, problems);
-    let nodes = yaml::parse(text, &Limits::default()).map_err(report)?;
+    let nodes = yaml::parse(text).map_err(report)?;
     let mut cases = Vec::new();
     for node in &nodes {
         cases.extend(midrail_pack::decode::<CaseFile>(node).map_err(report)?.cases);

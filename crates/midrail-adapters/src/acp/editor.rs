@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use midrail::{Effect, Event, EventKind, ToolCall, ToolResult};
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::message::Message;
@@ -155,13 +156,5 @@ fn linked_read(uri: &str) -> Option<ToolCall> {
 /// The path of a URI, without percent encoding and fragment.
 fn decoded(path: &str) -> String {
     let path = path.split(['#', '?']).next().unwrap_or_default();
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        let (byte, length) = code.filter(|_| *first == b'%').map_or((*first, 0), |code| (code, 2));
-        bytes.push(byte);
-        rest = after.get(length..).unwrap_or_default();
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(path).decode_utf8_lossy().into_owned()
 }

@@ -88,7 +88,6 @@ impl Adapter for Codex {
 
 fn deny(hook_event: &HookEvent, reason: &str) -> HookOutput {
     let mut answer = Answer::default();
-    answer.specific("permissionDecision", "deny");
-    answer.specific("permissionDecisionReason", reason);
+    answer.permit("deny", reason);
     answer.output(hook_event)
 }

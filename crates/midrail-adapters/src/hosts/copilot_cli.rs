@@ -92,10 +92,7 @@ impl Adapter for CopilotCli {
         };
         let mut answer = Answer::default();
         match hook_event.kind {
-            EventKind::BeforeTool => {
-                answer.specific("permissionDecision", "deny");
-                answer.specific("permissionDecisionReason", reason);
-            }
+            EventKind::BeforeTool => answer.permit("deny", reason),
             EventKind::AfterTool => {
                 answer.set("modifiedResult", modified(None, &format!("[result withheld] {reason}")));
             }

@@ -6,8 +6,8 @@ mod registration;
 
 use std::path::{Path, PathBuf};
 
+use midrail::pack::Pack;
 use midrail::{Load, SqliteStore, StoreError};
-use serde_json::Value;
 
 use super::backup::Backup;
 use super::check::{CheckResult, CheckStatus, HookFile};
@@ -167,12 +167,7 @@ fn general(env: &Environment) -> Vec<CheckResult> {
         Ok(loaded) => {
             let guardrails = loaded.policy.entries().len();
             results.push(CheckResult::good(format!("packs are valid: {guardrails} guardrails")));
-            let source: Value = serde_json::from_str(&loaded.source.to_json()).unwrap_or_default();
-            let mut budgets =
-                source.as_array().into_iter().flatten().filter_map(|layer| layer.pointer("/pack/budgets"));
-            if has_set(&source, &["token_budget", "cost_budget"])
-                || budgets.any(|budget| has_set(budget, &["tokens", "cost"]))
-            {
+            if loaded.source.0.iter().any(|layered| limits_reported_usage(&layered.pack)) {
                 results.push(CheckResult::caution(
                     "a budget of tokens or cost is set, but coding agents do not report their usage",
                     "set `time_budget` or `api_call_budget`, which Midrail counts itself",
@@ -222,13 +217,10 @@ fn check_store(path: &Path) -> Result<(), StoreCheckError> {
     Ok(tempfile::Builder::new().prefix(".midrail-").tempfile_in(folder).map(drop)?)
 }
 
-/// Whether a key is set anywhere in a value.
-fn has_set(value: &Value, keys: &[&str]) -> bool {
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(key, value)| (keys.contains(&key.as_str()) && !value.is_null()) || has_set(value, keys)),
-        Value::Array(items) => items.iter().any(|item| has_set(item, keys)),
-        _ => false,
-    }
+/// Whether a pack limits tokens or cost, which only a host can report.
+fn limits_reported_usage(pack: &Pack) -> bool {
+    let agents = pack.agents.values().map(|agent| (agent.token_budget, agent.cost_budget));
+    let tasks = pack.tasks.values().map(|task| (task.token_budget, task.cost_budget));
+    let mut budgets = agents.chain(tasks).chain([(pack.budgets.tokens, pack.budgets.cost)]);
+    budgets.any(|(tokens, cost)| tokens.is_some() || cost.is_some())
 }

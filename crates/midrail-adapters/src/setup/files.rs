@@ -1,8 +1,8 @@
 //! Settings files: reads them within limits, and replaces them atomically.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -103,23 +103,20 @@ pub(crate) fn write(path: &Path, text: &str, mode: Option<u32>) -> Result<(), Se
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(if is_private { 0o700 } else { 0o777 });
     builder.create(folder).map_err(cannot)?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.midrail-{}", std::process::id()));
-    let written = (|| {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(mode.unwrap_or(0o666));
-        let mut file = options.open(&temporary)?;
+    let prefix = format!(".{}.midrail-", target.file_name().unwrap_or_default().to_string_lossy());
+    let write = || {
+        let permissions = fs::Permissions::from_mode(mode.unwrap_or(0o666));
+        let mut file =
+            tempfile::Builder::new().prefix(&prefix).permissions(permissions).tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         if let Ok(metadata) = target.metadata() {
-            file.set_permissions(metadata.permissions())?;
+            file.as_file().set_permissions(metadata.permissions())?;
         }
-        file.sync_all()?;
-        fs::rename(&temporary, &target)
-    })();
-    written.map_err(|error| {
-        drop(fs::remove_file(&temporary));
-        cannot(error)
-    })
+        file.as_file().sync_all()?;
+        file.persist(&target)?;
+        Ok(())
+    };
+    write().map_err(cannot)
 }
 
 /// Removes a file.

@@ -363,10 +363,10 @@ fn starter_pack_is_valid_with_and_without_examples() {
     }
     let all: Vec<usize> = blocks.concat();
     for on in blocks.iter().chain([&all, &Vec::new()]) {
-        let lines = plan::STARTER_PACK.lines().enumerate().map(|(at, line)| match on.contains(&at) {
-            true => line.strip_prefix('#').unwrap(),
-            false => line,
-        });
+        let lines = plan::STARTER_PACK
+            .lines()
+            .enumerate()
+            .map(|(at, line)| if on.contains(&at) { line.strip_prefix('#').unwrap() } else { line });
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         fs::write(&path, &text).unwrap();
         if let Err(error) = load().load() {

@@ -57,13 +57,15 @@ fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
         guardrail: "a-guardrail".into(),
         action: String::new(),
     };
-    let redact = match can.redact {
-        true => Decision { content: Some("the text with ***".to_owned()), ..base(Effect::Redact) },
-        false => Decision { requested: Some(Effect::Redact), ..base(Effect::Block) },
+    let redact = if can.redact {
+        Decision { content: Some("the text with ***".to_owned()), ..base(Effect::Redact) }
+    } else {
+        Decision { requested: Some(Effect::Redact), ..base(Effect::Block) }
     };
-    let halt = match can.halt {
-        true => Decision { user_message: Some("The run is over.".to_owned()), ..base(Effect::Halt) },
-        false => Decision { requested: Some(Effect::Halt), ..base(Effect::Block) },
+    let halt = if can.halt {
+        Decision { user_message: Some("The run is over.".to_owned()), ..base(Effect::Halt) }
+    } else {
+        Decision { requested: Some(Effect::Halt), ..base(Effect::Block) }
     };
     let mut all = vec![
         ("allow", Decision::default()),

@@ -18,7 +18,7 @@ use midrail_adapters::acp::{PendingApproval, Proxy, ProxyOptions, ProxyOutput, S
 
 use self::engines::Engines;
 use self::pipes::Incoming;
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::event_engine::refusal;
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs};
@@ -51,7 +51,7 @@ const LEAVE: Duration = Duration::from_secs(5);
 /// A wait without its own timeout: the request times out first.
 const LONG: Duration = Duration::from_secs(7 * 24 * 3600);
 
-pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     let engines = Arc::new(Engines::new(args.packs.clone(), &args.store)?);
     let here = env::current_dir().ok().map(|here| here.to_string_lossy().into_owned());
     // An invalid pack is reported now, not with the first prompt.

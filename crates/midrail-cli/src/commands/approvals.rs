@@ -17,13 +17,15 @@ use crate::admin_args::{self, Group};
 use crate::approver_key::{self, Signer};
 use crate::clock;
 use crate::commands::audit::records::no_record;
-use crate::error::{CliError, count};
+use crate::error::{CliError, CliResult, count};
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs, guardrail_name};
 use crate::list::list_or;
 use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::time;
+
+pub(crate) type Args = Group<Command, StoreArgs>;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -120,10 +122,7 @@ pub(crate) struct Request {
 /// Records of the session before and after the request that are shown.
 const AROUND: (usize, usize) = (6, 4);
 
-pub(crate) fn run(
-    Group { command, shared: file }: &Group<Command, StoreArgs>,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -> CliResult {
     match command {
         Command::List(args) => list(args, file, output),
         Command::Show { id } => {
@@ -151,13 +150,13 @@ pub(crate) fn run(
 }
 
 /// The engine in which a request is answered.
-fn engine_for_request(store: Arc<dyn Store>, id: &str) -> Result<Engine, CliError> {
+fn engine_for_request(store: Arc<dyn Store>, id: &str) -> CliResult<Engine> {
     let approval = find(&*store, id)?;
     admin_args::engine_for_approval(store, &approval)
 }
 
 /// A request by its id.
-fn find(store: &dyn Store, id: &str) -> Result<Approval, CliError> {
+fn find(store: &dyn Store, id: &str) -> CliResult<Approval> {
     let found = store.approval(id)?;
     found.ok_or_else(|| {
         CliError::new(format!("there is no approval `{}`", short(id, 60)))
@@ -165,13 +164,13 @@ fn find(store: &dyn Store, id: &str) -> Result<Approval, CliError> {
     })
 }
 
-fn list(args: &ListArgs, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+fn list(args: &ListArgs, file: &StoreArgs, output: &mut Output) -> CliResult {
     let store = file.open_for_list()?;
     let now = clock::now();
     admin_args::settle(file, &*store, now)?;
     let policy = args.mine_role.as_ref().map(|_| args.packs.here().load()).transpose()?;
     let policy = policy.map(|loaded| loaded.policy);
-    let views = |filter: &ApprovalFilter| -> Result<Vec<ApprovalView>, CliError> {
+    let views = |filter: &ApprovalFilter| -> CliResult<Vec<ApprovalView>> {
         let found = store.approvals(filter)?.into_iter();
         Ok(found.map(|approval| ApprovalView::new(approval, now)).collect())
     };
@@ -224,7 +223,7 @@ impl ListArgs {
     }
 }
 
-fn answer(args: &Answer, approve: bool, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+fn answer(args: &Answer, approve: bool, file: &StoreArgs, output: &mut Output) -> CliResult {
     let engine = engine_for_request(file.open_existing()?, &args.id)?;
     let person = approver_key::read(&args.who, &engine)?;
     let answered = engine.approvals().answer(&args.id, approve, &person, args.note.as_deref())?;
@@ -258,7 +257,7 @@ fn consequence(answered: &Approval, approve: bool, now: Timestamp) -> String {
     format!("  by {by}; {what}{}", within.unwrap_or_default())
 }
 
-fn request(args: &Request, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+fn request(args: &Request, file: &StoreArgs, output: &mut Output) -> CliResult {
     let store = file.open_existing()?;
     let entry = store.entry(args.seq)?.ok_or_else(|| no_record(file, &*store, args.seq))?;
     let policy = policy_for_record(&*store, args.seq)?;
@@ -292,7 +291,7 @@ fn request(args: &Request, file: &StoreArgs, output: &mut Output) -> Result<Exit
     output.done(&view, lines.join("\n"))
 }
 
-fn wait(id: &str, timeout: Duration, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+fn wait(id: &str, timeout: Duration, file: &StoreArgs, output: &mut Output) -> CliResult {
     let engine = engine_for_request(admin_args::open_for_reading(file)?, id)?;
     let view = ApprovalView::new(engine.approvals().wait(id, timeout)?, engine.now());
     let by =

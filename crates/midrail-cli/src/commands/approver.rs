@@ -6,11 +6,12 @@ use serde_json::json;
 
 use crate::admin_args::{Group, engine};
 use crate::approver_key::OptionalSigner;
-use crate::error::{CliError, count};
-use crate::exit::Exit;
+use crate::error::{CliError, CliResult, count};
 use crate::input::{PackArgs, StoreArgs};
 use crate::list::list;
 use crate::output::{Output, short};
+
+pub(crate) type Args = Group<Command, StoreArgs>;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -40,7 +41,7 @@ pub(crate) enum Command {
 }
 
 /// The approver who authorises the change. The first approver needs none.
-fn authorised(signer: &OptionalSigner, engine: &Engine) -> Result<Option<Person>, CliError> {
+fn authorised(signer: &OptionalSigner, engine: &Engine) -> CliResult<Option<Person>> {
     let by = signer.read(engine)?;
     if by.is_none() && engine.admin().has_approvers()? {
         return Err(CliError::new("there are approvers already: one of them has to authorise this")
@@ -49,10 +50,7 @@ fn authorised(signer: &OptionalSigner, engine: &Engine) -> Result<Option<Person>
     Ok(by)
 }
 
-pub(crate) fn run(
-    Group { command, shared: file }: &Group<Command, StoreArgs>,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -> CliResult {
     match command {
         Command::Add { name, roles, signer, packs } => {
             // The packs of a project do not determine who may change approvers.
@@ -80,7 +78,7 @@ pub(crate) fn run(
     }
 }
 
-fn note_unknown_roles(roles: &[String], packs: &PackArgs, output: &mut Output) -> Result<(), CliError> {
+fn note_unknown_roles(roles: &[String], packs: &PackArgs, output: &mut Output) -> CliResult<()> {
     let policy = packs.here().load()?.policy;
     let authorities = policy.authorities();
     let known = || authorities.order.iter().chain(&authorities.supervisors).chain(&authorities.humans);

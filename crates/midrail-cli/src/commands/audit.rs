@@ -17,13 +17,15 @@ use serde_json::{Value, json};
 use self::records::{Records, no_record};
 use crate::admin_args::Group;
 use crate::decision::subject;
-use crate::error::{CliError, count, without_nulls};
+use crate::error::{CliError, CliResult, count, without_nulls};
 use crate::exit::Exit;
 use crate::input::{StoreArgs, quoted};
 use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::table::{Table, cell, effect, styled};
 use crate::time;
+
+pub(crate) type Args = Group<Command, StoreArgs>;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -55,10 +57,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
 }
 
-pub(crate) fn run(
-    Group { command, shared: file }: &Group<Command, StoreArgs>,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -> CliResult {
     match command {
         Command::List { records, limit } => list(records, *limit, file, output),
         Command::Show { seq } => show(*seq, file, output),
@@ -72,7 +71,7 @@ pub(crate) fn run(
     }
 }
 
-fn list(records: &Records, limit: usize, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+fn list(records: &Records, limit: usize, file: &StoreArgs, output: &mut Output) -> CliResult {
     let store = file.open_for_list()?;
     let wanted = if limit == 0 { usize::MAX } else { limit };
     let mut filter = AuditFilter { newest_first: true, ..records.filter() };
@@ -85,7 +84,7 @@ fn list(records: &Records, limit: usize, file: &StoreArgs, output: &mut Output) 
         entries.extend(page);
     }
     let records = entries.into_iter().rev().map(|entry| Ok((entry.record()?, entry)));
-    let records = records.collect::<Result<Vec<_>, CliError>>()?;
+    let records = records.collect::<CliResult<Vec<_>>>()?;
     if output.is_json() {
         records.iter().try_for_each(|(record, entry)| output.json(&as_json(entry, record)))?;
     } else if records.is_empty() {
@@ -125,7 +124,7 @@ fn as_json(entry: &AuditEntry, record: &Record) -> Value {
     }))
 }
 
-fn show(seq: u64, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+fn show(seq: u64, file: &StoreArgs, output: &mut Output) -> CliResult {
     let store = file.read_only()?;
     let entry = store.entry(seq)?.ok_or_else(|| no_record(file, &*store, seq))?;
     let json = records::as_json(&entry)?;
@@ -141,7 +140,7 @@ fn show(seq: u64, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliErro
     Ok(Exit::Good)
 }
 
-fn export(records: &Records, path: &Path, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+fn export(records: &Records, path: &Path, file: &StoreArgs, output: &mut Output) -> CliResult {
     let store = file.read_only()?;
     let cannot = |error: std::io::Error| CliError::new(format!("could not write {}: {error}", quoted(path)));
     let mut out = BufWriter::new(File::create(path).map_err(cannot)?);

@@ -11,7 +11,7 @@ use midrail::detection::corpus::{self, Score};
 use serde_json::{Value, json};
 
 use crate::commands::detect::detector;
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, short};
@@ -48,7 +48,7 @@ struct Detect {
     wrong: usize,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let Subject::Detect(args) = &args.what;
     let mut measured = Vec::new();
     for file in files(&args.corpus)? {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 }
 
 /// The files of folders and the files that are named, in order.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+fn files(paths: &[PathBuf]) -> CliResult<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -100,12 +100,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 
 type Wrong = Vec<(&'static str, String)>;
 
-fn measure(
-    file: &Path,
-    detector: Detector,
-    shown: usize,
-    output: &Output,
-) -> Result<(Score, Wrong), CliError> {
+fn measure(file: &Path, detector: Detector, shown: usize, output: &Output) -> CliResult<(Score, Wrong)> {
     let size = fs::metadata(file).map(|metadata| metadata.len()).unwrap_or_default();
     let mut progress = output.progress("measuring");
     let mut score = Score::default();

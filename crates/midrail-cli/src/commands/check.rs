@@ -12,13 +12,13 @@ use midrail::{Decision, Event};
 use midrail_adapters::wire::{self, WireError};
 
 use crate::clock;
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::event_engine::{self, OneShotEngine, PolicyInForce, refusal};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
 
-pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: Args, output: &mut Output) -> CliResult {
     if args.stream {
         return stream::run(&args, output);
     }
@@ -43,7 +43,7 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, CliError> {
     }
 }
 
-fn read(args: &Args) -> Result<Event, CliError> {
+fn read(args: &Args) -> CliResult<Event> {
     let path = args.event.as_deref();
     let event = wire::read_event(&mut *input::open(path)?);
     event.map_err(|error| match (&error, path) {
@@ -56,11 +56,7 @@ fn read(args: &Args) -> Result<Event, CliError> {
 }
 
 /// The decision, and the engine that made it.
-fn decide(
-    args: &Args,
-    in_force: PolicyInForce,
-    event: &mut Event,
-) -> Result<(OneShotEngine, Decision), CliError> {
+fn decide(args: &Args, in_force: PolicyInForce, event: &mut Event) -> CliResult<(OneShotEngine, Decision)> {
     if let Ok(store) = &in_force.store {
         args.limits.limits().apply(event, store, clock::now())?;
     }

@@ -5,8 +5,7 @@ use clap_complete::Shell;
 use serde_json::json;
 
 use crate::cli::Cli;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::CliResult;
 use crate::output::Output;
 
 /// Print a completion script for a shell.
@@ -19,7 +18,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "midrail", &mut script);
     let script = String::from_utf8_lossy(&script);

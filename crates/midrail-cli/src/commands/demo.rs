@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::decision::Timeline;
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::input::quoted;
 use crate::output::Output;
@@ -35,7 +35,7 @@ const PACK: &str = include_str!("demo/shop.yaml");
 
 const MAIN: &str = "fn main() {\n    println!(\"Helo, shop!\");\n}\n";
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let cannot = |error: std::io::Error| CliError::new(format!("could not make the demo's folder: {error}"));
     let folder = tempfile::Builder::new().prefix("midrail-demo-").tempdir().map_err(cannot)?;
     let project = folder.path().join("shop");
@@ -71,7 +71,7 @@ fn lay_out(project: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn introduce(project: &Path, output: &mut Output) -> Result<(), CliError> {
+fn introduce(project: &Path, output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     output.line(
         paint.style(Style::Strong, "An agent works on a shop. Midrail decides everything that it does."),
@@ -93,7 +93,7 @@ fn conclude(
     folder: TempDir,
     is_kept: bool,
     output: &mut Output,
-) -> Result<Exit, CliError> {
+) -> CliResult {
     let paint = output.paint();
     let verification = store.verify(&TrustAnchor::default(), &mut |_, _| {})?;
     if let Some(misfit) = &verification.misfit {
@@ -149,7 +149,7 @@ struct Player<'o> {
 }
 
 impl<'o> Player<'o> {
-    fn new(project: &Path, store: Arc<dyn Store>, output: &'o mut Output) -> Result<Self, CliError> {
+    fn new(project: &Path, store: Arc<dyn Store>, output: &'o mut Output) -> CliResult<Self> {
         let pack = project.join(".midrail/shop.yaml");
         let loaded = Load { packs: vec![pack], ..Load::default() }.load()?;
         // The session takes two minutes on its own clock, and ends now.
@@ -169,7 +169,7 @@ impl<'o> Player<'o> {
         })
     }
 
-    fn play(&mut self) -> Result<(), CliError> {
+    fn play(&mut self) -> CliResult<()> {
         let main = json!({"file_path": "src/main.rs"});
         let write = json!({"file_path": "src/main.rs", "content": MAIN.replace("Helo", "Hello")});
 
@@ -217,7 +217,7 @@ impl<'o> Player<'o> {
         Ok(())
     }
 
-    fn scene(&mut self, text: &str) -> Result<(), CliError> {
+    fn scene(&mut self, text: &str) -> CliResult<()> {
         if self.output.is_json() {
             return Ok(());
         }
@@ -226,7 +226,7 @@ impl<'o> Player<'o> {
     }
 
     /// A guarded call: decided, run with its permit, and its result decided. `expected` is the strongest effect.
-    fn act(&mut self, tool: &str, args: &Value, expected: Effect) -> Result<Decision, CliError> {
+    fn act(&mut self, tool: &str, args: &Value, expected: Effect) -> CliResult<Decision> {
         let before = Event::before_tool(tool, args.clone());
         let (mut decision, permit) = self.session.ask(&before);
         self.show(&before, &decision)?;
@@ -270,13 +270,13 @@ impl<'o> Player<'o> {
         done.map_or_else(|error| ToolResult::failed(error.to_string()), ToolResult::ok)
     }
 
-    fn colleague(&mut self) -> Result<(), CliError> {
+    fn colleague(&mut self) -> CliResult<()> {
         let changed = MAIN.replace("Helo, shop!", "Welcome to the shop!");
         fs::write(self.project.join("src/main.rs"), changed)
             .map_err(|error| CliError::new(format!("could not change the demo's file: {error}")))
     }
 
-    fn show(&mut self, event: &Event, decision: &Decision) -> Result<(), CliError> {
+    fn show(&mut self, event: &Event, decision: &Decision) -> CliResult<()> {
         self.clock.advance(5.0);
         if self.output.is_json() {
             return self.output.json_text(&wire::encode(decision));

@@ -9,7 +9,7 @@ use midrail::detection::{Detection, Detector};
 use midrail::pack::diagnostic::visible;
 use serde_json::{Value, json};
 
-use crate::error::{CliError, InvalidValue, count};
+use crate::error::{CliError, CliResult, InvalidValue, count};
 use crate::exit::{self, Exit};
 use crate::input;
 use crate::output::{Output, short, wrap};
@@ -57,7 +57,7 @@ pub(crate) fn detector() -> impl TypedValueParser<Value = Detector> {
 /// The longest text.
 const MAX_TEXT: u64 = 256 << 20;
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let detector = args.detector;
     let mut input = BufReader::with_capacity(1 << 16, input::open(args.file.as_deref())?);
     let mut first = Vec::new();
@@ -97,7 +97,7 @@ fn as_line(id: Value, detection: &Detection) -> Value {
     line
 }
 
-fn show(detector: Detector, text: &str, detection: &Detection, output: &mut Output) -> Result<(), CliError> {
+fn show(detector: Detector, text: &str, detection: &Detection, output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     if detection.findings.is_empty() {
         return output.line(paint.style(Style::Good, "✓ no findings"));

@@ -8,7 +8,7 @@ use midrail_adapters::setup::{self, CheckResult, CheckStatus};
 use serde_json::{Value, json};
 
 use super::init;
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::paint::Style;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     root: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let places = init::places(args.root.clone())?;
     let diagnosis = setup::diagnose(&args.agents, &places);
     let exit = Exit::good_if(diagnosis.is_sound());
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn block(head: &str, findings: &[CheckResult], output: &mut Output) -> Result<(), CliError> {
+fn block(head: &str, findings: &[CheckResult], output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     output.line(paint.style(Style::Strong, head))?;
     for finding in findings {

@@ -3,7 +3,7 @@
 mod decision;
 mod guardrail;
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
 use crate::output::Output;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     match (&args.id, args.decision) {
         (Some(id), _) => guardrail::explain(id, &args.packs, output)?,
         (None, Some(seq)) => decision::explain(seq, &args.store, output)?,

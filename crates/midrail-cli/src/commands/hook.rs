@@ -16,7 +16,7 @@ use midrail_adapters::hosts;
 use midrail_adapters::messages;
 use midrail_adapters::wire::MAX_EVENT_BYTES;
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::event_engine;
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs};
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     let host = hosts::find(&args.host).ok_or_else(|| CliError::new("there is no such host"))?;
     let timeout = args
         .timeout
@@ -84,7 +84,7 @@ fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> HookOutp
 }
 
 /// The decisions, up to the first that stops.
-fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<Decision>, CliError> {
+fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<Vec<Decision>> {
     let mut events = events.into_iter();
     let Some(mut first) = events.next() else { return Ok(Vec::new()) };
     let engine = event_engine::load(&mut first, &args.packs, &args.store, false)?.engine(None)?;
@@ -111,12 +111,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
 }
 
 /// How long to wait for a person.
-fn wait(
-    args: &Args,
-    engine: &Engine,
-    event: &mut Event,
-    deadline: &Deadline,
-) -> Result<Option<Duration>, CliError> {
+fn wait(args: &Args, engine: &Engine, event: &mut Event, deadline: &Deadline) -> CliResult<Option<Duration>> {
     let has_approvers = event_engine::leave_to_approvers(engine, event)?;
     let left = deadline.left().saturating_sub(MARGIN);
     Ok(match args.wait {

@@ -14,7 +14,7 @@ use midrail_adapters::setup::Environment;
 use midrail_adapters::transcripts::{self, ImportItem, RecordedSession};
 use serde_json::json;
 
-use crate::error::{CliError, count};
+use crate::error::{CliError, CliResult, count};
 use crate::exit::Exit;
 use crate::input::quoted;
 use crate::output::{Output, escaped};
@@ -60,7 +60,7 @@ struct Counts {
     bytes: u64,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let sessions = find(args)?;
     let jobs = args
         .jobs
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             Some(file) => file,
             None => output.writer(),
         };
-        transcripts::read_sessions(&sessions, args.since, jobs, |work| -> Result<(), CliError> {
+        transcripts::read_sessions(&sessions, args.since, jobs, |work| -> CliResult<()> {
             match work {
                 ImportItem::Event(json) => {
                     counts.events += 1;
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     Ok(Exit::Good)
 }
 
-fn find(args: &Args) -> Result<Vec<RecordedSession>, CliError> {
+fn find(args: &Args) -> CliResult<Vec<RecordedSession>> {
     let host = hosts::find(&args.host);
     let source = host.and_then(|host| host.transcripts);
     let source = source.ok_or_else(|| CliError::new("this host has no recorded sessions"))?;
@@ -130,18 +130,13 @@ fn find(args: &Args) -> Result<Vec<RecordedSession>, CliError> {
     })
 }
 
-fn create(path: &Path) -> Result<BufWriter<std::fs::File>, CliError> {
+fn create(path: &Path) -> CliResult<BufWriter<std::fs::File>> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     file.map(BufWriter::new)
         .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(path))))
 }
 
-fn report(
-    args: &Args,
-    sessions: &[RecordedSession],
-    counts: &Counts,
-    output: &mut Output,
-) -> Result<(), CliError> {
+fn report(args: &Args, sessions: &[RecordedSession], counts: &Counts, output: &mut Output) -> CliResult<()> {
     let files: usize = sessions.iter().map(|session| session.files.len()).sum();
     if output.is_json() && args.out.is_some() {
         return output.json(&json!({

@@ -17,7 +17,7 @@ use midrail_adapters::setup::{
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::error::{CliError, count};
+use crate::error::{CliError, CliResult, count};
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::paint::Style;
@@ -107,12 +107,12 @@ impl Which {
         }
     }
 
-    pub(crate) fn places(&self) -> Result<Environment, CliError> {
+    pub(crate) fn places(&self) -> CliResult<Environment> {
         places(self.root.clone())
     }
 }
 
-pub(crate) fn places(root: Option<PathBuf>) -> Result<Environment, CliError> {
+pub(crate) fn places(root: Option<PathBuf>) -> CliResult<Environment> {
     let folder = env::current_dir()
         .map_err(|error| CliError::new(format!("the current directory is unknown: {error}")))?;
     Environment::detect(&folder, root).ok_or_else(|| {
@@ -121,7 +121,7 @@ pub(crate) fn places(root: Option<PathBuf>) -> Result<Environment, CliError> {
     })
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let places = args.which.places()?;
     let scope = args.which.scope();
     if scope == InstallScope::Project && places.is_home() {
@@ -235,7 +235,7 @@ pub(crate) fn settle(
     places: &Environment,
     consent: &Consent,
     output: &mut Output,
-) -> Result<SetupResult, CliError> {
+) -> CliResult<SetupResult> {
     let mut outcome = SetupResult {
         is_agreed: !consent.dry_run,
         is_refused: false,
@@ -294,7 +294,7 @@ const NO_TERMINAL: &str =
     "nothing was written, because there is no terminal to ask; use `--yes` to write or `--dry-run` to show";
 
 /// Asks the user to confirm, on a terminal.
-fn is_confirmed(changes: usize, output: &mut Output) -> Result<bool, CliError> {
+fn is_confirmed(changes: usize, output: &mut Output) -> CliResult<bool> {
     if output.is_json() || !io::stdin().is_terminal() || !output.is_terminal() {
         output.note(NO_TERMINAL);
         return Ok(false);
@@ -313,7 +313,7 @@ fn is_confirmed(changes: usize, output: &mut Output) -> Result<bool, CliError> {
 /// The lines shown of a new or removed file.
 const BEGINNING: usize = 12;
 
-fn show(change: &FileChange, output: &mut Output) -> Result<(), CliError> {
+fn show(change: &FileChange, output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     let what = match (&change.before, &change.after) {
         (None, _) => "new",

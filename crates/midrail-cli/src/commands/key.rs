@@ -6,9 +6,10 @@ use serde_json::json;
 
 use crate::admin_args::{AdminArgs, Group};
 use crate::approver_key::OptionalSigner;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, CliResult};
 use crate::output::{Output, short};
+
+pub(crate) type Args = Group<Command, AdminArgs>;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -49,10 +50,7 @@ fn right() -> impl TypedValueParser<Value = KeyRight> {
         .map(|word| RIGHTS.into_iter().find(|right| right.word() == word).unwrap_or(KeyRight::Decide))
 }
 
-pub(crate) fn run(
-    Group { command, shared: admin }: &Group<Command, AdminArgs>,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(Group { command, shared: admin }: &Args, output: &mut Output) -> CliResult {
     match command {
         Command::Add { name, projects, agents, rights, per_minute, signer } => {
             let engine = admin.write_engine()?;

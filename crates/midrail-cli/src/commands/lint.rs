@@ -6,7 +6,7 @@ use midrail::LoadError;
 use midrail::pack::{Diagnostic, DiagnosticLevel, DiagnosticReport, Layer, LintFinding, PackDocument, lint};
 use serde_json::{Value, json};
 
-use crate::error::{CliError, count};
+use crate::error::{CliResult, count};
 use crate::exit::{self, Exit};
 use crate::input::PackArgs;
 use crate::output::Output;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     strict: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let load = args.packs.here();
     let (reports, lints, documents) = match load.documents() {
         Ok(loaded) => {

@@ -7,10 +7,11 @@ use midrail::admin::Lock;
 use serde_json::json;
 
 use crate::admin_args::{AdminArgs, ChangedBy, Group};
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::CliResult;
 use crate::output::{Output, short};
 use crate::time;
+
+pub(crate) type Args = Group<Command, AdminArgs>;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -39,10 +40,7 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) fn run(
-    Group { command, shared: admin }: &Group<Command, AdminArgs>,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(Group { command, shared: admin }: &Args, output: &mut Output) -> CliResult {
     match command {
         Command::List => admin.list::<Lock>(output),
         Command::Take { path, agent, session, lasts } => {

@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use self::entry::Entry;
 use self::line::Printer;
 use self::pages::Pages;
-use crate::error::{CliError, InvalidValue};
+use crate::error::{CliError, CliResult, InvalidValue};
 use crate::exit::Exit;
 use crate::input::StoreArgs;
 use crate::output::{Output, short};
@@ -68,7 +68,7 @@ fn limit(text: &str) -> Result<usize, InvalidValue> {
     number.ok_or_else(|| InvalidValue(format!("`{text}` is not a number from 1 to 100000")))
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let Some(store) = open(args, output)? else { return Ok(Exit::Good) };
     let session = args.session.as_deref().map(|name| session(&*store, name, args.follow)).transpose()?;
     // Records that arrive meanwhile are shown afterwards.
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 }
 
 /// The store to show. `None`: standard output was closed.
-fn open(args: &Args, output: &mut Output) -> Result<Option<Arc<dyn Store>>, CliError> {
+fn open(args: &Args, output: &mut Output) -> CliResult<Option<Arc<dyn Store>>> {
     if !args.follow {
         return args.store.open_for_list().map(Some);
     }
@@ -138,7 +138,7 @@ fn open(args: &Args, output: &mut Output) -> Result<Option<Arc<dyn Store>>, CliE
 }
 
 /// Waits. `false`: standard output was closed.
-fn wait(time: Duration) -> Result<bool, CliError> {
+fn wait(time: Duration) -> CliResult<bool> {
     let out = io::stdout();
     let time = Timespec::try_from(time).map_err(|error| CliError::from_error(&error))?;
     let mut watched = [PollFd::new(&out, PollFlags::empty())];
@@ -151,7 +151,7 @@ fn wait(time: Duration) -> Result<bool, CliError> {
 }
 
 /// The session with an id, or with a part of it.
-fn session(store: &dyn Store, name: &str, may_come: bool) -> Result<String, CliError> {
+fn session(store: &dyn Store, name: &str, may_come: bool) -> CliResult<String> {
     let of =
         |name: &str| AuditFilter { session: Some(name.to_owned()), limit: Some(1), ..AuditFilter::default() };
     if !store.entries(&of(name))?.is_empty() {
@@ -203,7 +203,7 @@ fn past(
     filters: Vec<AuditFilter>,
     store: &dyn Store,
     last: u64,
-) -> Result<(Vec<Entry>, bool), CliError> {
+) -> CliResult<(Vec<Entry>, bool)> {
     let first_page = args.limit.saturating_mul(2).clamp(16, MAX_PAGE);
     let mut pages = Pages::new(store, filters, last.saturating_add(1), first_page);
     let agent = args.agent.as_ref().and_then(|agent| serde_json::to_string(agent).ok());

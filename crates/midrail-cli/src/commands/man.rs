@@ -7,8 +7,7 @@ use clap::CommandFactory;
 use serde_json::json;
 
 use crate::cli::Cli;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, CliResult};
 use crate::input::quoted;
 use crate::output::Output;
 
@@ -21,7 +20,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let Some(folder) = &args.out else {
         let page = clap_mangen::Man::new(Cli::command());
         let mut text = Vec::new();

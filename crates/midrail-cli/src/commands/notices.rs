@@ -10,7 +10,7 @@ use midrail::store::{MAX_PAGE, StoredNotice};
 
 use crate::admin_args::{self, AdminArgs};
 use crate::clock;
-use crate::error::{CliError, count};
+use crate::error::{CliResult, count};
 use crate::exit::Exit;
 use crate::output::{Output, short};
 use crate::paint::Style;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     admin: AdminArgs,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let engine = args.admin.list_engine()?;
     settle(args, engine.store().as_ref())?;
     if args.deliver {
@@ -67,12 +67,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 }
 
 /// Records requests that timed out, which may create notices.
-fn settle(args: &Args, store: &dyn Store) -> Result<(), CliError> {
+fn settle(args: &Args, store: &dyn Store) -> CliResult<()> {
     admin_args::settle(&args.admin.store, store, clock::now())
 }
 
 /// Prints the existing notices, and returns the id of the last.
-fn first(args: &Args, store: &dyn Store, output: &mut Output) -> Result<u64, CliError> {
+fn first(args: &Args, store: &dyn Store, output: &mut Output) -> CliResult<u64> {
     if let Some(after) = args.after {
         return each(args, store, after, |notice| print(notice, output));
     }
@@ -96,8 +96,8 @@ fn each(
     args: &Args,
     store: &dyn Store,
     mut after: u64,
-    mut work: impl FnMut(&StoredNotice) -> Result<(), CliError>,
-) -> Result<u64, CliError> {
+    mut work: impl FnMut(&StoredNotice) -> CliResult<()>,
+) -> CliResult<u64> {
     let is = |wanted: &Option<String>, word: &str| wanted.as_ref().is_none_or(|wanted| wanted == word);
     loop {
         let page = store.notices(after, MAX_PAGE)?;
@@ -108,7 +108,7 @@ fn each(
     }
 }
 
-fn print(notice: &StoredNotice, output: &mut Output) -> Result<(), CliError> {
+fn print(notice: &StoredNotice, output: &mut Output) -> CliResult<()> {
     if output.is_json() {
         return output.json(notice);
     }

@@ -10,8 +10,7 @@ use serde_json::json;
 
 use crate::admin_args::{self, AdminArgs};
 use crate::approver_key::{self, OptionalSigner};
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, CliResult};
 use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::time;
@@ -43,7 +42,7 @@ pub(crate) struct Args {
     admin: AdminArgs,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     if args.end {
         let engine = args.admin.read_engine()?;
         let by = args.who.signer().map(|signer| signer.name);
@@ -73,7 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 
 impl Args {
     /// The project that is meant. `None`: all of them.
-    fn folder(&self) -> Result<Option<PathBuf>, CliError> {
+    fn folder(&self) -> CliResult<Option<PathBuf>> {
         if self.everywhere {
             return Ok(None);
         }
@@ -90,8 +89,8 @@ impl Args {
     }
 }
 
-fn show(engine: &Engine, output: &mut Output) -> Result<Exit, CliError> {
-    let pauses = engine.admin().list::<midrail::core::Pause>()?;
+fn show(engine: &Engine, output: &mut Output) -> CliResult {
+    let pauses = engine.admin().list::<Pause>()?;
     let mut lines: Vec<String> = pauses.iter().map(|pause| line(pause, engine.now(), output)).collect();
     if lines.is_empty() {
         lines.push("no guardrails are paused".to_owned());

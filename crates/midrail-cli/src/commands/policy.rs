@@ -13,7 +13,7 @@ use midrail::{Effect, LoadedPolicy, Mode, PolicyEntry, Tools, summary};
 use serde_json::{Value, json};
 
 use crate::decision::field;
-use crate::error::{CliError, without_nulls};
+use crate::error::{CliResult, without_nulls};
 use crate::exit::Exit;
 use crate::input::PackArgs;
 use crate::output::{Output, short, wrap};
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     for_tool: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let loaded = args.packs.here().documents()?;
     let sentences = summary::sentences(&loaded.policy);
     let places: BTreeMap<String, GuardrailPlacement> = locate_guardrails(&loaded.documents)
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 }
 
 /// Prints a table with a title, unless it is empty.
-fn print_table(title: &str, table: &Table, output: &mut Output) -> Result<(), CliError> {
+fn print_table(title: &str, table: &Table, output: &mut Output) -> CliResult<()> {
     if table.is_empty() {
         return Ok(());
     }
@@ -76,7 +76,7 @@ fn print_table(title: &str, table: &Table, output: &mut Output) -> Result<(), Cl
 }
 
 /// Prints named texts with a title, unless there are none.
-fn print_fields(title: &str, fields: &[(&str, String)], output: &mut Output) -> Result<(), CliError> {
+fn print_fields(title: &str, fields: &[(&str, String)], output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     if !fields.is_empty() {
         output.line(format!("\n{}", paint.style(Style::Strong, title)))?;
@@ -111,7 +111,7 @@ impl View<'_> {
         self.entries.iter().filter(|entry| place(entry) == document).copied().collect()
     }
 
-    fn print_layers(&self, output: &mut Output) -> Result<(), CliError> {
+    fn print_layers(&self, output: &mut Output) -> CliResult<()> {
         let paint = output.paint();
         let always_on = self.of_document(None);
         if !always_on.is_empty() {
@@ -144,7 +144,7 @@ impl View<'_> {
         output.line(format!("{}  {revision}", paint.style(Style::Strong, "revision")))
     }
 
-    fn print_entries(&self, entries: &[&PolicyEntry], output: &mut Output) -> Result<(), CliError> {
+    fn print_entries(&self, entries: &[&PolicyEntry], output: &mut Output) -> CliResult<()> {
         if entries.is_empty() {
             output.line(output.paint().style(Style::Dim, "  no guardrails here"))?;
         } else {
@@ -186,7 +186,7 @@ impl View<'_> {
         is_always_on || self.places.get(id).is_some_and(|placement| placement.locked)
     }
 
-    fn print_definitions(&self, output: &mut Output) -> Result<(), CliError> {
+    fn print_definitions(&self, output: &mut Output) -> CliResult<()> {
         for definition in self.loaded.policy.definitions() {
             let name = output.paint().style(Style::Strong, "definition");
             output.line(format!("\n{name}  {}", visible(&definition.name)))?;
@@ -198,7 +198,7 @@ impl View<'_> {
     }
 
     /// Who answers requests.
-    fn print_approvals(&self, output: &mut Output) -> Result<(), CliError> {
+    fn print_approvals(&self, output: &mut Output) -> CliResult<()> {
         let authorities = self.loaded.policy.authorities();
         let emergency = match &authorities.emergency {
             None => "off: only a person can bypass a guardrail".to_owned(),
@@ -224,7 +224,7 @@ impl View<'_> {
     }
 
     /// The channels of notices.
-    fn print_channels(&self, output: &mut Output) -> Result<(), CliError> {
+    fn print_channels(&self, output: &mut Output) -> CliResult<()> {
         let text = |text: &Option<String>| cell(short(text.as_deref().unwrap_or_default(), 60));
         let table = Table::of(
             self.channels(),
@@ -247,7 +247,7 @@ impl View<'_> {
         channels
     }
 
-    fn print_alerts(&self, output: &mut Output) -> Result<(), CliError> {
+    fn print_alerts(&self, output: &mut Output) -> CliResult<()> {
         let table = Table::of(
             self.alerts(),
             &[
@@ -265,7 +265,7 @@ impl View<'_> {
         documents.flat_map(|document| document.pack.alerts.iter().map(move |alert| (document, alert)))
     }
 
-    fn print_summary(&self, sentences: &[String], output: &mut Output) -> Result<(), CliError> {
+    fn print_summary(&self, sentences: &[String], output: &mut Output) -> CliResult<()> {
         if sentences.is_empty() {
             return Ok(());
         }

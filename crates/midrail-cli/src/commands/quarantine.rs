@@ -5,10 +5,12 @@ use serde_json::json;
 
 use crate::admin_args::{AdminArgs, ChangedBy, Group};
 use crate::approver_key::{self, Signer};
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::list::list;
 use crate::output::{Output, short};
+
+pub(crate) type Args = Group<Command, AdminArgs>;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -40,10 +42,7 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) fn run(
-    Group { command, shared: admin }: &Group<Command, AdminArgs>,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(Group { command, shared: admin }: &Args, output: &mut Output) -> CliResult {
     match command {
         Command::List => {
             let engine = admin.list_engine()?;
@@ -71,7 +70,7 @@ pub(crate) fn run(
     }
 }
 
-fn check_reason(reason: &str) -> Result<&str, CliError> {
+fn check_reason(reason: &str) -> CliResult<&str> {
     let reason = reason.trim();
     if reason.is_empty() {
         return Err(CliError::new("the reason is empty").help("give one with `--reason TEXT`"));
@@ -79,7 +78,7 @@ fn check_reason(reason: &str) -> Result<&str, CliError> {
     Ok(reason)
 }
 
-fn show(agents: &[QuarantinedAgent], runs: &[HaltedRun], output: &mut Output) -> Result<Exit, CliError> {
+fn show(agents: &[QuarantinedAgent], runs: &[HaltedRun], output: &mut Output) -> CliResult {
     let is_text = !output.is_json();
     if agents.is_empty() && runs.is_empty() && is_text {
         output.line("No agent is in quarantine, and no run is halted.")?;

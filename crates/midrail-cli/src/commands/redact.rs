@@ -7,7 +7,7 @@ use midrail::detection::redact::StreamRedactor;
 use midrail::store::Keys;
 use midrail::{MemoryStore, SqliteStore};
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     store: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let mut input = input::open(args.file.as_deref())?;
     let key = match &args.store {
         Some(path) => SqliteStore::open_read_only(path)?.fingerprint_key()?,

@@ -14,7 +14,7 @@ use midrail_adapters::wire;
 use serde_json::json;
 
 use crate::decision::Timeline;
-use crate::error::{CliError, count};
+use crate::error::{CliError, CliResult, count};
 use crate::exit::{self, Exit};
 use crate::input::{self, PackArgs};
 use crate::limits::LimitArgs;
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     report: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let loaded = args.packs.here().load()?;
     if args.report {
         return report::run(&args.events, args.limits.limits(), loaded, output);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use midrail::pack::schema;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::input::quoted;
 use crate::output::Output;
@@ -35,45 +35,34 @@ enum What {
 }
 
 impl What {
-    fn schema(self) -> Result<Value, CliError> {
-        Ok(match self {
-            What::Pack => schema::pack(),
-            What::Event => schema::event(),
-            What::Decision => schema::decision(),
-            What::Openapi => midrail_service::openapi().map_err(|error| CliError::from_error(&error))?,
-        })
-    }
-
-    fn file(self) -> &'static str {
-        match self {
-            What::Pack => "pack.schema.json",
-            What::Event => "event.schema.json",
-            What::Decision => "decision.schema.json",
-            What::Openapi => "openapi.json",
-        }
-    }
-
-    fn text(self) -> Result<String, CliError> {
-        let text =
-            serde_json::to_string_pretty(&self.schema()?).map_err(|error| CliError::from_error(&error))?;
-        Ok(text + "\n")
+    /// The name of the file, and its text.
+    fn file(self) -> CliResult<(&'static str, String)> {
+        let (name, schema) = match self {
+            What::Pack => ("pack.schema.json", schema::pack()),
+            What::Event => ("event.schema.json", schema::event()),
+            What::Decision => ("decision.schema.json", schema::decision()),
+            What::Openapi => {
+                let document = midrail_service::openapi();
+                ("openapi.json", document.map_err(|error| CliError::from_error(&error))?)
+            }
+        };
+        let text = serde_json::to_string_pretty(&schema).map_err(|error| CliError::from_error(&error))?;
+        Ok((name, text + "\n"))
     }
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     if let Some(what) = args.what {
-        output.text(&what.text()?)?;
+        output.text(&what.file()?.1)?;
     }
     if let Some(folder) = &args.write {
         fs::create_dir_all(folder)
             .map_err(|error| CliError::new(format!("could not make {}: {error}", quoted(folder))))?;
         let mut written = Vec::new();
-        let mut texts = Vec::new();
-        for what in [What::Pack, What::Event, What::Decision, What::Openapi] {
-            texts.push((what.file(), what.text()?));
-        }
-        texts.push((TYPES, midrail::authoring::TYPES.to_owned()));
-        for (name, text) in texts {
+        let schemas = What::value_variants().iter().map(|what| what.file());
+        let types = (TYPES, midrail::authoring::TYPES.to_owned());
+        for file in schemas.chain([Ok(types)]) {
+            let (name, text) = file?;
             let path = folder.join(name);
             fs::write(&path, text)
                 .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(&path))))?;

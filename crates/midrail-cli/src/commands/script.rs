@@ -7,7 +7,7 @@ use midrail::core::{HookAnswer, HookOutcome};
 use midrail_adapters::wire;
 use serde_json::json;
 
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, short};
@@ -34,7 +34,7 @@ enum Command {
     Types,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     match &args.command {
         Command::Types => {
             let types = authoring::TYPES;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     }
 }
 
-fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> Result<Exit, CliError> {
+fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> CliResult {
     let exit = Exit::from_effect(run.decision.effect);
     if output.is_json() {
         let (answer, error) = match &run.end {

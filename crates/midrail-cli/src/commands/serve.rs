@@ -8,7 +8,7 @@ use std::time::Duration;
 use midrail_service::{At, Config, FilesAt, Limits, Otlp, Ready, StoreAt, Tls};
 use serde_json::json;
 
-use crate::error::{CliError, InvalidValue};
+use crate::error::{CliError, CliResult, InvalidValue};
 use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs, StorePlace};
 use crate::logger;
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     max_requests: usize,
 }
 
-fn store(args: &Args) -> Result<StoreAt, CliError> {
+fn store(args: &Args) -> CliResult<StoreAt> {
     if args.memory {
         return Ok(StoreAt::Memory);
     }
@@ -100,7 +100,7 @@ fn project(text: &str) -> Result<(String, PathBuf), InvalidValue> {
     Ok((name.to_owned(), folder))
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     logger::start_for_service(args.log_format == "json");
     let listen = match &args.socket {
         Some(path) => At::Socket(path.clone()),
@@ -146,17 +146,16 @@ fn otlp(named: Option<&str>) -> Option<Otlp> {
     Some(Otlp { endpoint, headers })
 }
 
-fn report(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) -> Result<(), CliError> {
+fn report(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) -> CliResult<()> {
     if output.is_json() {
         output
             .json(&json!({"ready": true, "url": url, "takes_keys": takes_keys, "has_people": has_people}))?;
         return output.flush();
     }
     let strong = output.paint().style(Style::Strong, url);
-    output.line(format!("midrail is ready at {strong}"))?;
-    output.line(format!("  decide   POST {url}/v1/decide"))?;
-    output.line(format!("  console  {url}/"))?;
-    output.line(format!("  API      {url}/v1/docs"))?;
+    output.line(format!(
+        "midrail is ready at {strong}\n  decide   POST {url}/v1/decide\n  console  {url}/\n  API      {url}/v1/docs"
+    ))?;
     if !takes_keys {
         output.line(
             "There are no keys yet, so any program on this machine may request decisions; create one with `midrail key add NAME`.",

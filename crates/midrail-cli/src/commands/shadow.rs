@@ -6,7 +6,7 @@ use midrail::pack::diagnostic::nearest;
 use midrail::shadow::{ShadowQuery, ShadowReport, ShadowedGuardrail, shadow_report};
 use midrail::store::Store;
 
-use crate::error::{CliError, count};
+use crate::error::{CliError, CliResult, count};
 use crate::exit::Exit;
 use crate::input::{StoreArgs, guardrail_name};
 use crate::output::{Output, short};
@@ -45,7 +45,7 @@ struct Report {
     store: StoreArgs,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let Command::Report(args) = &args.command;
     let store = args.store.read_only()?;
     let query = ShadowQuery {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
 }
 
 /// Checks that a guardrail exists, if the report has nothing about it.
-fn check_known(id: &str, report: &ShadowReport, store: &dyn Store) -> Result<(), CliError> {
+fn check_known(id: &str, report: &ShadowReport, store: &dyn Store) -> CliResult<()> {
     let mut names = report.guardrails_seen.clone();
     if let Some(head) = store.head()?
         && let Some((policy, _)) = policy_for_record(store, head.seq)?
@@ -93,7 +93,7 @@ fn check_known(id: &str, report: &ShadowReport, store: &dyn Store) -> Result<(),
 /// The most names that are listed if none is similar.
 const MOST_NAMES: usize = 20;
 
-fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Result<(), CliError> {
+fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     if let (Some(id), true) = (only, report.guardrails.is_empty()) {
         output.line(format!("`{}` was never evaluated in shadow mode", short(id, 40)))?;

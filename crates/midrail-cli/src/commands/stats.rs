@@ -12,7 +12,7 @@ use midrail::metrics::{self, ProjectMetrics};
 
 use crate::admin_args;
 use crate::clock;
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
 use crate::output::Output;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     packs: PackArgs,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let store = admin_args::open_for_reading(&args.store)?;
     let categories = categories(&args.packs);
     loop {

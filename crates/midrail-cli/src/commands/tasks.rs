@@ -4,9 +4,10 @@ use midrail::admin::{TaskState, TaskStatus};
 use serde_json::json;
 
 use crate::admin_args::{AdminArgs, ChangedBy, Group};
-use crate::error::{CliError, InvalidValue};
-use crate::exit::Exit;
+use crate::error::{CliResult, InvalidValue};
 use crate::output::{Output, short};
+
+pub(crate) type Args = Group<Command, AdminArgs>;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -30,10 +31,7 @@ fn status(word: &str) -> Result<TaskStatus, InvalidValue> {
     found.ok_or_else(|| InvalidValue("use draft, active, suspended, handed_off or completed".to_owned()))
 }
 
-pub(crate) fn run(
-    Group { command, shared: admin }: &Group<Command, AdminArgs>,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(Group { command, shared: admin }: &Args, output: &mut Output) -> CliResult {
     match command {
         Command::List => admin.list::<TaskState>(output),
         Command::Set { task, status, by } => {

@@ -11,7 +11,7 @@ use midrail::{paths as locations, shipped};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::error::{CliError, count};
+use crate::error::{CliError, CliResult, count};
 use crate::exit::{self, Exit};
 use crate::input::quoted;
 use crate::output::{Output, short, wrap};
@@ -55,7 +55,7 @@ struct Totals {
     outcomes: BTreeMap<CaseOutcome, usize>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let mut totals = Totals::default();
     let mut results = Vec::new();
     for file in files(&args.paths)? {
@@ -149,7 +149,7 @@ struct TestFile {
     is_named: bool,
 }
 
-fn files(paths: &[PathBuf]) -> Result<Vec<TestFile>, CliError> {
+fn files(paths: &[PathBuf]) -> CliResult<Vec<TestFile>> {
     let on_disk = |path: PathBuf, is_named| TestFile {
         name: path.display().to_string(),
         path,
@@ -192,7 +192,7 @@ fn is_case_file(ending: &str) -> bool {
 }
 
 /// The files that can hold cases, in a folder and in those below it. Links to folders are not followed.
-fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
+fn below(folder: &Path, found: &mut Vec<PathBuf>) -> CliResult<()> {
     let cannot = |error| CliError::new(format!("could not read {}: {error}", quoted(folder)));
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let entry = entry.map_err(cannot)?;
@@ -209,7 +209,7 @@ fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     Ok(())
 }
 
-fn run_file(file: &TestFile, filter: Option<&str>) -> Result<Vec<CaseResult>, CliError> {
+fn run_file(file: &TestFile, filter: Option<&str>) -> CliResult<Vec<CaseResult>> {
     let text = match file.shipped {
         Some(text) => text.to_owned(),
         None => read(file)?,
@@ -224,7 +224,7 @@ fn run_file(file: &TestFile, filter: Option<&str>) -> Result<Vec<CaseResult>, Cl
     Ok(results)
 }
 
-fn read(file: &TestFile) -> Result<String, CliError> {
+fn read(file: &TestFile) -> CliResult<String> {
     let bytes = fs::read(&file.path)
         .map_err(|error| CliError::new(format!("could not read {}: {error}", quoted(&file.name))))?;
     String::from_utf8(bytes).map_err(|error| {
@@ -233,7 +233,7 @@ fn read(file: &TestFile) -> Result<String, CliError> {
     })
 }
 
-fn show(result: &FileResult, output: &mut Output) -> Result<(), CliError> {
+fn show(result: &FileResult, output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     let is_good = result.failed == 0;
     let mark = if is_good { paint.style(Style::Good, "✓") } else { paint.style(Style::Bad, "✗") };
@@ -271,7 +271,7 @@ fn place(checked: &CheckedStep) -> String {
 }
 
 /// One expectation that was not met, and the differences.
-fn miss(case: &CaseResult, checked: &CheckedStep, output: &mut Output) -> Result<(), CliError> {
+fn miss(case: &CaseResult, checked: &CheckedStep, output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     let word = paint.style(Style::Bad, format!("{:<9}", checked.outcome.word()));
     let id = paint.style(Style::Strong, short(&case.id, 100));

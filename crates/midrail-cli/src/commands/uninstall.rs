@@ -4,8 +4,8 @@ use midrail_adapters::hosts;
 use midrail_adapters::setup::{self, InstallScope};
 
 use super::init::{Consent, Which, settle, shown};
-use crate::error::CliError;
-use crate::exit::{self, Exit};
+use crate::error::CliResult;
+use crate::exit;
 use crate::output::Output;
 
 /// Remove from coding agents what `init` installed.
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     consent: Consent,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let places = args.which.places()?;
     let all: Vec<_> = hosts::ALL.iter().collect();
     let agents = if args.which.agents.is_empty() { &all } else { &args.which.agents };

@@ -168,8 +168,8 @@ read -r answer
 printf '%s' "$answer" > answer.json
 "#;
 
-/// The editor stays until the agent has its answer, or until it was asked itself.
-fn asked(world: &World, args: &str) -> (String, String) {
+/// The editor stays until the agent has its answer, or until the editor gets a request.
+fn run_agent(world: &World, args: &str) -> (String, String) {
     world.write("agent.sh", ASKS);
     world.write("out", "");
     let script = format!(
@@ -190,15 +190,15 @@ fn user_decides_unless_there_are_approvers() {
     let pack =
         "pack: p\nguardrails:\n  - {id: deploys, tools: bash, effect: escalate, reason: think twice}\n";
     let world = World::with_pack(pack);
-    let (answer, out) = asked(&world, "");
+    let (answer, out) = run_agent(&world, "");
     assert!(
         answer.is_empty() && out.contains("session/request_permission") && out.contains("think twice"),
         "{out}"
     );
     let world = World::with_pack(pack);
     world.run(&["approver", "add", "ada", "--role", "orchestrator"]).code(0);
-    // Nobody answers in time.
-    let (answer, out) = asked(&world, "--wait 100ms");
+    // No approver answers in time.
+    let (answer, out) = run_agent(&world, "--wait 100ms");
     assert!(answer.contains("\"optionId\":\"no\""), "{answer} {out}");
     assert!(!out.contains("session/request_permission"), "{out}");
     world.run(&["approvals", "list"]).code(0).says("deploys");

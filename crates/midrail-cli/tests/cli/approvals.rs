@@ -40,7 +40,7 @@ pub(crate) fn world_of(pack: &str) -> World {
     world
 }
 
-/// Runs a verb of a person, who shows a key on standard input.
+/// Runs a subcommand of an approver, with their key on standard input.
 pub(crate) fn with_key(world: &World, role: &str, args: &[&str]) -> Ended {
     let key = world.read(&format!("../keys/{role}"));
     let name = format!("{role}-1");
@@ -168,17 +168,17 @@ fn waiting_check_receives_answer_of_another_process() {
         let mut command = world.command(&["check", "--json", "--wait", "60s", "event.json"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    for (verb, code) in [("approve", 0), ("deny", 2)] {
+    for (subcommand, code) in [("approve", 0), ("deny", 2)] {
         let child = start();
         let pending = || world.run(&["approvals", "list", "--json"]).json_lines();
         let id = (0..500)
             .find_map(|_| pending().first().map(|row| row["id"].as_str().unwrap().to_owned()))
             .unwrap();
-        with_key(&world, "reviewer", &[verb, &id]).code(0);
+        with_key(&world, "reviewer", &[subcommand, &id]).code(0);
         let ended: Ended = child.wait_with_output().unwrap().into();
         ended.code(code);
     }
-    // Whoever is not answered in time has the escalation, and its code.
+    // Without an answer in time, the escalation and its exit code stay.
     world.write("event.json", call("refund", json!({"order": 2})).to_string());
     let left = world.run(&["check", "--wait", "200ms", "event.json"]).code(2);
     left.says("? escalate").says("midrail approvals approve ");
@@ -196,7 +196,7 @@ fn only_one_of_two_concurrent_answers_wins() {
             let no = scope.spawn(|| with_key(&world, "architect", &["deny", &id]).code);
             [yes.join().unwrap(), no.join().unwrap()]
         });
-        // Whoever says no is heard, also where the yes was first and not used.
+        // A denial wins, also over an earlier approval that is not used yet.
         assert_eq!(codes[1], 0, "{codes:?}");
         check(&world, &call("refund", json!({"order": order}))).code(2);
     }
@@ -295,9 +295,9 @@ fn approval_request_ignores_packs_of_the_agent() {
     world.run(&[&args[..], &["--pack", &pack]].concat()).code(1);
     let mut command = world.command(&args);
     command.current_dir(world.project().join("lax"));
-    let asked = crate::world::ended(&mut command, Vec::new()).code(0).json();
-    assert_eq!(asked["approver"], json!("architect"));
-    assert_eq!(asked.get("override_at"), None);
+    let requested = crate::world::ended(&mut command, Vec::new()).code(0).json();
+    assert_eq!(requested["approver"], json!("architect"));
+    assert_eq!(requested.get("override_at"), None);
 }
 
 /// What differs from run to run is replaced.

@@ -107,9 +107,9 @@ fn script_that_does_not_load_is_reported_and_blocks() {
 #[test]
 fn large_event_is_rejected() {
     let world = World::new();
-    for verb in ["check", "replay"] {
+    for subcommand in ["check", "replay"] {
         let mut child = world
-            .command(&[verb, "-"])
+            .command(&[subcommand, "-"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -123,7 +123,7 @@ fn large_event_is_rejected() {
         });
         let ended = Ended::from(child.wait_with_output().unwrap()).code(1);
         writer.join().unwrap();
-        let part = if verb == "check" { "the event is larger than" } else { "line 1 is longer than" };
+        let part = if subcommand == "check" { "the event is larger than" } else { "line 1 is longer than" };
         ended.complains(part);
     }
 }

@@ -179,7 +179,11 @@ fn command_line_limits_apply_to_events() {
     assert_eq!(check(two_hours, &event("before_stop", "2026-11-15T12:00:00Z"))["effect"], "allow");
     let mut own = event("before_tool", "2026-11-15T12:00:00Z");
     own["deadline"] = json!("2026-11-16T12:00:00Z");
-    assert_eq!(check(two_hours, &own)["autonomy"], "halt", "an event cannot loosen what is set outside");
+    assert_eq!(
+        check(two_hours, &own)["autonomy"],
+        "halt",
+        "an event cannot loosen limits of the command line"
+    );
     // Events that name no session have a beginning, too.
     let unnamed = |time: &str| json!({"kind": "before_tool", "time": time, "tool": {"name": "t"}});
     assert_eq!(check(two_hours, &unnamed("2026-11-15T10:00:00Z"))["effect"], "allow");

@@ -112,11 +112,11 @@ fn follow_guide(guide: &str, world: &World, at_least: usize) {
     for line in lines {
         let (command, comment) = line.split_once("  #").unwrap_or((line, ""));
         let code: i32 = comment.trim().strip_prefix("exits with ").map_or(0, |code| code.parse().unwrap());
-        script.push_str(&format!("{command}\n[ $? -eq {code} ] || echo 'NOT AS TOLD:' {command:?}\n"));
+        script.push_str(&format!("{command}\n[ $? -eq {code} ] || echo 'UNEXPECTED:' {command:?}\n"));
     }
     let ended = shell(world, &script);
     let out = format!("{}\n{}", ended.out, ended.err);
-    assert!(!out.contains("NOT AS TOLD"), "{out}");
+    assert!(!out.contains("UNEXPECTED"), "{out}");
     for block in blocks(guide, "text") {
         assert!(steady(&out).contains(&steady(block)), "this did not come out:\n{block}\n\nbut:\n{out}");
     }
@@ -153,7 +153,7 @@ fn every_subcommand_is_in_the_reference() {
     let help = World::new().run(&["--help"]).code(0).out;
     let subcommands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     let subcommands = subcommands.take_while(|line| line.starts_with("  "));
-    // What is indented further goes on with what a subcommand does.
+    // Lines that are indented further continue a description.
     let subcommands =
         subcommands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
     for subcommand in subcommands.filter(|subcommand| *subcommand != "help") {

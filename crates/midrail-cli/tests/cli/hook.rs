@@ -82,7 +82,7 @@ fn hook_errors_block_in_the_format_of_the_host() {
     is_no(world.feed(&["hook", "claude-code", "PreToolUse"], ""));
     is_no(world.feed(&["hook", "claude-code"], "{}"));
     is_no(world.feed(&["hook", "claude-code", "PreToolUse"], "{\"session_id\":\"s\"}"));
-    is_no(world.feed(&["hook", "nobody"], "{}"));
+    is_no(world.feed(&["hook", "unknown"], "{}"));
     is_no(world.feed(&["hook", "claude-code", "--nonsense"], "{}"));
 
     // The store cannot be written.
@@ -145,7 +145,7 @@ fn host_asks_its_user_if_no_approver_has_a_key() {
     );
     assert_eq!(world.feed(&["hook", "claude-code"], done.to_string()).code(0).out, "");
     let listed = world.run(&["approvals", "list"]).code(0).out;
-    assert!(!listed.contains("ask"), "whoever sits before the agent was asked, and nobody else: {listed}");
+    assert!(!listed.contains("ask"), "only the user of the agent is asked: {listed}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn waiting_stop_hook_receives_answer_of_another_process() {
     world.write("check", "#!/bin/sh\necho test one FAILED\nexit 1\n");
     fs::set_permissions(world.path("check"), fs::Permissions::from_mode(0o755)).unwrap();
     let stop = payload("Stop", json!({"cwd": world.project(), "stop_hook_active": false})).to_string();
-    for (verb, is_let_go) in [("deny", false), ("approve", true)] {
+    for (subcommand, is_allowed) in [("deny", false), ("approve", true)] {
         let mut child = world
             .command(&["hook", "claude-code"])
             .stdin(Stdio::piped())
@@ -213,10 +213,10 @@ fn waiting_stop_hook_receives_answer_of_another_process() {
         assert_eq!((&row["event"], &row["guardrail"]), (&json!("before_stop"), &json!("quality-003")));
         let id = row["id"].as_str().unwrap();
         world.run(&["approvals", "list"]).code(0).says("stopping");
-        let answered = with_key(&world, "human_operator", &[verb, id]).code(0);
+        let answered = with_key(&world, "human_operator", &[subcommand, id]).code(0);
         let ended: Ended = child.wait_with_output().unwrap().into();
         let ended = ended.code(0);
-        if is_let_go {
+        if is_allowed {
             answered.says("the agent may stop once although work is missing");
             assert_eq!(ended.out, "");
         } else {

@@ -113,7 +113,7 @@ fn report_shows_would_be_blocks() {
     assert!(!world.default_store().exists(), "nothing is kept");
 }
 
-/// What is suggested is put into a pack, and removes as many stops as is said.
+/// Suggested settings, added to a pack, remove as many blocks as the report states.
 #[test]
 fn suggested_settings_remove_the_reported_blocks() {
     let world = world();
@@ -132,7 +132,7 @@ fn suggested_settings_remove_the_reported_blocks() {
         ));
         let removed = before["stopped"].as_u64().unwrap() - after["stopped"].as_u64().unwrap();
         assert_eq!(Some(removed), suggestion["stops"].as_u64(), "{suggestion}");
-        assert!(!value.as_str().unwrap().contains("wJalr"), "a secret is suggested to nobody");
+        assert!(!value.as_str().unwrap().contains("wJalr"), "a secret is suggested");
     }
 }
 
@@ -178,7 +178,7 @@ fn import_is_piped_into_a_report() {
     world.run(&["replay", "--report", "-", "--store", "x.db"]).code(1).complains("cannot be used with");
 }
 
-/// A past file is judged by what was recorded of it, and not by what is there today.
+/// A recorded file is judged by its recorded state, not by its current state.
 #[test]
 fn file_created_by_the_agent_counts_as_new() {
     let world = World::new();

@@ -194,7 +194,7 @@ fn doctor_reports_a_protected_agent() {
     let ended =
         ended.says("✓ `rm -rf ~` is blocked, in Claude Code's own format").says("✓ `echo hello` is allowed");
     ended.says("✓ fails closed").says("✓ no file disables hooks").says("every agent is protected");
-    // The calls that it tries are on nobody's record.
+    // The calls that it tries are not recorded.
     assert!(!world.default_store().exists());
 }
 
@@ -277,7 +277,7 @@ fn unprotected_agent_never_counts_as_protected() {
     fs::create_dir(world.project().join(".cursor")).unwrap();
     run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected").says("an agent is not protected");
     fs::remove_dir(world.project().join(".cursor")).unwrap();
-    // Guarded once, and somebody took it out.
+    // Installed once, and removed by hand.
     run(&world, &["init", "--user", "--yes", "--agent", "cursor"]).code(0);
     run(&world, &["doctor"]).code(0).says("every agent is protected");
     fs::remove_file(home.join(".cursor/hooks.json")).unwrap();

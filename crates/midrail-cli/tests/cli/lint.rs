@@ -50,7 +50,7 @@ fn scripts_that_are_not_read_are_reported() {
         world.run(&["lint"]).code(0).says(&file).says("is not in force").says(help).says("1 warning\n");
         world.run(&["lint", "--strict"]).code(1);
         world.run(&["lint", "--pack", ".midrail"]).code(0).says("[unread-script]");
-        // The source of what is in force, perhaps.
+        // Possibly the source of a policy in force.
         world.write(".midrail/guardrails.js", PASSES);
         assert_eq!(world.run(&["lint"]).code(0).out, "✓ no issues found\n");
     }

@@ -77,7 +77,7 @@ fn log_shows_one_line_per_call() {
     assert!(line("? waits for a reviewer").starts_with("      "));
     assert!(line("false").contains("failed (1), 1.0 s") && line("false").contains("claude-code ↳explorer"));
     assert!(line("slow: Again").contains("warn"));
-    assert_eq!(out.matches("ls -l").count(), 1, "a quiet result is told with its call");
+    assert_eq!(out.matches("ls -l").count(), 1, "a quiet result is shown with its call");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn log_filters_entries() {
     let first = &world.run(&["log", "--json", "--tool", "Bash"]).json_lines()[0];
     assert_eq!(first["outcome"], json!({"ok": true, "seconds": 2.0}));
     world.run(&["log", "--session", "s-"]).code(1).complains("matches several sessions");
-    world.run(&["log", "--session", "nobody"]).code(1).complains("there is no session `nobody`");
+    world.run(&["log", "--session", "unknown"]).code(1).complains("there is no session `unknown`");
     world.run(&["log", "--effect", "perhaps"]).code(1);
     world.run(&["log", "--since", "soon"]).code(1).complains("is not a time");
     world.run(&["log", "--limit", "0"]).code(1).complains("not a number from 1");

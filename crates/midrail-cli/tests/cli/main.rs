@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
+    reason = "a test that cannot continue panics; helpers of tests are not in a #[test] function"
 )]
 
 mod acp;

@@ -147,7 +147,7 @@ fn pending_notices_are_delivered() {
     let world = world();
     world.write(
         ".midrail/pack.yaml",
-        "pack: p\nnotify:\n  orchestrator: {command: 'test -e ready && cat >> told'}\n",
+        "pack: p\nnotify:\n  orchestrator: {command: 'test -e ready && cat >> delivered'}\n",
     );
     world.run(&["tasks", "set", "a", "active"]).code(0);
     world.write("ready", "");
@@ -156,7 +156,7 @@ fn pending_notices_are_delivered() {
     // It was tried just now, and is left alone for a while.
     world.run(&["notices", "--deliver"]).code(0).complains("0 notices delivered");
     world.run(&["tasks", "set", "b", "active"]).code(0);
-    assert!(world.read("told").contains("\"task\":\"b\""), "{}", world.read("told"));
+    assert!(world.read("delivered").contains("\"task\":\"b\""), "{}", world.read("delivered"));
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn urgent_request_moves_on_and_notifies_each_approver() {
     with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for the role `architect`");
     world.run(&["approvals", "list", "--mine-role", "architect"]).code(0).says(&id);
 
-    // A decision of the session sees to it as well as somebody who looks.
+    // A decision of the session settles it, as a list of requests does.
     at(&world, 31);
     world.check(&call("read", json!({}))).code(0);
     assert_eq!(acts(&world, "approval_moved_on").iter().map(due).collect::<Vec<_>>(), [after(15), after(30)]);
@@ -180,11 +180,7 @@ fn overdue_requests_are_recorded_with_their_due_times() {
     all_look(&world);
     assert_eq!(acts(&world, "approval_moved_on").iter().map(due).collect::<Vec<_>>(), [after(15), after(30)]);
     assert_eq!(acts(&world, "approval_timed_out").iter().map(due).collect::<Vec<_>>(), [after(45)]);
-    assert_eq!(
-        notified(&world),
-        ["reviewer", "orchestrator"],
-        "nobody is told of what is not theirs any more"
-    );
+    assert_eq!(notified(&world), ["reviewer", "orchestrator"], "earlier recipients get no further notices");
 }
 
 #[test]

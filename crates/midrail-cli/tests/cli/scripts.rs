@@ -1,4 +1,4 @@
-//! Guardrails in JavaScript, and the verbs around them, as people use them.
+//! Guardrails in JavaScript, and the subcommands for their authors.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `midrail serve` as whoever runs it sees it: processes, signals, and several instances on one PostgreSQL database.
+//! `midrail serve`: processes, signals, and several instances on one PostgreSQL database.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -36,7 +36,7 @@ impl Service {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("midrail is ready at ").map(str::to_owned);
-        let url = url.unwrap_or_else(|| panic!("it said `{line}`\n{}", log.lock().unwrap()));
+        let url = url.unwrap_or_else(|| panic!("unexpected line `{line}`\n{}", log.lock().unwrap()));
         Service { child, url, log }
     }
 
@@ -157,7 +157,7 @@ fn two_instances_count_one_session_exactly() {
     assert_eq!(one.effect(&call("s", "deploy", json!({}))), "block");
     one.effect(&done("s", "build"));
     assert_eq!(other.effect(&call("s", "deploy", json!({}))), "allow");
-    // Ten a minute are ten a minute, however many are asked, and in parallel, too.
+    // Ten a minute are ten a minute, for any number of parallel requests.
     let effects: Vec<String> = thread::scope(|scope| {
         let mails: Vec<_> = (0..30)
             .map(|round| scope.spawn(move || turn(round).effect(&call("s", "mail", json!({"n": round})))))

@@ -10,10 +10,10 @@ use crate::world::{World, before, ended};
 fn help_documents_exit_codes() {
     let world = World::new();
     world.run(&["--help"]).code(0).says("Exit codes:");
-    for verb in
+    for subcommand in
         [&["check"][..], &["replay"], &["test"], &["lint"], &["audit", "verify"], &["audit", "replay"]]
     {
-        let args: Vec<&str> = verb.iter().chain(&["--help"]).copied().collect();
+        let args: Vec<&str> = subcommand.iter().chain(&["--help"]).copied().collect();
         world.run(&args).code(0).says("Exit codes:").says("\n  1  ");
     }
     world.run(&["check", "-h"]).code(0).says("  2  block, halt, escalate, retry");
@@ -23,7 +23,7 @@ fn help_documents_exit_codes() {
 #[test]
 fn every_subcommand_has_help_and_the_common_options() {
     let world = World::new();
-    for verb in [
+    for subcommand in [
         "check",
         "replay",
         "test",
@@ -36,7 +36,7 @@ fn every_subcommand_has_help_and_the_common_options() {
         "man",
         "demo",
     ] {
-        world.run(&[verb, "--help"]).code(0).says("--json").says("--color");
+        world.run(&[subcommand, "--help"]).code(0).says("--json").says("--color");
     }
 }
 

@@ -228,9 +228,9 @@ fn prometheus_output_is_valid() {
         };
         samples.iter().find(fits).map(|sample| sample.value)
     };
-    let asked =
+    let evaluated =
         |result| value("guardrail_invocations_total", &[("guardrail_id", "no-rm"), ("result", result)]);
-    assert_eq!((asked("block"), asked("pass")), (Some(4.0), Some(0.0)));
+    assert_eq!((evaluated("block"), evaluated("pass")), (Some(4.0), Some(0.0)));
     assert_eq!(value("guardrail_blocks_total", &[("category", "safety")]), Some(4.0));
     assert_eq!(value("bypass_requests_total", &[("outcome", "pending")]), Some(1.0));
     // A histogram rises, and ends with the count.

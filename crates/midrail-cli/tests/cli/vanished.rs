@@ -39,7 +39,7 @@ fn hook(world: &World, session: &str, event: &str, more: Value) -> Ended {
     world.feed(&["hook", "claude-code"], payload.to_string())
 }
 
-/// What a host is told of a call.
+/// The answer of a hook to a call.
 fn deploy(world: &World, session: &str) -> Ended {
     let call = json!({"tool_name": "deploy", "tool_input": {}, "tool_use_id": "t"});
     hook(world, session, "PreToolUse", call).code(0)
@@ -68,7 +68,7 @@ fn hook_keeps_the_session_policy_after_git_stash() {
     assert!(!is_denied(&deploy(&world, "s-2")));
     assert!(is_denied(&deploy(&world, "s-1")));
 
-    // People are told once, and every record follows from its policy.
+    // One notice is sent, and every record replays with its policy.
     let notices = world.run(&["notices", "--json"]).code(0);
     assert_eq!(
         notices.out.matches("is missing, and without it less would be enforced").count(),
@@ -108,7 +108,7 @@ fn check_keeps_the_session_policy_on_another_branch() {
     assert!(!next.to_string().contains("is missing"), "{next}");
     world.check(&in_session("s-1", "deploy")).code(2).says("not from here");
     world.check(&in_session("s-2", "deploy")).code(0);
-    // An event of no session has nothing that it goes on with.
+    // An event without a session has no earlier policy.
     world.check(&json!({"kind": "before_tool", "tool": {"name": "deploy"}})).code(0);
 }
 
@@ -119,7 +119,7 @@ fn changed_pack_applies_to_the_running_session() {
     world.write(".midrail/pack.yaml", NO_DEPLOY.replace("tools: deploy", "tools: publish"));
     world.check(&in_session("s-1", "deploy")).code(0);
     world.check(&in_session("s-1", "publish")).code(2);
-    // What is kept is the last that was in force, also beside packs that are still there.
+    // The last policy in force is kept, also next to packs that still exist.
     world.write(".midrail/second.yaml", "pack: q\nguardrails:\n  - {id: no-send, tools: send}\n");
     world.check(&in_session("s-1", "send")).code(2);
     fs::remove_file(world.path(".midrail/pack.yaml")).unwrap();
@@ -138,7 +138,7 @@ fn removed_named_packs_stay_in_force() {
     check("rules", "deploy").code(2);
     fs::remove_file(world.path("rules/a.yaml")).unwrap();
     check("rules", "deploy").code(2).says("not from here");
-    // Whoever names others means them.
+    // Packs that are named replace it.
     check("rules/b.yaml", "deploy").code(0);
 }
 

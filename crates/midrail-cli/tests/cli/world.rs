@@ -12,7 +12,7 @@ pub(crate) struct World {
     folder: tempfile::TempDir,
 }
 
-/// How the program ended, and what it said.
+/// The exit code and the output of the program.
 pub(crate) struct Ended {
     pub(crate) code: i32,
     pub(crate) out: String,

@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{
-    Condition, Context, DeepOutcome, Effect, EventKind, Fault, Guardrail, Missing, Verdict, WaitRule,
-};
+use midrail_core::{Condition, DeepOutcome, WaitRule};
 use serde_json::Value;
 
-use super::settings::{DeepBackend, DeepSettings, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
+use super::backends::DeepBackend;
+use super::settings::{DeepSettings, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
+use crate::prelude::*;
 
 /// A guardrail that calls an external service.
 pub struct DeepGuardrail {

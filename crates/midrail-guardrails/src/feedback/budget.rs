@@ -1,12 +1,10 @@
 //! The used shares of the budgets, and how many calls the rest lasts.
 
-use midrail_core::{Context, Missing, Resource, UsageSource};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Resource, UsageSource};
 
 use super::history::History;
-use super::note::Note;
-use super::state::ProviderState;
+use super::state::{Note, ProviderState};
+use crate::prelude::*;
 use crate::shared::thresholds::{Share, float, number};
 
 /// Reports the used shares of the budgets.
@@ -72,9 +70,10 @@ impl BudgetNote {
             return Ok(None);
         }
         let text = lines.join("\n");
-        Ok(Some(match is_warning {
-            true => Note::warning(format!("{text}\n\n-> Do the most important work first.")),
-            false => Note::info(text),
+        Ok(Some(if is_warning {
+            Note::warning(format!("{text}\n\n-> Do the most important work first."))
+        } else {
+            Note::info(text)
         }))
     }
 

@@ -43,10 +43,11 @@ impl LockList {
             let then = now.checked_sub(OVER).unwrap_or(now);
             self.0.retain(|_, entry| !entry.as_ref().is_some_and(|entry| is_over(entry, then)));
         }
-        match self.0.len() >= MOST {
-            true => self.0.insert(MORE.to_owned(), None),
-            false => self.0.insert(path.to_owned(), Some(Entry(actor.to_owned(), until))),
-        };
+        if self.0.len() >= MOST {
+            self.0.insert(MORE.to_owned(), None);
+        } else {
+            self.0.insert(path.to_owned(), Some(Entry(actor.to_owned(), until)));
+        }
     }
 
     /// Removes a file.

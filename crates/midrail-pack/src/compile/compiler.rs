@@ -8,8 +8,8 @@ use midrail_guardrails::{
     Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by, guardrail_id,
 };
 
-use crate::diagnostic::{did_you_mean, excerpt};
-use crate::expr::{Expected, ExprProblem};
+use crate::diagnostic::{Diagnostic, did_you_mean, excerpt};
+use crate::expr::Expected;
 use crate::issue::Issue;
 use crate::names::{alert_expression, event_expression};
 use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
@@ -268,7 +268,7 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn expression_problems(&mut self, at: &str, problems: Vec<ExprProblem>) {
+    fn expression_problems(&mut self, at: &str, problems: Vec<Diagnostic>) {
         self.issues.extend(problems.into_iter().map(|problem| Issue::in_expression(at, problem)));
     }
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use midrail_core::duration::unit_seconds;
 
-use crate::diagnostic::{Span, did_you_mean, excerpt};
+use crate::diagnostic::{Diagnostic, Span, did_you_mean, excerpt};
+use crate::expr::Expected;
 use crate::expr::ast::{Ast, AstKind, Comparison};
 use crate::expr::check::Checker;
 use crate::expr::lex::{Kind, Unit};
 use crate::expr::parse::Parser;
-use crate::expr::problem::{Expected, ExprProblem};
 
 /// A comparison of a metric with a number over a period, for each member of a group.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub(super) struct Window {
 }
 
 /// Reads `over N unit [window]` and `per NAME [per UNIT]`.
-pub(super) fn window(parser: &mut Parser<'_>) -> Result<Window, ExprProblem> {
+pub(super) fn window(parser: &mut Parser<'_>) -> Result<Window, Diagnostic> {
     let mut window = Window::default();
     loop {
         let start = parser.span().start;
@@ -69,7 +69,7 @@ pub(super) fn window(parser: &mut Parser<'_>) -> Result<Window, ExprProblem> {
             let span = start..parser.last_end();
             match unit_seconds(word) {
                 Some(seconds) => window.set_seconds(seconds.into(), span)?,
-                None if window.group.is_some() => return Err(ExprProblem::new("a second group", span)),
+                None if window.group.is_some() => return Err(Diagnostic::new("a second group", span)),
                 None => window.group = Some((word.to_owned(), span)),
             }
         } else {
@@ -79,9 +79,9 @@ pub(super) fn window(parser: &mut Parser<'_>) -> Result<Window, ExprProblem> {
 }
 
 impl Window {
-    fn set_seconds(&mut self, seconds: u64, span: Span) -> Result<(), ExprProblem> {
+    fn set_seconds(&mut self, seconds: u64, span: Span) -> Result<(), Diagnostic> {
         if self.seconds.is_some() {
-            return Err(ExprProblem::new("a second window", span));
+            return Err(Diagnostic::new("a second window", span));
         }
         self.seconds = Some((seconds, span));
         Ok(())
@@ -99,14 +99,14 @@ pub(super) fn check(
         let spans =
             [window.seconds.as_ref().map(|(_, span)| span), window.group.as_ref().map(|(_, span)| span)];
         for span in spans.into_iter().flatten() {
-            checker.problem(ExprProblem::new("only an alert can have a window or a group", span.clone()));
+            checker.problem(Diagnostic::new("only an alert can have a window or a group", span.clone()));
         }
         return None;
     };
     if let Some((group, span)) = &window.group
         && !groups.contains(&group.as_str())
     {
-        let problem = ExprProblem::new(format!("unknown group `{}`", excerpt(group)), span.clone());
+        let problem = Diagnostic::new(format!("unknown group `{}`", excerpt(group)), span.clone());
         let help = did_you_mean(group, groups.iter().copied(), |known| format!("known groups are {known}"));
         checker.problem(problem.with_help(help));
     }
@@ -119,7 +119,7 @@ pub(super) fn check(
     };
     let Some((metric, op, threshold)) = parts else {
         if !checker.has_problems() {
-            let problem = ExprProblem::new("an alert compares one metric with a number", ast.span.clone());
+            let problem = Diagnostic::new("an alert compares one metric with a number", ast.span.clone());
             checker.problem(problem.with_help("for example `block_rate > 30% over 10 minute window`"));
         }
         return None;
@@ -132,7 +132,7 @@ pub(super) fn check(
 const EXAMPLE: &str = "for example `10 minutes` or `10m`";
 
 /// Reads a duration such as `10 minutes` or `10m`.
-fn duration(parser: &mut Parser<'_>) -> Result<u64, ExprProblem> {
+fn duration(parser: &mut Parser<'_>) -> Result<u64, Diagnostic> {
     let span = parser.span();
     let Some(Kind::Number(value, unit)) = parser.peek() else { return Err(parser.unexpected("a duration")) };
     let (value, unit) = (*value, *unit);
@@ -150,6 +150,6 @@ fn duration(parser: &mut Parser<'_>) -> Result<u64, ExprProblem> {
     };
     match Duration::try_from_secs_f64(seconds).map(|duration| duration.as_secs()) {
         Ok(seconds) if seconds > 0 => Ok(seconds),
-        _ => Err(ExprProblem::new("a window lasts one second or longer", span)),
+        _ => Err(Diagnostic::new("a window lasts one second or longer", span)),
     }
 }

@@ -1,9 +1,9 @@
-//! The tree of the parser: the written expression with places, before names and types are checked.
+//! The tree of an expression, with the place of every part. The parser builds it, the checker resolves names and types.
 
 use std::fmt;
 
 use crate::diagnostic::Span;
-use crate::expr::vocabulary::Segment;
+use crate::expr::vocabulary::{Name, Type};
 
 /// A part of an expression.
 #[derive(Debug)]
@@ -14,14 +14,23 @@ pub(super) struct Ast {
     pub(super) height: usize,
 }
 
-#[derive(Debug)]
+/// Equal if the meaning is the same, wherever it is written.
+impl PartialEq for Ast {
+    fn eq(&self, other: &Ast) -> bool {
+        self.kind == other.kind
+    }
+}
+
+#[derive(Debug, PartialEq)]
 pub(super) enum AstKind {
     Null,
     Bool(bool),
     Number(f64),
     Text(String),
+    /// Only after `in`.
     List(Vec<Ast>),
-    Name(Vec<Segment>),
+    /// An index into the expression's names.
+    Name(usize),
     All(Vec<Ast>),
     Any(Vec<Ast>),
     Not(Box<Ast>),
@@ -39,11 +48,80 @@ pub(super) enum AstKind {
 }
 
 /// The right side of a match.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Patterns {
     pub(super) items: Vec<Ast>,
     /// Joined by AND: every pattern must match.
     pub(super) all: bool,
+}
+
+impl AstKind {
+    /// The parts that it consists of.
+    pub(super) fn parts(&self) -> Vec<&Ast> {
+        match self {
+            AstKind::Null | AstKind::Bool(_) | AstKind::Number(_) | AstKind::Text(_) | AstKind::Name(_) => {
+                Vec::new()
+            }
+            AstKind::List(parts) | AstKind::All(parts) | AstKind::Any(parts) => parts.iter().collect(),
+            AstKind::Not(part) | AstKind::Negate(part) | AstKind::Known(part, _) | AstKind::Call(_, part) => {
+                vec![part]
+            }
+            AstKind::Arithmetic(_, left, right)
+            | AstKind::Compare(_, left, right)
+            | AstKind::In(left, right, _)
+            | AstKind::TextTest(_, left, right, _) => vec![left, right],
+            AstKind::Match(_, left, patterns) => {
+                std::iter::once(left.as_ref()).chain(&patterns.items).collect()
+            }
+        }
+    }
+}
+
+impl Ast {
+    /// Calls `visit` with this part and every part of it.
+    pub(super) fn each_part<'c>(&'c self, visit: &mut dyn FnMut(&'c AstKind)) {
+        visit(&self.kind);
+        self.kind.parts().into_iter().for_each(|part| part.each_part(visit));
+    }
+
+    /// The indexes of the names in this part.
+    pub(super) fn names(&self) -> Vec<usize> {
+        let mut names = Vec::new();
+        self.each_part(&mut |part| {
+            if let AstKind::Name(index) = part {
+                names.push(*index);
+            }
+        });
+        names
+    }
+
+    /// Its text, if it is one.
+    pub(super) fn as_text(&self) -> Option<&str> {
+        if let AstKind::Text(text) = &self.kind { Some(text) } else { None }
+    }
+
+    /// The type of its value. A name that is not resolved has any type.
+    pub(super) fn value_type(&self, names: &[Name]) -> Type {
+        match &self.kind {
+            AstKind::Null | AstKind::List(_) => Type::Any,
+            AstKind::Text(_) => Type::Text,
+            AstKind::Name(index) => names.get(*index).map_or(Type::Any, Name::kind),
+            AstKind::Call(Function::Lower, part) => part.value_type(names),
+            AstKind::Number(_)
+            | AstKind::Negate(_)
+            | AstKind::Arithmetic(..)
+            | AstKind::Call(Function::Len, _) => Type::Number,
+            AstKind::Bool(_)
+            | AstKind::All(_)
+            | AstKind::Any(_)
+            | AstKind::Not(_)
+            | AstKind::Compare(..)
+            | AstKind::In(..)
+            | AstKind::TextTest(..)
+            | AstKind::Match(..)
+            | AstKind::Known(..) => Type::Bool,
+        }
+    }
 }
 
 /// An operator that compares.
@@ -176,25 +254,5 @@ pub(super) enum Quantifier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
     Len,
-    /// `len` of one text: several texts at run time have no single length.
-    LenOfText,
     Lower,
-}
-
-impl AstKind {
-    pub(super) fn height(&self) -> usize {
-        let most = |parts: &[Ast]| parts.iter().map(|part| part.height).max().unwrap_or(0);
-        1 + match self {
-            AstKind::Null | AstKind::Bool(_) | AstKind::Number(_) | AstKind::Text(_) | AstKind::Name(_) => 0,
-            AstKind::List(parts) | AstKind::All(parts) | AstKind::Any(parts) => most(parts),
-            AstKind::Not(part) | AstKind::Negate(part) | AstKind::Known(part, _) | AstKind::Call(_, part) => {
-                part.height
-            }
-            AstKind::Arithmetic(_, left, right)
-            | AstKind::Compare(_, left, right)
-            | AstKind::In(left, right, _)
-            | AstKind::TextTest(_, left, right, _) => left.height.max(right.height),
-            AstKind::Match(_, left, patterns) => left.height.max(most(&patterns.items)),
-        }
-    }
 }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::expr::ast::{Arithmetic, Comparison, Function, Quantifier, TextTest};
-use crate::expr::code::{Code, Holds, MatchGlob, Pattern};
+use midrail_core::glob;
+
+use crate::expr::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
 use crate::expr::value::{Scope, Value};
-use crate::expr::vocabulary::Name;
+use crate::expr::vocabulary::{Name, Type};
 
 /// The answer of a condition or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,19 +30,14 @@ impl Truth<'_> {
     }
 }
 
-pub(super) fn evaluate<'e>(
-    code: &'e Code,
-    names: &'e [Name],
-    scope: &dyn Scope,
-    matches: MatchGlob,
-) -> Truth<'e> {
-    let evaluator = Evaluator { names, scope, matches };
-    match evaluator.truth(code) {
+pub(super) fn evaluate<'e>(root: &'e Ast, names: &'e [Name], scope: &dyn Scope) -> Truth<'e> {
+    let evaluator = Evaluator { names, scope };
+    match evaluator.truth(root) {
         Some(true) => Truth::True,
         Some(false) => Truth::False,
         None => {
             let mut indexes = Vec::new();
-            evaluator.unknown_names(code, &mut indexes);
+            evaluator.unknown_names(root, &mut indexes);
             indexes.sort_unstable();
             indexes.dedup();
             Truth::Unknown(indexes.into_iter().filter_map(|index| names.get(index)).collect())
@@ -49,80 +45,73 @@ pub(super) fn evaluate<'e>(
     }
 }
 
-pub(super) fn value<'s>(
-    code: &'s Code,
-    names: &'s [Name],
-    scope: &'s dyn Scope,
-    matches: MatchGlob,
-) -> Value<'s> {
-    Evaluator { names, scope, matches }.value(code)
+pub(super) fn value<'s>(root: &'s Ast, names: &'s [Name], scope: &'s dyn Scope) -> Value<'s> {
+    Evaluator { names, scope }.value(root)
 }
 
 struct Evaluator<'s> {
     names: &'s [Name],
     scope: &'s dyn Scope,
-    matches: MatchGlob,
 }
 
 impl<'s> Evaluator<'s> {
     /// The recursion is limited by the depth limit of the parser.
-    fn truth(&self, code: &'s Code) -> Option<bool> {
-        match code {
-            Code::Bool(value) => Some(*value),
-            Code::All(parts) => all(parts.iter().map(|part| self.truth(part))),
-            Code::Any(parts) => any(parts.iter().map(|part| self.truth(part))),
-            Code::Not(part) => self.truth(part).map(|holds| !holds),
-            Code::Compare(operator, left, right) => compare(*operator, &self.value(left), &self.value(right)),
-            Code::OneOf { item, items, negated } => {
-                let item = self.value(item);
-                let found =
-                    any(items.iter().map(|other| compare(Comparison::Equal, &item, &self.value(other))));
-                found.map(|found| found != *negated)
+    fn truth(&self, ast: &'s Ast) -> Option<bool> {
+        match &ast.kind {
+            AstKind::Bool(value) => Some(*value),
+            AstKind::All(parts) => all(parts.iter().map(|part| self.truth(part))),
+            AstKind::Any(parts) => any(parts.iter().map(|part| self.truth(part))),
+            AstKind::Not(part) => self.truth(part).map(|holds| !holds),
+            AstKind::Compare(operator, left, right) => {
+                compare(*operator, &self.value(left), &self.value(right))
             }
-            Code::Holds { container, item, holds: kind, negated, .. } => {
-                let (container, item) = (self.value(container), self.value(item));
-                some(&item, |item| holds(&container, item, *kind)).map(|found| found != *negated)
+            AstKind::In(item, container, negated)
+            | AstKind::TextTest(TextTest::Contains, container, item, negated) => {
+                self.holds(container, item).map(|found| found != *negated)
             }
-            Code::TextTest { test, left, right, negated } => {
+            AstKind::TextTest(test, left, right, negated) => {
                 let (left, right) = (self.value(left), self.value(right));
                 let found = some(&left, |left| some(&right, |right| text_test(*test, left, right)));
                 found.map(|found| found != *negated)
             }
-            Code::Match { quantifier, left, patterns, all } => {
+            AstKind::Match(quantifier, left, patterns) => {
                 let left = self.value(left);
-                let fits = |text: &Value<'_>| self.fits(text, patterns, *all);
+                let fits = |text: &Value<'_>| self.fits(text, patterns);
                 match quantifier {
                     Quantifier::Any => some(&left, fits),
                     Quantifier::None => some(&left, fits).map(|found| !found),
                     Quantifier::All => every(&left, fits),
                 }
             }
-            Code::Known(part, known) => Some(self.value(part).is_unknown() != *known),
-            Code::Name(_) => match self.value(code) {
+            AstKind::Known(part, known) => Some(self.value(part).is_unknown() != *known),
+            AstKind::Name(_) => match self.value(ast) {
                 Value::Bool(value) => Some(value),
                 _ => None,
             },
-            Code::Null
-            | Code::Number(_)
-            | Code::Text(_)
-            | Code::Negate(_)
-            | Code::Arithmetic(..)
-            | Code::Call(..) => None,
+            AstKind::Null
+            | AstKind::Number(_)
+            | AstKind::Text(_)
+            | AstKind::List(_)
+            | AstKind::Negate(_)
+            | AstKind::Arithmetic(..)
+            | AstKind::Call(..) => None,
         }
     }
 
-    fn value(&self, code: &'s Code) -> Value<'s> {
-        match code {
-            Code::Null => Value::Null,
-            Code::Number(value) => Value::Number(*value),
-            Code::Text(text) => Value::Text(Cow::Borrowed(text)),
-            Code::Name(index) => match self.names.get(*index).map(|name| self.scope.lookup(name).plain()) {
-                Some(Value::Number(value)) if value.is_nan() => Value::Unknown,
-                Some(value) => value,
-                None => Value::Unknown,
-            },
-            Code::Negate(part) => self.number(part).map_or(Value::Unknown, |value| Value::Number(-value)),
-            Code::Arithmetic(operator, left, right) => match (self.number(left), self.number(right)) {
+    fn value(&self, ast: &'s Ast) -> Value<'s> {
+        match &ast.kind {
+            AstKind::Null => Value::Null,
+            AstKind::Number(value) => Value::Number(*value),
+            AstKind::Text(text) => Value::Text(Cow::Borrowed(text)),
+            AstKind::Name(index) => {
+                match self.names.get(*index).map(|name| self.scope.lookup(name).plain()) {
+                    Some(Value::Number(value)) if value.is_nan() => Value::Unknown,
+                    Some(value) => value,
+                    None => Value::Unknown,
+                }
+            }
+            AstKind::Negate(part) => self.number(part).map_or(Value::Unknown, |value| Value::Number(-value)),
+            AstKind::Arithmetic(operator, left, right) => match (self.number(left), self.number(right)) {
                 (Some(left), Some(right)) => {
                     let result = match operator {
                         Arithmetic::Add => left + right,
@@ -140,52 +129,64 @@ impl<'s> Evaluator<'s> {
                 }
                 _ => Value::Unknown,
             },
-            Code::Call(function, part) => call(*function, self.value(part)),
-            Code::Bool(_)
-            | Code::All(_)
-            | Code::Any(_)
-            | Code::Not(_)
-            | Code::Compare(..)
-            | Code::OneOf { .. }
-            | Code::Holds { .. }
-            | Code::TextTest { .. }
-            | Code::Match { .. }
-            | Code::Known(..) => self.truth(code).map_or(Value::Unknown, Value::Bool),
+            AstKind::Call(Function::Lower, part) => lowered(self.value(part)),
+            AstKind::Call(Function::Len, part) => {
+                // Several values of one text have no single length.
+                let is_text = matches!(part.value_type(self.names), Type::Text | Type::Texts);
+                length(&self.value(part), is_text)
+            }
+            _ => self.truth(ast).map_or(Value::Unknown, Value::Bool),
         }
     }
 
-    fn number(&self, code: &'s Code) -> Option<f64> {
-        match self.value(code) {
+    fn number(&self, ast: &'s Ast) -> Option<f64> {
+        match self.value(ast) {
             Value::Number(value) => Some(value),
             _ => None,
         }
     }
 
-    fn fits(&self, text: &Value<'_>, patterns: &'s [Pattern], every_pattern: bool) -> Option<bool> {
-        let Value::Text(text) = text else { return None };
-        let one = |pattern: &'s Pattern| match pattern {
-            Pattern::Literal(literal) => Some((literal.glob)(text)),
-            Pattern::Value(code) => some(&self.value(code), |pattern| match pattern {
-                Value::Text(pattern) => Some((self.matches)(pattern, text)),
-                _ => None,
-            }),
-        };
-        if every_pattern { all(patterns.iter().map(one)) } else { any(patterns.iter().map(one)) }
+    /// Whether a container contains an item: one of several, a part of a text, a member of a list, or a text that matches
+    /// one of several patterns.
+    fn holds(&self, container: &'s Ast, item: &'s Ast) -> Option<bool> {
+        let item = self.value(item);
+        if let AstKind::List(items) = &container.kind {
+            return any(items.iter().map(|other| compare(Comparison::Equal, &item, &self.value(other))));
+        }
+        let kind = container.value_type(self.names);
+        let container = self.value(container);
+        let is_list = matches!(container, Value::List(_) | Value::Json(serde_json::Value::Array(_)));
+        some(&item, |item| match kind {
+            Type::Patterns => matches_one(item, &container),
+            Type::Text | Type::Texts => {
+                some(&container, |container| text_test(TextTest::Contains, container, item))
+            }
+            Type::Bool | Type::Number | Type::Any if !is_list => {
+                text_test(TextTest::Contains, &container, item)
+            }
+            Type::List | Type::Bool | Type::Number | Type::Any => {
+                some(&container, |member| equal_one(member, item))
+            }
+        })
+    }
+
+    fn fits(&self, text: &Value<'_>, patterns: &'s Patterns) -> Option<bool> {
+        let fits = patterns.items.iter().map(|pattern| matches_one(text, &self.value(pattern)));
+        if patterns.all { all(fits) } else { any(fits) }
     }
 
     /// The names because of which a part is unknown: those without a value, or if all have one, those with a wrong type.
-    fn unknown_names(&self, code: &'s Code, indexes: &mut Vec<usize>) {
-        if self.truth(code).is_some() {
+    fn unknown_names(&self, ast: &'s Ast, indexes: &mut Vec<usize>) {
+        if self.truth(ast).is_some() {
             return;
         }
-        match code {
-            Code::All(parts) | Code::Any(parts) => {
+        match &ast.kind {
+            AstKind::All(parts) | AstKind::Any(parts) => {
                 parts.iter().for_each(|part| self.unknown_names(part, indexes));
             }
-            Code::Not(part) => self.unknown_names(part, indexes),
+            AstKind::Not(part) => self.unknown_names(part, indexes),
             _ => {
-                let mut used = Vec::new();
-                code.each_name(&mut |index| used.push(index));
+                let used = ast.names();
                 let is_unknown = |index: &usize| {
                     self.names.get(*index).is_some_and(|name| self.scope.lookup(name).is_unknown())
                 };
@@ -197,6 +198,15 @@ impl<'s> Evaluator<'s> {
             }
         }
     }
+}
+
+/// Whether a text matches a pattern, or one of several.
+fn matches_one(text: &Value<'_>, patterns: &Value<'_>) -> Option<bool> {
+    let Value::Text(text) = text else { return None };
+    some(patterns, |pattern| match pattern {
+        Value::Text(pattern) => Some(glob::path_matches(pattern, text)),
+        _ => None,
+    })
 }
 
 /// Kleene's OR.
@@ -274,15 +284,6 @@ fn equal_one(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
     }
 }
 
-fn holds(container: &Value<'_>, item: &Value<'_>, kind: Holds) -> Option<bool> {
-    let is_list = matches!(container, Value::List(_) | Value::Json(serde_json::Value::Array(_)));
-    match kind {
-        Holds::Part => some(container, |container| text_test(TextTest::Contains, container, item)),
-        Holds::Either if !is_list => text_test(TextTest::Contains, container, item),
-        Holds::Member | Holds::Either => some(container, |member| equal_one(member, item)),
-    }
-}
-
 fn text_test(test: TextTest, left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
     let (Value::Text(left), Value::Text(right)) = (left, right) else { return None };
     Some(match test {
@@ -292,15 +293,22 @@ fn text_test(test: TextTest, left: &Value<'_>, right: &Value<'_>) -> Option<bool
     })
 }
 
-fn call(function: Function, value: Value<'_>) -> Value<'_> {
-    match (function, value) {
-        (Function::Len | Function::LenOfText, Value::Text(text)) => count(text.chars().count()),
-        (Function::Len, Value::List(texts)) => count(texts.len()),
-        (Function::Len, Value::Json(serde_json::Value::Array(items))) => count(items.len()),
-        (Function::Len, Value::Json(serde_json::Value::Object(entries))) => count(entries.len()),
-        (Function::Lower, Value::Text(text)) => Value::Text(lower(text)),
-        (Function::Lower, Value::List(texts)) => Value::List(texts.into_iter().map(lower).collect()),
-        (Function::Lower, Value::Json(serde_json::Value::Array(items))) => {
+/// The length of a text, a list or an object.
+fn length<'s>(value: &Value<'_>, is_text: bool) -> Value<'s> {
+    match value {
+        Value::Text(text) => count(text.chars().count()),
+        Value::List(texts) if !is_text => count(texts.len()),
+        Value::Json(serde_json::Value::Array(items)) if !is_text => count(items.len()),
+        Value::Json(serde_json::Value::Object(entries)) if !is_text => count(entries.len()),
+        _ => Value::Unknown,
+    }
+}
+
+fn lowered(value: Value<'_>) -> Value<'_> {
+    match value {
+        Value::Text(text) => Value::Text(lower(text)),
+        Value::List(texts) => Value::List(texts.into_iter().map(lower).collect()),
+        Value::Json(serde_json::Value::Array(items)) => {
             let texts: Option<Vec<_>> =
                 items.iter().map(|item| item.as_str().map(|text| lower(text.into()))).collect();
             texts.map_or(Value::Unknown, Value::List)

@@ -1,18 +1,16 @@
 //! Answers of expressions that do not depend on the values of names.
 
-use crate::expr::ast::Comparison;
-use crate::expr::code::{Code, MatchGlob};
+use crate::expr::ast::{Ast, AstKind, Comparison};
 use crate::expr::eval;
 use crate::expr::value::{Scope, Value};
 use crate::expr::vocabulary::{Name, Type};
 
-pub(super) fn always(code: &Code, names: &[Name], matches: MatchGlob) -> Option<bool> {
-    Folder { names, matches }.fold(code)
+pub(super) fn always(root: &Ast, names: &[Name]) -> Option<bool> {
+    Folder { names }.fold(root)
 }
 
 struct Folder<'e> {
     names: &'e [Name],
-    matches: MatchGlob,
 }
 
 /// The scope of parts without names.
@@ -31,30 +29,24 @@ struct Claim<'e> {
 }
 
 enum Statement<'e> {
-    Is(Vec<&'e Code>),
-    IsNot(Vec<&'e Code>),
+    Is(Vec<&'e AstKind>),
+    IsNot(Vec<&'e AstKind>),
     Number(Comparison, f64),
 }
 
 impl Folder<'_> {
-    fn fold(&self, code: &Code) -> Option<bool> {
-        match code {
-            Code::Not(part) => self.fold(part).map(|holds| !holds),
-            Code::All(parts) => self.conjunction(parts, false),
+    fn fold(&self, ast: &Ast) -> Option<bool> {
+        match &ast.kind {
+            AstKind::Not(part) => self.fold(part).map(|holds| !holds),
+            AstKind::All(parts) => self.conjunction(parts, false),
             // NOT (a OR b) is (NOT a) AND (NOT b).
-            Code::Any(parts) => self.conjunction(parts, true).map(|holds| !holds),
-            _ => {
-                let mut has_names = false;
-                code.each_name(&mut |_| has_names = true);
-                if has_names {
-                    return None;
-                }
-                eval::evaluate(code, self.names, &Nothing, self.matches).known()
-            }
+            AstKind::Any(parts) => self.conjunction(parts, true).map(|holds| !holds),
+            _ if ast.names().is_empty() => eval::evaluate(ast, self.names, &Nothing).known(),
+            _ => None,
         }
     }
 
-    fn conjunction(&self, parts: &[Code], negated: bool) -> Option<bool> {
+    fn conjunction(&self, parts: &[Ast], negated: bool) -> Option<bool> {
         let mut all_true = true;
         for part in parts {
             match self.fold(part).map(|holds| holds != negated) {
@@ -72,34 +64,41 @@ impl Folder<'_> {
         if claims.iter().any(contradicts) { Some(false) } else { None }
     }
 
-    fn claim<'c>(&self, code: &'c Code, negated: bool) -> Option<Claim<'c>> {
-        let (name, statement) = match code {
-            Code::Not(part) => return self.claim(part, !negated),
-            Code::Name(name) => {
-                (*name, Statement::Is(vec![if negated { &Code::Bool(false) } else { &Code::Bool(true) }]))
+    fn claim<'c>(&self, ast: &'c Ast, negated: bool) -> Option<Claim<'c>> {
+        let (name, statement) = match &ast.kind {
+            AstKind::Not(part) => return self.claim(part, !negated),
+            AstKind::Name(name) => {
+                let holds = if negated { &AstKind::Bool(false) } else { &AstKind::Bool(true) };
+                (*name, Statement::Is(vec![holds]))
             }
-            Code::Compare(operator, left, right) => {
-                let (name, operator, value) = match (left.as_ref(), right.as_ref()) {
-                    (Code::Name(name), value) => (*name, *operator, value),
-                    (value, Code::Name(name)) => (*name, operator.mirrored(), value),
+            AstKind::Compare(operator, left, right) => {
+                let (name, operator, value) = match (&left.kind, &right.kind) {
+                    (AstKind::Name(name), value) => (*name, *operator, value),
+                    (value, AstKind::Name(name)) => (*name, operator.mirrored(), value),
                     _ => return None,
                 };
                 let operator = if negated { operator.opposite() } else { operator };
                 let statement = match (operator, value) {
-                    (_, Code::Number(number)) => Statement::Number(operator, *number),
-                    (Comparison::Equal, Code::Text(_) | Code::Bool(_)) => Statement::Is(vec![value]),
-                    (Comparison::NotEqual, Code::Text(_) | Code::Bool(_)) => Statement::IsNot(vec![value]),
+                    (_, AstKind::Number(number)) => Statement::Number(operator, *number),
+                    (Comparison::Equal, AstKind::Text(_) | AstKind::Bool(_)) => Statement::Is(vec![value]),
+                    (Comparison::NotEqual, AstKind::Text(_) | AstKind::Bool(_)) => {
+                        Statement::IsNot(vec![value])
+                    }
                     _ => return None,
                 };
                 (name, statement)
             }
-            Code::OneOf { item, items, negated: not_in } => {
-                let Code::Name(name) = item.as_ref() else { return None };
-                let constant = |item: &Code| matches!(item, Code::Text(_) | Code::Bool(_) | Code::Number(_));
+            AstKind::In(item, container, not_in) => {
+                let (AstKind::Name(name), AstKind::List(items)) = (&item.kind, &container.kind) else {
+                    return None;
+                };
+                let items: Vec<&AstKind> = items.iter().map(|item| &item.kind).collect();
+                let constant = |item: &&AstKind| {
+                    matches!(item, AstKind::Text(_) | AstKind::Bool(_) | AstKind::Number(_))
+                };
                 if !items.iter().all(constant) {
                     return None;
                 }
-                let items = items.iter().collect();
                 (*name, if *not_in == negated { Statement::Is(items) } else { Statement::IsNot(items) })
             }
             _ => return None,
@@ -112,11 +111,11 @@ impl Folder<'_> {
 
 /// Whether no value satisfies all claims about a name.
 fn is_impossible<'c>(claims: impl Iterator<Item = &'c Claim<'c>> + Clone) -> bool {
-    let allows = |value: &Code| {
+    let allows = |value: &AstKind| {
         claims.clone().all(|claim| match (&claim.statement, value) {
             (Statement::Is(values), _) => values.contains(&value),
             (Statement::IsNot(values), _) => !values.contains(&value),
-            (Statement::Number(operator, number), Code::Number(value)) => {
+            (Statement::Number(operator, number), AstKind::Number(value)) => {
                 operator.holds(*value, *number) == Some(true)
             }
             (Statement::Number(..), _) => false,
@@ -151,5 +150,5 @@ fn is_impossible<'c>(claims: impl Iterator<Item = &'c Claim<'c>> + Clone) -> boo
         return least.0 > most.0;
     }
     let touch = least.1 && most.1;
-    !touch || !allows(&Code::Number(least.0))
+    !touch || !allows(&AstKind::Number(least.0))
 }

@@ -1,7 +1,7 @@
 //! Splits a text into tokens.
 
-use crate::diagnostic::{Span, excerpt};
-use crate::expr::problem::{ExprProblem, MAX_LENGTH};
+use crate::diagnostic::{Diagnostic, Span, excerpt};
+use crate::expr::MAX_LENGTH;
 
 /// A token and its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,11 +51,11 @@ const FOREIGN: [(&str, &str); 13] = [
 ];
 
 /// The tokens of a text, or the first error.
-pub(super) fn lex(source: &str) -> Result<Vec<Token<'_>>, ExprProblem> {
+pub(super) fn lex(source: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
     if source.len() > MAX_LENGTH {
         let message =
             format!("the expression is {} bytes long, more than the limit of {MAX_LENGTH}", source.len());
-        return Err(ExprProblem::new(message, 0..0));
+        return Err(Diagnostic::new(message, 0..0));
     }
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -81,7 +81,7 @@ fn word(rest: &str) -> (usize, Kind<'_>) {
     (length, Kind::Word(rest.get(..length).unwrap_or_default()))
 }
 
-fn symbol(rest: &str, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
+fn symbol(rest: &str, at: usize) -> Result<(usize, Kind<'_>), Diagnostic> {
     // `&&` starts with `&`: a foreign operator counts only if it is longer than our symbol.
     let foreign = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign));
     let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol));
@@ -91,18 +91,18 @@ fn symbol(rest: &str, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
             Ok((symbol.len(), Kind::Symbol(symbol)))
         }
         (_, Some((foreign, help))) => {
-            Err(ExprProblem::new(format!("unknown operator `{foreign}`"), at..at + foreign.len())
+            Err(Diagnostic::new(format!("unknown operator `{foreign}`"), at..at + foreign.len())
                 .with_help(*help))
         }
         (None, None) => {
             let found: String = rest.chars().take(1).collect();
-            Err(ExprProblem::new(format!("unexpected character `{}`", excerpt(&found)), at..at + found.len()))
+            Err(Diagnostic::new(format!("unexpected character `{}`", excerpt(&found)), at..at + found.len()))
         }
     }
 }
 
 /// Digits, with `_` between them, a fraction and a unit.
-fn number(rest: &str, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
+fn number(rest: &str, at: usize) -> Result<(usize, Kind<'_>), Diagnostic> {
     let is_digit = |c: char| c.is_ascii_digit() || c == '_';
     let whole = rest.find(|c| !is_digit(c)).unwrap_or(rest.len());
     let after = rest.get(whole..).unwrap_or_default();
@@ -116,7 +116,7 @@ fn number(rest: &str, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
     let text = rest.get(..digits).unwrap_or_default().replace('_', "");
     let value: f64 = text.parse().unwrap_or(f64::INFINITY);
     if !value.is_finite() {
-        return Err(ExprProblem::new("the number is too large", at..at + digits));
+        return Err(Diagnostic::new("the number is too large", at..at + digits));
     }
 
     let after = rest.get(digits..).unwrap_or_default();
@@ -132,7 +132,7 @@ fn number(rest: &str, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
         "h" => 3600.0,
         "d" => 86_400.0,
         _ => {
-            return Err(ExprProblem::new(
+            return Err(Diagnostic::new(
                 format!("unknown unit `{}`", excerpt(unit)),
                 at + digits..at + digits + length,
             )
@@ -141,12 +141,12 @@ fn number(rest: &str, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
     };
     let seconds = value * factor;
     if !seconds.is_finite() {
-        return Err(ExprProblem::new("the number is too large", at..at + digits + length));
+        return Err(Diagnostic::new("the number is too large", at..at + digits + length));
     }
     Ok((digits + length, Kind::Number(seconds, Unit::Duration)))
 }
 
-fn text(rest: &str, quote: char, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
+fn text(rest: &str, quote: char, at: usize) -> Result<(usize, Kind<'_>), Diagnostic> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1);
     while let Some((start, c)) = chars.next() {
@@ -165,7 +165,7 @@ fn text(rest: &str, quote: char, at: usize) -> Result<(usize, Kind<'_>), ExprPro
             'r' => '\r',
             'u' => {
                 let code = rest.get(start + 2..).and_then(code_point).ok_or_else(|| {
-                    ExprProblem::new("invalid escape `\\u`", at + start..at + start + 2)
+                    Diagnostic::new("invalid escape `\\u`", at + start..at + start + 2)
                         .with_help("write a code point in hexadecimal: `\\u{e9}`")
                 })?;
                 chars.by_ref().find(|(_, c)| *c == '}');
@@ -174,11 +174,11 @@ fn text(rest: &str, quote: char, at: usize) -> Result<(usize, Kind<'_>), ExprPro
             other => {
                 let span = at + start..at + start + 1 + other.len_utf8();
                 let message = format!("unknown escape `\\{}`", excerpt(&other.to_string()));
-                return Err(ExprProblem::new(message, span).with_help("write a backslash as `\\\\`"));
+                return Err(Diagnostic::new(message, span).with_help("write a backslash as `\\\\`"));
             }
         });
     }
-    Err(ExprProblem::new("the text has no closing quote", at..at + rest.len())
+    Err(Diagnostic::new("the text has no closing quote", at..at + rest.len())
         .with_help(format!("add a closing `{quote}`")))
 }
 

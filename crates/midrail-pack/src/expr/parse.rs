@@ -1,10 +1,10 @@
 //! Parses tokens into a tree by operator precedence. Names and types are not checked here.
 
-use crate::diagnostic::{Span, excerpt};
+use crate::diagnostic::{Diagnostic, Span, excerpt};
+use crate::expr::MAX_DEPTH;
 use crate::expr::ast::power::{ALL, ANY, COMPARE, NOT, SIGN, SUM};
 use crate::expr::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
 use crate::expr::lex::{Kind, Token, lex};
-use crate::expr::problem::{ExprProblem, MAX_DEPTH};
 use crate::expr::vocabulary::Segment;
 
 /// Words that cannot start a name.
@@ -20,6 +20,8 @@ pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
     depth: usize,
+    /// The paths of the names so far, each once.
+    paths: Vec<Vec<Segment>>,
 }
 
 /// An operator between two parts or after one.
@@ -47,15 +49,15 @@ impl Infix {
     }
 }
 
-type Parsed<T = Ast> = Result<T, ExprProblem>;
+type Parsed<T = Ast> = Result<T, Diagnostic>;
 
 impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str) -> Parsed<Self> {
         let tokens = lex(source)?;
         if tokens.is_empty() {
-            return Err(ExprProblem::new("the expression is empty", 0..source.len()));
+            return Err(Diagnostic::new("the expression is empty", 0..source.len()));
         }
-        Ok(Parser { source, tokens, at: 0, depth: 0 })
+        Ok(Parser { source, tokens, at: 0, depth: 0, paths: Vec::new() })
     }
 
     /// Parses an expression.
@@ -63,10 +65,10 @@ impl<'s> Parser<'s> {
         self.expression(ANY)
     }
 
-    /// Checks that nothing follows.
-    pub(super) fn finish(self) -> Parsed<()> {
+    /// Checks that nothing follows, and returns the paths of the names.
+    pub(super) fn finish(self) -> Parsed<Vec<Vec<Segment>>> {
         match self.peek() {
-            None => Ok(()),
+            None => Ok(self.paths),
             Some(Kind::Word(_)) => Err(self.unexpected("AND, OR or the end").with_help(OPERATORS)),
             Some(_) => Err(self.unexpected("AND, OR or the end")),
         }
@@ -115,11 +117,11 @@ impl<'s> Parser<'s> {
         found
     }
 
-    pub(super) fn unexpected(&self, wanted: &str) -> ExprProblem {
+    pub(super) fn unexpected(&self, wanted: &str) -> Diagnostic {
         let span = self.span();
         match self.source.get(span.clone()).filter(|found| !found.is_empty()) {
-            Some(found) => ExprProblem::new(format!("expected {wanted}, found `{}`", excerpt(found)), span),
-            None => ExprProblem::new(format!("expected {wanted}, found the end"), span)
+            Some(found) => Diagnostic::new(format!("expected {wanted}, found `{}`", excerpt(found)), span),
+            None => Diagnostic::new(format!("expected {wanted}, found the end"), span)
                 .with_help(format!("the expression ends too early: add {wanted}, or remove the last word")),
         }
     }
@@ -127,7 +129,7 @@ impl<'s> Parser<'s> {
     /// Checks the depth of every part, so that later passes can recurse.
     fn node(&self, kind: AstKind, start: usize) -> Parsed {
         let span = start..self.last_end();
-        let height = kind.height();
+        let height = 1 + kind.parts().iter().map(|part| part.height).max().unwrap_or(0);
         if height > MAX_DEPTH { Err(too_deep(span)) } else { Ok(Ast { span, kind, height }) }
     }
 
@@ -155,7 +157,7 @@ impl<'s> Parser<'s> {
             }
             if power == COMPARE && compared {
                 self.at = before;
-                let problem = ExprProblem::new("comparisons cannot be chained", self.span());
+                let problem = Diagnostic::new("comparisons cannot be chained", self.span());
                 return Err(problem.with_help("join two comparisons with AND"));
             }
             compared = power == COMPARE;
@@ -298,17 +300,23 @@ impl<'s> Parser<'s> {
     /// Reads the patterns of a match. A text after AND or OR is another pattern, unless it starts a comparison.
     fn patterns(&mut self, quantifier: Quantifier) -> Parsed<Patterns> {
         if self.is_word(0, &["regex", "regexp"]) && matches!(self.ahead(1), Some(Kind::Text(_))) {
-            return Err(ExprProblem::new("regular expressions are not supported", self.span())
+            return Err(Diagnostic::new("regular expressions are not supported", self.span())
                 .with_help("use a glob: `matches '**/*.rs'`"));
         }
         let first = self.expression(SUM)?;
         let extends = matches!(first.kind, AstKind::Text(_));
-        let mut items = vec![first];
+        let mut items = match first.kind {
+            AstKind::List(items) if items.is_empty() => {
+                return Err(Diagnostic::new("a list of patterns cannot be empty", first.span));
+            }
+            AstKind::List(items) => items,
+            _ => vec![first],
+        };
         let mut joined_by_and: Option<bool> = None;
         while extends && self.pattern_follows() {
             let and = self.is_word(0, &["and"]) || self.is_symbol(0, "&&");
             if quantifier != Quantifier::None && joined_by_and.is_some_and(|joined| joined != and) {
-                return Err(ExprProblem::new("patterns are joined by both AND and OR", self.span())
+                return Err(Diagnostic::new("patterns are joined by both AND and OR", self.span())
                     .with_help("write the match twice, with parentheses"));
             }
             joined_by_and = Some(and);
@@ -397,7 +405,7 @@ impl<'s> Parser<'s> {
             "len" => Function::Len,
             "lower" => Function::Lower,
             _ => {
-                return Err(ExprProblem::new(format!("unknown function `{}`", excerpt(word)), self.span())
+                return Err(Diagnostic::new(format!("unknown function `{}`", excerpt(word)), self.span())
                     .with_help("known functions are `len` and `lower`"));
             }
         };
@@ -424,7 +432,11 @@ impl<'s> Parser<'s> {
                 segments.push(Segment::Key((*word).to_owned()));
                 self.advance();
             } else {
-                return self.node(AstKind::Name(segments), start);
+                let index = self.paths.iter().position(|path| *path == segments).unwrap_or(self.paths.len());
+                if index == self.paths.len() {
+                    self.paths.push(segments);
+                }
+                return self.node(AstKind::Name(index), start);
             }
         }
     }
@@ -456,6 +468,6 @@ impl<'s> Parser<'s> {
     }
 }
 
-fn too_deep(span: Span) -> ExprProblem {
-    ExprProblem::new(format!("nested more than {MAX_DEPTH} levels deep"), span)
+fn too_deep(span: Span) -> Diagnostic {
+    Diagnostic::new(format!("nested more than {MAX_DEPTH} levels deep"), span)
 }

@@ -3,12 +3,11 @@
 use std::fmt::{self, Write};
 
 use crate::expr::ast::power::{ALL, ANY, COMPARE, NOT, SIGN, SUM, VALUE};
-use crate::expr::ast::{Function, Quantifier, TextTest};
-use crate::expr::code::{Code, Pattern};
+use crate::expr::ast::{Ast, AstKind, Function, Patterns, Quantifier, TextTest};
 use crate::expr::vocabulary::{Name, quoted};
 
-pub(super) fn print(code: &Code, names: &[Name], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    Printer { names }.part(code, ANY, f)
+pub(super) fn print(root: &Ast, names: &[Name], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    Printer { names }.part(root, ANY, f)
 }
 
 struct Printer<'e> {
@@ -16,54 +15,50 @@ struct Printer<'e> {
 }
 
 impl Printer<'_> {
-    fn part(&self, code: &Code, least: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if power(code) >= least {
-            return self.bare(code, f);
+    fn part(&self, ast: &Ast, least: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if power(&ast.kind) >= least {
+            return self.bare(&ast.kind, f);
         }
         f.write_char('(')?;
-        self.bare(code, f)?;
+        self.bare(&ast.kind, f)?;
         f.write_char(')')
     }
 
-    fn bare(&self, code: &Code, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match code {
-            Code::Null => f.write_str("null"),
-            Code::Bool(value) => write!(f, "{value}"),
-            Code::Number(value) => write!(f, "{value}"),
-            Code::Text(text) => f.write_str(&quoted(text)),
-            Code::Name(index) => match self.names.get(*index) {
+    fn bare(&self, kind: &AstKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match kind {
+            AstKind::Null => f.write_str("null"),
+            AstKind::Bool(value) => write!(f, "{value}"),
+            AstKind::Number(value) => write!(f, "{value}"),
+            AstKind::Text(text) => f.write_str(&quoted(text)),
+            AstKind::Name(index) => match self.names.get(*index) {
                 Some(name) => write!(f, "{name}"),
                 None => f.write_str("null"),
             },
-            Code::All(parts) => self.joined(parts, " AND ", ALL + 1, f),
-            Code::Any(parts) => self.joined(parts, " OR ", ANY + 1, f),
-            Code::Not(part) => {
+            AstKind::All(parts) => self.joined(parts, " AND ", ALL + 1, f),
+            AstKind::Any(parts) => self.joined(parts, " OR ", ANY + 1, f),
+            AstKind::Not(part) => {
                 f.write_str("NOT ")?;
                 self.part(part, NOT, f)
             }
-            Code::Negate(part) => {
+            AstKind::Negate(part) => {
                 f.write_char('-')?;
                 self.part(part, SIGN, f)
             }
-            Code::Arithmetic(operator, left, right) => {
+            AstKind::Arithmetic(operator, left, right) => {
                 self.part(left, operator.power(), f)?;
                 write!(f, " {} ", operator.symbol())?;
                 self.part(right, operator.power() + 1, f)
             }
-            Code::Compare(operator, left, right) => self.binary(left, &operator.to_string(), right, f),
-            Code::OneOf { item, items, negated } => {
-                self.part(item, SUM, f)?;
-                f.write_str(if *negated { " not in [" } else { " in [" })?;
+            AstKind::Compare(operator, left, right) => self.binary(left, &operator.to_string(), right, f),
+            AstKind::List(items) => {
+                f.write_char('[')?;
                 self.joined(items, ", ", ANY, f)?;
                 f.write_char(']')
             }
-            Code::Holds { container, item, negated, reversed: true, .. } => {
+            AstKind::In(item, container, negated) => {
                 self.binary(item, if *negated { "not in" } else { "in" }, container, f)
             }
-            Code::Holds { container, item, negated, reversed: false, .. } => {
-                self.binary(container, if *negated { "does not contain" } else { "contains" }, item, f)
-            }
-            Code::TextTest { test, left, right, negated } => {
+            AstKind::TextTest(test, left, right, negated) => {
                 let operator = match (test, negated) {
                     (TextTest::Contains, false) => "contains",
                     (TextTest::Contains, true) => "does not contain",
@@ -74,22 +69,22 @@ impl Printer<'_> {
                 };
                 self.binary(left, operator, right, f)
             }
-            Code::Match { quantifier, left, patterns, all } => {
+            AstKind::Match(quantifier, left, patterns) => {
                 self.part(left, SUM, f)?;
                 f.write_str(match quantifier {
                     Quantifier::Any => " matches ",
                     Quantifier::All => " all match ",
                     Quantifier::None => " does not match ",
                 })?;
-                self.patterns(patterns, *all, f)
+                self.patterns(patterns, f)
             }
-            Code::Known(part, known) => {
+            AstKind::Known(part, known) => {
                 self.part(part, SUM, f)?;
                 f.write_str(if *known { " is known" } else { " is unknown" })
             }
-            Code::Call(function, part) => {
+            AstKind::Call(function, part) => {
                 f.write_str(match function {
-                    Function::Len | Function::LenOfText => "len(",
+                    Function::Len => "len(",
                     Function::Lower => "lower(",
                 })?;
                 self.part(part, ANY, f)?;
@@ -98,13 +93,13 @@ impl Printer<'_> {
         }
     }
 
-    fn binary(&self, left: &Code, operator: &str, right: &Code, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn binary(&self, left: &Ast, operator: &str, right: &Ast, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.part(left, SUM, f)?;
         write!(f, " {operator} ")?;
         self.part(right, SUM, f)
     }
 
-    fn joined(&self, parts: &[Code], separator: &str, least: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn joined(&self, parts: &[Ast], separator: &str, least: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, part) in parts.iter().enumerate() {
             if place > 0 {
                 f.write_str(separator)?;
@@ -114,39 +109,34 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn patterns(&self, patterns: &[Pattern], all: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let listed = patterns.len() > 1 && !all;
-        if listed {
-            f.write_char('[')?;
+    fn patterns(&self, patterns: &Patterns, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if patterns.all || patterns.items.len() < 2 {
+            return self.joined(&patterns.items, " AND ", SUM, f);
         }
-        for (place, pattern) in patterns.iter().enumerate() {
-            if place > 0 {
-                f.write_str(if all { " AND " } else { ", " })?;
-            }
-            match pattern {
-                Pattern::Literal(literal) => f.write_str(&quoted(&literal.pattern))?,
-                Pattern::Value(code) => self.part(code, if listed { ANY } else { SUM }, f)?,
-            }
-        }
-        if listed { f.write_char(']') } else { Ok(()) }
+        f.write_char('[')?;
+        self.joined(&patterns.items, ", ", ANY, f)?;
+        f.write_char(']')
     }
 }
 
-fn power(code: &Code) -> u8 {
-    match code {
-        Code::Any(_) => ANY,
-        Code::All(_) => ALL,
-        Code::Not(_) => NOT,
-        Code::Compare(..)
-        | Code::OneOf { .. }
-        | Code::Holds { .. }
-        | Code::TextTest { .. }
-        | Code::Match { .. }
-        | Code::Known(..) => COMPARE,
-        Code::Arithmetic(operator, ..) => operator.power(),
-        Code::Negate(_) => SIGN,
-        Code::Null | Code::Bool(_) | Code::Number(_) | Code::Text(_) | Code::Name(_) | Code::Call(..) => {
-            VALUE
-        }
+fn power(kind: &AstKind) -> u8 {
+    match kind {
+        AstKind::Any(_) => ANY,
+        AstKind::All(_) => ALL,
+        AstKind::Not(_) => NOT,
+        AstKind::Compare(..)
+        | AstKind::In(..)
+        | AstKind::TextTest(..)
+        | AstKind::Match(..)
+        | AstKind::Known(..) => COMPARE,
+        AstKind::Arithmetic(operator, ..) => operator.power(),
+        AstKind::Negate(_) => SIGN,
+        AstKind::Null
+        | AstKind::Bool(_)
+        | AstKind::Number(_)
+        | AstKind::Text(_)
+        | AstKind::List(_)
+        | AstKind::Name(_)
+        | AstKind::Call(..) => VALUE,
     }
 }

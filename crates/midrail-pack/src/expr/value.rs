@@ -71,39 +71,9 @@ impl<'a> Value<'a> {
     }
 }
 
-impl From<bool> for Value<'_> {
-    fn from(value: bool) -> Self {
-        Value::Bool(value)
-    }
-}
-
-impl From<f64> for Value<'_> {
-    fn from(value: f64) -> Self {
-        Value::Number(value)
-    }
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(value: &'a str) -> Self {
-        Value::text(value)
-    }
-}
-
-impl<'a> From<&'a [String]> for Value<'a> {
-    fn from(value: &'a [String]) -> Self {
-        Value::list(value)
-    }
-}
-
 impl<'a> From<Vec<&'a str>> for Value<'a> {
     fn from(value: Vec<&'a str>) -> Self {
         Value::List(value.into_iter().map(Cow::Borrowed).collect())
-    }
-}
-
-impl<'a> From<&'a serde_json::Value> for Value<'a> {
-    fn from(value: &'a serde_json::Value) -> Self {
-        Value::Json(value)
     }
 }
 

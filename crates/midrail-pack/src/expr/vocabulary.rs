@@ -165,6 +165,15 @@ pub struct Name {
 }
 
 impl Name {
+    /// A name that is not in the vocabulary.
+    pub(super) fn unresolved(segments: Vec<Segment>) -> Name {
+        Name { id: usize::MAX, term: "", kind: Type::Any, segments, fixed: 0 }
+    }
+
+    pub(super) fn is_resolved(&self) -> bool {
+        !self.term.is_empty()
+    }
+
     /// The index of its term in the vocabulary.
     pub fn id(&self) -> usize {
         self.id

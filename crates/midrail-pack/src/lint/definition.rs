@@ -27,7 +27,7 @@ pub(super) fn without_effect(packs: &Packs<'_>, out: &mut Findings<'_>) {
         let issue = Issue::new(at, "nothing must be complete, so the agent can always stop");
         completion.is_empty().then_some(issue.help("add `files`, a `command`, `todos` or another check"))
     });
-    out.each(packs, "untold", DiagnosticLevel::Error, |found| {
+    out.each(packs, "unused-also-after-tool", DiagnosticLevel::Error, |found| {
         let (at, completion) = completion(found)?;
         let is_on = found.guard.entry.spec.on.contains(&EventKind::AfterTool);
         let message = "`also_after_tool` has no effect with this `on`";
@@ -59,7 +59,7 @@ pub(super) fn feedback_names(packs: &Packs<'_>, out: &mut Findings<'_>) {
                 let span = source.find(&text).map(|start| start..start + text.len());
                 let (code, message, help) = match name.tail().first().and_then(|segment| segment.key()) {
                     _ if providers.is_empty() => (
-                        "uncounted",
+                        "feedback-not-counted",
                         format!("`{text}` is counted only if a policy has feedback"),
                         "add a feedback provider, or use another name".to_owned(),
                     ),

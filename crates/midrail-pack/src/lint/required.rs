@@ -44,7 +44,7 @@ pub(super) fn never_judged(packs: &Packs<'_>, out: &mut Findings<'_>, merged: &M
             "calls of {word} risk do not wait and are allowed: the answers of deep guardrails are late for all of them"
         );
         let help = format!("set a wait time, or set `on_timeout: {{{word}: escalate}}`");
-        out.warn("never-judged", at, Issue::new(format!("/risk_router/{key}"), message).help(help));
+        out.warn("answers-always-late", at, Issue::new(format!("/risk_router/{key}"), message).help(help));
     }
 }
 

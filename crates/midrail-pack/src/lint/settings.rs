@@ -13,38 +13,34 @@ pub(super) fn expressions(packs: &Packs<'_>, out: &mut Findings<'_>) {
     let always = |source: &Option<String>| event_expression(source.as_ref()?, Expected::Bool).ok()?.always();
     for found in &packs.guards {
         let (id, guard) = (found.id(), found.guard.guard);
-        let condition = always(&guard.when).map(|holds| match holds {
-            false => (
-                "never-applies",
-                DiagnosticLevel::Error,
-                format!("`when` can never be true, so `{id}` never applies"),
-                "check the names and the ANDs, or disable it with `enabled: false`",
-            ),
-            true => (
-                "always-applies",
-                DiagnosticLevel::Warning,
-                "`when` is always true".to_owned(),
-                "leave it out",
-            ),
-        });
-        let check = always(&guard.check).map(|holds| match holds {
-            true => (
-                "never-objects",
-                DiagnosticLevel::Error,
-                format!("`check` always holds, so `{id}` never finds a violation"),
-                "write a condition that can fail",
-            ),
-            false => (
-                "always-objects",
-                DiagnosticLevel::Warning,
-                format!("`check` can never hold, so `{id}` finds a violation whenever it applies"),
-                "leave `check` out, if that is intended",
-            ),
-        });
-        for (key, finding) in [("when", condition), ("check", check)] {
-            if let Some((code, severity, message, help)) = finding {
-                out.add(code, severity, found.document, Issue::new(found.at(key), message).help(help));
+        let mut add = |code, severity, key: &str, message: String, help: &str| {
+            out.add(code, severity, found.document, Issue::new(found.at(key), message).help(help));
+        };
+        match always(&guard.when) {
+            Some(false) => {
+                let message = format!("`when` can never be true, so `{id}` never applies");
+                let help = "check the names and the ANDs, or disable it with `enabled: false`";
+                add("never-applies", DiagnosticLevel::Error, "when", message, help);
             }
+            Some(true) => {
+                let message = "`when` is always true".to_owned();
+                add("always-applies", DiagnosticLevel::Warning, "when", message, "leave it out");
+            }
+            None => {}
+        }
+        match always(&guard.check) {
+            Some(true) => {
+                let message = format!("`check` always holds, so `{id}` never finds a violation");
+                let help = "write a condition that can fail";
+                add("never-objects", DiagnosticLevel::Error, "check", message, help);
+            }
+            Some(false) => {
+                let message =
+                    format!("`check` can never hold, so `{id}` finds a violation whenever it applies");
+                let help = "leave `check` out, if that is intended";
+                add("always-objects", DiagnosticLevel::Warning, "check", message, help);
+            }
+            None => {}
         }
     }
 }

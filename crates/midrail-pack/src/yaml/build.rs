@@ -3,8 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Span, excerpt};
-use crate::yaml::node::{Key, Limits, Node, NodeValue, TextStyle};
+use crate::yaml::node::{Key, Node, NodeValue, TextStyle};
 use crate::yaml::scalar;
+
+// Limits, so that no text exhausts memory or stack: its bytes, the nesting of lists and maps, and the values in the tree,
+// including those that aliases repeat.
+pub(super) const MAX_BYTES: usize = 1 << 20;
+const MAX_DEPTH: usize = 64;
+const MAX_NODES: usize = 100_000;
 
 /// After this many problems the rest of the text is not read.
 const MAX_PROBLEMS: usize = 100;
@@ -29,7 +35,6 @@ pub(super) struct Scalar<'t> {
 /// Collects documents and problems.
 pub(super) struct Builder<'a> {
     source: &'a str,
-    limits: &'a Limits,
     stack: Vec<Frame>,
     anchors: BTreeMap<usize, Node>,
     documents: Vec<Node>,
@@ -67,10 +72,9 @@ struct Size {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(source: &'a str, limits: &'a Limits) -> Builder<'a> {
+    pub(super) fn new(source: &'a str) -> Builder<'a> {
         Builder {
             source,
-            limits,
             stack: Vec::new(),
             anchors: BTreeMap::new(),
             documents: Vec::new(),
@@ -173,7 +177,7 @@ impl<'a> Builder<'a> {
             return self.stop(Diagnostic::new(message, span));
         };
         let (size, depth) = measure(node);
-        if self.stack.len() + depth > self.limits.depth {
+        if self.stack.len() + depth > MAX_DEPTH {
             return self.stop(self.too_deep(span));
         }
         self.grow(size, &span)?;
@@ -183,7 +187,7 @@ impl<'a> Builder<'a> {
 
     fn open(&mut self, frame: Frame) -> Step {
         let span = frame.start..frame.start + 1;
-        if self.stack.len() >= self.limits.depth {
+        if self.stack.len() >= MAX_DEPTH {
             return self.stop(self.too_deep(span));
         }
         self.content_end = frame.start;
@@ -193,19 +197,18 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn too_deep(&self, span: Span) -> Diagnostic {
-        Diagnostic::new(format!("nested more than {} levels deep", self.limits.depth), span)
+        Diagnostic::new(format!("nested more than {MAX_DEPTH} levels deep"), span)
     }
 
     fn grow(&mut self, size: Size, span: &Span) -> Step {
         self.size.nodes = self.size.nodes.saturating_add(size.nodes);
         self.size.text = self.size.text.saturating_add(size.text);
-        if self.size.nodes > self.limits.nodes {
-            let message =
-                format!("more than {} values, including those that aliases repeat", self.limits.nodes);
+        if self.size.nodes > MAX_NODES {
+            let message = format!("more than {MAX_NODES} values, including those that aliases repeat");
             return self.stop(Diagnostic::new(message, span.clone()));
         }
         // Only aliases can make texts longer than their source.
-        if self.size.text > self.limits.bytes.saturating_mul(4) {
+        if self.size.text > MAX_BYTES.saturating_mul(4) {
             return self.stop(Diagnostic::new("aliases repeat too much text", span.clone()));
         }
         Ok(())

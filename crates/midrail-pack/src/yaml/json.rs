@@ -2,15 +2,15 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml::build::{Builder, Scalar, Stop};
-use crate::yaml::node::{Limits, Node, TextStyle};
+use crate::yaml::node::{Node, TextStyle};
 
 /// Parses a text that is one JSON list or object. `None`: it is not JSON, but may be YAML.
-pub(super) fn parse(source: &str, limits: &Limits) -> Option<(Vec<Node>, Vec<Diagnostic>)> {
+pub(super) fn parse(source: &str) -> Option<(Vec<Node>, Vec<Diagnostic>)> {
     let start = source.len() - source.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).len();
     if !source.get(start..)?.starts_with(['{', '[']) {
         return None;
     }
-    let mut reader = Reader { source, at: start, builder: Builder::new(source, limits) };
+    let mut reader = Reader { source, at: start, builder: Builder::new(source) };
     reader.builder.start_document();
     match reader.value() {
         Ok(()) if reader.peek().is_some() => None,

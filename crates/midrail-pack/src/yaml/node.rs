@@ -5,23 +5,6 @@ pub use saphyr_parser::ScalarStyle as TextStyle;
 pub use crate::diagnostic::Span;
 use crate::yaml::offset;
 
-/// Limits for a text, so that no input exhausts memory or stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Length of the text in bytes.
-    pub bytes: usize,
-    /// Nesting of lists and maps.
-    pub depth: usize,
-    /// Values in the tree, including those that aliases repeat.
-    pub nodes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { bytes: 1 << 20, depth: 64, nodes: 100_000 }
-    }
-}
-
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {

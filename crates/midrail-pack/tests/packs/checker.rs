@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
-use midrail_pack::yaml::{Limits, parse, to_json};
+use midrail_pack::yaml::{parse, to_json};
 use serde_json::{Map, Value};
 
 /// Fails where a document of a text does not fit the schema of packs.
 pub(crate) fn accepts(source: &str) {
-    for node in parse(source, &Limits::default()).unwrap() {
+    for node in parse(source).unwrap() {
         let value = to_json(&node);
         if value.is_null() {
             continue;

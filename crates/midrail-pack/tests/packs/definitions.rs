@@ -10,7 +10,7 @@ fn event(value: Value) -> Event {
 }
 
 #[test]
-fn a_guardrail_of_a_definition_is_for_that_agent() {
+fn guardrail_of_a_definition_applies_to_its_agent() {
     let mut world = World::of(
         "pack: p\nagents:\n  tester:\n    guardrails:\n      - {id: no-deploy, tools: deploy}\n  by-id:\n    id: [bot-*]\n    guardrails:\n      - {id: no-merge, tools: merge}\n",
     );
@@ -37,7 +37,7 @@ agents:
 ";
 
 #[test]
-fn a_section_governs_its_tools_only_and_results_of_any_tool_count() {
+fn section_applies_to_its_tools_and_observes_all_results() {
     let mut world = World::of(SECTIONS);
     assert_eq!(world.effect("fs_write", json!({})), Effect::Block);
     assert_eq!(world.effect("git_commit", json!({})), Effect::Allow);
@@ -48,7 +48,7 @@ fn a_section_governs_its_tools_only_and_results_of_any_tool_count() {
 }
 
 #[test]
-fn within_a_section_a_list_of_tools_narrows() {
+fn tools_of_a_guardrail_narrow_those_of_its_section() {
     let with =
         |tools: &str| SECTIONS.replace("{id: files-first,", &format!("{{id: files-first, tools: {tools},"));
     let mut world = World::of(&with("'*_write'"));
@@ -86,7 +86,7 @@ fn allowed_tools_of_definition_and_host_both_apply() {
 }
 
 #[test]
-fn the_tightest_budget_counts() {
+fn lowest_budget_applies() {
     let mut world = World::of(
         "pack: p\nagents:\n  tester: {token_budget: 1000, time_budget: 10m}\ntasks:\n  t-1: {token_budget: 100}\n  nightly: {id: 'n-*', token_budget: 50}\n",
     );
@@ -111,7 +111,7 @@ fn the_tightest_budget_counts() {
 }
 
 #[test]
-fn scopes_of_agent_and_task_both_hold() {
+fn scopes_of_agent_and_task_both_apply() {
     let mut world = World::of(
         "pack: p\nagents:\n  dev: {scope: {files: {write: ['src/**', 'docs/**']}}}\ntasks:\n  t: {scope: {files: {write: 'src/**', deny: ['**/.env']}}}\nguardrails:\n  - {id: same, effect: warn, check: action.target_files none match task.scope.files.deny patterns}\n",
     );
@@ -132,7 +132,7 @@ fn scopes_of_agent_and_task_both_hold() {
 }
 
 #[test]
-fn mistakes_in_definitions_have_their_place() {
+fn problems_in_definitions_are_located() {
     let report = refused(
         "pack: p\nagents:\n  dev:\n    task_ids: ['t-[']\n    allowed_tools: ['{a']\n    scope: {files: {writes: [x]}}\n",
     );
@@ -141,7 +141,7 @@ fn mistakes_in_definitions_have_their_place() {
 }
 
 #[test]
-fn completion_in_a_definition_is_a_guardrail_of_its_own() {
+fn completion_in_a_definition_is_a_separate_guardrail() {
     let source = "pack: p\nagents:\n  writer:\n    completion: {files: [a.txt], max_attempts: 1, on_exhausted: block}\n  coder:\n    completion: {files: [b.txt], id: mine}\n";
     let stop = |role: &str| event(json!({"kind": "before_stop", "agent": {"role": role}}));
     let mut world = World::of(source);
@@ -159,7 +159,7 @@ fn completion_in_a_definition_is_a_guardrail_of_its_own() {
 }
 
 #[test]
-fn the_earliest_deadline_of_pack_agent_task_and_event_counts() {
+fn earliest_deadline_of_pack_agent_task_and_event_applies() {
     let source = "pack: p\ndeadline: 2026-11-15T18:00:00Z\nagents:\n  dev: {deadline: 2h}\ntasks:\n  t: {deadline: 90m}\n";
     let call = |time: &str, role: &str, task: &str| {
         let time = format!("2026-11-15T{time}Z");
@@ -214,7 +214,7 @@ fn budgets_of_a_pack_apply_to_every_run() {
 }
 
 #[test]
-fn amounts_and_texts_that_mean_nothing_are_refused_at_their_place() {
+fn invalid_amounts_and_texts_are_rejected_and_located() {
     for (source, at, words) in [
         ("pack: p\nagents:\n  dev: {cost_budget: .nan}\n", "3:22", "finite number"),
         ("pack: p\ntasks:\n  t: {cost_budget: -1}\n", "3:20", "finite number"),
@@ -251,7 +251,7 @@ fn amounts_and_texts_that_mean_nothing_are_refused_at_their_place() {
 }
 
 #[test]
-fn feedback_without_a_name_is_not_replaced_by_that_of_a_lower_layer() {
+fn lower_layer_does_not_replace_unnamed_feedback() {
     let pack =
         |text: &str| format!("pack: same\nguardrails:\n  - feedback: {{static: {text}, every_n_calls: 1}}\n");
     let (upper, lower) = (pack("above"), pack("below"));

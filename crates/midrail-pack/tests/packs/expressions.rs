@@ -2,13 +2,13 @@
 
 use midrail_core::{Effect, Event};
 use midrail_pack::expr::{Expected, Expression};
-use midrail_pack::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
+use midrail_pack::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES};
 use serde_json::json;
 
 use crate::world::World;
 
 #[test]
-fn every_expression_of_the_seeds_is_read() {
+fn expressions_of_the_seeds_are_parsed() {
     for source in [
         "agent.role == 'implementer' AND action.type == 'file_write'",
         "action.target_file does not match '**/test_*' AND '**/*_test.*'",
@@ -17,7 +17,7 @@ fn every_expression_of_the_seeds_is_read() {
         "action.target_files all match task.scope.files.write patterns\nAND action.target_files none match task.scope.files.deny patterns",
         "action.tool_name in agent.allowed_tools\nOR action.tool_name in task.additional_tools",
     ] {
-        let parsed = Expression::parse(source, &EVENT_NAMES, Expected::Bool, GLOBS);
+        let parsed = Expression::parse(source, &EVENT_NAMES, Expected::Bool);
         let expression = parsed.unwrap_or_else(|problems| panic!("{source}: {problems:?}"));
         assert_eq!(expression.always(), None, "{source}");
     }
@@ -27,7 +27,7 @@ fn every_expression_of_the_seeds_is_read() {
         ("avg_duration_ms > 500", "avg_duration_ms", 500.0, None, None),
     ] {
         let expected = Expected::Alert { groups: ALERT_GROUPS };
-        let expression = Expression::parse(source, &ALERT_NAMES, expected, GLOBS).unwrap();
+        let expression = Expression::parse(source, &ALERT_NAMES, expected).unwrap();
         let alert = expression.alert().unwrap();
         assert_eq!(alert.metric.to_string(), metric);
         assert_eq!((alert.threshold, alert.window_seconds), (threshold, window), "{source}");
@@ -71,12 +71,12 @@ fn unknown_names(event: &Event) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_name_stands_for_something() {
+fn every_name_has_a_value_in_a_complete_event() {
     assert_eq!(unknown_names(&whole_event()), Vec::<&str>::new());
 }
 
 #[test]
-fn what_is_absent_is_unknown_unless_it_is_a_limit_or_a_count() {
+fn absent_values_are_unknown_except_limits_and_counts() {
     let bare = Event::before_tool("Bash", json!({}));
     let known: Vec<&str> = {
         let unknown = unknown_names(&bare);
@@ -129,7 +129,7 @@ fn what_is_absent_is_unknown_unless_it_is_a_limit_or_a_count() {
 }
 
 #[test]
-fn an_absent_limit_is_no_limit() {
+fn absent_limit_is_unlimited() {
     for check in [
         "current_tokens + estimated_action_tokens <= task.token_budget",
         "current_tokens < 0.8 * task.token_budget",
@@ -146,7 +146,7 @@ fn an_absent_limit_is_no_limit() {
 }
 
 #[test]
-fn an_unknown_in_a_check_takes_on_missing_and_in_a_condition_counts_as_true() {
+fn unknown_check_uses_on_missing_and_unknown_condition_holds() {
     let pack =
         |more: &str| format!("pack: p\nguardrails:\n  - {{id: g, check: \"agent.role == 'x'\"{more}}}\n");
     let decision = World::of(&pack("")).before("t", json!({}));
@@ -161,7 +161,7 @@ fn an_unknown_in_a_check_takes_on_missing_and_in_a_condition_counts_as_true() {
 }
 
 #[test]
-fn a_condition_can_follow_the_session() {
+fn condition_reads_session_variables() {
     let source = "pack: p\nguardrails:\n  - {id: g, when: session.strict == true, tools: deploy}\n";
     let mut world = World::of(source);
     world.set("strict", false);

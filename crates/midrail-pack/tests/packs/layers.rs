@@ -15,7 +15,7 @@ fn effect_under(packs: &[(Layer, &str, &str)], tool: &str) -> (Effect, Option<St
 }
 
 #[test]
-fn a_lower_layer_replaces_what_is_not_locked() {
+fn lower_layer_replaces_unlocked_guardrails() {
     let project = "pack: mine\nguardrails:\n  - {id: no-deploy, tools: deploy, effect: warn}\n";
     let packs = [(Layer::Organisation, "org.yaml", ORGANISATION), (Layer::Project, "mine.yaml", project)];
     assert_eq!(effect_under(&packs, "deploy"), (Effect::Warn, Some("no-deploy".to_owned())));
@@ -33,7 +33,7 @@ fn lower_layer_can_disable_unlocked_guardrails() {
 }
 
 #[test]
-fn what_is_locked_cannot_be_loosened() {
+fn locked_guardrail_cannot_be_loosened() {
     let locked = format!("{ORGANISATION}lock: true\n");
     for (project, line, column) in [
         ("pack: mine\nguardrails:\n  - {id: no-deploy, enabled: false}\n", 3, 30),
@@ -61,7 +61,7 @@ fn additions_to_a_locked_guardrail_apply() {
 }
 
 #[test]
-fn what_a_higher_layer_requires_is_not_taken_out_from_under_it() {
+fn required_guardrail_cannot_be_replaced() {
     let org = "pack: org\nguardrails:\n  - {id: fraud, tools: refund, effect: block}\n\
         risk_router: {require: {critical: [fraud]}}\ntool_risks: {refund: critical, pay: critical}\n";
     let under = |project: &'static str| {
@@ -103,7 +103,7 @@ fn what_a_higher_layer_requires_is_not_taken_out_from_under_it() {
 }
 
 #[test]
-fn no_guardrail_is_lost_where_packs_share_a_name() {
+fn packs_with_the_same_name_keep_all_guardrails() {
     let locked = format!("{ORGANISATION}lock: true\n");
     let more = |tool: &str| format!("pack: same\nguardrails:\n  - {{id: no-deploy, tools: {tool}}}\n");
     let (one, two, three) = (more("a"), more("b"), more("c"));
@@ -129,7 +129,7 @@ fn two_packs_of_one_layer_both_apply() {
 }
 
 #[test]
-fn a_pack_replaces_what_its_base_says() {
+fn pack_replaces_guardrails_of_its_base() {
     let base = read("base.yaml", ORGANISATION).remove(0).as_base_of("mine.yaml");
     let mine =
         "pack: mine\nextends: base.yaml\nguardrails:\n  - {id: no-deploy, tools: deploy, effect: warn}\n";
@@ -148,7 +148,7 @@ fn a_pack_replaces_what_its_base_says() {
 }
 
 #[test]
-fn a_locked_base_holds_against_the_pack_that_extends_it() {
+fn pack_cannot_loosen_its_locked_base() {
     let locked = format!("{ORGANISATION}lock: true\n");
     let base = read("base.yaml", &locked).remove(0).as_base_of("mine.yaml");
     let mine = "pack: mine\nextends: base.yaml\nguardrails:\n  - {id: no-deploy, enabled: false}\n";
@@ -157,7 +157,7 @@ fn a_locked_base_holds_against_the_pack_that_extends_it() {
 }
 
 #[test]
-fn an_enforced_copy_wins_over_a_higher_one_in_shadow() {
+fn enforced_copy_replaces_a_higher_one_in_shadow_mode() {
     let shadow = format!("{ORGANISATION}mode: shadow\n");
     let packs =
         [(Layer::Organisation, "org.yaml", shadow.as_str()), (Layer::Project, "p.yaml", ORGANISATION)];
@@ -165,7 +165,7 @@ fn an_enforced_copy_wins_over_a_higher_one_in_shadow() {
 }
 
 #[test]
-fn an_overlay_is_merged_deeply() {
+fn overlay_is_merged_deeply() {
     let source = "pack: p\nmode: shadow\nguardrails:\n  - {id: a, tools: [x, y], reason: no}\n  - {id: b, tools: z}\nenv:\n  \
                   prod:\n    mode: enforce\n    guardrails:\n      - {id: a, tools: [x]}\n      - {id: c, tools: w}\n";
     let effects = |env: Option<&str>| {
@@ -180,7 +180,7 @@ fn an_overlay_is_merged_deeply() {
 }
 
 #[test]
-fn an_overlay_of_a_policy_pack_is_merged_too() {
+fn overlay_of_a_policy_pack_is_merged() {
     let source = "policy_pack: p\ngateway: {mode: shadow}\nsync_rules:\n  - {id: injection-patterns}\nenv:\n  prod:\n    \
                   gateway: {mode: enforce}\n    sync_rules:\n      - {id: injection-patterns, enabled: false}\n      - {id: secret-redaction}\n";
     let document = read_in("p.yaml", source, Some("prod")).remove(0);
@@ -203,7 +203,7 @@ fn problem_of_any_overlay_is_reported() {
 }
 
 #[test]
-fn the_built_ins_are_always_on() {
+fn always_on_built_ins_are_in_every_policy() {
     let call: Event = serde_json::from_value(json!({
         "kind": "before_tool", "tool": {"name": "Write", "args": {"file_path": "docs/a.md"}},
         "agent": {"allowed_tools": ["Write"]}, "task": {"scope": {"files": {"write": ["src/**"]}}},
@@ -259,7 +259,7 @@ fn built_ins_cannot_be_disabled() {
 }
 
 #[test]
-fn the_revision_changes_when_and_only_when_something_does() {
+fn revision_changes_only_with_content() {
     let revision = |source: &str| policy_of(&project(source)).revision().to_string();
     let source = "pack: p\nguardrails:\n  - {id: a, tools: [x], reason: no}\n";
     let same = [
@@ -287,7 +287,7 @@ fn the_revision_changes_when_and_only_when_something_does() {
 }
 
 #[test]
-fn what_a_policy_was_made_of_makes_it_again() {
+fn policy_is_compiled_again_from_its_source() {
     let documents = in_layers(&[
         (
             Layer::Organisation,

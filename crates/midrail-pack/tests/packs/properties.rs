@@ -112,7 +112,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_order_of_guardrails_never_changes_the_effect(
+    fn order_of_guardrails_does_not_change_the_effect(
         guards in prop::sample::subsequence(GUARDS.to_vec(), 1..=GUARDS.len()).prop_shuffle(),
         turn in 0_usize..9,
         events in events(),
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn one_pack_or_several_is_the_same(at in 0_usize..=9, events in events()) {
+    fn splitting_a_pack_does_not_change_the_effect(at in 0_usize..=9, events in events()) {
         let (first, second) = GUARDS.split_at(at);
         let pack_of = |guards: &[&str]| {
             let documents = PackDocument::read("p.yaml", &pack(guards).replace("guardrails:\n", if guards.is_empty() { "" } else { "guardrails:\n" }), None);
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn reading_a_heap_of_pieces_never_panics(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..40)) {
+    fn reading_random_pieces_never_panics(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..40)) {
         survive(&pieces.concat());
     }
 }

@@ -32,7 +32,7 @@ fn schema_keys(name: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_key_that_is_read_is_in_the_schema() {
+fn schema_contains_every_key() {
     let slip = || json!({"zzzzzzzzzzzzzzzz": 1});
     for (name, document) in [
         ("Pack", json!({"pack": "p", "zzzzzzzzzzzzzzzz": 1})),
@@ -70,7 +70,7 @@ fn every_key_that_is_read_is_in_the_schema() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_refused() {
+fn schema_rejects_invalid_packs() {
     for document in [
         json!([]),
         json!("pack"),
@@ -86,7 +86,7 @@ fn the_schema_refuses_what_is_refused() {
 }
 
 #[test]
-fn events_and_decisions_have_schemas_too() {
+fn events_and_decisions_have_schemas() {
     for schema in [midrail_pack::schema::event(), midrail_pack::schema::decision()] {
         assert!(
             schema["title"].as_str().unwrap().starts_with("Midrail ") && schema["properties"].is_object()

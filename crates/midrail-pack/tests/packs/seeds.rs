@@ -31,7 +31,7 @@ custom_guardrail:
 "#;
 
 #[test]
-fn custom_guardrail_keeps_implementers_off_tests() {
+fn custom_guardrail_blocks_implementers_from_tests() {
     let mut world = World::of(CUSTOM_GUARDRAIL);
     let write = |id: &str, role: &str, tool: &str, path: &str| {
         call_by(id, role, tool, json!({"file_path": path, "content": "x"}))
@@ -63,7 +63,7 @@ fn custom_guardrail_keeps_implementers_off_tests() {
 }
 
 #[test]
-fn guardrail_schema_filled_in_is_read() {
+fn complete_hook_guardrail_is_read() {
     let source = r#"guardrail:
   id: scope-100
   name: protected_branch
@@ -89,7 +89,7 @@ fn guardrail_schema_filled_in_is_read() {
 }
 
 #[test]
-fn hook_types_and_actions_all_have_their_meaning() {
+fn hook_types_and_actions_are_translated() {
     for (word, kind) in [
         ("pre_execution", EventKind::BeforeTool),
         ("post_execution", EventKind::AfterTool),
@@ -125,7 +125,7 @@ fn hook_types_and_actions_all_have_their_meaning() {
 }
 
 #[test]
-fn a_document_with_both_forms_has_both_guardrails() {
+fn document_with_both_hook_forms_has_both_guardrails() {
     let source = "guardrail:\n  id: one\n  type: pre_execution\n  validation: {check: \"tool.name != 'a'\"}\n\
                   custom_guardrail:\n  id: two\n  type: pre_execution\n  validation: {check: \"tool.name != 'b'\"}\n";
     let mut world = World::of(source);
@@ -134,7 +134,7 @@ fn a_document_with_both_forms_has_both_guardrails() {
 }
 
 #[test]
-fn a_built_in_in_the_words_of_hooks_is_that_built_in() {
+fn hook_with_the_id_of_a_built_in_is_that_built_in() {
     let source = "guardrail:\n  id: builtin-001\n  name: builtin_token_budget\n  type: pre_execution\n  priority: 1\n  \
                   validation:\n    check: current_tokens + estimated_action_tokens <= task.token_budget\n    \
                   action_on_fail: escalate\n";
@@ -193,7 +193,7 @@ fn policy_pack_stops_injections_and_its_classifier_fails_open() {
 }
 
 #[test]
-fn policy_pack_fails_closed_unless_it_says_otherwise_and_can_be_in_shadow() {
+fn policy_pack_fails_closed_by_default_and_supports_shadow_mode() {
     let closed = POLICY_PACK.replace("fail_open: true", "fail_open: false");
     assert_eq!(World::of(&closed).decide(&prompt("hello")).effect, Effect::Escalate);
 
@@ -213,7 +213,7 @@ rules:
 ";
 
 #[test]
-fn rules_of_a_tool_policy_hold() {
+fn rules_of_a_tool_policy_are_enforced() {
     let mut world = World::of(RULES).with_file("a.txt", "1").with_file("b.txt", "1");
     let write = |path: &str| json!({"path": path, "content": "2"});
 
@@ -244,7 +244,7 @@ fn rules_of_a_tool_policy_hold() {
 }
 
 #[test]
-fn the_shortest_useful_pack_has_five_lines() {
+fn five_line_pack_is_enforced() {
     let source = "pack: mine\nguardrails:\n  - read_before_write\n  - secret-redaction\n  - require_before: {tool: deploy, requires: test}\n";
     assert_eq!(source.lines().count(), 5);
     let mut world = World::of(source).with_file("a.txt", "1");
@@ -257,7 +257,7 @@ fn the_shortest_useful_pack_has_five_lines() {
 }
 
 #[test]
-fn the_words_of_a_pack_go_with_a_built_ins_objection() {
+fn messages_of_a_pack_replace_those_of_a_built_in() {
     let source = "pack: p\nguardrails:\n  - {use: injection-patterns, user_message: Please ask differently.}\n  \
                   - {require_before: {tool: deploy, requires: test}, effect: retry, corrective_message: Run test first.}\n";
     let mut world = World::of(source);
@@ -268,7 +268,7 @@ fn the_words_of_a_pack_go_with_a_built_ins_objection() {
 }
 
 #[test]
-fn a_pack_made_by_a_program_is_the_same_pack() {
+fn pack_built_in_code_equals_the_parsed_pack() {
     for source in [CUSTOM_GUARDRAIL, POLICY_PACK, RULES] {
         let document = read("p.yaml", source).remove(0);
         let again = PackDocument::from_pack("p.yaml", document.pack.clone())

@@ -2,15 +2,13 @@
 
 use midrail_core::{Confidence, Hit, Severity};
 
-use super::context::{BEFORE, Context};
+use super::context::Context;
 use super::data::{
     COMPANY_WORDS, HOME_WORDS, POST_BOXES, POSTAL_CODE_WORDS, SENTENCE_WORDS, STREET_AFTER_NUMBER,
     STREET_BEFORE_NUMBER, STREET_ENDINGS, STREET_FIRST, STREET_LAST, STREET_LAST_WEAK, STREET_PARTICLES,
     UNITS,
 };
-use super::word_list::WordList;
-use crate::byte_set::ByteSet;
-use crate::bytes::{byte, byte_before, follows_word, is_escape, is_word, run_end, run_start, window};
+use crate::bytes::{byte, byte_before, follows_word, is_word, run_end, run_start, window};
 
 const KIND: &str = "postal-address";
 
@@ -22,7 +20,7 @@ const MOST_WORDS: usize = 5;
 
 /// Whether a house number may follow a byte. After a dash, a slash or an equals sign a number is a part
 /// of a name, or the value of a setting.
-pub(super) fn may_start(before: u8) -> bool {
+fn may_start(before: u8) -> bool {
     before.is_ascii_whitespace() || matches!(before, b'"' | b'\'' | b':' | b',' | b'(' | b'>' | b'|' | b'n')
 }
 
@@ -129,44 +127,15 @@ fn home_after(text: &str, start: usize, end: usize) -> Option<usize> {
     if before.iter().any(u8::is_ascii_digit) {
         return None;
     }
-    if !may_follow_home(bytes, start) {
-        return None;
-    }
     let context = Context::within(bytes, start, end, 1);
     let rank = if context.has_key { 0 } else { 1 };
-    if context.has_exact_within(&HOME_WORDS.words, rank) { name_after(text, end) } else { None }
-}
-
-/// False if no word such as `lives` begins in the two words before a place.
-fn may_follow_home(bytes: &[u8], start: usize) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80;
-    let farthest = start.saturating_sub(BEFORE);
-    let (mut at, mut words) = (start, 0);
-    while at > farthest && words < 2 {
-        let (here, before) = (byte_before(bytes, at), byte_before(bytes, at - 1));
-        at -= 1;
-        if !is_letter(here) {
-            continue;
-        }
-        let is_cut = at == farthest || !is_letter(before);
-        let is_hump = here.is_ascii_uppercase() && before.is_ascii_lowercase();
-        let may_start = is_cut || is_hump || at > 0 && is_escape(bytes, at - 1);
-        if may_start && HOME_WORDS.may_begin([here, byte(bytes, at + 1)]) {
-            return true;
-        }
-        words += usize::from(is_cut);
-    }
-    false
+    if context.has_within(&HOME_WORDS, rank) { name_after(text, end) } else { None }
 }
 
 /// The end of the street whose name follows a house number.
 fn street_after(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    let (first, second) = (byte(bytes, end + 1), byte(bytes, end + 2));
-    // Two bytes exclude most numbers in sentences.
-    if first.is_ascii_lowercase() && second.is_ascii() && !STREET_AFTER_NUMBER.may_begin([first, second]) {
-        return None;
-    }
+    let first = byte(bytes, end + 1);
     let mut at = end;
     for index in 0..MOST_WORDS {
         let (start, mut word_end) = word_at(bytes, at)?;
@@ -198,7 +167,7 @@ fn street_after(text: &str, end: usize) -> Option<usize> {
         }
         let has_digits = word.bytes().any(|byte| byte.is_ascii_digit());
         let starts_name = is_capital && !has_digits || is_ordinal(word);
-        if !starts_name && (index == 0 || !STREET_PARTICLES.contains(word))
+        if !starts_name && (index == 0 || !STREET_PARTICLES.contains(word.as_bytes()))
             || is_one_of(word, &SENTENCE_WORDS)
         {
             return None;
@@ -217,7 +186,7 @@ fn name_after(text: &str, end: usize) -> Option<usize> {
         let Some(word) = text.get(start..word_end) else { break };
         if is_capital(word) {
             last = Some(word_end);
-        } else if !STREET_PARTICLES.contains(word) && !is_one_of(word, &STREET_AFTER_NUMBER) {
+        } else if !STREET_PARTICLES.contains(word.as_bytes()) && !is_one_of(word, &STREET_AFTER_NUMBER) {
             break;
         }
         at = word_end;
@@ -229,14 +198,9 @@ fn name_after(text: &str, end: usize) -> Option<usize> {
 fn street_before(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut start, word_end) = word_before(bytes, end)?;
-    let (first, second) = (byte(bytes, start), byte(bytes, start + 1));
-    // Without a capital it is one of a few words, and two bytes exclude most others.
-    if first.is_ascii() && !first.is_ascii_uppercase() {
-        let may_begin =
-            POST_BOXES.may_begin([first, second]) || STREET_BEFORE_NUMBER.may_begin([first, second]);
-        if !first.is_ascii_lowercase() || second.is_ascii() && !may_begin {
-            return None;
-        }
+    let first = byte(bytes, start);
+    if first.is_ascii() && !first.is_ascii_alphabetic() {
+        return None;
     }
     let word = text.get(start..word_end)?;
     if is_one_of(word, &POST_BOXES) {
@@ -270,7 +234,7 @@ fn street_before(text: &str, end: usize) -> Option<usize> {
         }
         if is_capital(word) {
             first_name = Some(before);
-        } else if !STREET_PARTICLES.contains(word) {
+        } else if !STREET_PARTICLES.contains(word.as_bytes()) {
             break;
         }
         start = before;
@@ -292,24 +256,17 @@ fn word_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
 /// The word that ends at a place.
 fn word_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
     let stop = end - usize::from(byte_before(bytes, end) == b'.').min(end);
-    static NAME_OR_SLASH: ByteSet = ByteSet::letters_and(b"'-/", true);
-    // No word ends here, as before most numbers in logs and lists.
-    if !NAME_OR_SLASH.has(byte_before(bytes, stop)) {
-        return None;
-    }
-    let start = run_start(bytes, stop, LONGEST_WORD, |byte| NAME_OR_SLASH.has(byte));
+    let start = run_start(bytes, stop, LONGEST_WORD, |byte| is_name_byte(byte) || byte == b'/');
     (start < stop && stop - start < LONGEST_WORD).then_some((start, end))
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    static NAME: ByteSet = ByteSet::letters_and(b"'-", true);
-    NAME.has(byte)
+    byte.is_ascii_alphanumeric() || !byte.is_ascii() || matches!(byte, b'\'' | b'-')
 }
 
 /// Whether a word is in a list, in any case, with or without a full stop.
-#[inline(always)]
-fn is_one_of(word: &str, words: &WordList) -> bool {
-    words.contains_any_case(without_stop(word))
+fn is_one_of(word: &str, words: &phf::Set<&'static [u8]>) -> bool {
+    words.contains(without_stop(word).to_lowercase().as_bytes())
 }
 
 /// A word without the full stop behind it.
@@ -334,9 +291,7 @@ fn is_capital(word: &str) -> bool {
 fn ends_like_a_street(word: &str) -> bool {
     let word = without_stop(word);
     let is_long = |ending: &str| word.len() >= ending.len() + 3;
-    STREET_ENDINGS.endings.may_end(word)
-        && is_capital(word)
-        && STREET_ENDINGS.list.iter().any(|ending| is_long(ending) && word.ends_with(ending))
+    is_capital(word) && STREET_ENDINGS.iter().any(|ending| is_long(ending) && word.ends_with(ending))
 }
 
 /// Whether an address may end here: at the end of a line or sentence, or before a town.

@@ -56,14 +56,9 @@ impl Context {
         context
     }
 
-    /// How many words away the nearest word of a set is.
-    pub(super) fn rank(&self, wanted: &WordSet) -> Option<usize> {
-        self.rank_within(wanted, usize::MAX)
-    }
-
     /// Whether a word of a set is near.
     pub(super) fn has(&self, wanted: &WordSet) -> bool {
-        self.rank(wanted).is_some()
+        self.has_within(wanted, usize::MAX)
     }
 
     /// Whether a word of a set is at most `rank` words away.
@@ -71,24 +66,14 @@ impl Context {
         self.rank_within(wanted, rank).is_some()
     }
 
-    /// Whether one of some whole words is at most `rank` words away.
-    pub(super) fn has_exact_within(&self, wanted: &phf::Set<&'static [u8]>, rank: usize) -> bool {
-        self.nearest_rank(|word| wanted.contains(word), rank).is_some()
-    }
-
     /// How many words away the nearest word of a set is, if it is at most `farthest`.
     pub(super) fn rank_within(&self, wanted: &WordSet, farthest: usize) -> Option<usize> {
-        self.nearest_rank(|word| wanted.contains(word), farthest)
-    }
-
-    fn nearest_rank(&self, is_wanted: impl Fn(&[u8]) -> bool, farthest: usize) -> Option<usize> {
-        let near = self.words.iter().take(self.count).filter(|word| usize::from(word.rank) <= farthest);
-        near.filter(|word| {
-            let found = self.text.get(usize::from(word.start)..usize::from(word.end)).unwrap_or_default();
-            is_wanted(found)
-        })
-        .map(|word| usize::from(word.rank))
-        .min()
+        let is_wanted = |word: &&Word| {
+            let found = self.text.get(usize::from(word.start)..usize::from(word.end));
+            usize::from(word.rank) <= farthest && found.is_some_and(|found| wanted.contains(found))
+        };
+        let words = self.words.iter().take(self.count);
+        words.filter(is_wanted).map(|word| usize::from(word.rank)).min()
     }
 
     /// Adds the words before the candidate, nearest first. `camelCase` is added in parts and as a whole.
@@ -176,7 +161,7 @@ mod tests {
 
     fn near(text: &str, words: &WordSet) -> Option<usize> {
         let start = text.find('#').unwrap();
-        Context::new(text.as_bytes(), start, start + 1).rank(words)
+        Context::new(text.as_bytes(), start, start + 1).rank_within(words, usize::MAX)
     }
 
     #[test]

@@ -1,5 +1,3 @@
 //! Words and numbers that distinguish personal data from other texts, compiled from `data/personal`.
 
-use super::word_filter::Pairs;
-
 include!(concat!(env!("OUT_DIR"), "/personal_words.rs"));

@@ -10,17 +10,7 @@ use super::rules::{self, Rule, Rule::*, Sum};
 use super::token::Token;
 use super::word_set::WordSet;
 use crate::bytes::byte;
-
-/// When an id needs one of its words nearby.
-#[derive(Clone, Copy)]
-enum NeedsWord {
-    /// Never: shape and rules leave little doubt.
-    Never,
-    /// If the number has no separators, or only spaces, as columns of a table have.
-    IfBare,
-    /// Always.
-    Always,
-}
+use crate::choices::NeedsWord;
 
 /// One kind of id.
 struct Identity {

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use midrail_core::{Confidence, Hit, Severity};
 
 use super::data::{
     BEFORE_DOCTOR, BEFORE_GIVEN_NAME, BEFORE_ONE_WORD, BEFORE_TWO_WORDS, GIVEN_NAME_KEYS, GIVEN_NAMES,
     NAME_PARTICLES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
 };
-use super::packed_search::PackedSearch;
 use crate::bytes::{byte, byte_before, follows_word, run_start, window};
 
 /// What has to follow a trigger.
@@ -26,7 +26,7 @@ enum Then {
 }
 
 /// Titles, greetings, signatures and keys, each with what has to follow it. All have three bytes or more.
-fn triggers() -> impl Iterator<Item = (&'static str, Then)> + Clone {
+fn triggers() -> impl Iterator<Item = (&'static str, Then)> {
     let lists = [
         (BEFORE_ONE_WORD, Then::OneWord),
         (BEFORE_TWO_WORDS, Then::TwoWords),
@@ -59,21 +59,22 @@ pub(super) struct Names {
 impl Names {
     /// Adds the names whose triggers begin in a piece of the text. Pieces come in order.
     pub(super) fn scan(&mut self, text: &str, piece: Range<usize>) {
-        static SEARCH: LazyLock<(PackedSearch, Vec<(&str, Then)>)> =
-            LazyLock::new(|| (PackedSearch::new(triggers().map(|(text, _)| text)), triggers().collect()));
-        let (search, triggers) = &*SEARCH;
+        static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+            let texts = triggers().map(|(text, _)| text);
+            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok()
+        });
         let from = piece.start.max(self.done);
         // A trigger may extend over the end of the piece.
         let part = window(text.as_bytes(), from, (piece.end + LONGEST_TRIGGER).saturating_sub(from));
-        search.for_each(part, |found| {
+        for found in SEARCH.iter().flat_map(|search| search.find_iter(part)) {
             let (start, end) = (from + found.start(), from + found.end());
             if start < piece.end
-                && let Some((trigger, then)) = triggers.get(found.pattern().as_usize())
+                && let Some((trigger, then)) = triggers().nth(found.pattern().as_usize())
             {
                 self.done = end;
-                self.hits.extend(name_after(text, start, end, trigger, *then));
+                self.hits.extend(name_after(text, start, end, trigger, then));
             }
-        });
+        }
     }
 }
 

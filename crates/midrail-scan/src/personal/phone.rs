@@ -41,7 +41,7 @@ fn likely(token: &Token<'_>, context: &Context) -> Option<(Hit, usize)> {
     if is_tied_to_letters(token) && strong.is_none() {
         return None;
     }
-    let other = context.rank(&NOT_PHONE_WORDS).unwrap_or(usize::MAX);
+    let other = context.rank_within(&NOT_PHONE_WORDS, usize::MAX).unwrap_or(usize::MAX);
     if is_bare {
         let rank = strong.filter(|rank| *rank <= if context.has_key { 1 } else { 2 } && *rank < other)?;
         return (bare.len() >= 7 && !is_fictional(bare)).then(|| (hit(token, Confidence::Medium), rank));

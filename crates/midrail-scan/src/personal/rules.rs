@@ -2,61 +2,22 @@
 
 use super::checks::{day_and_month, digits, is_one_digit, luhn, mod_11_10, number, verhoeff};
 
-/// A rule for the letters and digits of a number, without its separators. Places count from zero.
-#[derive(Debug)]
-pub(super) enum Rule {
-    /// The number that some digits form is in one of the ranges.
-    Number { at: usize, length: usize, ranges: &'static [(u32, u32)] },
-    /// The character at a place, or each character, is one of these.
-    Character { at: Option<usize>, allowed: &'static str },
-    /// The number begins with none of these.
-    NotStart { texts: &'static [&'static str] },
-    /// Two digits each are a day and a month. One of the offsets may be added to either.
-    Date {
-        day: usize,
-        month: usize,
-        day_offsets: Option<&'static [u32]>,
-        month_offsets: Option<&'static [u32]>,
-    },
-    /// The first eight digits are no date.
-    NotDate,
-    /// Not all characters are the same.
-    Varied,
-    /// How many characters there are.
-    Length { length: usize },
-    /// The fewest digits among the characters.
-    MinDigits { count: usize },
-    /// Of the first ten digits one or two are missing, and none occurs more than three times.
-    Repeats,
-    /// The check digit of Luhn, over the characters except for some places.
-    Luhn { without: Option<&'static [usize]> },
-    /// The check digit of Verhoeff, over the characters except for some places.
-    Verhoeff { without: Option<&'static [usize]> },
-    /// The check digit of ISO 7064 mod 11,10.
-    Mod1110,
-    /// A weighted sum leaves a remainder.
-    Remainder { sum: Sum, modulus: u32, remainder: u32 },
-    /// The character at a place, or the last one, is that of the table at the remainder of a weighted sum. The length of
-    /// the table is the divisor. At a `?` of the table, the other rules decide.
-    CheckCharacter { sum: Sum, table: &'static str, at: Option<usize>, otherwise: Option<&'static [Rule]> },
-    /// All rules of one of the lists hold.
-    AnyOf { lists: &'static [&'static [Rule]] },
+type Text = &'static str;
+type List<T> = &'static [T];
+
+macro_rules! rules {
+    ($(#[$doc:meta])* enum $enum:ident { $($variants:tt)* } $(#[$note:meta])* struct $struct:ident { $($(#[$text:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(super) enum $enum { $($variants)* }
+
+        $(#[$note])*
+        #[derive(Debug)]
+        pub(super) struct $struct { $($(#[$text])* pub(super) $field: $type,)* }
+    };
 }
 
-/// A weighted sum of the values of characters.
-#[derive(Debug)]
-pub(super) struct Sum {
-    /// The place of the first character.
-    pub(super) from: Option<usize>,
-    /// One weight for each character. If there are more weights than characters, the first weights are left out.
-    pub(super) weights: &'static [u32],
-    /// A constant summand.
-    pub(super) add: Option<u32>,
-    /// Whether the digits of each product are added, instead of the product.
-    pub(super) cross_sums: Option<bool>,
-    /// The value of a character is its place in the alphabet: digits, then letters, if there is none here. Several take turns.
-    pub(super) alphabets: Option<&'static [&'static str]>,
-}
+include!("../../data/personal/rules.rs.in");
 
 /// Whether letters and digits follow all rules.
 pub(super) fn hold(rules: &[Rule], bare: &[u8]) -> bool {

@@ -2,27 +2,7 @@
 
 use midrail_core::{Confidence, Severity};
 
-/// Where a key is in relation to its keyword.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Position {
-    /// The key begins with the keyword.
-    Start,
-    /// The keyword is part of the name that the key is assigned to. The pattern is that of the value.
-    Assigned,
-    /// The keyword is in the key or before it. The pattern is searched for around it.
-    Inside,
-}
-
-/// What a match may extend over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Span {
-    /// No space and no quote.
-    Word,
-    /// No line break.
-    Line,
-    /// Anything.
-    Block,
-}
+pub(super) use crate::choices::{Position, Span};
 
 /// One format.
 #[derive(Debug)]

@@ -39,6 +39,22 @@ const MAX_DELAYED: usize = 32;
 /// Valid keys by the digest of their text, and when they were read.
 type Keys = BTreeMap<[u8; 32], (Arc<ApiKey>, Instant)>;
 
+/// Which credentials exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Setup {
+    /// Programs have keys.
+    pub(crate) keys: bool,
+    /// People have keys.
+    pub(crate) people: bool,
+}
+
+/// The credentials of a request.
+enum Credential {
+    Key(String),
+    Cookie(String, Box<Ticket>),
+    Nothing,
+}
+
 /// Authenticates callers, and limits their rate.
 pub(crate) struct Authenticator {
     projects: Arc<Projects>,
@@ -71,31 +87,7 @@ impl Authenticator {
             delayed: Semaphore::new(MAX_DELAYED),
         }
     }
-}
 
-/// The permit to check one approver key.
-pub(crate) struct KeyCheckPermit<'a> {
-    _check: SemaphorePermit<'a>,
-    _queued: SemaphorePermit<'a>,
-}
-
-/// Which credentials exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Setup {
-    /// Programs have keys.
-    pub(crate) keys: bool,
-    /// People have keys.
-    pub(crate) people: bool,
-}
-
-/// The credentials of a request.
-enum Credential {
-    Key(String),
-    Cookie(String, Box<Ticket>),
-    Nothing,
-}
-
-impl Authenticator {
     /// Clears the cache after a change in this instance.
     pub(crate) fn forget(&self) {
         self.keys.lock().clear();
@@ -126,11 +118,11 @@ impl Authenticator {
 
     /// A permit to check an approver key. Few are checked concurrently and some wait; further callers have to
     /// retry, so that many wrong keys do not delay other logins for long.
-    pub(crate) async fn key_check_permit(&self) -> HandlerResult<KeyCheckPermit<'_>> {
+    pub(crate) async fn key_check_permit(&self) -> HandlerResult<[SemaphorePermit<'_>; 2]> {
         let busy = || Problem::unavailable("too many people are logging in now").retry_after(1);
         let queued = self.queued_checks.try_acquire().map_err(|_| busy())?;
         let check = self.checks.acquire().await.map_err(|_| busy())?;
-        Ok(KeyCheckPermit { _check: check, _queued: queued })
+        Ok([check, queued])
     }
 
     /// Delays a caller with too many wrong keys. The number of delayed callers is limited.

@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "midrail_session";
 /// How long a person stays logged in.
 const LASTS: SignedDuration = SignedDuration::from_hours(12);
 
-/// Keys of their own, so that neither has to do with anything else.
+/// Labels that derive a separate key for each purpose.
 const LABEL: &[u8] = b"midrail-cookie-v1";
 const CSRF: &[u8] = b"midrail-csrf-v1";
 
@@ -69,7 +69,7 @@ pub(crate) struct Ticket {
     pub(crate) project: String,
     /// When the approver was added: another person may have the same name later.
     since: Timestamp,
-    /// Until when it holds.
+    /// When it expires.
     until: Timestamp,
     /// A random name of this session.
     pub(crate) id: String,
@@ -86,7 +86,7 @@ impl Ticket {
         Ok(Ticket { name, project, since: approver.created, until, id: hex::encode(&bytes) })
     }
 
-    /// The cookie of it. `secure`: the browser sends it over HTTPS alone.
+    /// The `Set-Cookie` value. `secure`: the browser sends it over HTTPS only.
     pub(crate) fn cookie(&self, key: &[u8], secure: bool) -> String {
         let body = hex::encode(serde_json::to_string(self).unwrap_or_default().as_bytes());
         let seal = hex::encode(hmac::sign(&own_key(key, LABEL), body.as_bytes()).as_ref());
@@ -95,7 +95,7 @@ impl Ticket {
         format!("{NAME}={body}.{seal}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
     }
 
-    /// The project that a cookie claims to be of, before anything of it is believed.
+    /// The cookie and the ticket that it claims to be. It is not verified yet.
     pub(crate) fn claims(headers: &HeaderMap) -> Option<(String, Ticket)> {
         let text = cookie(headers, NAME).filter(|text| text.len() < 4096)?;
         let (body, _) = text.split_once('.')?;
@@ -110,7 +110,7 @@ impl Ticket {
         hmac::verify(&own_key(key, LABEL), body.as_bytes(), &seal).is_ok()
     }
 
-    /// The person of a genuine ticket, if they still are who they were.
+    /// The person of a verified ticket, unless they logged out, were revoked, or the ticket expired.
     pub(crate) fn person(
         &self,
         project: &Project,

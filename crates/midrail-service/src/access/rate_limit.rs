@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Buckets that are kept. Beyond it the fullest are forgotten, which is as if they were new.
+/// The most buckets. If there are more, full ones are removed, which has no effect on their limits.
 const MOST: usize = 10_000;
 
 /// A token bucket for each name.

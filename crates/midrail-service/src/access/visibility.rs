@@ -10,7 +10,7 @@ use crate::record_line::RecordLine;
 /// position to continue at.
 const MOST: usize = 5_000;
 
-/// Sessions that are looked at together.
+/// Sessions that are read at a time.
 const TOGETHER: usize = 100;
 
 /// What a caller may see.
@@ -23,7 +23,7 @@ impl<'a> Visibility<'a> {
         Visibility(key.filter(|key| key.scope.agents.is_some()))
     }
 
-    /// Whether nothing is hidden from them.
+    /// Whether they see everything.
     pub(crate) fn is_full(self) -> bool {
         self.0.is_none()
     }
@@ -94,7 +94,7 @@ impl<'a> Visibility<'a> {
         }
     }
 
-    /// Whether one of their agents had a part in a session.
+    /// Whether a session has records of their agents.
     pub(crate) fn session(self, store: &dyn Store, session: &str) -> Result<bool, StoreError> {
         let mut left = MOST;
         self.has_part(store, session, &mut left)

@@ -9,7 +9,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::Timestamp;
-use midrail::core::Record;
+use midrail::core::{AuditRef, Record, Suppressed};
 use midrail::reproduce::{DecisionChange, Reproduction, ReproductionResult};
 use midrail::store::{AuditEntry, AuditFilter, Checkpoint, Labels, TrustAnchor, Verification};
 use midrail::{Decision, Effect, EventKind};
@@ -34,10 +34,10 @@ const CHUNK: usize = 64 << 10;
 /// The timeout for one chunk of an export.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The filters of a list of records.
+/// The filters of records.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-struct ListQuery {
+#[serde(default)]
+struct RecordFilter {
     /// Only records of this session
     session: Option<String>,
     /// Only records of this kind of event
@@ -52,6 +52,21 @@ struct ListQuery {
     since: Option<Timestamp>,
     /// Only records before this time
     until: Option<Timestamp>,
+}
+
+impl From<RecordFilter> for AuditFilter {
+    fn from(filter: RecordFilter) -> Self {
+        let RecordFilter { session, kind, tool, effect, guardrail, since, until } = filter;
+        AuditFilter { session, kind, tool, effect, guardrail, since, until, ..AuditFilter::default() }
+    }
+}
+
+/// A page of a list of records.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ListQuery {
+    #[serde(flatten)]
+    filter: RecordFilter,
     /// List from the newest to the oldest
     newest_first: bool,
     /// Continue after this record
@@ -66,20 +81,8 @@ struct ListQuery {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ExportQuery {
-    /// Only records of this session
-    session: Option<String>,
-    /// Only records of this kind of event
-    kind: Option<EventKind>,
-    /// Only records of this tool
-    tool: Option<String>,
-    /// Only records with this effect
-    effect: Option<Effect>,
-    /// Only records in which this guardrail decided or returned more than allow
-    guardrail: Option<String>,
-    /// Only records at or after this time
-    since: Option<Timestamp>,
-    /// Only records before this time
-    until: Option<Timestamp>,
+    #[serde(flatten)]
+    filter: RecordFilter,
 }
 
 /// A record as it is in the log.
@@ -202,15 +205,9 @@ pub(super) fn routes(api: Api) -> Api {
 fn list(caller: &Caller, Query(query): Query<ListQuery>) -> HandlerResult<Page<RecordLine>> {
     let filter = AuditFilter {
         limit: Some(page_size(query.limit)?),
-        session: query.session,
-        kind: query.kind,
-        tool: query.tool,
-        effect: query.effect,
-        guardrail: query.guardrail,
-        since: query.since,
-        until: query.until,
         newest_first: query.newest_first,
         after_seq: query.after,
+        ..query.filter.into()
     };
     page(caller, &filter, if query.full { RecordLine::with_record } else { RecordLine::new })
 }
@@ -266,8 +263,7 @@ fn explain(caller: &Caller, Named(seq): Named<u64>) -> HandlerResult<Explanation
         Some(ReproductionResult::Unknown(why)) => replay("unknown", Vec::new(), Some(why)),
     };
     let mut decision = record.decision;
-    decision.audit =
-        midrail::core::Suppressed(Some(midrail::core::AuditRef { seq, hash: entry.hash.clone() }));
+    decision.audit = Suppressed(Some(AuditRef { seq, hash: entry.hash.clone() }));
     let mut body: Value = serde_json::from_str(&entry.body).unwrap_or_default();
     let mut part = |name: &str| body.get_mut(name).map(Value::take).unwrap_or_default();
     Ok(Explanation {
@@ -300,16 +296,7 @@ async fn export(
     caller: Caller,
     Read(Query(query)): Read<Query<ExportQuery>>,
 ) -> HandlerResult<Response> {
-    let filter = AuditFilter {
-        session: query.session,
-        kind: query.kind,
-        tool: query.tool,
-        effect: query.effect,
-        guardrail: query.guardrail,
-        since: query.since,
-        until: query.until,
-        ..AuditFilter::default()
-    };
+    let filter = query.filter.into();
     let permit = caller.project().exporting.clone().try_acquire_owned();
     let permit = permit
         .map_err(|_| Problem::unavailable("too many exports of this log are running").retry_after(5))?;

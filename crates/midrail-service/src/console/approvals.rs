@@ -25,19 +25,19 @@ const PAGE: usize = 50;
 /// Records of the session before and after a request that are shown with it.
 const AROUND: (usize, usize) = (8, 4);
 
-/// The arguments of a request by name, a line each; a command alone as it is. None is left out: who answers answers for
-/// all of them. A value of several lines is set in, so that none of them can pass for an argument of its own.
-pub(crate) fn what(approval: &Approval) -> String {
+/// The arguments of a request, one per line; a single command as it is. No argument is left out, because an answer
+/// applies to all of them. Further lines of a value are indented, so that they cannot be taken for another argument.
+pub(crate) fn arguments(approval: &Approval) -> String {
     let args: Option<Value> = serde_json::from_str(&approval.summary).ok();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match args.as_ref().and_then(Value::as_object) {
         Some(args) => {
             let is_alone = args.len() == 1;
-            let said = args.iter().map(|(name, value)| match name.as_str() {
+            let lines = args.iter().map(|(name, value)| match name.as_str() {
                 "command" | "cmd" | "script" if is_alone => text(value),
                 _ => format!("{name}: {}", text(value).lines().collect::<Vec<_>>().join("\n    ")),
             });
-            said.collect::<Vec<_>>().join("\n")
+            lines.collect::<Vec<_>>().join("\n")
         }
         None => approval.summary.clone(),
     }
@@ -108,7 +108,7 @@ pub(crate) fn part(view: &View, (): ()) -> HandlerResult<Markup> {
 fn card(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
     let at = at(approval);
     html! {
-        article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&what(approval), 300)) } {
+        article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&arguments(approval), 300)) } {
             div.request-head {
                 (urgency(approval))
                 strong { (short_line(approval.subject(), 40)) }
@@ -116,7 +116,7 @@ fn card(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -
                 span.muted { "requested by " (short_line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) " in " (short_line(&approval.session, 24)) ", " (widgets::ago(approval.created, now)) }
                 span.request-left { (left(approval, now)) }
             }
-            pre.code.command { code { (widgets::mark_redactions(&what(approval))) } }
+            pre.code.command { code { (widgets::mark_redactions(&arguments(approval))) } }
             p.reason { (widgets::inline_code(&approval.reason)) }
             @if let Some(text) = &approval.justification { p.justification { span.label { "The agent says" } (visible_text(text)) } }
             div.request-foot {
@@ -174,7 +174,7 @@ fn owed_card(approval: &Approval, now: Timestamp) -> Markup {
                 span.muted { "allowed by an emergency override, " (widgets::ago(approval.created, now)) }
                 span.request-left { @if is_overdue { "due " (widgets::ago(review.due, now)) } @else { (widgets::countdown(review.due, now)) span.muted { " left" } } }
             }
-            pre.code.command { code { (widgets::mark_redactions(&what(approval))) } }
+            pre.code.command { code { (widgets::mark_redactions(&arguments(approval))) } }
             div.request-foot { a.button href=(at(approval)) { "Review" } }
         }
     }
@@ -207,7 +207,7 @@ fn at(approval: &Approval) -> String {
 
 pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Markup> {
     let approval = view.caller.project().approval(&id)?;
-    let title = format!("{} {}", approval.tool.as_deref().unwrap_or("Approval"), what(&approval));
+    let title = format!("{} {}", approval.tool.as_deref().unwrap_or("Approval"), arguments(&approval));
     view.page(
         title,
         "/approvals",
@@ -226,7 +226,7 @@ fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
     let engine = caller.project().engine_of(approval)?;
     let policy = engine.policy();
     Ok(html! {
-        article.approval #approval data-item data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&what(approval), 300)) } {
+        article.approval #approval data-item data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&arguments(approval), 300)) } {
             div.page-head {
                 h1 { (short_line(approval.tool.as_deref().unwrap_or("Action"), 60)) }
                 div.actions { (urgency(approval)) (widgets::status(approval.status_at(now))) }
@@ -251,10 +251,9 @@ fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
                 }
                 aside.split-side {
                     section.card.answer-card {
-                        (stands(approval, now))
+                        (state(approval, now))
                         (review(approval, now))
                         (buttons(approval, caller, &policy, now))
-
                     }
                     section.card.last-seen { (details(approval, &policy, now)) }
                 }
@@ -264,7 +263,7 @@ fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
 }
 
 /// The status of a request in a sentence.
-fn stands(approval: &Approval, now: Timestamp) -> Markup {
+fn state(approval: &Approval, now: Timestamp) -> Markup {
     html! {
         @if approval.authority_at(now).is_some() {
             h2 { "Your answer" }

@@ -1,5 +1,5 @@
-//! Style sheet, scripts and icon, which are part of the program. Their addresses hold a digest of their content, so that
-//! a browser keeps them for as long as they are the same.
+//! Style sheet, scripts and icon, which are part of the program. Their URLs contain a digest of their content, so that
+//! browsers can cache them.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use ring::digest;
 
-/// Name, kind and content.
+/// Name, media type and content.
 const ASSETS: [(&str, &str, &[u8]); 5] = [
     ("console.css", "text/css; charset=utf-8", include_bytes!("assets/console.css")),
     ("console.js", "text/javascript; charset=utf-8", include_bytes!("assets/console.js")),

@@ -295,7 +295,7 @@ fn tried(policy: &Policy, event: Event) -> HandlerResult<(midrail::Decision, Vec
     let is_outside = |entry: &&PolicyEntry| entry.guardrail.external_request().is_some();
     let left_out: Vec<String> =
         policy.entries().iter().filter(is_outside).map(|entry| entry.spec.id.to_string()).collect();
-    // A copy of the policy: its last guardrail put in its own place.
+    // A copy of the policy: its last guardrail is replaced by itself.
     let Some(last) = policy.entries().last() else {
         return Err(Problem::refused("the policy has no guardrails"));
     };

@@ -75,7 +75,7 @@ fn message(project: &Project, event: &LiveEvent, rows: bool) -> Option<String> {
         LiveEvent::Decision(_) | LiveEvent::Change(_) => None,
         LiveEvent::Approval(event) => {
             let approval = &event.approval;
-            let what = format!("{} {}", approval.subject(), super::approvals::what(approval));
+            let what = format!("{} {}", approval.subject(), super::approvals::arguments(approval));
             let message = serde_json::json!({
                 "id": approval.id, "status": event.status, "what": short_line(&what, 160), "reason": short_line(&approval.reason, 200),
             });

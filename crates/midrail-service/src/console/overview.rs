@@ -142,7 +142,7 @@ fn approvals(waiting: &[Approval], owed: &[Approval], now: Timestamp) -> Markup 
                         li data-item data-href={ "/approvals/" (widgets::escape(&approval.id)) } {
                             a.row-main href={ "/approvals/" (widgets::escape(&approval.id)) } {
                                 strong { (short_line(approval.subject(), 40)) } " "
-                                span.mono { (short_line(&super::approvals::what(approval), 70)) }
+                                span.mono { (short_line(&super::approvals::arguments(approval), 70)) }
                             }
                             span.row-side { @if let Some(end) = approval.deadline() { (widgets::countdown(end, now)) } }
                         }

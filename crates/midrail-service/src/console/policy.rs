@@ -1,5 +1,7 @@
 //! The policy: its layers, its summary, its revisions, and the shadow report.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use midrail::pack::PolicySource;
 use midrail::shadow::{ShadowQuery, ShadowReport, shadow_report};
@@ -126,7 +128,7 @@ fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u
         #[serde(default)]
         policy: String,
     }
-    let mut found: Vec<(String, u64)> = Vec::new();
+    let (mut found, mut seen): (Vec<(String, u64)>, BTreeSet<String>) = Default::default();
     let page = store.entries(&AuditFilter {
         newest_first: true,
         limit: Some(SEARCHED),
@@ -136,16 +138,14 @@ fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u
         let Ok(Outline { decision: Decided { policy: revision } }) = serde_json::from_str(&entry.body) else {
             continue;
         };
-        if !revision.is_empty() && !found.iter().any(|(known, _)| *known == revision) {
+        // Administrative records may have a policy that was not stored, because it decided nothing.
+        if !revision.is_empty()
+            && seen.insert(revision.clone())
+            && (*revision == **policy.revision() || store.policy(&revision)?.is_some())
+        {
             found.push((revision, entry.seq));
         }
     }
-    // Administrative records may have a policy that was not stored, because it decided nothing.
-    let is_kept = |revision: &str| Ok(*revision == **policy.revision() || store.policy(revision)?.is_some());
-    let kept: Vec<bool> =
-        found.iter().map(|(revision, _)| is_kept(revision)).collect::<HandlerResult<_>>()?;
-    let mut kept = kept.into_iter();
-    found.retain(|_| kept.next().unwrap_or(false));
     if !found.iter().any(|(known, _)| **known == **policy.revision()) {
         found.insert(0, (policy.revision().to_string(), 0));
     }
@@ -239,7 +239,7 @@ pub(crate) fn revision(view: &View, Named(revision): Named<String>) -> HandlerRe
 pub(crate) fn shadow(view: &View, (): ()) -> HandlerResult<Markup> {
     let store = view.caller.project().store();
     let head = store.head()?.map_or(0, |head| head.seq);
-    // From the time of the first record that is looked at, so that a long log is not read as a whole.
+    // Only the latest records are read, because the log may be long.
     let first = store.entry(head.saturating_sub(SHADOWED).max(1))?;
     let query =
         ShadowQuery { since: first.map(|entry| entry.labels.time), examples: 3, ..ShadowQuery::default() };

@@ -116,18 +116,17 @@ pub(crate) fn show(
 ) -> HandlerResult<Markup> {
     let store = view.caller.project().store();
     let of = AuditFilter { session: Some(session.clone()), limit: Some(EVENTS), ..AuditFilter::default() };
+    let latest = |before: Option<u64>| -> HandlerResult<Vec<AuditEntry>> {
+        let mut page = store.entries(&AuditFilter { after_seq: before, newest_first: true, ..of.clone() })?;
+        page.reverse();
+        Ok(page)
+    };
     let mut entries = match place.after {
         Some(after) => store.entries(&AuditFilter { after_seq: Some(after), ..of.clone() })?,
-        None => {
-            let mut page =
-                store.entries(&AuditFilter { after_seq: place.before, newest_first: true, ..of.clone() })?;
-            page.reverse();
-            page
-        }
+        None => latest(place.before)?,
     };
     if entries.is_empty() && place.after.is_some() {
-        entries = store.entries(&AuditFilter { newest_first: true, ..of.clone() })?;
-        entries.reverse();
+        entries = latest(None)?;
     }
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
         return Err(Problem::not_found(format!("there is no session `{}` here", short(&session))));

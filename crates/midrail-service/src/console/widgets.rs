@@ -102,7 +102,7 @@ pub(crate) fn ago(time: Timestamp, now: Timestamp) -> Markup {
     html! { time.ago datetime=(time) title=(exact(time)) { (relative(time, now)) } }
 }
 
-/// The same of a time that is kept as a text.
+/// The same for a time that is stored as text.
 pub(crate) fn ago_of(time: &str, now: Timestamp) -> Markup {
     match time.parse() {
         Ok(time) => ago(time, now),

@@ -51,7 +51,7 @@ const BUFFERED_CHUNKS: usize = 8;
 /// A live event.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
-#[allow(clippy::large_enum_variant, reason = "they are made one after the other, and not kept")]
+#[allow(clippy::large_enum_variant, reason = "they are short-lived")]
 pub(crate) enum LiveEvent {
     /// An event was decided.
     Decision(RecordLine),
@@ -284,28 +284,22 @@ async fn fill(
                 Err(problem) => return Some(closing_event("failed", &problem.detail)),
             }
         }
+        let (at, render) = (feed.cursor, show.clone());
+        let read = blocking(move || {
+            let (events, more) = feed.next()?;
+            let shown: String = events.iter().filter_map(|(it, id)| event(it, *id, &*render)).collect();
+            Ok((feed, shown, more))
+        });
         let more;
-        let at = feed.cursor;
-        let read = {
-            let show = show.clone();
-            blocking(move || {
-                let (events, more) = feed.next()?;
-                let shown: String = events.iter().filter_map(|(it, id)| event(it, *id, &*show)).collect();
-                Ok((feed, shown, more))
-            })
-            .await
-        };
-        match read {
-            Ok((next, shown, has_more)) => {
-                text.push_str(&shown);
-                more = has_more;
-                // A reader whose filter matches nothing still receives its position.
-                if text.is_empty() && next.cursor > at {
-                    text = format!("id: {}\nevent: passed\ndata: {{}}\n\n", next.cursor);
-                }
-                feed = next;
-            }
+        let shown;
+        (feed, shown, more) = match read.await {
+            Ok(read) => read,
             Err(problem) => return Some(closing_event("failed", &problem.detail)),
+        };
+        text.push_str(&shown);
+        // A reader whose filter matches nothing still receives its position.
+        if text.is_empty() && feed.cursor > at {
+            text = format!("id: {}\nevent: passed\ndata: {{}}\n\n", feed.cursor);
         }
         if !text.is_empty() {
             let piece = Ok(Bytes::from(std::mem::take(&mut text)));

@@ -1,4 +1,4 @@
-//! The usual metrics of a process, from the system's own account of it.
+//! The standard metrics of a process, as `/proc` reports them.
 
 use std::fs;
 

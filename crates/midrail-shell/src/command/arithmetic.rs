@@ -14,6 +14,9 @@ pub(super) fn value(expression: &Arg, scope: &Scope) -> Option<i64> {
     (reader.at == reader.text.len()).then_some(value)
 }
 
+/// A sign, and what it does with two numbers.
+type Operator = (u8, fn(i64, i64) -> Option<i64>);
+
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
@@ -38,31 +41,22 @@ impl Reader<'_> {
     }
 
     fn sum(&mut self) -> Option<i64> {
-        let mut value = self.product()?;
-        loop {
-            if self.eat(b'+') {
-                value = value.checked_add(self.product()?)?;
-            } else if self.eat(b'-') {
-                value = value.checked_sub(self.product()?)?;
-            } else {
-                return Some(value);
-            }
-        }
+        self.operands(&[(b'+', i64::checked_add), (b'-', i64::checked_sub)], Reader::product)
     }
 
     fn product(&mut self) -> Option<i64> {
-        let mut value = self.factor()?;
-        loop {
-            if self.eat(b'*') {
-                value = value.checked_mul(self.factor()?)?;
-            } else if self.eat(b'/') {
-                value = value.checked_div(self.factor()?)?;
-            } else if self.eat(b'%') {
-                value = value.checked_rem(self.factor()?)?;
-            } else {
-                return Some(value);
-            }
+        let operators: &[Operator] =
+            &[(b'*', i64::checked_mul), (b'/', i64::checked_div), (b'%', i64::checked_rem)];
+        self.operands(operators, Reader::factor)
+    }
+
+    /// Operands with one of some operators between two.
+    fn operands(&mut self, operators: &[Operator], operand: fn(&mut Self) -> Option<i64>) -> Option<i64> {
+        let mut value = operand(self)?;
+        while let Some((_, apply)) = operators.iter().find(|(sign, _)| self.eat(*sign)) {
+            value = apply(value, operand(self)?)?;
         }
+        Some(value)
     }
 
     fn factor(&mut self) -> Option<i64> {
@@ -96,8 +90,7 @@ impl Reader<'_> {
         if let Ok(number) = word.parse() {
             return Some(number);
         }
-        let variable = self.scope.variable(word)?;
-        variable.candidates.first()?.first()?.text.trim().parse().ok()
+        self.scope.first_value(word)?.text.trim().parse().ok()
     }
 }
 

@@ -46,14 +46,14 @@ pub(super) struct Item<'a> {
 
 #[derive(Debug)]
 pub(super) struct Command<'a> {
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: CommandKind<'a>,
     pub(super) redirects: Vec<Redirect<'a>>,
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind<'a> {
+pub(super) enum CommandKind<'a> {
     Simple {
         assignments: Vec<Assignment<'a>>,
         words: Vec<Word<'a>>,
@@ -138,24 +138,24 @@ pub(super) enum RedirectKind<'a> {
 
 #[derive(Debug)]
 pub(super) struct HereDoc<'a> {
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<WordPart<'a>>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Word<'a> {
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<WordPart<'a>>,
     /// It contains an unquoted `{`.
     pub(super) has_brace: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Part<'a> {
+pub(super) enum WordPart<'a> {
     /// Text without quotes: wildcards, braces and a tilde in it mean something.
     Bare(&'a str),
     /// Plain text.
     Quoted(Cow<'a, str>),
     /// `"…"`
-    Double(Rc<Vec<Part<'a>>>),
+    Double(Rc<Vec<WordPart<'a>>>),
     /// `$x` and `${x…}`
     Param(Rc<Param<'a>>),
     /// `$(…)`
@@ -163,7 +163,7 @@ pub(super) enum Part<'a> {
     /// `` `…` ``, with one layer of escapes removed.
     Backtick { code: Rc<str>, source: &'a str },
     /// `$((…))` and `$[…]`
-    Arithmetic { parts: Rc<Vec<Part<'a>>>, source: &'a str },
+    Arithmetic { parts: Rc<Vec<WordPart<'a>>>, source: &'a str },
     /// `<(…)`, `>(…)` and `=(…)`
     Process(Rc<Substitution<'a>>),
     /// `(…)` of an array that is assigned in an argument: `declare -a x=(…)`.
@@ -190,9 +190,9 @@ pub(super) struct Param<'a> {
     /// The sign after the name: `:-`, `%%`, `//`, `^^`, `:` … Empty if there is none.
     pub(super) operator: &'a str,
     /// What follows the sign.
-    pub(super) operand: Vec<Part<'a>>,
+    pub(super) operand: Vec<WordPart<'a>>,
     /// The replacement of `${x/a/b}`, the length of `${x:a:b}`.
-    pub(super) second: Option<Vec<Part<'a>>>,
+    pub(super) second: Option<Vec<WordPart<'a>>>,
     pub(super) source: &'a str,
 }
 
@@ -200,7 +200,7 @@ impl<'a> Word<'a> {
     /// The text of a word that is written without any quote or expansion.
     pub(super) fn bare(&self) -> Option<&'a str> {
         match self.parts.as_slice() {
-            [Part::Bare(text)] => Some(text),
+            [WordPart::Bare(text)] => Some(text),
             _ => None,
         }
     }

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::ast::Part;
+use super::ast::WordPart;
 
 /// How deep braces may nest.
 const MAX_DEPTH: usize = 24;
 
 /// The words that a word with braces becomes. `None` where there would be more than `most`.
-pub(super) fn expand<'a>(parts: &[Part<'a>], most: usize) -> Option<Vec<Vec<Part<'a>>>> {
+pub(super) fn expand<'a>(parts: &[WordPart<'a>], most: usize) -> Option<Vec<Vec<WordPart<'a>>>> {
     let words = alternatives(&pieces(parts), most, 0)?;
     Some(words.into_iter().map(|word| join(&word)).collect())
 }
@@ -21,13 +21,13 @@ enum Piece<'a> {
     Close,
     Bare(&'a str),
     Made(String),
-    Other(Part<'a>),
+    Other(WordPart<'a>),
 }
 
-fn pieces<'a>(parts: &[Part<'a>]) -> Vec<Piece<'a>> {
+fn pieces<'a>(parts: &[WordPart<'a>]) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     for part in parts {
-        let Part::Bare(text) = part else {
+        let WordPart::Bare(text) = part else {
             pieces.push(Piece::Other(part.clone()));
             continue;
         };
@@ -189,15 +189,15 @@ fn range<'a>(text: &str, most: usize) -> Option<Option<Vec<Vec<Piece<'a>>>>> {
     Some(Some(letters.into_iter().step_by(step).map(|letter| one(letter.to_string())).collect()))
 }
 
-fn join<'a>(pieces: &[Piece<'a>]) -> Vec<Part<'a>> {
-    let mut parts: Vec<Part<'a>> = Vec::new();
+fn join<'a>(pieces: &[Piece<'a>]) -> Vec<WordPart<'a>> {
+    let mut parts: Vec<WordPart<'a>> = Vec::new();
     for piece in pieces {
         parts.push(match piece {
-            Piece::Open => Part::Bare("{"),
-            Piece::Comma => Part::Bare(","),
-            Piece::Close => Part::Bare("}"),
-            Piece::Bare(text) => Part::Bare(text),
-            Piece::Made(text) => Part::Quoted(Cow::Owned(text.clone())),
+            Piece::Open => WordPart::Bare("{"),
+            Piece::Comma => WordPart::Bare(","),
+            Piece::Close => WordPart::Bare("}"),
+            Piece::Bare(text) => WordPart::Bare(text),
+            Piece::Made(text) => WordPart::Quoted(Cow::Owned(text.clone())),
             Piece::Other(part) => part.clone(),
         });
     }
@@ -209,10 +209,10 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        let words = expand(&[Part::Bare(text)], 100).unwrap_or_default();
-        let text_of = |part: &Part<'_>| match part {
-            Part::Bare(text) => (*text).to_owned(),
-            Part::Quoted(text) => text.to_string(),
+        let words = expand(&[WordPart::Bare(text)], 100).unwrap_or_default();
+        let text_of = |part: &WordPart<'_>| match part {
+            WordPart::Bare(text) => (*text).to_owned(),
+            WordPart::Quoted(text) => text.to_string(),
             _ => String::new(),
         };
         words.iter().map(|parts| parts.iter().map(text_of).collect()).collect()

@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Command, Joint, Kind, List, Word, is_name_byte};
+use super::ast::{Command, CommandKind, Joint, List, Word, is_name_byte};
 use super::lex::Until;
 use super::parse::{Parser, Stops};
 
 impl<'a> Parser<'a> {
     /// `None`: no compound command begins here. `Some(None)`: one does, too deep to read.
-    pub(super) fn compound(&mut self, stops: Stops) -> Option<Option<Kind<'a>>> {
+    pub(super) fn compound(&mut self, stops: Stops) -> Option<Option<CommandKind<'a>>> {
         match self.peek()? {
             b'(' => Some(self.parentheses()),
             b'{' if self.eat_word("{") => Some(self.deeper(|parser| {
                 let list = parser.list(stops.with(Stops::BRACE));
                 parser.expect_word("}");
-                Kind::Group(list)
+                CommandKind::Group(list)
             })),
             b'[' if self.is_keyword("[[") => Some(self.deeper(Parser::double_brackets)),
             b'i' if self.eat_word("if") => Some(self.deeper(|parser| parser.if_command(stops))),
@@ -29,7 +29,7 @@ impl<'a> Parser<'a> {
                     parser.skip_blanks();
                     let head = parser.word();
                     let body = parser.loop_body(stops);
-                    Kind::Repeat { head, body }
+                    CommandKind::Repeat { head, body }
                 }))
             }
             b'c' if self.eat_word("case") => Some(self.deeper(Parser::case_command)),
@@ -43,7 +43,7 @@ impl<'a> Parser<'a> {
                     parser.at = before;
                 }
                 let item = parser.pipeline(Joint::Then, stops);
-                Kind::Subshell(List { items: vec![item] })
+                CommandKind::Subshell(List { items: vec![item] })
             })),
             b'f' if self.eat_word("function") => {
                 self.skip_blanks();
@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
         rest.starts_with(|c: char| c.is_ascii_digit() || c == '$')
     }
 
-    pub(super) fn parentheses(&mut self) -> Option<Kind<'a>> {
+    pub(super) fn parentheses(&mut self) -> Option<CommandKind<'a>> {
         if self.peek_at(1) == Some(b'(')
             && let Some(close) = self.arithmetic_end(self.at + 2)
             && !is_command(self.slice(self.at + 2, close))
@@ -73,13 +73,13 @@ impl<'a> Parser<'a> {
             self.at += 2;
             let parts = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)))?;
             self.at = close + 2;
-            return Some(Kind::Test(vec![Word { parts, has_brace: false }]));
+            return Some(CommandKind::Test(vec![Word { parts, has_brace: false }]));
         }
         self.at += 1;
-        self.parenthesised().map(Kind::Subshell)
+        self.parenthesised().map(CommandKind::Subshell)
     }
 
-    pub(super) fn double_brackets(&mut self) -> Kind<'a> {
+    pub(super) fn double_brackets(&mut self) -> CommandKind<'a> {
         self.at += 2;
         let mut words = Vec::new();
         loop {
@@ -100,10 +100,10 @@ impl<'a> Parser<'a> {
                 words.push(word);
             }
         }
-        Kind::Test(words)
+        CommandKind::Test(words)
     }
 
-    pub(super) fn if_command(&mut self, stops: Stops) -> Kind<'a> {
+    pub(super) fn if_command(&mut self, stops: Stops) -> CommandKind<'a> {
         let mut arms = Vec::new();
         let mut otherwise = List::default();
         loop {
@@ -120,14 +120,14 @@ impl<'a> Parser<'a> {
                 otherwise = self.list(stops.with(Stops::FI));
             }
             self.trouble.is_broken |= !self.eat_word("fi");
-            return Kind::If { arms, otherwise };
+            return CommandKind::If { arms, otherwise };
         }
     }
 
-    pub(super) fn while_command(&mut self, stops: Stops) -> Kind<'a> {
+    pub(super) fn while_command(&mut self, stops: Stops) -> CommandKind<'a> {
         let test = self.list(stops.with(Stops::DO));
         let body = self.loop_body(stops);
-        Kind::While { test, body }
+        CommandKind::While { test, body }
     }
 
     /// `do … done`, or `{ … }`, or one command.
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
         List { items: vec![self.pipeline(Joint::Then, stops)] }
     }
 
-    pub(super) fn for_command(&mut self, stops: Stops, is_foreach: bool) -> Kind<'a> {
+    pub(super) fn for_command(&mut self, stops: Stops, is_foreach: bool) -> CommandKind<'a> {
         self.skip_blanks();
         if self.peek() == Some(b'(')
             && self.peek_at(1) == Some(b'(')
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
             self.at = close + 2;
             let head = Word { parts, has_brace: false };
             let body = self.loop_body(stops);
-            return Kind::Repeat { head, body };
+            return CommandKind::Repeat { head, body };
         }
         let name = self.take_while(is_name_byte);
         self.skip_lines();
@@ -189,10 +189,10 @@ impl<'a> Parser<'a> {
         } else {
             self.loop_body(stops)
         };
-        Kind::For { name, words, body }
+        CommandKind::For { name, words, body }
     }
 
-    pub(super) fn case_command(&mut self) -> Kind<'a> {
+    pub(super) fn case_command(&mut self) -> CommandKind<'a> {
         self.skip_blanks();
         let subject = self.argument();
         self.expect_word("in");
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
             }
         }
-        Kind::Case { subject, arms }
+        CommandKind::Case { subject, arms }
     }
 
     /// The words of an array up to its `)`, which is consumed.
@@ -259,19 +259,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn function(&mut self, name: Cow<'a, str>) -> Option<Kind<'a>> {
+    pub(super) fn function(&mut self, name: Cow<'a, str>) -> Option<CommandKind<'a>> {
         self.skip_lines();
         let start = self.at;
         // `f(){x;}` needs no blank in zsh.
         let command = if self.eat(b'{') {
             let list = self.deeper(|parser| parser.list(Stops::BRACE))?;
             self.expect_word("}");
-            Command { kind: Kind::Group(list), redirects: Vec::new(), start, end: self.at }
+            Command { kind: CommandKind::Group(list), redirects: Vec::new(), start, end: self.at }
         } else {
             self.deeper(|parser| parser.command(Stops::NONE))??
         };
         let body = self.slice(start, self.at);
-        Some(Kind::Function { name, body, command: Box::new(command) })
+        Some(CommandKind::Function { name, body, command: Box::new(command) })
     }
 
     /// The place of the `))` that closes arithmetic whose text begins here. `None` where it is no arithmetic.

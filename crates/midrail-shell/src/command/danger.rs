@@ -1,7 +1,6 @@
 //! Finds what an invocation might destroy, by the dangers in the row of its program. `condition` evaluates when a danger
 //! applies, `place` decides where a target is.
 
-mod condition;
 mod launch;
 mod place;
 #[cfg(test)]
@@ -9,8 +8,8 @@ mod tests;
 
 use midrail_core::{Confidence, Danger, Severity};
 
-use self::condition::Call;
 use self::place::Target;
+use super::condition::Call;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::tail;
 use super::programs::{self, Loss, Program, Rule, Targets};
@@ -114,7 +113,7 @@ pub(crate) fn judge_redirection(
 /// Whether a command only shows help, its version or what would happen.
 fn is_dry_run(call: &Call) -> bool {
     let arguments = &call.arguments;
-    let is_asked = |name: &str, value: Option<&str>| match name.trim_start_matches('-') {
+    let only_shows = |name: &str, value: Option<&str>| match name.trim_start_matches('-') {
         "help" => name.len() > 2,
         "version" => call.invocation.args.len() == 1,
         "dry-run" | "dryrun" | "what-if" | "simulate" | "just-print" | "noop" => {
@@ -122,8 +121,8 @@ fn is_dry_run(call: &Call) -> bool {
         }
         _ => false,
     };
-    arguments.flags.iter().any(|flag| is_asked(flag, None))
-        || arguments.values.iter().any(|(name, value)| is_asked(name, Some(&value.text)))
+    arguments.flags.iter().any(|flag| only_shows(flag, None))
+        || arguments.values.iter().any(|(name, value)| only_shows(name, Some(&value.text)))
         || call.operands.first().is_some_and(|first| first.text == "help")
 }
 
@@ -293,12 +292,8 @@ fn spelt_out(invocation: &Invocation) -> String {
 
 /// A text, cut where it is too long for a finding.
 fn bounded(text: &str) -> String {
-    if text.len() <= COMMAND_LENGTH {
-        return text.to_owned();
+    match text.get(..text.floor_char_boundary(COMMAND_LENGTH)) {
+        Some(start) if start.len() < text.len() => format!("{start}…"),
+        _ => text.to_owned(),
     }
-    let mut end = COMMAND_LENGTH;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", text.get(..end).unwrap_or_default())
 }

@@ -132,17 +132,12 @@ pub(crate) fn escapes(text: &str, rules: Escapes) -> Option<String> {
 
 /// Letters moved by thirteen places.
 pub(crate) fn rot13(text: &str) -> String {
-    let moved = |letter: char, first: u8| {
-        let place = u8::try_from(letter).map_or(0, |byte| byte - first);
-        char::from(first + (place + 13) % 26)
+    let moved = |letter: char| match letter {
+        'a'..='m' | 'A'..='M' => char::from_u32(u32::from(letter) + 13).unwrap_or(letter),
+        'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(letter) - 13).unwrap_or(letter),
+        other => other,
     };
-    text.chars()
-        .map(|letter| match letter {
-            'a'..='z' => moved(letter, b'a'),
-            'A'..='Z' => moved(letter, b'A'),
-            other => other,
-        })
-        .collect()
+    text.chars().map(moved).collect()
 }
 
 /// What `tr FROM TO` prints: sets with ranges (`A-Z`), escapes, and the classes `[:upper:]` and `[:lower:]`.

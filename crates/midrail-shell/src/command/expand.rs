@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::ast::{Param, Part, Word};
-use super::invocation::{Arg, Folder};
+use super::ast::{Param, Word, WordPart};
+use super::invocation::Arg;
 use super::pattern;
-use super::scope::{START, Scope, Variable};
+use super::scope::{Scope, Variable};
 use super::walk::{Stream, Walk};
 
 /// How many words one brace expansion may make.
@@ -91,7 +91,7 @@ impl Walk {
     /// The words that one word becomes: none, one or several.
     pub(super) fn expand(&mut self, word: &Word<'_>, scope: &mut Scope) -> Vec<Arg> {
         // Most words are plain text.
-        if let [Part::Bare(text)] = word.parts.as_slice()
+        if let [WordPart::Bare(text)] = word.parts.as_slice()
             && !word.has_brace
         {
             self.spend(1);
@@ -101,29 +101,21 @@ impl Walk {
                 is_glob: text.contains(['*', '?', '[']),
             }];
         }
-        if word.has_brace {
-            let mut results = Vec::new();
-            match super::braces::expand(&word.parts, MAX_BRACES) {
-                Some(words) => {
-                    for parts in words {
-                        self.expand_parts(&parts, scope, false, &mut results);
-                    }
-                }
-                None => {
-                    self.is_given_up = true;
-                    self.expand_parts(&word.parts, scope, false, &mut results);
-                }
-            }
-            return results;
-        }
+        let words = if word.has_brace { super::braces::expand(&word.parts, MAX_BRACES) } else { None };
+        self.is_given_up |= word.has_brace && words.is_none();
         let mut results = Vec::new();
-        self.expand_parts(&word.parts, scope, false, &mut results);
+        match words {
+            Some(words) => {
+                words.iter().for_each(|parts| self.expand_parts(parts, scope, false, &mut results))
+            }
+            None => self.expand_parts(&word.parts, scope, false, &mut results),
+        }
         results
     }
 
     fn expand_parts(
         &mut self,
-        parts: &[Part<'_>],
+        parts: &[WordPart<'_>],
         scope: &mut Scope,
         never_splits: bool,
         results: &mut Vec<Arg>,
@@ -136,55 +128,55 @@ impl Walk {
     }
 
     /// The value of a word where nothing is split: of an assignment, of a redirection.
-    pub(super) fn expand_one(&mut self, parts: &[Part<'_>], scope: &mut Scope) -> Arg {
+    pub(super) fn expand_one(&mut self, parts: &[WordPart<'_>], scope: &mut Scope) -> Arg {
         let mut results = Vec::new();
         self.expand_parts(parts, scope, true, &mut results);
         results.into_iter().next().unwrap_or_default()
     }
 
-    fn part(&mut self, part: &Part<'_>, is_quoted: bool, scope: &mut Scope, fields: &mut Fields) {
+    fn part(&mut self, part: &WordPart<'_>, is_quoted: bool, scope: &mut Scope, fields: &mut Fields) {
         match part {
-            Part::Bare(text) => {
+            WordPart::Bare(text) => {
                 self.spend(1 + text.len() / 16);
                 if !is_quoted && text.contains(['*', '?', '[']) {
                     fields.now.is_glob = true;
                 }
                 fields.text(text);
             }
-            Part::Quoted(text) => {
+            WordPart::Quoted(text) => {
                 self.spend(1 + text.len() / 16);
                 fields.text(text);
             }
-            Part::Double(parts) => {
+            WordPart::Double(parts) => {
                 fields.is_begun |= !is_all_arguments(parts);
                 for part in parts.iter() {
                     self.part(part, true, scope, fields);
                 }
             }
-            Part::Param(param) => self.param(param, is_quoted, scope, fields),
-            Part::Command(substitution) => {
+            WordPart::Param(param) => self.param(param, is_quoted, scope, fields),
+            WordPart::Command(substitution) => {
                 let stream = self.substitution(&substitution.list, scope, &Default::default());
                 self.keep_secret(&stream, substitution.source);
                 self.output(stream, substitution.source, is_quoted, scope, fields);
             }
-            Part::Backtick { code, source } => {
+            WordPart::Backtick { code, source } => {
                 let mut inner = scope.clone();
                 let stream = self.code(code, &mut inner, &Default::default());
                 self.keep_secret(&stream, source);
                 self.output(stream, source, is_quoted, scope, fields);
             }
-            Part::Arithmetic { parts, source } => {
+            WordPart::Arithmetic { parts, source } => {
                 let text = self.expand_one(parts, scope);
                 match super::arithmetic::value(&text, scope) {
                     Some(value) => fields.text(&value.to_string()),
                     None => fields.unknown(source),
                 }
             }
-            Part::Process(substitution) => {
+            WordPart::Process(substitution) => {
                 let name = self.process(substitution, scope);
                 fields.text(&name);
             }
-            Part::Array(words) => {
+            WordPart::Array(words) => {
                 for word in words.iter() {
                     let _ = self.expand(word, scope);
                 }
@@ -345,8 +337,8 @@ impl Walk {
     }
 }
 
-fn is_all_arguments(parts: &[Part<'_>]) -> bool {
-    matches!(parts, [Part::Param(param)] if param.operator.is_empty()
+fn is_all_arguments(parts: &[WordPart<'_>]) -> bool {
+    matches!(parts, [WordPart::Param(param)] if param.operator.is_empty()
         && (param.name == "@" || param.index == Some("@")))
 }
 
@@ -359,22 +351,14 @@ fn environment(name: &str, scope: &Scope) -> Option<Arg> {
         "0" => Some(Arg::known("bash")),
         "TMPDIR" => Some(Arg::known("/tmp")),
         "IFS" => Some(Arg::known(" \t\n")),
-        "PWD" => match &scope.folder {
-            Folder::Known(folder) if super::scope::is_absolute(folder) => Some(Arg::known(folder.clone())),
-            Folder::Known(folder) if folder.is_empty() => Some(Arg::known(START.to_string())),
-            Folder::Known(folder) => Some(Arg::known(format!("{START}/{folder}"))),
-            Folder::Unknown => None,
-        },
+        "PWD" => scope.working_folder(),
         _ => None,
     }
 }
 
 fn separators(scope: &Scope) -> String {
-    let value = scope.variable("IFS").and_then(|variable| variable.candidates.first());
-    match value.and_then(|items| items.first()) {
-        Some(item) if item.is_known() => item.text.clone(),
-        _ => " \t\n".to_owned(),
-    }
+    let value = scope.first_value("IFS").filter(|value| value.is_known());
+    value.map_or(" \t\n", |value| value.text.as_str()).to_owned()
 }
 
 fn slice_items(items: &[Arg], offset: &Arg, length: Option<&Arg>) -> Option<Vec<Arg>> {

@@ -7,15 +7,16 @@ mod named;
 mod uploads;
 
 use self::found::TouchedFiles;
+use super::condition::does;
 use super::danger::is_credential;
-use super::find::{self, Part};
+use super::find::{self, FindPart};
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::{Arguments, tail};
-use super::programs::{self, Files, Operands};
+use super::programs::{self, Files, Operands, Tag};
 use super::scope::join;
 
 pub(super) use self::found::{Touched, is_on_host};
-pub(super) use self::named::{is_symbolic, led_to};
+pub(super) use self::named::led_to;
 pub(super) use self::uploads::uploaded;
 use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 
@@ -65,11 +66,6 @@ pub(super) fn patched(invocation: &Invocation) -> Option<String> {
     Some(folder.map_or_else(|| ".".to_owned(), |folder| folder.text.clone()))
 }
 
-/// Whether a program puts files into a folder that its command line does not name.
-pub(super) fn unpacks(program: &str) -> bool {
-    matches!(program, "tar" | "gtar" | "bsdtar" | "unzip" | "unrar" | "unar")
-}
-
 fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     let from = found.list.len();
     let sorted = Arguments::new(invocation);
@@ -82,7 +78,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     let program = invocation.program.as_str();
     let target = ["-t", "--target-directory"];
     for (name, value) in sorted.values.iter().filter(|(name, _)| sorted.is_one_of(row.writes, name)) {
-        if unpacks(program) || target.contains(&name.as_str()) {
+        if programs::is(program, Tag::FillsFolders) || target.contains(&name.as_str()) {
             found.add_folder(value);
         } else {
             found.add(value, false, true);
@@ -106,10 +102,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
                     .is_some()
                     || sorted.has(&["--files"]);
                 if index > 0 || has_pattern {
-                    // `gawk -i inplace`
-                    let is_in_place = edits_in_place(program, &invocation.args)
-                        || sorted.values_of(&["-i", "--include"]).any(|value| value.text == "inplace");
-                    found.add(operand, true, is_in_place);
+                    found.add(operand, true, does(invocation, Tag::EditsInPlace));
                 }
             }
             Operands::CopyToLast => {
@@ -119,7 +112,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
                     continue;
                 }
                 let is_source = index < last || has_target;
-                if is_source && named::is_symbolic(invocation) {
+                if is_source && does(invocation, Tag::LinksSymbolically) {
                     named::linked(operand, operands.last().copied(), invocation, found);
                 } else if is_source {
                     found.add(operand, true, false);
@@ -158,7 +151,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     match program {
         "curl" | "curlie" => curl(invocation, found),
         "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
-        "openssl" | "ssh-keygen" => named::special(invocation, &sorted, found),
+        "openssl" | "ssh-keygen" => named::keys(invocation, &sorted, found),
         "sqlite3" | "sqlite" | "litecli" | "duckdb" => inside::read_by_statements(invocation, found),
         // Where nothing is piped to it, the one word is the file.
         "yq" if operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {
@@ -190,20 +183,6 @@ fn put_into(folder: &str, sources: &[&Arg], found: &mut TouchedFiles) {
     }
 }
 
-/// `sed -i`, `yq -i`
-fn edits_in_place(program: &str, args: &[Arg]) -> bool {
-    matches!(program, "sed" | "gsed" | "yq")
-        && args.iter().any(|arg| {
-            let text = arg.text.as_str();
-            text.starts_with("--in-place")
-                || text == "--inplace"
-                || (text.starts_with('-')
-                    && !text.starts_with("--")
-                    && text.contains('i')
-                    && !text.starts_with("-e"))
-        })
-}
-
 /// `perl -pi -e code files`
 fn in_place(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::new(invocation);
@@ -228,7 +207,7 @@ fn xargs(invocation: &Invocation, found: &mut TouchedFiles) {
 /// `find -fprint file`
 fn printed_by_find(invocation: &Invocation, found: &mut TouchedFiles) {
     for part in find::parts(&invocation.args) {
-        if let Part::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
+        if let FindPart::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
             found.add(file, false, true);
         }
     }

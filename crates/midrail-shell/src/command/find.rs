@@ -5,7 +5,7 @@ use super::programs;
 
 /// One part of the arguments of `find`.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part<'a> {
+pub(super) enum FindPart<'a> {
     /// A folder that is searched, by its index.
     Folder(usize),
     /// `(`
@@ -23,7 +23,7 @@ pub(super) enum Part<'a> {
 }
 
 /// The parts of the arguments of `find`.
-pub(super) fn parts(args: &[Arg]) -> Vec<Part<'_>> {
+pub(super) fn parts(args: &[Arg]) -> Vec<FindPart<'_>> {
     let row = programs::row("find");
     let mut parts = Vec::new();
     let mut is_expression = false;
@@ -33,24 +33,24 @@ pub(super) fn parts(args: &[Arg]) -> Vec<Part<'_>> {
         at += 1;
         let part = match arg.text.as_str() {
             "-H" | "-L" | "-P" => continue,
-            "(" | "\\(" => Part::Open,
-            ")" | "\\)" => Part::Close,
-            "-o" | "-or" | "," => Part::Or,
-            "!" | "\\!" | "-not" => Part::Not,
+            "(" | "\\(" => FindPart::Open,
+            ")" | "\\)" => FindPart::Close,
+            "-o" | "-or" | "," => FindPart::Or,
+            "!" | "\\!" | "-not" => FindPart::Not,
             name @ ("-exec" | "-execdir" | "-ok" | "-okdir") => {
                 let rest = args.get(at..).unwrap_or_default();
                 let length = (0..rest.len()).find(|end| ends_command(rest, *end)).unwrap_or(rest.len());
                 at += length + 1;
-                Part::Run(name, rest.get(..length).unwrap_or_default())
+                FindPart::Run(name, rest.get(..length).unwrap_or_default())
             }
             name if name.len() > 1 && name.starts_with('-') => {
                 let value = args.get(at).filter(|_| row.takes_value(name, true));
                 at += usize::from(value.is_some());
-                Part::Test(name, value)
+                FindPart::Test(name, value)
             }
             _ if is_expression => continue,
             _ => {
-                parts.push(Part::Folder(start));
+                parts.push(FindPart::Folder(start));
                 continue;
             }
         };

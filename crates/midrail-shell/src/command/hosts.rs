@@ -35,11 +35,11 @@ pub(super) fn contacted(invocation: &Invocation) -> Vec<String> {
     hosts
 }
 
-fn known(arg: &Arg, host: &str) -> Option<String> {
+fn known(host: &str) -> Option<String> {
     let is_host = !host.is_empty()
         && host.len() < 254
         && host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']'));
-    (is_host && arg.text.is_char_boundary(0)).then(|| host.to_ascii_lowercase())
+    is_host.then(|| host.to_ascii_lowercase())
 }
 
 /// The host of a URL: `https://user:word@host:port/path`.
@@ -53,19 +53,19 @@ pub(crate) fn url_host(url: &str) -> Option<&str> {
 }
 
 fn in_url(arg: &Arg) -> Option<String> {
-    known(arg, url_host(&arg.text)?)
+    known(url_host(&arg.text)?)
 }
 
 /// `example.com/path` without a scheme.
 fn bare_host(arg: &Arg) -> Option<String> {
     let host = arg.text.split(['/', '?']).next()?.split(':').next()?;
     let looks = host == "localhost" || (host.contains('.') && !host.starts_with('.') && !host.ends_with('.'));
-    looks.then(|| known(arg, host))?
+    looks.then(|| known(host))?
 }
 
 fn login_host(arg: &Arg) -> Option<String> {
     let host = arg.text.rsplit_once('@').map_or(arg.text.as_str(), |(_, host)| host);
-    known(arg, host.split(':').next()?)
+    known(host.split(':').next()?)
 }
 
 /// `me@host:path`, but no path of this machine.
@@ -74,7 +74,7 @@ fn copy_host(arg: &Arg) -> Option<String> {
     if head.contains('/') || head.len() == 1 {
         return None;
     }
-    known(arg, head.rsplit_once('@').map_or(head, |(_, host)| host))
+    known(head.rsplit_once('@').map_or(head, |(_, host)| host))
 }
 
 /// `TCP:host:port`

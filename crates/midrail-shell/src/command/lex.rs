@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::ast::{List, Param, Part, Substitution, Word, ends_word, is_name_byte, is_name_start};
+use super::ast::{List, Param, Substitution, Word, WordPart, ends_word, is_name_byte, is_name_start};
 use super::decode::{self, Escapes};
 use super::parse::{Parser, Stops};
 
@@ -36,12 +36,12 @@ impl<'a> Parser<'a> {
     pub(super) fn word(&mut self) -> Word<'a> {
         self.words += 1;
         let parts = self.parts(Until::Word);
-        let has_brace = parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('{')));
+        let has_brace = parts.iter().any(|part| matches!(part, WordPart::Bare(text) if text.contains('{')));
         Word { parts, has_brace }
     }
 
     /// Reads parts up to the given end, which is not consumed.
-    pub(super) fn parts(&mut self, until: Until) -> Vec<Part<'a>> {
+    pub(super) fn parts(&mut self, until: Until) -> Vec<WordPart<'a>> {
         let mut parts = Vec::new();
         while let Some(byte) = self.peek() {
             let before = self.at;
@@ -86,9 +86,9 @@ impl<'a> Parser<'a> {
     }
 
     /// The `=` before a parenthesis: one text with the name before it.
-    fn equals_sign(&mut self, parts: &mut Vec<Part<'a>>) {
+    fn equals_sign(&mut self, parts: &mut Vec<WordPart<'a>>) {
         let mut start = self.at;
-        if let Some(Part::Bare(name)) = parts.last() {
+        if let Some(WordPart::Bare(name)) = parts.last() {
             start = start.saturating_sub(name.len());
             parts.pop();
         }
@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A run of plain text.
-    fn plain(&mut self, until: Until, parts: &mut Vec<Part<'a>>) {
+    fn plain(&mut self, until: Until, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         self.at += 1;
         while let Some(byte) = self.peek() {
@@ -117,17 +117,17 @@ impl<'a> Parser<'a> {
         self.push_bare(start, self.at, parts);
     }
 
-    fn push_bare(&self, start: usize, end: usize, parts: &mut Vec<Part<'a>>) {
+    fn push_bare(&self, start: usize, end: usize, parts: &mut Vec<WordPart<'a>>) {
         if start < end {
-            parts.push(Part::Bare(self.slice(start, end)));
+            parts.push(WordPart::Bare(self.slice(start, end)));
         }
     }
 
-    fn escape(&mut self, until: Until, parts: &mut Vec<Part<'a>>) {
+    fn escape(&mut self, until: Until, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         let Some(next) = self.peek_at(1) else {
             self.at += 1;
-            parts.push(Part::Quoted(Cow::Borrowed("\\")));
+            parts.push(WordPart::Quoted(Cow::Borrowed("\\")));
             return;
         };
         let length =
@@ -149,10 +149,10 @@ impl<'a> Parser<'a> {
             Until::End => !matches!(next, b'$' | b'`' | b'\\'),
         };
         let from = if keeps { start } else { start + 1 };
-        parts.push(Part::Quoted(Cow::Borrowed(self.slice(from, self.at))));
+        parts.push(WordPart::Quoted(Cow::Borrowed(self.slice(from, self.at))));
     }
 
-    fn single(&mut self, parts: &mut Vec<Part<'a>>) {
+    fn single(&mut self, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at + 1;
         let found = self.bytes.get(start..self.end).and_then(|rest| memchr::memchr(b'\'', rest));
         let end = match found {
@@ -162,19 +162,19 @@ impl<'a> Parser<'a> {
                 self.end
             }
         };
-        parts.push(Part::Quoted(Cow::Borrowed(self.slice(start, end))));
+        parts.push(WordPart::Quoted(Cow::Borrowed(self.slice(start, end))));
         self.at = (end + 1).min(self.end);
     }
 
-    pub(super) fn double(&mut self, parts: &mut Vec<Part<'a>>) {
+    pub(super) fn double(&mut self, parts: &mut Vec<WordPart<'a>>) {
         self.at += 1;
         let Some(inner) = self.deeper(|parser| parser.parts(Until::Quote)) else { return };
         self.expect(b'"');
-        parts.push(Part::Double(Rc::new(inner)));
+        parts.push(WordPart::Double(Rc::new(inner)));
     }
 
     /// `$'…'`: escapes as in C.
-    fn ansi(&mut self, parts: &mut Vec<Part<'a>>) {
+    fn ansi(&mut self, parts: &mut Vec<WordPart<'a>>) {
         self.at += 2;
         let start = self.at;
         let mut has_escape = false;
@@ -192,14 +192,14 @@ impl<'a> Parser<'a> {
         let raw = self.slice(start, self.at);
         self.expect(b'\'');
         let decoded = if has_escape { decode::escapes(raw, Escapes::AnsiC) } else { None };
-        parts.push(Part::Quoted(decoded.map_or(Cow::Borrowed(raw), Cow::Owned)));
+        parts.push(WordPart::Quoted(decoded.map_or(Cow::Borrowed(raw), Cow::Owned)));
     }
 
-    fn dollar(&mut self, until: Until, parts: &mut Vec<Part<'a>>) {
+    fn dollar(&mut self, until: Until, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         let Some(next) = self.peek_at(1) else {
             self.at += 1;
-            parts.push(Part::Quoted(Cow::Borrowed("$")));
+            parts.push(WordPart::Quoted(Cow::Borrowed("$")));
             return;
         };
         match next {
@@ -222,12 +222,12 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 self.at += 1;
-                parts.push(Part::Quoted(Cow::Borrowed("$")));
+                parts.push(WordPart::Quoted(Cow::Borrowed("$")));
             }
         }
     }
 
-    fn dollar_parenthesis(&mut self, parts: &mut Vec<Part<'a>>) {
+    fn dollar_parenthesis(&mut self, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         if self.peek_at(2) == Some(b'(')
             && let Some(close) = self.arithmetic_end(start + 3)
@@ -238,13 +238,13 @@ impl<'a> Parser<'a> {
                 return;
             };
             self.at = close + 2;
-            parts.push(Part::Arithmetic { parts: Rc::new(inner), source: self.slice(start, self.at) });
+            parts.push(WordPart::Arithmetic { parts: Rc::new(inner), source: self.slice(start, self.at) });
             return;
         }
         self.at += 2;
         let Some(list) = self.parenthesised() else { return };
         let source = self.slice(start, self.at);
-        parts.push(Part::Command(Rc::new(Substitution { list, source, is_sink: false })));
+        parts.push(WordPart::Command(Rc::new(Substitution { list, source, is_sink: false })));
     }
 
     /// The list up to a `)`, which is consumed. `None` where it is nested too deep.
@@ -254,7 +254,7 @@ impl<'a> Parser<'a> {
         Some(list)
     }
 
-    fn old_arithmetic(&mut self, parts: &mut Vec<Part<'a>>) {
+    fn old_arithmetic(&mut self, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         let found =
             self.bytes.get(start..self.end).and_then(|rest| rest.iter().take(200).position(|b| *b == b']'));
@@ -265,17 +265,17 @@ impl<'a> Parser<'a> {
                 let inner = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)));
                 self.at = close + 1;
                 let source = self.slice(start, self.at);
-                parts.push(Part::Arithmetic { parts: Rc::new(inner.unwrap_or_default()), source });
+                parts.push(WordPart::Arithmetic { parts: Rc::new(inner.unwrap_or_default()), source });
             }
             None => {
                 self.at += 1;
-                parts.push(Part::Quoted(Cow::Borrowed("$")));
+                parts.push(WordPart::Quoted(Cow::Borrowed("$")));
             }
         }
     }
 
     /// `${…}`
-    fn braced(&mut self, until: Until, parts: &mut Vec<Part<'a>>) {
+    fn braced(&mut self, until: Until, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         self.at += 2;
         let is_quoted = matches!(until, Until::Quote | Until::End | Until::Brace { is_quoted: true, .. });
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
             let Some(list) = self.deeper(|parser| parser.list(Stops::BRACE)) else { return };
             self.eat_word("}");
             let source = self.slice(start, self.at);
-            parts.push(Part::Command(Rc::new(Substitution { list, source, is_sink: false })));
+            parts.push(WordPart::Command(Rc::new(Substitution { list, source, is_sink: false })));
             return;
         }
         // Flags of zsh: `${(f)x}`.
@@ -331,7 +331,7 @@ impl<'a> Parser<'a> {
         self.expect(b'}');
         let source = self.slice(start, self.at);
         let param = Param { name, index, is_indirect, is_length, operator, operand, second, source };
-        parts.push(Part::Param(Rc::new(param)));
+        parts.push(WordPart::Param(Rc::new(param)));
     }
 
     fn operator_length(&self) -> usize {
@@ -345,7 +345,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn backtick(&mut self, until: Until, parts: &mut Vec<Part<'a>>) {
+    fn backtick(&mut self, until: Until, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         self.at += 1;
         let mut code = String::new();
@@ -375,25 +375,25 @@ impl<'a> Parser<'a> {
                 Some(_) => self.at += 1,
             }
         }
-        parts.push(Part::Backtick { code: code.into(), source: self.slice(start, self.at) });
+        parts.push(WordPart::Backtick { code: code.into(), source: self.slice(start, self.at) });
     }
 
-    fn process(&mut self, parts: &mut Vec<Part<'a>>) {
+    fn process(&mut self, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
         let is_sink = self.peek() == Some(b'>');
         self.at += 2;
         let Some(list) = self.parenthesised() else { return };
         let source = self.slice(start, self.at);
-        parts.push(Part::Process(Rc::new(Substitution { list, source, is_sink })));
+        parts.push(WordPart::Process(Rc::new(Substitution { list, source, is_sink })));
     }
 
     /// A `(` inside of a word: an array, a pattern such as `@(a|b)`, or a qualifier of zsh. False where it is none.
-    fn parenthesis_in_word(&mut self, parts: &mut Vec<Part<'a>>) -> bool {
-        let Some(Part::Bare(before)) = parts.last() else { return false };
+    fn parenthesis_in_word(&mut self, parts: &mut Vec<WordPart<'a>>) -> bool {
+        let Some(WordPart::Bare(before)) = parts.last() else { return false };
         if before.ends_with('=') && before.bytes().next().is_some_and(is_name_start) {
             self.at += 1;
             let Some(words) = self.deeper(Parser::array) else { return false };
-            parts.push(Part::Array(Rc::new(words)));
+            parts.push(WordPart::Array(Rc::new(words)));
             return true;
         }
         let is_pattern = before.ends_with(['?', '*', '+', '@', '!']);
@@ -429,6 +429,6 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn plain_param<'a>(name: &'a str, source: &'a str) -> Part<'a> {
-    Part::Param(Rc::new(Param { name, source, ..Param::default() }))
+fn plain_param<'a>(name: &'a str, source: &'a str) -> WordPart<'a> {
+    WordPart::Param(Rc::new(Param { name, source, ..Param::default() }))
 }

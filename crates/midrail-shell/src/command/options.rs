@@ -1,6 +1,6 @@
 //! The one parser of arguments: options, their values and operands, by the row of the program.
 
-use super::find::{self, Part};
+use super::find::{self, FindPart};
 use super::invocation::{Arg, Invocation};
 use super::programs::{self, Program, Run, Style};
 use crate::words::shell::COMMON_OPTIONS;
@@ -175,18 +175,18 @@ impl Parser<'_> {
         let mut is_negated = false;
         for part in find::parts(self.args) {
             let (name, value) = match part {
-                Part::Folder(at) => {
+                FindPart::Folder(at) => {
                     arguments.operands.push(at);
                     continue;
                 }
-                Part::Not => {
+                FindPart::Not => {
                     is_negated = true;
                     continue;
                 }
-                Part::Open | Part::Close => continue,
-                Part::Or => ("-o", None),
-                Part::Run(name, command) => (name, Some(command.first().cloned().unwrap_or_default())),
-                Part::Test(name, value) => (name, value.cloned()),
+                FindPart::Open | FindPart::Close => continue,
+                FindPart::Or => ("-o", None),
+                FindPart::Run(name, command) => (name, Some(command.first().cloned().unwrap_or_default())),
+                FindPart::Test(name, value) => (name, value.cloned()),
             };
             match value {
                 _ if is_negated => {}

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::ast::{Assignment, Command, HereDoc, Item, Joint, Kind, List, Script, Trouble, Value, Word};
+use super::ast::{
+    Assignment, Command, CommandKind, HereDoc, Item, Joint, List, Script, Trouble, Value, Word,
+};
 use super::ast::{ends_word, is_name_byte, is_name_start};
 
 /// How deep brackets, quotes and keywords may nest. A frame of a debug build takes some kilobytes of stack.
@@ -26,18 +28,7 @@ pub(super) fn bounded(text: &str) -> &str {
 pub(super) fn parse(text: &str) -> Script<'_> {
     let end = bounded(text).len();
     let trouble = Trouble { is_too_long: end < text.len(), ..Trouble::default() };
-    let mut parser = Parser {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        end,
-        depth: 0,
-        pending: Vec::new(),
-        trouble,
-        words: 0,
-        is_argument: false,
-        has_no_arithmetic_end: false,
-    };
+    let mut parser = Parser { text, bytes: text.as_bytes(), end, trouble, ..Parser::default() };
     let mut list = List::default();
     loop {
         let more = parser.list(Stops::NONE);
@@ -90,6 +81,7 @@ const CLOSERS: &[(&str, Stops)] = &[
 ];
 
 /// The parser: a place in the text, and what is still to be read.
+#[derive(Default)]
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
@@ -405,7 +397,7 @@ impl<'a> Parser<'a> {
         if assignments.is_empty() && words.is_empty() && redirects.is_empty() {
             return None;
         }
-        Some(Command { kind: Kind::Simple { assignments, words }, redirects, start, end })
+        Some(Command { kind: CommandKind::Simple { assignments, words }, redirects, start, end })
     }
 
     fn eat_function_parentheses(&mut self) -> bool {

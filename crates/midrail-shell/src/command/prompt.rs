@@ -3,9 +3,10 @@
 
 use midrail_core::{Confidence, Danger, Severity};
 
-use super::invocation::{Input, Invocation};
+use super::invocation::{Arg, Input, Invocation};
+use super::shell_options::{ShellOptions, is_standard_input};
 use crate::tables::{PROMPTS, Prompt};
-use crate::words::shell::PROMPT_SHELLS;
+use crate::words::shell::{END_OPTIONS, PROMPT_SHELLS};
 
 /// The rule of the danger that is made of it.
 pub const RULE: &str = "midrail-typing";
@@ -22,11 +23,9 @@ pub fn danger(command: &str) -> Option<Danger> {
         safer: "Run the commands one by one, or give them to it on the command line (`-c`) or in a file."
             .to_owned(),
         command: command.get(open.start..open.end).unwrap_or(command).to_owned(),
-        targets: Vec::new(),
-        harmless_inside: false,
-        is_inside: false,
         start: open.start,
         end: open.end,
+        ..Danger::default()
     })
 }
 
@@ -64,7 +63,7 @@ impl Prompt {
             match word {
                 "-i" if self.operands == Some(1) && !self.ends.contains(&"-i") => return true,
                 // Its work comes from what is typed.
-                "-" | "/dev/stdin" if operands == 0 => return true,
+                _ if operands == 0 && is_input(word) => return true,
                 "--version" | "--help" => return false,
                 "--" => {}
                 _ if self.is_end(word) => return false,
@@ -104,31 +103,27 @@ fn is_bundle(letters: &str) -> bool {
     letters.len() <= 4 && letters.chars().all(|c| c.is_ascii_alphabetic())
 }
 
+/// Whether the work of a program comes from what is typed.
+fn is_input(file: &str) -> bool {
+    file == "-" || is_standard_input(file)
+}
+
 fn shell_waits(it: &Invocation) -> bool {
-    let mut words = it.args.iter().map(|arg| arg.text.as_str()).peekable();
-    if it.program == "busybox" && words.next_if(|word| PROMPT_SHELLS.contains(word)).is_none() {
-        return false;
-    }
-    while let Some(word) = words.next() {
-        match word {
-            "--version" | "--help" | "-help" => return false,
-            "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" => {
-                words.next();
-            }
-            "-norc" | "-noprofile" | "-login" | "-posix" | "-restricted" | "-verbose" => {}
-            "-" | "/dev/stdin" => return true,
-            _ if word.starts_with("--command") => return false,
-            _ if word.starts_with("--") => {}
-            _ if word.eq_ignore_ascii_case("-command") || word.eq_ignore_ascii_case("-file") => return false,
-            _ => match word.strip_prefix(['-', '+']) {
-                Some(letters) if letters.contains('c') => return false,
-                Some(letters) if letters.contains('i') || letters.contains('s') => return true,
-                Some(_) => {}
-                None => return false,
-            },
+    let mut args = it.args.as_slice();
+    if it.program == "busybox" {
+        match args.split_first() {
+            Some((shell, rest)) if PROMPT_SHELLS.contains(&shell.text.as_str()) => args = rest,
+            _ => return false,
         }
     }
-    true
+    let options = ShellOptions::parse(args);
+    let before = args.get(..options.end).unwrap_or(args).iter();
+    let ends = |arg: &Arg| END_OPTIONS.iter().any(|end| arg.text.eq_ignore_ascii_case(end));
+    if options.runs_text || before.clone().any(ends) {
+        return false;
+    }
+    let is_file = args.get(options.end).is_some_and(|file| !is_input(&file.text));
+    options.reads_input || options.is_interactive || !is_file
 }
 
 #[cfg(test)]

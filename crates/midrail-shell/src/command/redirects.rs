@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use super::ast::{HereDoc, Part, Redirect, RedirectKind, Word, ends_word, is_name_byte};
+use super::ast::{HereDoc, Redirect, RedirectKind, Word, WordPart, ends_word, is_name_byte};
 use super::lex::{Until, is_quote};
 use super::parse::{Parser, Pending};
 
@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
                 line_start = line_end + 1;
             }
             let parts = if pending.is_quoted {
-                vec![Part::Quoted(Cow::Borrowed(self.slice(start, end)))]
+                vec![WordPart::Quoted(Cow::Borrowed(self.slice(start, end)))]
             } else {
                 self.at = start;
                 self.deeper(|parser| parser.within(end, |inner| inner.parts(Until::End))).unwrap_or_default()

@@ -1,9 +1,8 @@
 //! Calls of git and of the programs of forges, kept with their words: what they mean depends on the repository's state,
 //! which is not known here.
 
-use midrail_core::RepositoryCall;
+use midrail_core::{Action, RepositoryCall};
 
-use super::analysis::Analysis;
 use super::invocation::{Folder, Invocation};
 
 /// How many calls of one command line are kept.
@@ -15,41 +14,39 @@ const MAX_WORD: usize = 1_024;
 /// The programs that are kept. `git-push` is `git push`.
 const PROGRAMS: &[&str] = &["git", "gh", "glab"];
 
-impl Analysis {
-    /// Keeps a call, if it is one of those.
-    pub(super) fn add_repository_call(&mut self, invocation: &Invocation) {
-        let name = invocation.program.strip_suffix(".exe").unwrap_or(&invocation.program);
-        let (program, command) = match name.split_once('-') {
-            Some(("git", command)) => ("git", Some(command)),
-            _ => (name, None),
-        };
-        if !PROGRAMS.contains(&program) {
-            return;
-        }
-        if self.repository.len() >= MAX_CALLS {
-            self.is_partial = true;
-            return;
-        }
-        let shift = usize::from(command.is_some());
-        let unknown = invocation.args.iter().enumerate().filter(|(_, arg)| !arg.is_known() || arg.is_glob);
-        let call = RepositoryCall {
-            program: program.to_owned(),
-            unknown: unknown.map(|(at, _)| at + shift).collect(),
-            args: command
-                .into_iter()
-                .chain(invocation.args.iter().map(|arg| arg.text.as_str()))
-                .map(shortened)
-                .collect(),
-            has_more_args: invocation.has_more_args,
-            folder: match &invocation.folder {
-                Folder::Known(folder) if !invocation.is_remote => Some(folder.clone()),
-                Folder::Known(_) | Folder::Unknown => None,
-            },
-        };
-        // A loop is walked more than once.
-        if self.repository.last() != Some(&call) {
-            self.repository.push(call);
-        }
+/// Keeps a call, if it is one of those.
+pub(super) fn add_call(analysis: &mut Action, invocation: &Invocation) {
+    let name = invocation.program.strip_suffix(".exe").unwrap_or(&invocation.program);
+    let (program, command) = match name.split_once('-') {
+        Some(("git", command)) => ("git", Some(command)),
+        _ => (name, None),
+    };
+    if !PROGRAMS.contains(&program) {
+        return;
+    }
+    if analysis.repository.len() >= MAX_CALLS {
+        analysis.is_partial = true;
+        return;
+    }
+    let shift = usize::from(command.is_some());
+    let unknown = invocation.args.iter().enumerate().filter(|(_, arg)| !arg.is_known() || arg.is_glob);
+    let call = RepositoryCall {
+        program: program.to_owned(),
+        unknown: unknown.map(|(at, _)| at + shift).collect(),
+        args: command
+            .into_iter()
+            .chain(invocation.args.iter().map(|arg| arg.text.as_str()))
+            .map(shortened)
+            .collect(),
+        has_more_args: invocation.has_more_args,
+        folder: match &invocation.folder {
+            Folder::Known(folder) if !invocation.is_remote => Some(folder.clone()),
+            Folder::Known(_) | Folder::Unknown => None,
+        },
+    };
+    // A loop is walked more than once.
+    if analysis.repository.last() != Some(&call) {
+        analysis.repository.push(call);
     }
 }
 

@@ -52,6 +52,27 @@ impl Scope {
         self.variables.get(self.referred(name))
     }
 
+    /// The first word of the newest value of a variable.
+    pub(super) fn first_value(&self, name: &str) -> Option<&Arg> {
+        self.variable(name)?.candidates.first()?.first()
+    }
+
+    /// The folder as the value of `$PWD`.
+    pub(super) fn working_folder(&self) -> Option<Arg> {
+        match &self.folder {
+            Folder::Known(folder) if is_absolute(folder) => Some(Arg::known(folder.clone())),
+            Folder::Known(folder) if folder.is_empty() => Some(Arg::known(START.to_string())),
+            Folder::Known(folder) => Some(Arg::known(format!("{START}/{folder}"))),
+            Folder::Unknown => None,
+        }
+    }
+
+    /// Sets `$0` and the arguments after it. Returns those before.
+    pub(super) fn set_positional(&mut self, name: Arg, args: &[Arg]) -> Option<Rc<Vec<Arg>>> {
+        let items = std::iter::once(name).chain(args.iter().cloned());
+        self.positional.replace(Rc::new(items.collect()))
+    }
+
     /// The variable that a name refers to.
     pub(super) fn referred<'n>(&'n self, name: &'n str) -> &'n str {
         let mut name = name;

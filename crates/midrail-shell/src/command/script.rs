@@ -5,7 +5,7 @@ use crate::tables::LANGUAGES;
 
 /// What a file is if it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ScriptKind {
     /// A script of a shell.
     Shell,
     /// Code of another language.
@@ -15,23 +15,23 @@ pub(super) enum Kind {
 }
 
 /// What a file is.
-pub(super) fn kind(name: &str, content: &str) -> Kind {
+pub(super) fn kind(name: &str, content: &str) -> ScriptKind {
     if let Some(program) = interpreter(content) {
         return match Language::from_program(program) {
-            Some(language) => Kind::Code(language),
-            None => Kind::Shell,
+            Some(language) => ScriptKind::Code(language),
+            None => ScriptKind::Shell,
         };
     }
     let name = name.rsplit('/').next().unwrap_or(name);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     match LANGUAGES.iter().find(|row| row.endings.contains(&ending.as_str())) {
-        Some(row) => row.name.map_or(Kind::Sql, Kind::Code),
-        None => Kind::Shell,
+        Some(row) => row.name.map_or(ScriptKind::Sql, ScriptKind::Code),
+        None => ScriptKind::Shell,
     }
 }
 
 /// The program of a first line such as `#!/usr/bin/env -S python3 -u`.
-fn interpreter(content: &str) -> Option<&str> {
+pub(super) fn interpreter(content: &str) -> Option<&str> {
     let line = content.strip_prefix("#!")?.lines().next()?;
     let mut words = line.split_whitespace();
     let program = words.next()?;
@@ -47,12 +47,12 @@ mod tests {
 
     #[test]
     fn the_first_line_says_more_than_the_name() {
-        assert_eq!(kind("x", "#!/usr/bin/env -S python3 -u\n"), Kind::Code(Language::Python));
-        assert_eq!(kind("x.py", "#!/bin/bash\n"), Kind::Shell);
-        assert_eq!(kind("a/x.rb", "puts 1"), Kind::Code(Language::Ruby));
-        assert_eq!(kind("clean", "rm -rf /"), Kind::Shell);
-        assert_eq!(kind("drop.sql", ""), Kind::Sql);
+        assert_eq!(kind("x", "#!/usr/bin/env -S python3 -u\n"), ScriptKind::Code(Language::Python));
+        assert_eq!(kind("x.py", "#!/bin/bash\n"), ScriptKind::Shell);
+        assert_eq!(kind("a/x.rb", "puts 1"), ScriptKind::Code(Language::Ruby));
+        assert_eq!(kind("clean", "rm -rf /"), ScriptKind::Shell);
+        assert_eq!(kind("drop.sql", ""), ScriptKind::Sql);
         // What is run is a script, whatever it is called.
-        assert_eq!(kind("notes.md", "rm -rf /"), Kind::Shell);
+        assert_eq!(kind("notes.md", "rm -rf /"), ScriptKind::Shell);
     }
 }

@@ -28,8 +28,10 @@ mod unknown_programs;
 mod windows;
 mod wrap;
 
-use super::analysis::{Analysis, File};
-use super::ast::{Command, Item, Joint, Kind, List, Substitution, Trouble, Word};
+use midrail_core::Action;
+
+use super::ast::{Command, CommandKind, Item, Joint, List, Substitution, Trouble, Word};
+use super::file::File;
 use super::invocation::{Arg, Folder, Invocation};
 use super::parse::{bounded, parse};
 use super::scope::Scope;
@@ -44,7 +46,7 @@ pub(crate) use stream::Stream;
 
 impl Walk {
     /// Analyses a file of another language.
-    pub(crate) fn script(mut self, language: Language, code: &str) -> Analysis {
+    pub(crate) fn script(mut self, language: Language, code: &str) -> Action {
         self.span = (0, code.len());
         self.is_nested = true;
         self.snippet(language, code, &Scope::default());
@@ -74,7 +76,7 @@ impl Walk {
     }
 
     /// Walks through a whole command line, which starts in a folder.
-    pub(crate) fn line(mut self, text: &str, folder: Option<&str>) -> (Analysis, Vec<Invocation>) {
+    pub(crate) fn line(mut self, text: &str, folder: Option<&str>) -> (Action, Vec<Invocation>) {
         self.span = (0, text.len());
         let mut scope = Scope::default();
         if let Some(folder) = folder {
@@ -247,7 +249,7 @@ impl Walk {
             self.opaque("the command nests deeper than Midrail analyses");
             return Stream::default();
         }
-        if let Kind::Simple { assignments, words } = &command.kind {
+        if let CommandKind::Simple { assignments, words } = &command.kind {
             let outer = self.span;
             if !self.is_nested {
                 self.span = (command.start, command.end);
@@ -266,12 +268,12 @@ impl Walk {
         self.redirect_output(&redirected, stream)
     }
 
-    fn compound(&mut self, kind: &Kind<'_>, scope: &mut Scope, input: &Stream) -> Stream {
+    fn compound(&mut self, kind: &CommandKind<'_>, scope: &mut Scope, input: &Stream) -> Stream {
         match kind {
-            Kind::Simple { .. } => Stream::silent(),
-            Kind::Group(list) => self.list(list, scope, input),
-            Kind::Subshell(list) => self.list(list, &mut scope.clone(), input),
-            Kind::If { arms, otherwise } => {
+            CommandKind::Simple { .. } => Stream::silent(),
+            CommandKind::Group(list) => self.list(list, scope, input),
+            CommandKind::Subshell(list) => self.list(list, &mut scope.clone(), input),
+            CommandKind::If { arms, otherwise } => {
                 let before = scope.clone();
                 let mut stream = Stream::silent();
                 for (test, body) in arms {
@@ -280,20 +282,22 @@ impl Walk {
                 }
                 stream.and(self.branch(otherwise, scope, &before, input))
             }
-            Kind::While { test, body } => {
+            CommandKind::While { test, body } => {
                 let before = scope.clone();
                 let _ = self.list(test, scope, input);
                 let stream = self.list(body, scope, input);
                 scope.may_have_been(&before);
                 Stream { text: None, ..stream }
             }
-            Kind::For { name, words, body } => self.for_loop(name, words.as_deref(), body, scope, input),
-            Kind::Repeat { head, body } => {
+            CommandKind::For { name, words, body } => {
+                self.for_loop(name, words.as_deref(), body, scope, input)
+            }
+            CommandKind::Repeat { head, body } => {
                 let _ = self.expand_one(&head.parts, scope);
                 let stream = self.list(body, scope, input);
                 Stream { text: None, ..stream }
             }
-            Kind::Case { subject, arms } => {
+            CommandKind::Case { subject, arms } => {
                 let _ = self.expand_one(&subject.parts, scope);
                 let before = scope.clone();
                 let mut stream = Stream::silent();
@@ -302,14 +306,14 @@ impl Walk {
                 }
                 Stream { text: None, ..stream }
             }
-            Kind::Function { name, body, command } => {
+            CommandKind::Function { name, body, command } => {
                 if flow::is_fork_bomb(name, command) {
                     self.fork_bomb(name);
                 }
                 scope.define(name, body);
                 Stream::silent()
             }
-            Kind::Test(words) => {
+            CommandKind::Test(words) => {
                 for word in words {
                     let _ = self.expand_one(&word.parts, scope);
                 }
@@ -340,25 +344,15 @@ impl Walk {
         scope: &mut Scope,
         input: &Stream,
     ) -> Stream {
-        let mut values = Vec::new();
-        let is_known = match words {
-            Some(words) => {
-                for word in words {
-                    values.extend(self.expand(word, scope));
-                }
-                true
-            }
-            None => match &scope.positional {
-                Some(positional) => {
-                    values.extend(positional.iter().skip(1).cloned());
-                    true
-                }
-                None => false,
-            },
+        // What is not known is walked like an empty list: once, with any value.
+        let values: Vec<Arg> = match (words, &scope.positional) {
+            (Some(words), _) => words.iter().flat_map(|word| self.expand(word, scope)).collect(),
+            (None, Some(positional)) => positional.iter().skip(1).cloned().collect(),
+            (None, None) => Vec::new(),
         };
         let before = scope.clone();
         let mut stream = Stream::silent();
-        if !is_known || values.is_empty() {
+        if values.is_empty() {
             scope.forget(name);
             stream = self.list(body, scope, input);
         }

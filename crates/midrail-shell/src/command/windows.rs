@@ -11,10 +11,11 @@ mod tests;
 mod translate;
 mod translation;
 
-use self::command::Command;
+use self::command::WindowsCommand;
 use self::translation::DEEPEST;
 use super::decode;
 use super::invocation::{Arg, joined};
+use crate::words::windows::POWERSHELL_OPTIONS;
 
 pub(crate) use self::dialect::{Dialect, dialect};
 pub(crate) use self::translation::Translation;
@@ -51,7 +52,7 @@ impl Translation {
     }
 
     /// Reads the code that a command gives to another shell. False: it starts none.
-    fn start_shell(&mut self, command: &Command, depth: usize) -> bool {
+    fn start_shell(&mut self, command: &WindowsCommand, depth: usize) -> bool {
         let is_flag = |arg: &Arg| ["/c", "/k"].iter().any(|flag| arg.text.eq_ignore_ascii_case(flag));
         let args = command.args();
         match command.program().as_str() {
@@ -60,32 +61,51 @@ impl Translation {
                     self.read_cmd(&joined(args.get(at + 1..).unwrap_or_default()), depth);
                 }
             }
-            "powershell" | "pwsh" => self.start_powershell(args, depth),
+            "powershell" | "pwsh" => match powershell_start(args) {
+                PowerShellStart::Code(script) => self.read_powershell(&script, depth),
+                PowerShellStart::Encoded(_) => self.is_opaque = true,
+                PowerShellStart::File(_) | PowerShellStart::Input => {}
+            },
             _ => return false,
         }
         true
     }
+}
 
-    /// `powershell -EncodedCommand …`, `pwsh -c …`.
-    fn start_powershell(&mut self, args: &[Arg], depth: usize) {
-        let mut at = 0;
-        while let Some(arg) = args.get(at) {
-            let flag = arg.text.to_ascii_lowercase();
-            let Some(flag) = flag.strip_prefix(['-', '/']) else {
-                return self.read_powershell(&joined(args.get(at..).unwrap_or_default()), depth);
-            };
-            at += 1;
-            let is = |name: &str| !flag.is_empty() && name.starts_with(flag);
-            if is("encodedcommand") || flag == "enc" || flag == "ec" {
-                match args.get(at).and_then(|arg| decode::base64_utf16(&arg.text)) {
-                    Some(code) => self.read_powershell(&code, depth),
-                    None => self.is_opaque = true,
-                }
-                return;
-            }
-            at += usize::from(
-                is("executionpolicy") || is("windowstyle") || is("version") || is("file") || flag == "ep",
-            );
+/// What PowerShell is started with.
+pub(crate) enum PowerShellStart<'a> {
+    /// This script.
+    Code(String),
+    /// A script that cannot be decoded.
+    Encoded(&'a str),
+    /// This file.
+    File(Option<&'a Arg>),
+    /// What it reads.
+    Input,
+}
+
+/// What the arguments of PowerShell start: `-EncodedCommand …`, `-c …`, `-File …`. Names may be cut off.
+pub(crate) fn powershell_start(args: &[Arg]) -> PowerShellStart<'_> {
+    let mut at = 0;
+    while let Some(arg) = args.get(at).filter(|arg| arg.text.starts_with(['-', '/'])) {
+        let flag = arg.text.trim_start_matches(['-', '/']).to_ascii_lowercase();
+        let is = |name: &str| name.starts_with(&flag);
+        at += 1;
+        if flag.is_empty() {
+            at -= 1;
+            break;
+        } else if is("encodedcommand") || flag == "enc" || flag == "ec" {
+            let code = args.get(at).map_or("", |arg| arg.text.as_str());
+            return decode::base64_utf16(code).map_or(PowerShellStart::Encoded(code), PowerShellStart::Code);
+        } else if is("command") {
+            break;
+        } else if is("file") {
+            return PowerShellStart::File(args.get(at));
         }
+        at += usize::from(flag == "ep" || POWERSHELL_OPTIONS.iter().any(|name| is(name)));
+    }
+    match joined(args.get(at..).unwrap_or_default()) {
+        script if matches!(script.as_str(), "" | "-") => PowerShellStart::Input,
+        script => PowerShellStart::Code(script),
     }
 }

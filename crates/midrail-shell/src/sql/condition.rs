@@ -1,6 +1,6 @@
 //! Conditions that hold for every row: `1 = 1`, `x = x`, `NOT FALSE`, `a IS NULL OR a IS NOT NULL`.
 
-use super::lex::{Kind, Token};
+use super::lex::{SqlKind, SqlToken};
 use super::tokens::Tokens;
 use crate::words::sql::OPERATORS;
 
@@ -8,14 +8,14 @@ use crate::words::sql::OPERATORS;
 const DEEPEST: usize = 24;
 
 /// Whether a condition holds for every row, as far as its text shows.
-pub(super) fn is_always_true(text: &str, condition: &[Token]) -> bool {
+pub(super) fn is_always_true(text: &str, condition: &[SqlToken]) -> bool {
     let mut parser = Parser { source: Tokens { text, tokens: condition }, at: 0 };
     parser.or(0).truth == Some(true)
 }
 
 /// A part of a condition.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct ConditionPart {
     truth: Option<bool>,
     test: Option<Test>,
 }
@@ -46,7 +46,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<SqlKind> {
         self.source.kind(self.at)
     }
 
@@ -64,7 +64,7 @@ impl Parser<'_> {
         marks.iter().enumerate().all(|(ahead, mark)| self.source.is_mark(self.at + ahead, *mark))
     }
 
-    fn or(&mut self, depth: usize) -> Part {
+    fn or(&mut self, depth: usize) -> ConditionPart {
         let first = self.and(depth);
         let mut parts = vec![first];
         loop {
@@ -84,11 +84,11 @@ impl Parser<'_> {
         }
         let is_true = parts.iter().any(|part| part.truth == Some(true)) || self.covers_all(&parts);
         let is_false = parts.iter().all(|part| part.truth == Some(false));
-        Part { truth: if is_true { Some(true) } else { is_false.then_some(false) }, test: None }
+        ConditionPart { truth: if is_true { Some(true) } else { is_false.then_some(false) }, test: None }
     }
 
     /// Whether two of the alternatives are opposites.
-    fn covers_all(&self, parts: &[Part]) -> bool {
+    fn covers_all(&self, parts: &[ConditionPart]) -> bool {
         let tests: Vec<Test> = parts.iter().filter_map(|part| part.test).collect();
         let is_opposite = |one: &Test, two: &Test| {
             (opposite(one.operator) == two.operator
@@ -107,7 +107,7 @@ impl Parser<'_> {
             })
     }
 
-    fn and(&mut self, depth: usize) -> Part {
+    fn and(&mut self, depth: usize) -> ConditionPart {
         let first = self.not(depth);
         let (mut truth, mut is_single) = (first.truth, true);
         loop {
@@ -123,13 +123,13 @@ impl Parser<'_> {
                 _ => None,
             };
         }
-        if is_single { first } else { Part { truth, test: None } }
+        if is_single { first } else { ConditionPart { truth, test: None } }
     }
 
-    fn not(&mut self, depth: usize) -> Part {
+    fn not(&mut self, depth: usize) -> ConditionPart {
         let mut is_negated = false;
         while self.take(&["not"]) || (self.marks(b"!") && !self.marks(b"!=")) {
-            if self.kind() == Some(Kind::Mark(b'!')) {
+            if self.kind() == Some(SqlKind::Mark(b'!')) {
                 self.at += 1;
             }
             is_negated = !is_negated;
@@ -139,16 +139,16 @@ impl Parser<'_> {
             return part;
         }
         let test = part.test.map(|test| Test { operator: opposite(test.operator), ..test });
-        Part { truth: part.truth.map(|truth| !truth), test }
+        ConditionPart { truth: part.truth.map(|truth| !truth), test }
     }
 
-    fn predicate(&mut self, depth: usize) -> Part {
+    fn predicate(&mut self, depth: usize) -> ConditionPart {
         let start = self.at;
         let left = self.side(depth);
         let end = self.at;
         let alone = |operator| Some(Test { subject: (start, end), operator, other: (0, 0) });
         let Some(operator) = self.operator() else {
-            return Part { truth: truth_value(&left), test: alone("holds") };
+            return ConditionPart { truth: truth_value(&left), test: alone("holds") };
         };
         match operator {
             "is" => {
@@ -160,14 +160,14 @@ impl Parser<'_> {
                         Side::Number(_) | Side::Text(_) | Side::Truth(_) => Some(false),
                     };
                     let test = alone(if is_negated { "is not null" } else { "is null" });
-                    return Part { truth: truth.map(|truth| truth != is_negated), test };
+                    return ConditionPart { truth: truth.map(|truth| truth != is_negated), test };
                 }
                 let right = self.side(depth);
                 let truth = match (truth_value(&left), &right) {
                     (Some(left), Side::Truth(right)) => Some((left == *right) != is_negated),
                     _ => None,
                 };
-                Part { truth, test: None }
+                ConditionPart { truth, test: None }
             }
             "between" => {
                 let low = self.side(depth);
@@ -177,15 +177,15 @@ impl Parser<'_> {
                     (Some(low), Some(high)) => Some(low && high),
                     _ => None,
                 };
-                Part { truth, test: None }
+                ConditionPart { truth, test: None }
             }
-            "in" => Part { truth: self.list_holds(&left, depth), test: None },
+            "in" => ConditionPart { truth: self.list_holds(&left, depth), test: None },
             "like" => {
                 let right = self.side(depth);
                 let takes_all = matches!(&right, Side::Text(pattern) if !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'%'));
                 let is_equal =
                     matches!((&left, &right), (Side::Text(left), Side::Text(right)) if left == right);
-                Part { truth: (takes_all || is_equal).then_some(true), test: None }
+                ConditionPart { truth: (takes_all || is_equal).then_some(true), test: None }
             }
             operator => {
                 let right_start = self.at;
@@ -203,14 +203,14 @@ impl Parser<'_> {
                     }
                     _ => compare(operator, &left, &right),
                 };
-                Part { truth, test: Some(Test { subject: (start, end), operator, other }) }
+                ConditionPart { truth, test: Some(Test { subject: (start, end), operator, other }) }
             }
         }
     }
 
     /// `x IN (1, 2)`
     fn list_holds(&mut self, left: &Side, depth: usize) -> Option<bool> {
-        if self.kind() != Some(Kind::Mark(b'(')) {
+        if self.kind() != Some(SqlKind::Mark(b'(')) {
             return None;
         }
         self.at += 1;
@@ -220,8 +220,8 @@ impl Parser<'_> {
             let right = self.side(depth + 1);
             holds |= compare("=", left, &right) == Some(true);
             match self.kind() {
-                Some(Kind::Mark(b',')) => self.at += 1,
-                Some(Kind::Mark(b')')) => {
+                Some(SqlKind::Mark(b',')) => self.at += 1,
+                Some(SqlKind::Mark(b')')) => {
                     self.at += 1;
                     return holds.then_some(true);
                 }
@@ -268,29 +268,24 @@ impl Parser<'_> {
         let mut value = self.single(depth);
         loop {
             // `1::bool` is 1.
-            let is_cast = self.marks(b"::") && self.source.kind(self.at + 2) == Some(Kind::Word);
+            let is_cast = self.marks(b"::") && self.source.kind(self.at + 2) == Some(SqlKind::Word);
             if is_cast && !matches!(value, Side::Other(..)) {
                 self.at += 3;
                 continue;
             }
             // Sums of numbers are worked out; anything else is an expression.
             let operator = match self.kind() {
-                Some(Kind::Mark(b'|')) if self.marks(b"||") => break,
-                Some(Kind::Mark(b'&')) if self.marks(b"&&") => break,
-                Some(Kind::Mark(
+                Some(SqlKind::Mark(b'|')) if self.marks(b"||") => break,
+                Some(SqlKind::Mark(b'&')) if self.marks(b"&&") => break,
+                Some(SqlKind::Mark(
                     mark @ (b'+' | b'-' | b'*' | b'/' | b'%' | b'.' | b':' | b'&' | b'|' | b'^' | b'~'),
                 )) => mark,
-                Some(Kind::Mark(b'(' | b'[')) => {
+                Some(SqlKind::Mark(b'(' | b'[')) => {
                     self.skip_brackets();
                     value = Side::Other(start, self.at);
                     continue;
                 }
-                Some(Kind::Word) if !self.is_word(OPERATORS) => {
-                    self.at += 1;
-                    value = Side::Other(start, self.at);
-                    continue;
-                }
-                Some(Kind::Quoted | Kind::Text | Kind::Number | Kind::Variable | Kind::Mark(b']')) => {
+                Some(kind) if kind.is_value() || kind == SqlKind::Word && !self.is_word(OPERATORS) => {
                     self.at += 1;
                     value = Side::Other(start, self.at);
                     continue;
@@ -316,22 +311,22 @@ impl Parser<'_> {
         let start = self.at;
         let Some(kind) = self.kind() else { return Side::Other(start, start) };
         match kind {
-            Kind::Number => {
+            SqlKind::Number => {
                 let spelling = self.source.spelling(start);
                 let hex = spelling.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 let parsed = hex.map(f64::from).or_else(|| spelling.parse().ok());
                 self.at += 1;
                 parsed.map_or(Side::Other(start, self.at), Side::Number)
             }
-            Kind::Text => {
+            SqlKind::Text => {
                 self.at += 1;
                 Side::Text(self.source.content(start).to_owned())
             }
-            Kind::Mark(b'-' | b'+') => {
+            SqlKind::Mark(b'-' | b'+') => {
                 self.at += 1;
                 match self.kind() {
-                    Some(Kind::Number) => {
-                        let sign = if kind == Kind::Mark(b'-') { -1.0 } else { 1.0 };
+                    Some(SqlKind::Number) => {
+                        let sign = if kind == SqlKind::Mark(b'-') { -1.0 } else { 1.0 };
                         let parsed = self.source.spelling(self.at).parse::<f64>();
                         self.at += 1;
                         parsed.map_or(Side::Other(start, self.at), |number| Side::Number(sign * number))
@@ -339,7 +334,7 @@ impl Parser<'_> {
                     _ => Side::Other(start, self.at),
                 }
             }
-            Kind::Mark(b'(') => {
+            SqlKind::Mark(b'(') => {
                 if depth >= DEEPEST {
                     self.skip_brackets();
                     return Side::Other(start, self.at);
@@ -348,7 +343,7 @@ impl Parser<'_> {
                 // `(SELECT 1)` is 1.
                 let _ = self.take(&["select"]);
                 let inner = self.or(depth + 1);
-                let is_closed = self.kind() == Some(Kind::Mark(b')'));
+                let is_closed = self.kind() == Some(SqlKind::Mark(b')'));
                 if !is_closed {
                     self.at = start;
                     self.skip_brackets();
@@ -358,15 +353,15 @@ impl Parser<'_> {
                 let content = self.source.content(start + 1);
                 self.at += 1;
                 match (only, content.parse::<f64>()) {
-                    (Some(Kind::Number), Ok(number)) => Side::Number(number),
-                    (Some(Kind::Number | Kind::Text), _) => Side::Text(content.to_owned()),
+                    (Some(SqlKind::Number), Ok(number)) => Side::Number(number),
+                    (Some(SqlKind::Number | SqlKind::Text), _) => Side::Text(content.to_owned()),
                     _ => inner.truth.map_or(Side::Other(start, self.at), Side::Truth),
                 }
             }
-            Kind::Word if self.take(&["true"]) => Side::Truth(true),
-            Kind::Word if self.take(&["false"]) => Side::Truth(false),
-            Kind::Word if self.take(&["null"]) => Side::Null,
-            Kind::Word if self.take(&["exists"]) => {
+            SqlKind::Word if self.take(&["true"]) => Side::Truth(true),
+            SqlKind::Word if self.take(&["false"]) => Side::Truth(false),
+            SqlKind::Word if self.take(&["null"]) => Side::Null,
+            SqlKind::Word if self.take(&["exists"]) => {
                 let inside = self.at;
                 self.skip_brackets();
                 let reads_table =
@@ -374,14 +369,14 @@ impl Parser<'_> {
                 if reads_table || self.at == inside { Side::Other(start, self.at) } else { Side::Truth(true) }
             }
             // `COALESCE(1, 0)` is 1.
-            Kind::Word
+            SqlKind::Word
                 if depth < DEEPEST
                     && self.is_word(&["coalesce", "ifnull", "nvl", "abs"])
                     && self.source.is_mark(start + 1, b'(') =>
             {
                 self.at = start + 2;
                 let value = self.single(depth + 1);
-                let is_whole = matches!(self.kind(), Some(Kind::Mark(b',' | b')')));
+                let is_whole = matches!(self.kind(), Some(SqlKind::Mark(b',' | b')')));
                 self.at = start + 1;
                 self.skip_brackets();
                 match value {
@@ -389,8 +384,8 @@ impl Parser<'_> {
                     _ => Side::Other(start, self.at),
                 }
             }
-            Kind::Mark(b')' | b',') => Side::Other(start, start),
-            Kind::Word if self.is_word(&["and", "or", "is", "in", "like", "between", "not"]) => {
+            SqlKind::Mark(b')' | b',') => Side::Other(start, start),
+            SqlKind::Word if self.is_word(&["and", "or", "is", "in", "like", "between", "not"]) => {
                 Side::Other(start, start)
             }
             _ => {
@@ -404,8 +399,8 @@ impl Parser<'_> {
         let mut depth = 0usize;
         while let Some(kind) = self.kind() {
             match kind {
-                Kind::Mark(b'(' | b'[') => depth += 1,
-                Kind::Mark(b')' | b']') => {
+                SqlKind::Mark(b'(' | b'[') => depth += 1,
+                SqlKind::Mark(b')' | b']') => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         self.at += 1;

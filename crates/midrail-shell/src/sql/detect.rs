@@ -1,6 +1,6 @@
 //! Whether a text begins as SQL does, and not as a command of a shell does.
 
-use super::lex::{Kind, Lexer, Reading, Token};
+use super::lex::{Lexer, Reading, SqlKind, SqlToken};
 use super::tokens::Tokens;
 use crate::tables::{SQL_OBJECTS, SQL_STARTS};
 use crate::words::sql::{EXPLAIN_OPTIONS, MODIFIERS, NOT_NAMES, TRANSACTION_WORDS, TRUNCATE_TAILS};
@@ -9,24 +9,24 @@ use crate::words::sql::{EXPLAIN_OPTIONS, MODIFIERS, NOT_NAMES, TRANSACTION_WORDS
 /// command of a shell is taken for it (`truncate -s 0 f`, `set -e`, `select x in a b; do`).
 pub fn looks_like_sql(text: &str) -> bool {
     let reading = Reading { backslash_escapes: true, comments_nest: false };
-    let mut lexer = Lexer::new(text, reading).skip_while(|token| token.kind == Kind::Mark(b'('));
+    let mut lexer = Lexer::new(text, reading).skip_while(|token| token.kind == SqlKind::Mark(b'('));
     let Some(first) = lexer.next() else { return false };
     let word = text.get(first.start..first.end).unwrap_or("");
     if !SQL_STARTS.contains_key(&word.to_ascii_lowercase()) {
         return false;
     }
-    let tokens: Vec<Token> = std::iter::once(first).chain(lexer.take(24)).collect();
+    let tokens: Vec<SqlToken> = std::iter::once(first).chain(lexer.take(24)).collect();
     Tokens { text, tokens: &tokens }.is_sql(0)
 }
 
 /// Whether the tokens of a statement begin as SQL does. What the languages around SQL start with counts too, where marks
 /// show that it is code: `IF @x = 1`, `WHILE (…)`.
-pub(super) fn begins_as_sql(text: &str, tokens: &[Token]) -> bool {
+pub(super) fn begins_as_sql(text: &str, tokens: &[SqlToken]) -> bool {
     let start = Tokens { text, tokens: tokens.get(..64).unwrap_or(tokens) };
     let is_code = || {
         start.tokens.iter().any(|token| match token.kind {
-            Kind::Mark(mark) => b"(=@<>".contains(&mark),
-            Kind::Variable => true,
+            SqlKind::Mark(mark) => b"(=@<>".contains(&mark),
+            SqlKind::Variable => true,
             _ => false,
         })
     };
@@ -41,7 +41,7 @@ pub(super) fn begins_as_sql(text: &str, tokens: &[Token]) -> bool {
 impl Tokens<'_> {
     /// Nothing more belongs to the statement.
     fn is_end(&self, place: usize) -> bool {
-        matches!(self.kind(place), None | Some(Kind::End | Kind::Delimiter))
+        matches!(self.kind(place), None | Some(SqlKind::End | SqlKind::Delimiter))
     }
 
     /// One of these words comes soon.
@@ -58,9 +58,9 @@ impl Tokens<'_> {
                 return false;
             };
             let before = minus.start.checked_sub(1).and_then(|at| self.text.as_bytes().get(at));
-            minus.kind == Kind::Mark(b'-')
+            minus.kind == SqlKind::Mark(b'-')
                 && word.start == minus.end
-                && matches!(word.kind, Kind::Word | Kind::Mark(b'-'))
+                && matches!(word.kind, SqlKind::Word | SqlKind::Mark(b'-'))
                 && before.is_some_and(u8::is_ascii_whitespace)
         })
     }
@@ -70,13 +70,15 @@ impl Tokens<'_> {
         let place = (from..from + 8).find(|place| !self.is_any(*place, MODIFIERS))?;
         let after = self.tokens.get(place).and_then(|token| self.text.as_bytes().get(token.end));
         let is_whole = !matches!(after, Some(b'.' | b'-' | b'/'));
-        let is_object = self.kind(place) == Some(Kind::Word)
+        let is_object = self.kind(place) == Some(SqlKind::Word)
             && SQL_OBJECTS.contains_key(&self.spelling(place).to_ascii_lowercase());
         (is_whole && is_object).then_some(place)
     }
 
     fn is_sql(&self, at: usize) -> bool {
-        let Some(token) = self.tokens.get(at).filter(|token| token.kind == Kind::Word) else { return false };
+        let Some(token) = self.tokens.get(at).filter(|token| token.kind == SqlKind::Word) else {
+            return false;
+        };
         // A longer word of a command: `create-react-app`, `drop.sh`, `update-alternatives`, `call/x`.
         let next = self.text.as_bytes().get(token.end).copied().unwrap_or(b' ');
         let is_comment = self.text.get(token.end..token.end + 2) == Some("/*");
@@ -129,7 +131,7 @@ impl Tokens<'_> {
             "explain" | "describe" | "desc" => {
                 let skipped = (next..next + 8).find(|place| {
                     !self.is_any(*place, EXPLAIN_OPTIONS)
-                        && !matches!(self.kind(*place), Some(Kind::Mark(b'(' | b')' | b',' | b'=')))
+                        && !matches!(self.kind(*place), Some(SqlKind::Mark(b'(' | b')' | b',' | b'=')))
                 });
                 skipped.is_some_and(|place| self.is_sql(place))
                     || (word != "explain" && self.is_name(next) && !self.has_option())
@@ -143,7 +145,7 @@ impl Tokens<'_> {
                 let is_value =
                     |place: usize| self.is_mark(place, b'=') || self.is_any(place, &["to", "on", "off"]);
                 self.is_any(next, &["global", "session", "local", "names", "transaction", "time", "role"])
-                    || (self.kind(next) == Some(Kind::Variable))
+                    || (self.kind(next) == Some(SqlKind::Variable))
                     || (self.is_name(next)
                         && is_value(next + 1)
                         && !self.has_option()
@@ -158,18 +160,18 @@ impl Tokens<'_> {
             "call" => self.is_name(next) && (next..next + 6).any(|place| self.is_mark(place, b'(')),
             "exec" | "execute" => {
                 self.is_any(next, &["immediate", "sp_executesql", "xp_cmdshell"])
-                    || matches!(self.kind(next), Some(Kind::Text | Kind::Mark(b'(')))
+                    || matches!(self.kind(next), Some(SqlKind::Text | SqlKind::Mark(b'(')))
                     || self.is_any(next, &["master"])
             }
             "prepare" => self.is_name(next) && self.has(next, &["from", "as"]),
             "declare" => {
-                self.kind(next) == Some(Kind::Variable)
+                self.kind(next) == Some(SqlKind::Variable)
                     || (self.is_name(next)
                         && self.has(next, &["int", "integer", "varchar", "text", "cursor", "begin"]))
             }
             "do" => {
-                self.kind(next) == Some(Kind::Text)
-                    || (self.is_any(next, &["language"]) && self.kind(next + 2) == Some(Kind::Text))
+                self.kind(next) == Some(SqlKind::Text)
+                    || (self.is_any(next, &["language"]) && self.kind(next + 2) == Some(SqlKind::Text))
             }
             "if" => {
                 let tested = next + usize::from(self.is_any(next, &["not"]));
@@ -204,7 +206,7 @@ impl Tokens<'_> {
         }
         let clauses = ["where", "using", "returning", "order", "limit", "join", "output"];
         !self.is_any(from + 1, NOT_NAMES)
-            && (self.kind(after) != Some(Kind::Word)
+            && (self.kind(after) != Some(SqlKind::Word)
                 || self.has(after, &clauses)
                 || (self.is_any(after, &["as"]) && self.is_end(after + 2)))
     }
@@ -220,9 +222,9 @@ impl Tokens<'_> {
         let place = (at..self.tokens.len()).find(|place| self.is_any(*place, &["from", "to"]));
         self.is_any(at, &["into"])
             || place.is_some_and(|place| {
-                self.kind(place + 1) == Some(Kind::Text)
+                self.kind(place + 1) == Some(SqlKind::Text)
                     || self.is_any(place + 1, &["program", "stdin", "stdout"])
-                    || self.kind(place + 1) == Some(Kind::Variable)
+                    || self.kind(place + 1) == Some(SqlKind::Variable)
             })
     }
 }

@@ -2,7 +2,7 @@
 //! (`/*!50000 DROP … */`) are code.
 
 /// How the parts of a text are read where dialects disagree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Reading {
     /// A backslash escapes the quote after it, as in MySQL. Elsewhere it is an ordinary character.
     pub(super) backslash_escapes: bool,
@@ -12,7 +12,7 @@ pub(super) struct Reading {
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SqlKind {
     /// A keyword or a name.
     Word,
     /// A name in quotes: `"t"`, `` `t` ``, `[t]`. Some dialects take `"t"` for a string.
@@ -33,10 +33,18 @@ pub(super) enum Kind {
     Meta,
 }
 
+impl SqlKind {
+    /// Whether a value continues or ends with it.
+    pub(super) fn is_value(self) -> bool {
+        use SqlKind::{Mark, Number, Quoted, Text, Variable};
+        matches!(self, Quoted | Text | Number | Variable | Mark(b']'))
+    }
+}
+
 /// One token: bytes `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct SqlToken {
+    pub(super) kind: SqlKind,
     pub(super) start: usize,
     pub(super) end: usize,
     /// Bytes to leave out at both ends for the content: the quotes.
@@ -44,6 +52,7 @@ pub(super) struct Token {
 }
 
 /// Reads a text token by token.
+#[derive(Default)]
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
     bytes: &'a [u8],
@@ -53,8 +62,8 @@ pub(super) struct Lexer<'a> {
     is_in_hint: bool,
     delimiter: Option<&'a str>,
     /// The last two tokens.
-    last: Option<Token>,
-    before_last: Option<Token>,
+    last: Option<SqlToken>,
+    before_last: Option<SqlToken>,
     /// Only blanks come between the start of the line, or of the statement, and here.
     is_fresh: bool,
     failed_searches: usize,
@@ -68,25 +77,11 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str, reading: Reading) -> Self {
-        Lexer {
-            text,
-            bytes: text.as_bytes(),
-            at: 0,
-            reading,
-            is_in_hint: false,
-            delimiter: None,
-            last: None,
-            before_last: None,
-            is_fresh: true,
-            failed_searches: 0,
-            is_unfinished: false,
-            saw_backslash_quote: false,
-            saw_nested_comment: false,
-        }
+        Lexer { text, bytes: text.as_bytes(), reading, is_fresh: true, ..Lexer::default() }
     }
 
     /// The text of a token without its quotes.
-    pub(super) fn content(text: &'a str, token: Token) -> &'a str {
+    pub(super) fn content(text: &'a str, token: SqlToken) -> &'a str {
         text.get(token.start + token.quotes.0..token.end.saturating_sub(token.quotes.1)).unwrap_or("")
     }
 
@@ -135,10 +130,10 @@ impl<'a> Lexer<'a> {
     fn is_double_minus(&self, third: u8) -> bool {
         let is_value = self
             .last
-            .is_some_and(|last| last.end == self.at && matches!(last.kind, Kind::Word | Kind::Number));
+            .is_some_and(|last| last.end == self.at && matches!(last.kind, SqlKind::Word | SqlKind::Number));
         let is_after_operator = matches!(
             self.before_last.map(|token| token.kind),
-            Some(Kind::Mark(b'=' | b'+' | b'-' | b'*' | b'/' | b'('))
+            Some(SqlKind::Mark(b'=' | b'+' | b'-' | b'*' | b'/' | b'('))
         );
         third.is_ascii_digit() && is_value && is_after_operator
     }
@@ -149,13 +144,13 @@ impl<'a> Lexer<'a> {
             return false;
         }
         let expects_name = self.last.is_some_and(|last| match last.kind {
-            Kind::Word => {
+            SqlKind::Word => {
                 let word = self.text.get(last.start..last.end).unwrap_or("");
                 ["from", "into", "table", "join", "update", "exists", "delete", "using", "merge", "on"]
                     .iter()
                     .any(|known| word.eq_ignore_ascii_case(known))
             }
-            Kind::Mark(b',' | b'.') => true,
+            SqlKind::Mark(b',' | b'.') => true,
             _ => false,
         });
         !(expects_name && (next.is_ascii_alphabetic() || next == b'#' || next == b'_'))
@@ -220,20 +215,20 @@ impl<'a> Lexer<'a> {
     }
 
     /// A string or a quoted name, if one starts here.
-    fn quoted(&mut self) -> Option<Token> {
+    fn quoted(&mut self) -> Option<SqlToken> {
         let start = self.at;
         let quote = self.peek(0);
-        let token = |kind, end, open, close| Token { kind, start, end, quotes: (open, close) };
+        let token = |kind, end, open, close| SqlToken { kind, start, end, quotes: (open, close) };
         match quote {
             b'\'' | b'"' | b'`' => {
                 let has_escapes = self.reading.backslash_escapes && quote != b'`';
-                let kind = if quote == b'\'' { Kind::Text } else { Kind::Quoted };
+                let kind = if quote == b'\'' { SqlKind::Text } else { SqlKind::Quoted };
                 let (end, close) = self.closed_or_rest(start + 1, quote, has_escapes);
                 Some(token(kind, end, 1, close))
             }
             b'[' => {
                 let is_index = self.last.is_some_and(|last| {
-                    last.end == start && !matches!(last.kind, Kind::Mark(b'.' | b'(' | b',' | b'='))
+                    last.end == start && !matches!(last.kind, SqlKind::Mark(b'.' | b'(' | b',' | b'='))
                 });
                 let inside = self.bytes.get(start + 1..)?;
                 let end = inside
@@ -243,7 +238,7 @@ impl<'a> Lexer<'a> {
                 let is_name = !is_index
                     && inside.get(end) == Some(&b']')
                     && inside.first().is_some_and(|byte| !byte.is_ascii_digit());
-                is_name.then(|| token(Kind::Quoted, start + end + 2, 1, 1))
+                is_name.then(|| token(SqlKind::Quoted, start + end + 2, 1, 1))
             }
             b'$' => {
                 let rest = self.bytes.get(start + 1..)?;
@@ -259,14 +254,14 @@ impl<'a> Lexer<'a> {
                     self.failed_searches += 1;
                     return None;
                 };
-                Some(token(Kind::Text, start + found + 2 * fence.len(), fence.len(), fence.len()))
+                Some(token(SqlKind::Text, start + found + 2 * fence.len(), fence.len(), fence.len()))
             }
             _ => None,
         }
     }
 
     /// A string with letters in front of its quote: `E'…'`, `N'…'`, `q'[…]'`.
-    fn prefixed(&mut self, word_end: usize) -> Option<Token> {
+    fn prefixed(&mut self, word_end: usize) -> Option<SqlToken> {
         let start = self.at;
         let prefix = self.text.get(start..word_end)?;
         if self.bytes.get(word_end) != Some(&b'\'') {
@@ -290,7 +285,7 @@ impl<'a> Lexer<'a> {
                 return None;
             };
             let end = opening + 1 + found + 2;
-            return Some(Token { kind: Kind::Text, start, end, quotes: (prefix.len() + 2, 2) });
+            return Some(SqlToken { kind: SqlKind::Text, start, end, quotes: (prefix.len() + 2, 2) });
         }
         let is_escaped = prefix.eq_ignore_ascii_case("e");
         if !is_escaped
@@ -302,11 +297,11 @@ impl<'a> Lexer<'a> {
         }
         let has_escapes = is_escaped || self.reading.backslash_escapes;
         let (end, close) = self.closed_or_rest(opening, b'\'', has_escapes);
-        Some(Token { kind: Kind::Text, start, end, quotes: (prefix.len() + 1, close) })
+        Some(SqlToken { kind: SqlKind::Text, start, end, quotes: (prefix.len() + 1, close) })
     }
 
     /// A command of a client, which starts a line.
-    fn meta(&mut self) -> Option<Token> {
+    fn meta(&mut self) -> Option<SqlToken> {
         let start = self.at;
         let rest = self.rest();
         let byte = self.peek(0);
@@ -314,15 +309,15 @@ impl<'a> Lexer<'a> {
             rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
                 && rest.as_bytes().get(word.len()).is_none_or(u8::is_ascii_whitespace)
         };
-        let meta = |kind, end| Some(Token { kind, start, end, quotes: (0, 0) });
+        let meta = |kind, end| Some(SqlToken { kind, start, end, quotes: (0, 0) });
         if byte == b'\\' && (self.peek(1).is_ascii_alphabetic() || self.peek(1) == b'!') {
             // `\g`, `\G` and `\gexec` end a statement; others take their line.
             let is_end = matches!(self.peek(1), b'g' | b'G');
             if is_end {
                 let end = start + 1 + rest.bytes().skip(1).take_while(u8::is_ascii_alphabetic).count();
-                return meta(Kind::End, end);
+                return meta(SqlKind::End, end);
             }
-            return meta(Kind::Meta, self.line_end());
+            return meta(SqlKind::Meta, self.line_end());
         }
         if !self.is_fresh {
             return None;
@@ -333,7 +328,7 @@ impl<'a> Lexer<'a> {
         }
         self.is_fresh = false;
         if byte == b'.' && self.peek(1).is_ascii_alphabetic() {
-            return meta(Kind::Meta, self.line_end());
+            return meta(SqlKind::Meta, self.line_end());
         }
         if !(is_word("go") || is_word("delimiter") || is_word("system")) {
             return None;
@@ -345,33 +340,35 @@ impl<'a> Lexer<'a> {
                 .get(start + 2..line_end)
                 .is_some_and(|tail| tail.trim().bytes().all(|byte| byte.is_ascii_digit()))
         {
-            return meta(Kind::End, line_end);
+            return meta(SqlKind::End, line_end);
         }
         if is_word("delimiter") {
             let delimiter = self.text.get(start + 9..line_end).unwrap_or("").trim();
             self.delimiter =
                 (!delimiter.is_empty() && delimiter != ";" && delimiter.len() <= 16).then_some(delimiter);
-            return meta(Kind::Meta, line_end);
+            return meta(SqlKind::Meta, line_end);
         }
         if is_word("system")
-            && self.last.is_none_or(|last| matches!(last.kind, Kind::End | Kind::Delimiter | Kind::Meta))
+            && self
+                .last
+                .is_none_or(|last| matches!(last.kind, SqlKind::End | SqlKind::Delimiter | SqlKind::Meta))
         {
-            return meta(Kind::Meta, line_end);
+            return meta(SqlKind::Meta, line_end);
         }
         None
     }
 
-    fn single(&mut self) -> Token {
+    fn single(&mut self) -> SqlToken {
         let start = self.at;
         let byte = self.peek(0);
-        let token = |kind, end| Token { kind, start, end, quotes: (0, 0) };
+        let token = |kind, end| SqlToken { kind, start, end, quotes: (0, 0) };
         if let Some(delimiter) = self.delimiter
             && self.rest().starts_with(delimiter)
         {
-            return token(Kind::Delimiter, start + delimiter.len());
+            return token(SqlKind::Delimiter, start + delimiter.len());
         }
         if byte == b';' {
-            return token(Kind::End, start + 1);
+            return token(SqlKind::End, start + 1);
         }
         let run = |from: usize, test: fn(&u8) -> bool| {
             from + self.bytes.get(from..).unwrap_or_default().iter().take_while(|byte| test(byte)).count()
@@ -379,7 +376,10 @@ impl<'a> Lexer<'a> {
         let is_word: fn(&u8) -> bool =
             |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'#') || !byte.is_ascii();
         if byte.is_ascii_digit() || (byte == b'.' && self.peek(1).is_ascii_digit()) {
-            return token(Kind::Number, run(start + 1, |byte| byte.is_ascii_alphanumeric() || *byte == b'.'));
+            return token(
+                SqlKind::Number,
+                run(start + 1, |byte| byte.is_ascii_alphanumeric() || *byte == b'.'),
+            );
         }
         if byte.is_ascii_alphabetic()
             || byte == b'_'
@@ -387,34 +387,34 @@ impl<'a> Lexer<'a> {
             || (byte == b'#' && is_word(&self.peek(1)))
         {
             let end = run(start + 1, is_word);
-            return self.prefixed(end).unwrap_or(token(Kind::Word, end));
+            return self.prefixed(end).unwrap_or(token(SqlKind::Word, end));
         }
         let is_parameter = match byte {
             b'@' => true,
             b':' => {
                 self.peek(1).is_ascii_alphabetic()
-                    && self.last.is_none_or(|last| last.end != start || last.kind != Kind::Mark(b':'))
+                    && self.last.is_none_or(|last| last.end != start || last.kind != SqlKind::Mark(b':'))
             }
             b'$' => self.peek(1).is_ascii_alphanumeric() || self.peek(1) == b'{',
             _ => false,
         };
         if is_parameter {
             return token(
-                Kind::Variable,
+                SqlKind::Variable,
                 run(start + 1, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'@' | b'$')),
             );
         }
         if byte == b'?' {
-            return token(Kind::Variable, start + 1);
+            return token(SqlKind::Variable, start + 1);
         }
-        token(Kind::Mark(byte), start + 1)
+        token(SqlKind::Mark(byte), start + 1)
     }
 }
 
 impl Iterator for Lexer<'_> {
-    type Item = Token;
+    type Item = SqlToken;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<SqlToken> {
         loop {
             let byte = *self.bytes.get(self.at)?;
             if byte.is_ascii_whitespace() || matches!(byte, 0xc2 if self.peek(1) == 0xa0) {
@@ -438,7 +438,7 @@ impl Iterator for Lexer<'_> {
             },
         };
         self.at = token.end.max(self.at + 1);
-        self.is_fresh = matches!(token.kind, Kind::End | Kind::Delimiter);
+        self.is_fresh = matches!(token.kind, SqlKind::End | SqlKind::Delimiter);
         self.before_last = self.last;
         self.last = Some(token);
         Some(token)

@@ -9,7 +9,7 @@ use std::ops::Deref;
 
 use super::detect;
 use super::findings::Findings;
-use super::lex::{Kind, Token};
+use super::lex::{SqlKind, SqlToken};
 use super::tokens::Tokens;
 use crate::words::sql::{DELETE_TAILS, DROP_TAILS, NEXT_STARTS, NOT_NAMES};
 
@@ -20,16 +20,16 @@ const STEPS_FOR_EACH_TOKEN: usize = 16;
 const SHORTEST_KEYWORD: usize = 4;
 
 /// Analyses one statement: its tokens without the one that ends it.
-pub(super) fn analyse(text: &str, tokens: &[Token], found: &mut Findings) {
+pub(super) fn analyse(text: &str, tokens: &[SqlToken], found: &mut Findings) {
     // A short word by itself does nothing. Very many of them are passed over quickly.
     if let [token] = tokens
-        && token.kind == Kind::Word
+        && token.kind == SqlKind::Word
         && token.end - token.start < SHORTEST_KEYWORD
     {
         return;
     }
     let statement = Statement::new(text, tokens);
-    let first = tokens.iter().position(|token| token.kind != Kind::Mark(b'(')).unwrap_or(0);
+    let first = tokens.iter().position(|token| token.kind != SqlKind::Mark(b'(')).unwrap_or(0);
     if statement.is_only_explained(first) {
         return;
     }
@@ -40,7 +40,7 @@ pub(super) fn analyse(text: &str, tokens: &[Token], found: &mut Findings) {
     statement.call_defined(found);
     statement.first_word(first, found);
     for place in 0..tokens.len() {
-        if tokens.get(place).is_some_and(|token| token.kind == Kind::Word) {
+        if tokens.get(place).is_some_and(|token| token.kind == SqlKind::Word) {
             statement.keyword(place, first, found);
             if statement.steps.get() == 0 {
                 statement.hit(found, "sql-unreadable", first, tokens.len());
@@ -51,12 +51,12 @@ pub(super) fn analyse(text: &str, tokens: &[Token], found: &mut Findings) {
 }
 
 /// The strings of a statement are run: `SELECT 'DROP TABLE ' || t FROM x \gexec`.
-pub(super) fn run_strings(text: &str, tokens: &[Token], found: &mut Findings) {
+pub(super) fn run_strings(text: &str, tokens: &[SqlToken], found: &mut Findings) {
     Statement::new(text, tokens).strings(0, tokens.len(), found);
 }
 
 /// Whether a statement defines code that runs later: its body is no deed.
-pub(super) fn is_definition(text: &str, tokens: &[Token]) -> bool {
+pub(super) fn is_definition(text: &str, tokens: &[SqlToken]) -> bool {
     Statement::new(text, tokens).is_definition()
 }
 
@@ -77,8 +77,8 @@ impl<'a> Deref for Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
-    fn new(text: &'a str, tokens: &'a [Token]) -> Self {
-        let first = tokens.iter().position(|token| token.kind != Kind::Mark(b'(')).unwrap_or(0);
+    fn new(text: &'a str, tokens: &'a [SqlToken]) -> Self {
+        let first = tokens.iter().position(|token| token.kind != SqlKind::Mark(b'(')).unwrap_or(0);
         Statement {
             source: Tokens { text, tokens },
             steps: Cell::new(STEPS_FOR_EACH_TOKEN * tokens.len() + 4096),
@@ -134,7 +134,7 @@ impl<'a> Statement<'a> {
                 .and_then(|before| self.tokens.get(before))
                 .zip(self.tokens.get(at))
                 .is_some_and(|(before, token)| before.end == token.start)
-                && !matches!(self.kind(at), Some(Kind::End | Kind::Mark(b'(' | b')' | b',')));
+                && !matches!(self.kind(at), Some(SqlKind::End | SqlKind::Mark(b'(' | b')' | b',')));
             if !is_joined {
                 return at;
             }
@@ -156,7 +156,7 @@ impl<'a> Statement<'a> {
 
     fn is_finished(&self, at: usize, tails: &[&str]) -> bool {
         match self.kind(at) {
-            Some(Kind::Word) => self.is_any(at, tails) || self.is_any(at, NEXT_STARTS),
+            Some(SqlKind::Word) => self.is_any(at, tails) || self.is_any(at, NEXT_STARTS),
             _ => true,
         }
     }
@@ -207,12 +207,12 @@ impl<'a> Statement<'a> {
         let mut depth = 0usize;
         for place in from..self.tokens.len() {
             match self.kind(place) {
-                Some(Kind::Mark(b'(')) => depth += 1,
-                Some(Kind::Mark(b')')) if depth == 0 => {
+                Some(SqlKind::Mark(b'(')) => depth += 1,
+                Some(SqlKind::Mark(b')')) if depth == 0 => {
                     self.spend(place - from);
                     return place;
                 }
-                Some(Kind::Mark(b')')) => depth -= 1,
+                Some(SqlKind::Mark(b')')) => depth -= 1,
                 _ => {}
             }
         }
@@ -231,9 +231,9 @@ impl<'a> Statement<'a> {
         let mut depth = 0usize;
         for place in from..end {
             match self.kind(place) {
-                Some(Kind::Mark(b'(')) => depth += 1,
-                Some(Kind::Mark(b')')) => depth = depth.saturating_sub(1),
-                Some(Kind::Word) if depth == 0 && self.is_any(place, words) => return Some(place),
+                Some(SqlKind::Mark(b'(')) => depth += 1,
+                Some(SqlKind::Mark(b')')) => depth = depth.saturating_sub(1),
+                Some(SqlKind::Word) if depth == 0 && self.is_any(place, words) => return Some(place),
                 _ => {}
             }
         }

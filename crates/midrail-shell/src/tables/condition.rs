@@ -1,4 +1,4 @@
-//! The conditions of a danger as the build script writes them. `command::danger::condition` evaluates them.
+//! The conditions of a danger as the build script writes them. `command::condition` evaluates them.
 
 /// Terms that must all hold.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(crate) struct Condition(pub(crate) &'static [Term]);
 #[derive(Debug)]
 pub(crate) struct Term {
     /// What it compares.
-    pub(crate) kind: Kind,
+    pub(crate) kind: TermKind,
     /// It must not hold.
     pub(crate) is_denied: bool,
     /// It may match any later operand.
@@ -17,7 +17,7 @@ pub(crate) struct Term {
 
 /// What a term compares.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum TermKind {
     /// The next operand.
     Word(&'static [Pattern]),
     /// Any operand after those that words matched.

@@ -14,9 +14,8 @@ use tokio_postgres::types::ToSql;
 
 use crate::approval::Approval;
 use crate::approver::{self, StoredApprover};
-use crate::chain::{CHECKPOINT_EVERY, link_hash};
-use crate::draft::{Draft, check_approval, check_slice, storage_session};
-use crate::entry::AuditEntry;
+use crate::chain::CHECKPOINT_EVERY;
+use crate::draft::{check_approval, check_slice, storage_session};
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
 use crate::postgres::PostgresStore;
@@ -24,11 +23,11 @@ use crate::postgres::cells::{Id, escape, slice_id, unescape};
 use crate::postgres::dialect::DIALECT;
 use crate::postgres::failure::Failure;
 use crate::postgres::months;
-use crate::postgres::queue::Waiting;
 use crate::postgres::session::Session;
 use crate::postgres::writes::{Writes, send};
 use crate::sql::job::Job;
-use crate::sql::{approvers, decode, int, log, number};
+use crate::sql::queue::Waiting;
+use crate::sql::{approvers, decode, log, number};
 use crate::store::{Commit, Store};
 
 /// How often a batch is tried on a new connection.
@@ -38,7 +37,10 @@ impl Store for PostgresStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
         let job = Job::new(commit)?;
         self.key()?;
-        self.project.queue.commit(job, self.server.batch, |batch| self.write_batch(batch))
+        // Rare jobs have a transaction of their own, so that the others need not know their effects.
+        let is_rare = |job: &Job| job.replaces_all || !job.approvers.is_empty();
+        let (queue, most) = (&self.project.queue, self.server.batch);
+        queue.commit(job, most, || self.write_batch(&queue.take(most, is_rare).jobs))
     }
 }
 
@@ -135,7 +137,7 @@ impl PostgresStore {
 
     /// Whether a batch was written. Its transaction held the row of the project, so once that can be locked it is over.
     async fn is_written(&self, id: i32, batch: i64, first: u64) -> Result<bool, Failure> {
-        let first = int(first);
+        let first = i64::try_from(first).unwrap_or(i64::MAX);
         let search = async {
             loop {
                 let found = self.server.once(async |client| {
@@ -255,12 +257,11 @@ impl ProjectState {
 
     /// Appends the record of a job to the log.
     fn append(&mut self, job: &Job, key: &StoreKey, writes: &mut Writes) -> AuditRef {
-        let Draft { labels, body, body_hash } = &job.draft;
-        let prev = std::mem::take(&mut self.hash);
         self.seq += 1;
-        self.hash = link_hash(self.seq, &prev, body_hash);
-        let (seq, hash) = (self.seq, self.hash.clone());
-        writes.add(job, AuditEntry { seq, labels: labels.clone(), prev, hash, body: body.clone() });
+        let entry = job.draft.entry(self.seq, std::mem::take(&mut self.hash));
+        self.hash.clone_from(&entry.hash);
+        let seq = self.seq;
+        writes.add(job, entry);
         for (slice, value) in &job.slices {
             self.versions.insert(job_slice_id(job, slice), if value.is_some() { seq } else { 0 });
         }

@@ -47,10 +47,10 @@ impl Failure {
     }
 }
 
-impl From<&Error> for Failure {
-    fn from(error: &Error) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         let Some(cause) = error.as_db_error() else {
-            let text = with_causes(error);
+            let text = with_causes(&error);
             let local =
                 ["error serializing", "error deserializing", "error encoding", "query returned", "expected"];
             let is_local = local.iter().any(|known| text.starts_with(known));
@@ -71,12 +71,6 @@ impl From<&Error> for Failure {
             &SqlState::READ_ONLY_SQL_TRANSACTION => Failure::ReadOnly,
             _ => Failure::Other(text),
         }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::from(&error)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
+use crate::error::StoreError;
 use crate::key::StoreKey;
 use crate::postgres::cells::signal;
-use crate::postgres::queue::Queue;
+use crate::sql::queue::Queue;
 
 pub(super) struct Project {
     pub(super) name: String,
@@ -23,7 +24,7 @@ impl Project {
             signal: signal(name),
             id: OnceLock::new(),
             key: OnceLock::new(),
-            queue: Queue::default(),
+            queue: Queue::new(StoreError::Uncertain { server: "PostgreSQL".to_owned() }),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::postgres::dialect::DIALECT;
 use crate::postgres::session::{numbered, parameters};
 use crate::postgres::wait::{self, Task};
 use crate::sql::job::Job;
-use crate::sql::{Cell, Statement, log, notices};
+use crate::sql::{Cell, Statement, approvals, log, notices};
 
 const HEAD: &str = "UPDATE projects SET seq = ?1, hash = ?2 WHERE id = $1";
 
@@ -24,10 +24,6 @@ const REMOVE: &str = "DELETE FROM slices WHERE project = $1 AND id = ANY(?1)";
 const REMOVE_ALL: &str =
     "DELETE FROM slices WHERE project = $1 AND left(session, 64) = left(?1, 64) AND session = ?1
      AND NOT starts_with(key, 'shared/')";
-
-const APPROVAL: &str = "INSERT INTO approvals (project, id, state, session, created, body)
-     VALUES ($1, ?1, ?2, ?3, ?4, ?5)
-     ON CONFLICT (project, id) DO UPDATE SET state = excluded.state, body = excluded.body";
 
 /// A table whose rows are written with one statement.
 struct Table {
@@ -131,12 +127,8 @@ impl Writes {
             let session = storage_session(session, key);
             self.slices.insert(slice_id(session, key), (session.to_owned(), key.clone(), value.clone(), seq));
         }
-        for (change, body) in &job.approvals {
-            let now = &change.now;
-            let (id, state) = ((&now.id).into(), now.state.as_str().into());
-            let cells = vec![id, state, (&now.session).into(), now.created.into(), body.into()];
-            self.others.push((APPROVAL.to_owned(), cells));
-        }
+        let approvals = job.approvals.iter();
+        self.others.extend(approvals.map(|(change, body)| approvals::write(&DIALECT, change, body)));
         self.others.extend(notices::insertions(&DIALECT, &job.notices, Some(seq), job.time));
     }
 

@@ -1,8 +1,8 @@
 //! Approval requests, and the sources of policies.
 
-use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter};
+use crate::approval::{self, Approval, ApprovalChange, ApprovalCount, ApprovalFilter};
 use crate::error::Result;
-use crate::sql::{Cell, Connection, Dialect, Row, SqlStore, decode};
+use crate::sql::{Cell, Connection, Dialect, Row, SqlStore, Statement, decode};
 use crate::store::{Approvals, Policies};
 
 impl<S: SqlStore> Approvals for S {
@@ -58,6 +58,23 @@ fn query(Dialect { own, .. }: &Dialect, filter: &ApprovalFilter) -> (String, Vec
 pub(crate) fn find(connection: &dyn Connection, dialect: &Dialect, id: &str) -> Result<Option<Approval>> {
     let select = format!("SELECT id, body FROM approvals WHERE {}id = ?1", dialect.own);
     connection.row(&select, &[id.into()], approval)
+}
+
+/// The statement that stores a changed approval.
+pub(crate) fn write(
+    Dialect { column, value, own, .. }: &Dialect,
+    ApprovalChange { was, now, .. }: &ApprovalChange,
+    body: &str,
+) -> Statement {
+    let (id, state) = ((&now.id).into(), now.state.as_str().into());
+    if was.is_some() {
+        let update = format!("UPDATE approvals SET state = ?2, body = ?3 WHERE {own}id = ?1");
+        return (update, vec![id, state, body.into()]);
+    }
+    let insert = format!(
+        "INSERT INTO approvals ({column}id, state, session, created, body) VALUES ({value}?1, ?2, ?3, ?4, ?5)"
+    );
+    (insert, vec![id, state, (&now.session).into(), now.created.into(), body.into()])
 }
 
 fn approval(row: &dyn Row) -> Result<Approval> {

@@ -158,7 +158,7 @@ impl dyn Connection + '_ {
 }
 
 /// A number for a column.
-pub(crate) fn int(number: u64) -> i64 {
+fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

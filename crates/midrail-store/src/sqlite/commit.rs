@@ -2,18 +2,15 @@
 //! checkpoint.
 
 use midrail_core::AuditRef;
-use rusqlite::{OptionalExtension, params};
 
-use crate::approval::ApprovalChange;
 use crate::approver;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::draft::{check_approval, check_slice, storage_session};
 use crate::error::Result;
 use crate::sql::job::Job;
-use crate::sql::{Connection, approvals, approvers, int, log, notices, number};
+use crate::sql::{Connection, approvals, approvers, log, notices};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::dialect::DIALECT;
-use crate::sqlite::queue::Turn;
 use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
 use crate::store::{Commit, CommitCost, Store};
@@ -23,22 +20,23 @@ const APPEND: &str =
     "INSERT INTO audit (seq, time, session, kind, tool, effect, guardrails, prev, hash, body)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
+const VERSION: &str = "SELECT version FROM slices WHERE session = ?1 AND key = ?2";
+const REMOVE_ALL: &str = "DELETE FROM slices WHERE session = ?1 AND substr(key, 1, 7) <> 'shared/'";
+const REMOVE: &str = "DELETE FROM slices WHERE session = ?1 AND key = ?2";
+const SET: &str = "INSERT INTO slices (session, key, value, version) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (session, key) DO UPDATE SET value = excluded.value, version = excluded.version";
+
 impl Store for SqliteStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
         self.check_writable()?;
-        match self.queue.enter(Job::new(commit)?) {
-            Turn::Lead(lead, job) => {
-                self.write_with(Some(lead), |transaction| self.write_job(transaction, *job))
-            }
-            Turn::Done(outcome) => outcome,
-        }
+        self.queue.commit(Job::new(commit)?, 0, || self.write_waiting())
     }
 
     fn commit_all(&self, commits: &[&Commit<'_>]) -> Vec<Result<AuditRef>> {
         match commits {
             [] => Vec::new(),
             [commit] => vec![self.commit(commit)],
-            _ => self.write_all(commits.iter().map(|commit| Job::new(commit)).collect()),
+            _ => self.write_all(&commits.iter().map(|commit| Job::new(commit)).collect::<Vec<_>>()),
         }
     }
 
@@ -49,13 +47,13 @@ impl Store for SqliteStore {
 
 impl SqliteStore {
     /// Writes a commit.
-    pub(super) fn write_job(&self, transaction: &Transaction<'_>, job: Job) -> Result<AuditRef> {
+    pub(super) fn write_job(&self, transaction: &Transaction<'_>, job: &Job) -> Result<AuditRef> {
         let session = Session { connection: transaction, path: self.path() };
         let connection: &dyn Connection = &session;
-        let fail = |error| self.failure(error);
         for (key, version) in &job.read {
-            let now = current_version(transaction, job.session(), key).map_err(fail)?;
-            check_slice(key, *version, now)?;
+            let cells = [storage_session(job.session(), key).into(), key.into()];
+            let now = connection.row(VERSION, &cells, |row| row.number(0))?;
+            check_slice(key, *version, now.unwrap_or(0))?;
         }
         for (change, _) in &job.approvals {
             check_approval(change, approvals::find(connection, &DIALECT, &change.now.id)?.as_ref())?;
@@ -63,10 +61,9 @@ impl SqliteStore {
         let head = log::head(connection, &DIALECT)?;
         let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
         let seq = seq + 1;
-        write_slices(transaction, &job, seq).map_err(fail)?;
-        for (change, body) in &job.approvals {
-            write_approval(transaction, change, body).map_err(fail)?;
-        }
+        write_slices(connection, job, seq)?;
+        let approvals = job.approvals.iter();
+        connection.execute_all(approvals.map(|(change, body)| approvals::write(&DIALECT, change, body)))?;
         if !job.approvers.is_empty() {
             let mut stored = approvers::rows(connection, &DIALECT)?;
             let key = self.key_under_lock()?;
@@ -86,48 +83,18 @@ impl SqliteStore {
     }
 }
 
-fn current_version(transaction: &Transaction<'_>, session: &str, key: &str) -> rusqlite::Result<u64> {
-    let version = transaction
-        .prepare_cached("SELECT version FROM slices WHERE session = ?1 AND key = ?2")?
-        .query_row([storage_session(session, key), key], |row| row.get(0))
-        .optional()?;
-    Ok(version.map_or(0, number))
-}
-
-fn write_slices(transaction: &Transaction<'_>, job: &Job, seq: u64) -> rusqlite::Result<()> {
+fn write_slices(connection: &dyn Connection, job: &Job, seq: u64) -> Result<()> {
     if job.replaces_all {
-        let remove = "DELETE FROM slices WHERE session = ?1 AND substr(key, 1, 7) <> 'shared/'";
-        transaction.execute(remove, [job.session()])?;
+        connection.execute(REMOVE_ALL, &[job.session().into()])?;
     }
     for (key, value) in &job.slices {
         let session = storage_session(job.session(), key);
         match value {
             Some(value) => {
-                let set = "INSERT INTO slices (session, key, value, version) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT (session, key)
-                     DO UPDATE SET value = excluded.value, version = excluded.version";
-                transaction.prepare_cached(set)?.execute(params![session, key, value, int(seq)])?
+                connection.execute(SET, &[session.into(), key.into(), value.into(), seq.into()])?;
             }
-            None => {
-                let remove = "DELETE FROM slices WHERE session = ?1 AND key = ?2";
-                transaction.prepare_cached(remove)?.execute([session, key])?
-            }
-        };
+            None => drop(connection.execute(REMOVE, &[session.into(), key.into()])?),
+        }
     }
     Ok(())
-}
-
-fn write_approval(
-    transaction: &Transaction<'_>,
-    ApprovalChange { was, now, .. }: &ApprovalChange,
-    body: &str,
-) -> rusqlite::Result<usize> {
-    let (id, state) = (&now.id, now.state.as_str());
-    if was.is_none() {
-        let insert = "INSERT INTO approvals (id, state, session, created, body) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let cells = params![id, state, now.session, now.created.as_microsecond(), body];
-        return transaction.prepare_cached(insert)?.execute(cells);
-    }
-    let update = "UPDATE approvals SET state = ?2, body = ?3 WHERE id = ?1";
-    transaction.prepare_cached(update)?.execute(params![id, state, body])
 }

@@ -8,68 +8,88 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::error::{Result, StoreError};
 use crate::sql::job::Job;
-use crate::sqlite::queue::{Follower, Lead};
+use crate::sql::queue::Batch;
 use crate::sqlite::transaction::{Transaction, run};
 use crate::sqlite::{SqliteStore, open};
 
+/// The maximum number of jobs that one transaction takes from the queue, so that the wait of the first is bounded.
+const MAX_JOBS: usize = 128;
+
 impl SqliteStore {
     /// Writes in one transaction, together with the waiting commits. Everything is durable on return.
-    pub(super) fn write_with<T>(
-        &self,
-        lead: Option<Lead<'_>>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
+    pub(super) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.check_writable()?;
         let connection = self.connection();
-        let mut followers = self.queue.take();
-        if followers.is_empty() {
-            let transaction = open::begin(&connection).map_err(|error| self.failure(error))?;
-            let outcome = work(&transaction)?;
-            transaction.commit().map_err(|error| self.failure(error))?;
-            return Ok(outcome);
-        }
-        let outcome = self.write_together(&connection, work, &mut followers);
-        drop(connection);
-        // The next leader begins to write while the followers receive their outcomes.
-        drop(lead);
-        for mut follower in followers {
-            let own = match &outcome {
-                Ok(_) => follower.outcome.take().unwrap_or(Err(StoreError::Abandoned)),
-                Err(error) => Err(error.clone()),
-            };
-            follower.answer(own);
-        }
-        outcome?
+        let batch = self.queue.take(MAX_JOBS, |_| false);
+        self.write_together(connection, work, batch)
+    }
+
+    /// Writes the waiting commits in one transaction.
+    pub(super) fn write_waiting(&self) {
+        let connection = self.connection();
+        let batch = self.queue.take(MAX_JOBS, |_| false);
+        // Each waiting commit has its own answer.
+        let _ = match batch.jobs.as_slice() {
+            [] => Ok(()),
+            [only] => {
+                let write = |transaction: &Transaction<'_>| self.write_job(transaction, &only.job);
+                only.answer(self.transact(&connection, write));
+                Ok(())
+            }
+            _ => self.write_together(connection, |_| Ok(()), batch),
+        };
     }
 
     /// Writes several jobs in one transaction, together with the waiting commits. Each succeeds or fails on its own.
-    pub(super) fn write_all(&self, jobs: Vec<Result<Job>>) -> Vec<Result<AuditRef>> {
-        let count = jobs.len();
+    pub(super) fn write_all(&self, jobs: &[Result<Job>]) -> Vec<Result<AuditRef>> {
         let outcome = self.write(|transaction| {
-            let parts = jobs.into_iter().map(|job| match job {
+            let parts = jobs.iter().map(|job| match job {
                 Ok(job) => self.write_part(transaction, |transaction| self.write_job(transaction, job)),
-                Err(error) => Ok(Err(error)),
+                Err(error) => Ok(Err(error.clone())),
             });
             parts.collect::<Result<Vec<_>>>()
         });
-        outcome.unwrap_or_else(|error| vec![Err(error); count])
+        outcome.unwrap_or_else(|error| vec![Err(error); jobs.len()])
     }
 
-    /// Returns the outcome of this thread's own work, or the error because of which nothing at all was written.
+    /// Writes `work` and a batch in one transaction. An error because of which nothing was written is that of all.
     fn write_together<T>(
+        &self,
+        connection: parking_lot::MutexGuard<'_, Connection>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        batch: Batch<'_>,
+    ) -> Result<T> {
+        if batch.jobs.is_empty() {
+            return self.transact(&connection, work);
+        }
+        let written = self.transact(&connection, |transaction| {
+            let own = self.write_part(transaction, work)?;
+            let write = |job| self.write_part(transaction, |transaction| self.write_job(transaction, job));
+            let outcomes: Result<Vec<_>> = batch.jobs.iter().map(|waiting| write(&waiting.job)).collect();
+            Ok((own, outcomes?))
+        });
+        drop(connection);
+        match written {
+            Ok((own, outcomes)) => {
+                batch.jobs.iter().zip(outcomes).for_each(|(waiting, outcome)| waiting.answer(outcome));
+                own
+            }
+            Err(error) => {
+                batch.jobs.iter().for_each(|waiting| waiting.answer(Err(error.clone())));
+                Err(error)
+            }
+        }
+    }
+
+    fn transact<T>(
         &self,
         connection: &Connection,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-        followers: &mut [Follower],
-    ) -> Result<Result<T>> {
+    ) -> Result<T> {
         let transaction = open::begin(connection).map_err(|error| self.failure(error))?;
-        let own = self.write_part(&transaction, work)?;
-        for follower in followers {
-            let Some(job) = follower.job.take() else { continue };
-            let write = |transaction: &Transaction<'_>| self.write_job(transaction, *job);
-            follower.outcome = Some(self.write_part(&transaction, write)?);
-        }
+        let outcome = work(&transaction)?;
         transaction.commit().map_err(|error| self.failure(error))?;
-        Ok(own)
+        Ok(outcome)
     }
 
     /// Writes one part of a transaction. A part that fails leaves no trace, and does not affect the others.

@@ -113,10 +113,7 @@ proptest! {
             prop_assert_eq!(passed(&out), vec![line]);
         }
         for (side, id, is_error) in open.iter().rev() {
-            let answer = match is_error {
-                true => rpc(json!({"id": id, "error": {"code": -1, "message": "m", "data": [1.0]}})),
-                false => rpc(json!({"id": id, "result": {"anything": 1}})),
-            };
+            let answer = if *is_error { rpc(json!({"id": id, "error": {"code": -1, "message": "m", "data": [1.0]}})) } else { rpc(json!({"id": id, "result": {"anything": 1}})) };
             let out = conversation.line(*side, &answer);
             let both: Vec<String> = out.to_editor.into_iter().chain(out.to_agent).collect();
             prop_assert_eq!(&both, &vec![answer.clone()]);

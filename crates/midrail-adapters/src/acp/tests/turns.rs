@@ -50,9 +50,10 @@ fn guidance_follows_the_turn_a_limited_number_of_times() {
         ));
         let out = conversation.agent(json!({"id": id, "result": {"stopReason": "end_turn"}}));
         assert_eq!(out.to_agent.is_empty(), round == 3, "round {round}");
-        match out.to_agent.is_empty() {
-            true => assert_eq!(parsed(&out.to_editor).pop().unwrap()["id"], 3),
-            false => id = parsed(&out.to_agent)[0]["id"].clone(),
+        if out.to_agent.is_empty() {
+            assert_eq!(parsed(&out.to_editor).pop().unwrap()["id"], 3)
+        } else {
+            id = parsed(&out.to_agent)[0]["id"].clone()
         }
     }
 }

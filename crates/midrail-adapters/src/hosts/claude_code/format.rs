@@ -58,8 +58,13 @@ impl Answer {
     /// Denies a call, or asks the user about it.
     pub(in crate::hosts) fn permission(&mut self, decision: &Decision) {
         let asks = decision.effect == Effect::Escalate && decision.approval.is_none();
-        self.specific("permissionDecision", if asks { "ask" } else { "deny" });
-        self.specific("permissionDecisionReason", messages::refusal(decision));
+        self.permit(if asks { "ask" } else { "deny" }, messages::refusal(decision));
+    }
+
+    /// Answers whether a call is permitted.
+    pub(in crate::hosts) fn permit(&mut self, word: &str, reason: impl Into<Value>) {
+        self.specific("permissionDecision", word);
+        self.specific("permissionDecisionReason", reason);
     }
 
     /// The output of the hook; nothing if no field is set.

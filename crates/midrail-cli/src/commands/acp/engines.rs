@@ -12,7 +12,7 @@ use midrail_adapters::hook;
 use midrail_adapters::messages;
 use parking_lot::Mutex;
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::event_engine::{leave_to_approvers, refusal, session_limits, watched};
 use crate::input::{PackArgs, StoreArgs};
 
@@ -27,13 +27,13 @@ pub(super) struct Engines {
 }
 
 impl Engines {
-    pub(super) fn new(packs: PackArgs, store: &StoreArgs) -> Result<Self, CliError> {
+    pub(super) fn new(packs: PackArgs, store: &StoreArgs) -> CliResult<Self> {
         let store = Arc::new(SqliteStore::open(store.path()?)?);
         Ok(Engines { packs, store, engines: Mutex::default() })
     }
 
     /// The engine of the project that a folder belongs to.
-    pub(super) fn of(&self, folder: Option<&str>) -> Result<Arc<Engine>, CliError> {
+    pub(super) fn of(&self, folder: Option<&str>) -> CliResult<Arc<Engine>> {
         let folder =
             folder.map(PathBuf::from).filter(|folder| folder.is_dir()).or_else(|| env::current_dir().ok());
         let folder = folder.ok_or_else(|| CliError::new("there is no folder to work in"))?;
@@ -76,7 +76,7 @@ impl Engines {
         &self,
         mut event: Event,
         decide: impl FnOnce(&Engine, Event) -> Decision,
-    ) -> Result<Decision, CliError> {
+    ) -> CliResult<Decision> {
         let engine = self.of(event.cwd.as_deref())?;
         let begins = hook::is_agent_start(&event);
         let has_approvers = leave_to_approvers(&engine, &mut event)?;

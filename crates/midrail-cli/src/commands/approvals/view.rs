@@ -8,7 +8,7 @@ use midrail::store::{Approval, AuditEntry, Urgency};
 use serde_json::{Value, json};
 
 use crate::decision::{field, subject};
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::output::{Output, short};
 use crate::paint::{Paint, Style, status_style};
 use crate::table::{Table, cell, effect, guardrail, styled};
@@ -20,9 +20,9 @@ pub(super) fn show(
     history: &[AuditEntry],
     now: Timestamp,
     output: &mut Output,
-) -> Result<(), CliError> {
+) -> CliResult<()> {
     let history = history.iter().map(|entry| Ok((entry.seq, entry.record()?)));
-    let history = history.collect::<Result<Vec<_>, CliError>>()?;
+    let history = history.collect::<CliResult<Vec<_>>>()?;
     if output.is_json() {
         let mut value = serde_json::to_value(view).map_err(|error| CliError::from_error(&error))?;
         if let Value::Object(fields) = &mut value {

@@ -5,7 +5,7 @@ use midrail::store::{AuditEntry, AuditFilter};
 use midrail::{Effect, EventKind, Store};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::input::{StoreArgs, guardrail_name};
 use crate::time;
 
@@ -54,8 +54,8 @@ impl Records {
 pub(crate) fn each(
     store: &dyn Store,
     mut filter: AuditFilter,
-    mut work: impl FnMut(&AuditEntry) -> Result<(), CliError>,
-) -> Result<(), CliError> {
+    mut work: impl FnMut(&AuditEntry) -> CliResult<()>,
+) -> CliResult<()> {
     loop {
         let page = store.entries(&filter)?;
         for entry in &page {
@@ -69,7 +69,7 @@ pub(crate) fn each(
 }
 
 /// A record as it is in the log, for programs.
-pub(crate) fn as_json(entry: &AuditEntry) -> Result<Value, CliError> {
+pub(crate) fn as_json(entry: &AuditEntry) -> CliResult<Value> {
     let body: Value = serde_json::from_str(&entry.body)
         .map_err(|error| CliError::new(format!("record {} cannot be read: {error}", entry.seq)))?;
     Ok(json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}))

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::records::{Records, each};
 use crate::decision::subject;
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs};
 use crate::output::{Output, short};
@@ -61,7 +61,7 @@ struct Different {
     note: Option<String>,
 }
 
-pub(super) fn run(args: &Args, file: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+pub(super) fn run(args: &Args, file: &StoreArgs, output: &mut Output) -> CliResult {
     let store = file.read_only()?;
     let is_other = args.packs.is_named();
     let totals = if is_other { what_if(args, &*store, output)? } else { reproduce(args, &*store, output)? };
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, file: &StoreArgs, output: &mut Output) -> Result<
     Ok(Exit::good_if(totals.different == 0 && totals.unknown == 0))
 }
 
-fn reproduce(args: &Args, store: &dyn Store, output: &Output) -> Result<Totals, CliError> {
+fn reproduce(args: &Args, store: &dyn Store, output: &Output) -> CliResult<Totals> {
     let mut progress = output.progress("replaying record");
     let end = store.head()?.map_or(0, |head| head.seq);
     let mut totals = Totals::default();
@@ -103,7 +103,7 @@ fn reproduce(args: &Args, store: &dyn Store, output: &Output) -> Result<Totals, 
     Ok(totals)
 }
 
-fn what_if(args: &Args, store: &dyn Store, output: &Output) -> Result<Totals, CliError> {
+fn what_if(args: &Args, store: &dyn Store, output: &Output) -> CliResult<Totals> {
     let loaded = args.packs.here().load()?;
     let mut progress = output.progress("replaying record");
     let end = store.head()?.map_or(0, |head| head.seq);
@@ -140,7 +140,7 @@ fn what(event: &Event) -> String {
     format!("{} {}", event.kind, subject(event)).trim_end().to_owned()
 }
 
-fn print(totals: &Totals, is_other: bool, output: &mut Output) -> Result<(), CliError> {
+fn print(totals: &Totals, is_other: bool, output: &mut Output) -> CliResult<()> {
     let paint = output.paint();
     let shown = if output.is_verbose() { usize::MAX } else { MAX_SHOWN };
     for different in totals.differences.iter().take(shown) {

@@ -8,7 +8,7 @@ use midrail::store::{TrustAnchor, Verification, verify_export};
 use serde_json::{Value, json};
 
 use crate::decision::field;
-use crate::error::{CliError, InvalidValue};
+use crate::error::{CliError, CliResult, InvalidValue};
 use crate::exit::{self, Exit};
 use crate::input::{StoreArgs, open, quoted};
 use crate::output::Output;
@@ -39,7 +39,7 @@ fn head(text: &str) -> Result<(u64, String), InvalidValue> {
     }
 }
 
-pub(super) fn run(args: &Args, store: &StoreArgs, output: &mut Output) -> Result<Exit, CliError> {
+pub(super) fn run(args: &Args, store: &StoreArgs, output: &mut Output) -> CliResult {
     let expect = TrustAnchor {
         head: args.expect_head.clone(),
         keys: (!args.key.is_empty()).then(|| args.key.clone()),
@@ -72,7 +72,7 @@ fn is_store(path: &Path) -> bool {
         && start == *MAGIC
 }
 
-fn as_json(verification: &Verification) -> Result<Value, CliError> {
+fn as_json(verification: &Verification) -> CliResult<Value> {
     let mut value = serde_json::to_value(verification).map_err(|error| CliError::from_error(&error))?;
     if let Some(fields) = value.as_object_mut() {
         fields.insert("sound".to_owned(), json!(verification.is_intact()));

@@ -7,7 +7,7 @@ use midrail::{Decision, Event};
 use midrail_adapters::wire;
 
 use crate::decision;
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::exit;
 use crate::input::{PackArgs, StoreArgs};
 use crate::limits::LimitArgs;
@@ -44,7 +44,7 @@ pub(super) fn print(
     decision: &Decision,
     ask: Option<String>,
     output: &mut Output,
-) -> Result<(), CliError> {
+) -> CliResult<()> {
     if output.is_json() {
         // Hosts show the advice to the agent.
         let advice: Vec<String> = decision.advice.clone().into_iter().chain(ask).collect();

@@ -11,7 +11,7 @@ use midrail_adapters::wire::{self, WireError};
 
 use super::answer::{Args, print};
 use crate::clock;
-use crate::error::CliError;
+use crate::error::{CliError, CliResult};
 use crate::event_engine::{refusal, watched};
 use crate::exit::Exit;
 use crate::input;
@@ -20,7 +20,7 @@ use crate::output::Output;
 /// How long late answers are awaited after the last event.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
-pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+pub(super) fn run(args: &Args, output: &mut Output) -> CliResult {
     let mut lines = Lines(BufReader::new(input::open(args.event.as_deref())?));
     let store = Arc::new(SqliteStore::open(args.store.path()?)?);
     let here = env::current_dir().ok();

@@ -7,14 +7,14 @@ use midrail::pack::diagnostic::visible;
 
 use crate::commands::audit::records::{as_json, no_record};
 use crate::decision::{self, field};
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::input::StoreArgs;
 use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::table::{Cell, Table, cell};
 use crate::time;
 
-pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Result<(), CliError> {
+pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> CliResult<()> {
     let file = store;
     let store = file.read_only()?;
     let entry = store.entry(seq)?.ok_or_else(|| no_record(file, &*store, seq))?;
@@ -59,7 +59,7 @@ pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> Resul
 }
 
 /// The facts and slices that the decision was based on.
-fn known(record: &Record, output: &mut Output) -> Result<(), CliError> {
+fn known(record: &Record, output: &mut Output) -> CliResult<()> {
     section("inputs", output)?;
     let root = record.facts.root.iter().map(|root| ("root".to_owned(), root.clone()));
     let facts = record.facts.known.iter().map(|(key, fact)| (key.to_string(), fact_text(fact)));
@@ -71,12 +71,12 @@ fn known(record: &Record, output: &mut Output) -> Result<(), CliError> {
     Table::of(root.chain(facts).chain(slices), &columns).print(2, output)
 }
 
-fn section(title: &str, output: &mut Output) -> Result<(), CliError> {
+fn section(title: &str, output: &mut Output) -> CliResult<()> {
     let title = output.paint().style(Style::Strong, title);
     output.line(format!("\n{title}"))
 }
 
-fn fields(output: &mut Output, fields: &[(&str, String)]) -> Result<(), CliError> {
+fn fields(output: &mut Output, fields: &[(&str, String)]) -> CliResult<()> {
     for (name, text) in fields {
         output.lines(field(name, text, output.paint(), output.width()))?;
     }

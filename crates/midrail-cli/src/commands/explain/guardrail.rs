@@ -6,14 +6,14 @@ use midrail::pack::diagnostic::{nearest, visible};
 use midrail::pack::{GuardrailPlacement, locate_guardrails};
 use serde_json::json;
 
-use crate::error::{CliError, without_nulls};
+use crate::error::{CliError, CliResult, without_nulls};
 use crate::input::PackArgs;
 use crate::markdown;
 use crate::output::{Output, wrap};
 use crate::paint::Style;
 use crate::yaml;
 
-pub(super) fn explain(id: &str, packs: &PackArgs, output: &mut Output) -> Result<(), CliError> {
+pub(super) fn explain(id: &str, packs: &PackArgs, output: &mut Output) -> CliResult<()> {
     if let Some(page) = builtin(id) {
         return built_in(page, output);
     }
@@ -35,7 +35,7 @@ fn unknown(id: &str, placements: &[GuardrailPlacement]) -> CliError {
     }
 }
 
-fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
+fn built_in(page: &Builtin, output: &mut Output) -> CliResult<()> {
     if output.is_json() {
         let on: Vec<&str> = page.on.iter().map(|kind| kind.as_str()).collect();
         return output.json(&json!({
@@ -60,11 +60,7 @@ fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
     output.line(format!("\n{}", output.paint().style(Style::Dim, text)))
 }
 
-fn of_pack(
-    placement: &GuardrailPlacement,
-    loaded: &LoadedPolicy,
-    output: &mut Output,
-) -> Result<(), CliError> {
+fn of_pack(placement: &GuardrailPlacement, loaded: &LoadedPolicy, output: &mut Output) -> CliResult<()> {
     let Some((layer, document)) = loaded.documents.get(placement.document) else {
         return Err(CliError::new("the guardrail's pack is missing"));
     };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::entry::{CallOutcome, Entry};
 use crate::decision::messages;
-use crate::error::CliError;
+use crate::error::CliResult;
 use crate::output::{Output, short, wrap};
 use crate::paint::{Style, effect_style};
 use crate::time;
@@ -41,7 +41,7 @@ impl Printer {
     }
 
     /// Prints an entry.
-    pub(super) fn print(&mut self, entry: &Entry, output: &mut Output) -> Result<(), CliError> {
+    pub(super) fn print(&mut self, entry: &Entry, output: &mut Output) -> CliResult<()> {
         if output.is_json() {
             return output.json(&entry.json(&what(entry)));
         }
@@ -63,15 +63,9 @@ impl Printer {
 
         let decision = &entry.decision;
         let ending = entry.outcome.as_ref().map(ending);
-        let used = 8
-            + 2
-            + self.actor
-            + 2
-            + 10
-            + 1
-            + self.tool
-            + 1
-            + ending.as_ref().map_or(0, |(text, _)| text.chars().count() + 2);
+        // The time, the effect and the spaces between columns have 24 characters.
+        let ending_width = ending.as_ref().map_or(0, |(text, _)| text.chars().count() + 2);
+        let used = 24 + self.actor + self.tool + ending_width;
         let room = output.width().saturating_sub(used).clamp(12, LONGEST_WHAT);
         let what = what(entry);
         let what = short(&what, room);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use midrail::Store;
 use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE};
 
-use crate::error::CliError;
+use crate::error::CliResult;
 
 /// Records that fit any of some filters, the newest first.
 pub(super) struct Pages<'s> {
@@ -36,7 +36,7 @@ impl<'s> Pages<'s> {
     }
 
     /// The next older one.
-    pub(super) fn next(&mut self) -> Result<Option<AuditEntry>, CliError> {
+    pub(super) fn next(&mut self) -> CliResult<Option<AuditEntry>> {
         for source in &mut self.sources {
             if source.page.is_empty() && !source.is_over {
                 source.page = self.store.entries(&source.filter)?.into();

@@ -10,7 +10,7 @@ use midrail::replay::{self, GuardrailReport, Replay, ReplayError, ReplayReport, 
 use midrail::{Effect, Engine, Files, Limits, LoadedPolicy, ManualClock};
 use serde_json::json;
 
-use crate::error::{CliError, count};
+use crate::error::{CliError, CliResult, count};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, short, wrap};
@@ -24,12 +24,7 @@ const NAMED: usize = 10;
 /// Suggestions that are shown.
 const SUGGESTED: usize = 12;
 
-pub(super) fn run(
-    events: &Path,
-    limits: Limits,
-    loaded: LoadedPolicy,
-    output: &mut Output,
-) -> Result<Exit, CliError> {
+pub(super) fn run(events: &Path, limits: Limits, loaded: LoadedPolicy, output: &mut Output) -> CliResult {
     let size = std::fs::metadata(events).ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
     let mut input = BufReader::new(input::open(Some(events))?);
     let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
@@ -82,8 +77,8 @@ pub(super) fn run(
 pub(super) fn each(
     replay: &Replay,
     input: &mut dyn BufRead,
-    mut work: impl FnMut(usize, usize, Result<ReplayStep, ReplayError>) -> Result<(), CliError>,
-) -> Result<(), CliError> {
+    mut work: impl FnMut(usize, usize, Result<ReplayStep, ReplayError>) -> CliResult<()>,
+) -> CliResult<()> {
     for line in 1.. {
         let (length, played) = match replay::next_line(input, line) {
             Ok(Some(text)) => (text.len(), replay.line(line, &text)),

@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use midrail_core::{Confidence, Hit};
 
 use super::parts::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
 use crate::bytes::{byte, byte_before, starts_with_any_case, window};
-use crate::personal::packed_search::PackedSearch;
 
 /// Escapes of the sign.
 const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;", "&commat;"];
@@ -15,37 +15,26 @@ const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;
 /// How people write it. Other brackets are common in code.
 const WORDS: &[&str] = &["[at]", "(at)"];
 
-/// The first three bytes of these in either case, for the packed search.
-const BEGINNINGS: &[&str] = &[
-    "%40", "\\u0", "\\U0", "\\x4", "\\X4", "&#6", "&#0", "&#x", "&#X", "&co", "&cO", "&Co", "&CO", "[at",
-    "[aT", "[At", "[AT", "(at", "(aT", "(At", "(AT",
-];
+/// The length of the longest of them.
+const LONGEST_SIGN: usize = 8;
 
 /// Spellings of the full stop.
 const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
 
 /// The signs that begin in a piece of a text, in order: where each begins and ends, and whether it is a word.
-pub(super) fn signs(text: &[u8], piece: Range<usize>) -> Vec<(usize, usize, bool)> {
-    static SEARCH: LazyLock<PackedSearch> = LazyLock::new(|| PackedSearch::new(BEGINNINGS.iter().copied()));
-    let mut signs = Vec::new();
-    // A sign may extend over the end of the piece. No beginning contains the first byte of another, so none is missed.
-    let part = window(text, piece.start, piece.len() + 2);
-    SEARCH.for_each(part, |found| signs.extend(any_sign(text, piece.start + found.start())));
-    signs
-}
-
-fn any_sign(text: &[u8], at: usize) -> Option<(usize, usize, bool)> {
-    match byte(text, at) {
-        b'[' | b'(' => sign(text, at, WORDS, true),
-        _ => sign(text, at, ESCAPES, false),
-    }
-}
-
-/// The sign at a place: where it begins and ends.
-fn sign(text: &[u8], at: usize, signs: &[&str], is_word: bool) -> Option<(usize, usize, bool)> {
-    let rest = text.get(at..)?;
-    let sign = signs.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes()))?;
-    Some((at, at + sign.len(), is_word))
+pub(super) fn signs(text: &[u8], piece: Range<usize>) -> impl Iterator<Item = (usize, usize, bool)> + '_ {
+    static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        AhoCorasick::builder().ascii_case_insensitive(true).build(ESCAPES.iter().chain(WORDS)).ok()
+    });
+    // A sign may extend over the end of the piece.
+    let (from, length) = (piece.start, piece.len());
+    let part = window(text, from, length + LONGEST_SIGN);
+    let found = SEARCH.iter().flat_map(move |search| search.find_iter(part));
+    let found = found.filter(move |found| found.start() < length);
+    found.map(move |found| {
+        let is_word = found.pattern().as_usize() >= ESCAPES.len();
+        (from + found.start(), from + found.end(), is_word)
+    })
 }
 
 /// The address with a sign from `sign` to `sign_end`.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::byte_set::ByteSet;
 use crate::bytes::{ends_with_any_case, is_word};
 use crate::secrets::data::{SETTER_COMMANDS, WRAPPER_FUNCTIONS};
 use crate::secrets::view::View;
@@ -172,8 +171,7 @@ fn name_start(view: &View<'_>, keyword: usize) -> usize {
 }
 
 fn is_name(byte: u8) -> bool {
-    static NAME: ByteSet = ByteSet::letters_and(b"_-.$", false);
-    NAME.has(byte)
+    is_word(byte) || matches!(byte, b'-' | b'.' | b'$')
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -191,8 +189,7 @@ fn may_link(view: &View<'_>, name_end: usize) -> bool {
 fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     let found = |start: usize, link: Link| value(view, name_start, name_end, start, link);
     // Closing quotes (perhaps escaped) and brackets. Most names have none.
-    static CLOSING: ByteSet = ByteSet::only(b"\"'`\\])*}?");
-    let mut place = view.run(name_end, 6, |byte| CLOSING.has(byte));
+    let mut place = view.run(name_end, 6, |byte| b"\"'`\\])*}?".contains(&byte));
     let closed = place > name_end
         && view.slice(name_end, place).iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`'));
     if view.starts_with(place, b"%22") {
@@ -229,8 +226,7 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     if ["%3D", "%3d", "%3A"].iter().any(|sign| view.starts_with(place, sign.as_bytes())) {
         return found(place + 3, Link::Equals);
     }
-    static OPERATOR: ByteSet = ByteSet::only(b":=?+.|!>-~");
-    let end = view.run(place, 4, |byte| OPERATOR.has(byte));
+    let end = view.run(place, 4, |byte| b":=?+.|!>-~".contains(&byte));
     let text = view.slice(place, end);
     if text == b"|" {
         return in_table(view, name_start, name_end, end);
@@ -418,13 +414,13 @@ fn quoted_end(view: &View<'_>, from: usize, limit: usize, quote: u8, escaped: bo
 
 /// The end of a value without quotes. A quote or backslash that is escaped within it belongs to it.
 fn bare_end(view: &View<'_>, from: usize, limit: usize, link: Link) -> usize {
-    let (mut place, bare) = (from, bare(link));
+    let mut place = from;
     loop {
         // Values of names within a value end where it does. They are not read again and again.
         let (start, stop) = if link == Link::Space { (0, 0) } else { view.bare.get() };
         let is_within = start <= place && place < stop;
         let known = if is_within { stop.min(from + limit) } else { place };
-        let end = view.run(known, (from + limit).saturating_sub(known), |byte| bare.has(byte));
+        let end = view.run(known, (from + limit).saturating_sub(known), |byte| is_bare(byte, link));
         if link != Link::Space {
             view.bare.set(if is_within { (start, stop.max(end)) } else { (place, end) });
         }
@@ -471,11 +467,10 @@ fn past_wrapper(view: &View<'_>, start: usize) -> usize {
     start
 }
 
-/// The bytes of a value without quotes.
-fn bare(link: Link) -> &'static ByteSet {
-    static ARGUMENT: ByteSet = ByteSet::printable_except(b"\"'`\\<,;");
-    static OTHER: ByteSet = ByteSet::printable_except(b"\"'`\\<,;&");
-    if link == Link::Space { &ARGUMENT } else { &OTHER }
+/// Whether a byte may be in a value without quotes.
+fn is_bare(byte: u8, link: Link) -> bool {
+    let ends = matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'<' | b',' | b';');
+    byte > b' ' && !ends && (byte != b'&' || link == Link::Space)
 }
 
 #[cfg(test)]

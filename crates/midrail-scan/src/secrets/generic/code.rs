@@ -1,13 +1,12 @@
 //! Decides whether a value is code rather than text.
 
 use super::makeup::Makeup;
-use crate::byte_set::ByteSet;
 use crate::secrets::data::NUMBER_TYPES;
 
 /// Whether a value without quotes begins as a call or an index: `get_token(`, `args[0]`.
 pub(crate) fn is_call(value: &[u8]) -> bool {
-    static NAME: ByteSet = ByteSet::letters_and(b"_.$", false);
-    matches!(value.iter().find(|byte| !NAME.has(**byte)), Some(b'(' | b'['))
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
+    matches!(value.iter().find(|byte| !is_name(byte)), Some(b'(' | b'['))
 }
 
 /// Whether a value is code rather than text: a call, an index, a member, a variable.

@@ -1,4 +1,4 @@
-//! A service in a folder of its own, and a client that sends exactly what it is told to.
+//! A service with its own directory, and a client that sends exact bytes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,7 +23,7 @@ struct Logger;
 
 impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // As the program has it: what libraries say of what goes through them is nobody's business.
+        // As in the program: logs of libraries are ignored.
         metadata.target().starts_with("midrail")
     }
 

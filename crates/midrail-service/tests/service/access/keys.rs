@@ -151,13 +151,13 @@ fn no_secret_is_in_the_log() {
     let (cookie, csrf) = fixture.log_in("ann", &ann, None);
     let held = "AKIAQ4ZTX7RK2MPLWN3J";
     secret(held);
-    secret("wrong-key-of-somebody");
+    secret("unknown-key");
     let event =
         format!(r#"{{"kind":"before_tool","session":"s","tool":{{"name":"x","args":{{"key":"{held}"}}}}}}"#);
     fixture.post("/v1/decide", &[("authorization", &bearer(&own))], &event).is(200);
     fixture.post("/v1/decide", &[("authorization", &bearer(&own))], &event.replace("kind", held)).is(422);
-    fixture.decide(&[("authorization", "Bearer mra_1_wrong-key-of-somebody")]).is(401);
-    fixture.post("/v1/login", &[], r#"{"name":"ann","key":"wrong-key-of-somebody"}"#).is(401);
+    fixture.decide(&[("authorization", "Bearer mra_1_unknown-key")]).is(401);
+    fixture.post("/v1/login", &[], r#"{"name":"ann","key":"unknown-key"}"#).is(401);
     fixture.get("/v1/me", &[("cookie", &cookie)]).is(200);
     let made = fixture.post(
         "/v1/keys",

@@ -195,7 +195,7 @@ fn home_administrators_manage_keys_and_projects() {
     // Invalid scopes, and callers who may not change approvers.
     fixture.post("/v1/keys", &root, r#"{"name":"k","projects":[],"rights":["read"]}"#).is(422);
     fixture.post("/v1/people/dan/revoke", &eve, "").is(204);
-    fixture.post("/v1/people/nobody/revoke", &eve, "").is(404);
+    fixture.post("/v1/people/unknown/revoke", &eve, "").is(404);
     let again = json!({"name": "dan", "key": added["key"], "project": "acme/web"}).to_string();
     fixture.post("/v1/login", &[], &again).is(401);
 }

@@ -1,4 +1,4 @@
-//! The end of the service: what was begun is finished, and nothing new begins.
+//! Shutdown of the service: running requests are finished, and no new ones are accepted.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -40,7 +40,7 @@ fn open_stream_does_not_delay_shutdown() {
     fixture.request_stop();
     let last = stream.next().unwrap();
     assert_eq!((&last["over"], &last["problem"]["status"]), (&true.into(), &503.into()));
-    assert_eq!(last["text"], "", "what was held back got out");
+    assert_eq!(last["text"], "", "withheld text was sent");
     assert!(stream.next().is_none());
     assert!(fixture.ended().is_ok());
 }

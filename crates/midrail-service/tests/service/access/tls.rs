@@ -32,7 +32,7 @@ fn decisions_travel_over_tls() {
     let mut answer = known.post(&url).header("content-type", "application/json").send(EVENT).unwrap();
     assert!(answer.headers().contains_key("strict-transport-security"));
     assert!(answer.body_mut().read_to_string().unwrap().contains("\"block\""));
-    // Whoever does not know the certificate does not speak, and neither does who speaks plainly.
+    // Clients that do not trust the certificate, or use plain HTTP, fail.
     let unknown = agent(ureq::tls::RootCerts::new_with_certs(&[]));
     assert!(unknown.post(&url).header("content-type", "application/json").send(EVENT).is_err());
     assert_ne!(fixture.decide(&[]).status, 200);
@@ -75,7 +75,7 @@ fn socket_accepts_only_its_owner() {
     let mut text = Vec::new();
     stream.read_to_end(&mut text).unwrap();
     Answer::of(&text).is(200);
-    // Somebody serves it: another does not take it away.
+    // A socket in use is not replaced.
     assert!(matches!(run_until(config, |_| {}, async {}), Err(ServeError::Listen { .. })));
     drop(stop);
     served.join().unwrap().unwrap();

@@ -16,9 +16,9 @@ fn escalation_is_awaited_answered_and_used_once() {
     let rita = service.login("default", "rita", &key);
 
     service.post("/v1/decide", call("s", "look"), &program).good();
-    let asked = service.post("/v1/decide", call("s", "refund"), &program).good();
-    assert_eq!(asked["effect"], "escalate");
-    let id = asked["approval"]["id"].as_str().unwrap().to_owned();
+    let requested = service.post("/v1/decide", call("s", "refund"), &program).good();
+    assert_eq!(requested["effect"], "escalate");
+    let id = requested["approval"]["id"].as_str().unwrap().to_owned();
 
     let open = service.get("/v1/approvals?state=pending&session=s", &program).good();
     assert_eq!((&open["items"][0]["id"], &open["items"][0]["status"]), (&json!(id), &json!("pending")));
@@ -38,7 +38,7 @@ fn escalation_is_awaited_answered_and_used_once() {
     let narrow = fixture.key(&["default"], Some(&["other"]), &ALL);
     service.get(&format!("/v1/approvals/{id}"), &narrow).problem(404);
     service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &narrow).problem(404);
-    // A look that waits for nobody, and one that waits for the answer.
+    // One request that does not wait, and one that waits for the answer.
     let now = service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &program).good();
     assert_eq!(now["status"], "pending");
     let answered = thread::scope(|scope| {
@@ -86,7 +86,7 @@ fn bypass_request_is_answered_by_the_required_role() {
     let nothing =
         json!({"decision": seq, "guardrail": "ask", "reason": "The login outage needs this hotfix"});
     service.post("/v1/approvals", nothing, &program).problem(422);
-    // What is never lifted is no conflict: nobody may.
+    // A guardrail that cannot be bypassed is forbidden, not a conflict.
     let erased = service.post("/v1/decide", call("s", "erase"), &program).good()["audit"]["seq"].clone();
     let never = json!({"decision": erased, "reason": "The login outage needs this hotfix"});
     service.post("/v1/approvals", never, &program).problem(403);
@@ -95,11 +95,11 @@ fn bypass_request_is_answered_by_the_required_role() {
         .problem(404);
     let answer = service.post("/v1/approvals", request.clone(), &program);
     assert_eq!(answer.status, 201, "{}", answer.text);
-    let asked = answer.json();
-    assert_eq!((&asked["kind"], &asked["authority"]), (&json!("bypass"), &json!("architect")));
+    let requested = answer.json();
+    assert_eq!((&requested["kind"], &requested["authority"]), (&json!("bypass"), &json!("architect")));
     // A repeated request returns the pending one.
-    assert_eq!(service.post("/v1/approvals", request, &program).json()["id"], asked["id"]);
-    let id = asked["id"].as_str().unwrap();
+    assert_eq!(service.post("/v1/approvals", request, &program).json()["id"], requested["id"]);
+    let id = requested["id"].as_str().unwrap();
 
     let cannot = service.get(&format!("/v1/approvals/{id}"), &rita).good();
     assert_eq!(cannot["can"]["answer"], false);
@@ -126,8 +126,8 @@ fn unused_approval_is_revoked_by_its_approvers() {
     let service = fixture.serve();
     let people = [("rita", &keys[0]), ("arne", &keys[1]), ("olga", &keys[2])];
     let [rita, arne, olga] = people.map(|(name, key)| service.login("default", name, key));
-    let asked = service.post("/v1/decide", call("s", "refund"), &program).good();
-    let place = format!("/v1/approvals/{}", asked["approval"]["id"].as_str().unwrap());
+    let requested = service.post("/v1/decide", call("s", "refund"), &program).good();
+    let place = format!("/v1/approvals/{}", requested["approval"]["id"].as_str().unwrap());
     service.post(&format!("{place}/decide"), json!({"approve": true}), &rita).good();
     let can = |auth: &Auth| service.get(&place, auth).good()["can"]["take_back"].clone();
     assert_eq!(
@@ -175,12 +175,12 @@ fn requests_are_paged_and_unknown_ones_are_not_found() {
         let session = if number == 3 { "odd" } else { "even" };
         let mut event = call(session, "refund");
         event["tool"]["args"]["n"] = json!(number);
-        service.post("/v1/decide", event, &Auth::Nobody).good();
+        service.post("/v1/decide", event, &Auth::Anonymous).good();
     }
     let all = |query: &str| {
         let (mut seen, mut after) = (Vec::<Value>::new(), String::new());
         loop {
-            let page = service.get(&format!("/v1/approvals?{query}{after}"), &Auth::Nobody).good();
+            let page = service.get(&format!("/v1/approvals?{query}{after}"), &Auth::Anonymous).good();
             seen.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].clone()));
             let Some(next) = page["next"].as_str() else { return seen };
             after = format!("&after={next}");
@@ -190,8 +190,8 @@ fn requests_are_paged_and_unknown_ones_are_not_found() {
     assert_eq!(whole.len(), 5);
     assert_eq!(all("limit=2"), whole);
     assert_eq!(all("limit=1&session=even").len(), 4);
-    service.get("/v1/approvals?after=nothing", &Auth::Nobody).problem(404);
-    service.get("/v1/approvals?state=lost", &Auth::Nobody).problem(400);
-    service.get("/v1/approvals/nothing", &Auth::Nobody).problem(404);
-    service.get("/v1/approvals/nothing/wait", &Auth::Nobody).problem(404);
+    service.get("/v1/approvals?after=nothing", &Auth::Anonymous).problem(404);
+    service.get("/v1/approvals?state=lost", &Auth::Anonymous).problem(400);
+    service.get("/v1/approvals/nothing", &Auth::Anonymous).problem(404);
+    service.get("/v1/approvals/nothing/wait", &Auth::Anonymous).problem(404);
 }

@@ -1,4 +1,4 @@
-//! Many callers at once: each gets its own answer, nothing is lost or counted twice, and what takes time holds up nobody.
+//! Many callers at once: each gets its own answer, nothing is lost or counted twice, and slow requests do not delay others.
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -33,7 +33,7 @@ fn answers(
                 scope.spawn(move || {
                     all_are_there.wait();
                     let decide =
-                        |round| service.post("/v1/decide", event(caller, round), &Auth::Nobody).good();
+                        |round| service.post("/v1/decide", event(caller, round), &Auth::Anonymous).good();
                     (0..each).map(decide).collect::<Vec<_>>()
                 })
             })
@@ -55,7 +55,7 @@ fn concurrent_callers_get_their_own_recorded_decisions() {
                 config.store = StoreAt::Memory;
             }
         });
-        let first = service.post("/v1/decide", call("first", "look"), &Auth::Nobody).good();
+        let first = service.post("/v1/decide", call("first", "look"), &Auth::Anonymous).good();
         let before = first["audit"]["seq"].as_u64().unwrap();
         // Every third of a caller's own events is one that is stopped.
         let tool = |round| if round % 3 == 0 { "erase" } else { "look" };
@@ -65,7 +65,7 @@ fn concurrent_callers_get_their_own_recorded_decisions() {
             assert_eq!(answer["effect"], expected, "{answer}");
         }
         assert_eq!(places(&report), (before + 1..=before + 96).collect());
-        assert_eq!(service.post("/v1/audit/verify", json!({}), &Auth::Nobody).good()["sound"], true);
+        assert_eq!(service.post("/v1/audit/verify", json!({}), &Auth::Anonymous).good()["sound"], true);
     }
 }
 
@@ -99,12 +99,12 @@ fn slow_command_does_not_delay_other_requests() {
             .map(|number| {
                 let (service, cwd) = (&service, fixture.path());
                 let stop = json!({"kind": "before_stop", "session": format!("slow{number}"), "cwd": cwd});
-                scope.spawn(move || service.post("/v1/decide", stop, &Auth::Nobody).good())
+                scope.spawn(move || service.post("/v1/decide", stop, &Auth::Anonymous).good())
             })
             .collect();
         // The fifth request in flight is the one that reads the metrics.
         let is_waiting = |text: &str| text.lines().any(|line| line == "http_requests_in_flight 5");
-        assert!((0..100_000).any(|_| is_waiting(&service.get("/metrics", &Auth::Nobody).text)));
+        assert!((0..100_000).any(|_| is_waiting(&service.get("/metrics", &Auth::Anonymous).text)));
         // The slow ones wait for a file that is written after these are answered.
         let others = answers(&service, 2, 2, |caller, _| call(&format!("quick{caller}"), "look"));
         assert!(others.iter().all(|answer| answer["effect"] == "allow"), "{others:?}");
@@ -123,10 +123,10 @@ fn event_time_does_not_bypass_a_limit() {
         .map(|day| {
             let mut event = call("s", "pay");
             event["time"] = json!(format!("2100-01-{day:02}T00:00:00Z"));
-            service.post("/v1/decide", event, &Auth::Nobody).good()["effect"].clone()
+            service.post("/v1/decide", event, &Auth::Anonymous).good()["effect"].clone()
         })
         .collect();
     assert_eq!(effects.iter().filter(|effect| **effect == "allow").count(), 7, "{effects:?}");
-    let record = service.get("/v1/audit/1", &Auth::Nobody).good();
+    let record = service.get("/v1/audit/1", &Auth::Anonymous).good();
     assert!(!record.to_string().contains("2100-01-01"), "{record}");
 }

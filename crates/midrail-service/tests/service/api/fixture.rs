@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use ureq::http::Request;
 
-/// What most tests go by: one tool is asked about, one is stopped and can be let pass, one is stopped for good.
+/// The pack of most tests: one tool is escalated, one is blocked with a bypass, one is always blocked.
 pub(crate) const PACK: &str = "pack: shop
 guardrails:
   - {id: friday, tools: deploy, effect: block, reason: It is Friday, bypass: {allowed: true, requires_approval: architect}}
@@ -126,7 +126,7 @@ impl Service {
     /// Logs a person in.
     pub(crate) fn login(&self, project: &str, name: &str, key: &str) -> Auth {
         let body = json!({"name": name, "key": key, "project": project});
-        let response = self.send("POST", "/v1/login", Some(body), &Auth::Nobody, None);
+        let response = self.send("POST", "/v1/login", Some(body), &Auth::Anonymous, None);
         assert_eq!(response.status, 200, "{}", response.text);
         Auth::Person {
             cookie: response.cookie.clone(),
@@ -142,7 +142,7 @@ impl Service {
         self.send("POST", path, Some(body), auth, None)
     }
 
-    /// Sends anything, and reads the whole answer, or as much of it as comes before somebody loses patience.
+    /// Sends a request, and reads the whole answer, or as much of it as arrives before the timeout.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -162,7 +162,7 @@ impl Service {
         let mut text = String::new();
         let reader = response.body_mut().as_reader();
         if media.starts_with("text/event-stream") {
-            // It has no end: what is there already is enough.
+            // A stream has no end.
             for line in BufReader::new(reader).lines().map_while(Result::ok) {
                 text.push_str(&line);
                 text.push('\n');
@@ -195,7 +195,7 @@ impl Service {
         let agent: ureq::Agent = config.into();
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         request = match auth {
-            Auth::Nobody => request,
+            Auth::Anonymous => request,
             Auth::Key(key) => request.header("authorization", format!("Bearer {key}")),
             Auth::Person { cookie, csrf } => request.header("cookie", cookie).header("x-csrf-token", csrf),
         };
@@ -227,7 +227,7 @@ impl Drop for Service {
 /// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Auth {
-    Nobody,
+    Anonymous,
     Key(String),
     Person { cookie: String, csrf: String },
 }

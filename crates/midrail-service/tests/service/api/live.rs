@@ -51,13 +51,13 @@ fn decisions_of_other_processes_arrive_in_order_and_complete() {
     let service = fixture.serve();
     let other = fixture.engine("default");
     // Record 1 is there before: the service has announced its policy.
-    let mut reader = Reader::open(&service, "", &Auth::Nobody);
-    // What is committed elsewhere and here comes in one order.
+    let mut reader = Reader::open(&service, "", &Auth::Anonymous);
+    // Records of all processes arrive in one order.
     for number in 0..20 {
         if number % 2 == 0 {
             other.decide(event("hook", "look"));
         } else {
-            service.post("/v1/decide", call("http", "erase"), &Auth::Nobody).good();
+            service.post("/v1/decide", call("http", "erase"), &Auth::Anonymous).good();
         }
     }
     let received: Vec<StreamEvent> = reader.by_ref().take(10).collect();
@@ -68,8 +68,8 @@ fn decisions_of_other_processes_arrive_in_order_and_complete() {
     );
     assert_eq!((&received[0].data["session"], &received[1].data["by"]), (&"hook".into(), &"never".into()));
     drop(reader);
-    // Whoever comes again with the last id goes on there.
-    let again = Reader::open(&service, "after=11", &Auth::Nobody);
+    // A reader that reconnects with its last id continues there.
+    let again = Reader::open(&service, "after=11", &Auth::Anonymous);
     let ids: Vec<u64> = again.take(10).filter_map(|event| event.id).collect();
     assert_eq!(ids, (12..=21).collect::<Vec<u64>>());
 }
@@ -103,7 +103,7 @@ fn stream_reports_requests_changes_and_alerts_by_filter() {
     let event = all.next().unwrap();
     assert_eq!((event.name.as_str(), &event.data["what"]), ("change", &"variable_set".into()));
 
-    // An agent can put anything beside an event; it is not taken for what the engine says.
+    // Extra fields of an agent's event are not trusted as fields of the engine.
     let mut sly = call("s", "look");
     sly["approval"] = serde_json::json!({"id": id});
     sly["what"] = "paused".into();
@@ -136,9 +136,9 @@ fn stream_reports_requests_changes_and_alerts_by_filter() {
 fn streams_and_waits_end_with_the_service() {
     let fixture = Fixture::new(PACK);
     let mut service = fixture.serve();
-    let asked = service.post("/v1/decide", call("s", "refund"), &Auth::Nobody).good();
+    let asked = service.post("/v1/decide", call("s", "refund"), &Auth::Anonymous).good();
     let id = asked["approval"]["id"].as_str().unwrap().to_owned();
-    let mut reader = Reader::open(&service, "after=1", &Auth::Nobody);
+    let mut reader = Reader::open(&service, "after=1", &Auth::Anonymous);
     assert_eq!(reader.next().unwrap().name, "approval");
     assert_eq!(reader.next().unwrap().name, "decision");
     let url = service.url.clone();
@@ -146,7 +146,7 @@ fn streams_and_waits_end_with_the_service() {
         ureq::get(format!("{url}/v1/approvals/{id}/wait?timeout_s=120")).call().unwrap().status()
     });
     // The one who waits is received of as soon as it listens; either way it is answered.
-    service.post("/v1/decide", call("s", "look"), &Auth::Nobody).good();
+    service.post("/v1/decide", call("s", "look"), &Auth::Anonymous).good();
     assert_eq!(reader.next().unwrap().name, "decision");
     service.request_stop();
     let last = reader.next().unwrap();
@@ -190,6 +190,6 @@ fn invalid_resume_position_is_rejected() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     for query in ["after=x", "after=-1", "effect=some", "what=1"] {
-        service.get(&format!("/v1/live?{query}"), &Auth::Nobody).problem(400);
+        service.get(&format!("/v1/live?{query}"), &Auth::Anonymous).problem(400);
     }
 }

@@ -74,15 +74,15 @@ fn decision_reaches_the_collector_within_the_callers_trace() {
     for part in ["gen_ai.tool.call.id", "c-7", "gen_ai.agent.id", "a-1", "never", "midrail.audit.seq"] {
         assert!(attributes.contains(part), "{part} is not in {attributes}");
     }
-    let said = span["events"].to_string();
-    assert!(said.contains("never") && said.contains("Nothing is erased"), "{said}");
+    let body = span["events"].to_string();
+    assert!(body.contains("never") && body.contains("Nothing is erased"), "{body}");
 
     let (path, _, logs) = received.recv_timeout(Duration::from_secs(30)).unwrap();
     assert_eq!(path, "/v1/logs");
     let line = logs.pointer("/resourceLogs/0/scopeLogs/0/logRecords/0").unwrap();
     assert_eq!(line["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
     assert!(line["body"].to_string().contains("Nothing is erased"), "{line}");
-    let metrics = service.get("/metrics", &Auth::Nobody).text;
+    let metrics = service.get("/metrics", &Auth::Anonymous).text;
     assert!(metrics.contains("midrail_otlp_spans_total{outcome=\"dropped\"} 0"), "{metrics}");
 }
 
@@ -92,12 +92,12 @@ fn every_metric_of_the_examples_exists() {
     let service = fixture.serve();
     let call =
         |tool: &str| json!({"kind": "before_tool", "session": "s", "tool": {"name": tool, "args": {}}});
-    service.post("/v1/decide", call("erase"), &Auth::Nobody);
-    let blocked = service.post("/v1/decide", call("deploy"), &Auth::Nobody).json();
+    service.post("/v1/decide", call("erase"), &Auth::Anonymous);
+    let blocked = service.post("/v1/decide", call("deploy"), &Auth::Anonymous).json();
     let ask =
         json!({"decision": blocked["audit"]["seq"], "reason": "The checkout is down, and this repairs it"});
-    service.post("/v1/approvals", ask, &Auth::Nobody);
-    let metrics = service.get("/metrics", &Auth::Nobody);
+    service.post("/v1/approvals", ask, &Auth::Anonymous);
+    let metrics = service.get("/metrics", &Auth::Anonymous);
     assert_eq!(metrics.status, 200, "{}", metrics.text);
     let report: BTreeSet<&str> =
         metrics.text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
@@ -114,7 +114,7 @@ fn every_metric_of_the_examples_exists() {
         if bare == "guardrail_id" {
             continue;
         }
-        assert!(report.contains(bare), "`{name}` is in the examples, and told is only {report:?}");
+        assert!(report.contains(bare), "`{name}` is in the examples, but not in {report:?}");
         named += 1;
     }
     assert!(named > 20, "only {named} names were found");

@@ -1,6 +1,6 @@
 //! Projects do not see each other. Two of them hold sessions, requests, locks and alerts of the same names, and every
 //! route that the OpenAPI document knows is walked with the means of one: nothing of the other shows, nothing of it
-//! changes, and whoever lacks the right is told so.
+//! changes, and callers without the right are rejected.
 
 use std::path::Path;
 use std::time::Duration;
@@ -90,7 +90,7 @@ struct Route {
 }
 
 fn routes(service: &Service) -> Vec<Route> {
-    let document = service.get("/v1/openapi.json", &Auth::Nobody).good();
+    let document = service.get("/v1/openapi.json", &Auth::Anonymous).good();
     let mut routes = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, report) in methods.as_object().unwrap() {
@@ -238,14 +238,14 @@ fn every_route_requires_its_documented_right() {
     let ada = service.login(OWN, "ada", &admin_key);
 
     for route in routes(&service) {
-        // Whoever has the right may still be refused for what they send: nothing is sent that means anything.
+        // A caller with the right may still be rejected for an invalid body.
         let place = route.places(&names).remove(0);
         let status = |auth: &Auth| service.send(&route.method, &place, Some(json!("")), auth, None).status;
         let let_in = |status: u16| !matches!(status, 401 | 403);
         if route.right == "open" || route.id == "logout" {
             continue;
         }
-        assert_eq!(status(&Auth::Nobody), 401, "{route:?}");
+        assert_eq!(status(&Auth::Anonymous), 401, "{route:?}");
         for (right, program) in &programs {
             let may = route.right == "known" || route.right == *right;
             assert_eq!(let_in(status(program)), may, "{right} {route:?}");
@@ -256,7 +256,7 @@ fn every_route_requires_its_documented_right() {
             ("admin", &ada, &["known", "read", "administer"][..]),
         ];
         for (role, auth, may) in people {
-            // What is for administrators can be for those of the home project alone.
+            // Some administrative routes are only for the home project.
             if let (true, true) = (role == "admin", route.right == "administer") {
                 continue;
             }
@@ -326,7 +326,7 @@ fn agent_key_sees_only_records_of_its_agents() {
             let about = format!("{} {place}", route.method);
             let answer = service.send("GET", &place, None, &key, None);
             route.check(&answer, &about);
-            // What was asked for by its name is named in the answer.
+            // An answer may name the requested resource.
             let report = answer.text.replace("`s-umbra`", "");
             assert!(!report.contains(MARK), "{about}: {}", answer.text);
             let all = service.send("GET", &place, None, &whole, None);
@@ -343,7 +343,7 @@ fn agent_key_sees_only_records_of_its_agents() {
         service.post(place, json!({}), &key).problem(403);
     }
 
-    // What is theirs they see.
+    // They see their own records.
     let listed = |place: &str, field: &str, auth: &Auth| -> Vec<String> {
         let page = service.get(place, auth).good();
         let text = |item: &Value| item[field].as_str().map_or_else(|| item[field].to_string(), str::to_owned);

@@ -32,8 +32,8 @@ fn session_is_shown_saved_restored_and_ended() {
     assert_eq!(shown["latest"][0]["effect"], "block");
     assert_eq!(shown["latest"][0]["by"], "never");
     assert_eq!(shown["latest"][1]["effect"], "allow");
-    let said = json!({"guardrail": "never", "effect": "block", "reason": "Nothing is erased"});
-    assert!(shown["latest"][0]["verdicts"].as_array().unwrap().contains(&said), "{shown}");
+    let verdict = json!({"guardrail": "never", "effect": "block", "reason": "Nothing is erased"});
+    assert!(shown["latest"][0]["verdicts"].as_array().unwrap().contains(&verdict), "{shown}");
     assert_eq!(shown.get("halted"), None);
 
     let records = service.get(&format!("{place}/records?limit=1"), &program).good();
@@ -70,27 +70,27 @@ fn sessions_are_paged_and_unknown_ones_are_not_found() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     for number in 0..5 {
-        service.post("/v1/decide", call(&format!("s-{number}"), "look"), &Auth::Nobody).good();
+        service.post("/v1/decide", call(&format!("s-{number}"), "look"), &Auth::Anonymous).good();
     }
     let mut seen: Vec<Value> = Vec::new();
     let mut after = String::new();
     loop {
-        let page = service.get(&format!("/v1/sessions?limit=2{after}"), &Auth::Nobody).good();
+        let page = service.get(&format!("/v1/sessions?limit=2{after}"), &Auth::Anonymous).good();
         seen.extend(page["items"].as_array().unwrap().iter().map(|item| item["session"].clone()));
         let Some(next) = page["next"].as_str() else { break };
         after = format!("&after={next}");
     }
-    // What the service itself does, such as announcing its policy, is told under a name of its own.
+    // Records of the service itself, such as announced policies, have their own session.
     assert_eq!(seen, ["s-4", "s-3", "s-2", "s-1", "s-0", "midrail"]);
-    for path in ["/v1/sessions/nobody", "/v1/sessions/nobody/records"] {
-        let problem = service.get(path, &Auth::Nobody).problem(404);
-        assert!(problem["detail"].as_str().unwrap().contains("`nobody`"), "{problem}");
+    for path in ["/v1/sessions/unknown", "/v1/sessions/unknown/records"] {
+        let problem = service.get(path, &Auth::Anonymous).problem(404);
+        assert!(problem["detail"].as_str().unwrap().contains("`unknown`"), "{problem}");
     }
-    service.post("/v1/sessions/nobody/snapshot", json!({}), &Auth::Nobody).problem(404);
+    service.post("/v1/sessions/unknown/snapshot", json!({}), &Auth::Anonymous).problem(404);
     for query in ["limit=0", "limit=1001", "limit=x", "lim=1"] {
-        service.get(&format!("/v1/sessions?{query}"), &Auth::Nobody).problem(400);
+        service.get(&format!("/v1/sessions?{query}"), &Auth::Anonymous).problem(400);
     }
-    service.get("/v1/sessions/%ff", &Auth::Nobody).problem(400);
+    service.get("/v1/sessions/%ff", &Auth::Anonymous).problem(400);
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn ended_session_names_its_agent() {
     let fixture =
         Fixture::new("pack: t\nguardrails:\n  - {id: stop, tools: leak, effect: halt, reason: It leaks}\n");
     let service = fixture.serve();
-    service.post("/v1/decide", call("s", "leak"), &Auth::Nobody).good();
-    let shown = service.get("/v1/sessions/s", &Auth::Nobody).good();
+    service.post("/v1/decide", call("s", "leak"), &Auth::Anonymous).good();
+    let shown = service.get("/v1/sessions/s", &Auth::Anonymous).good();
     assert_eq!((&shown["halted"]["by"], &shown["halted"]["reason"]), (&json!("stop"), &json!("It leaks")));
 }
 
@@ -130,12 +130,12 @@ guardrails:
     let service = fixture.serve();
     let decided = service.post("/v1/decide", call("s", "deploy"), &program).good();
     let report = |verdicts: &Value| -> Vec<(String, String)> {
-        let text = |said: &Value, name: &str| said[name].as_str().unwrap_or("-").to_owned();
+        let text = |verdict: &Value, name: &str| verdict[name].as_str().unwrap_or("-").to_owned();
         verdicts
             .as_array()
             .unwrap()
             .iter()
-            .map(|said| (text(said, "guardrail"), text(said, "effect")))
+            .map(|verdict| (text(verdict, "guardrail"), text(verdict, "effect")))
             .collect()
     };
     let all = report(&decided["verdicts"]);

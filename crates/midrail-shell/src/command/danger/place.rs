@@ -5,7 +5,7 @@ use midrail_core::Severity;
 use crate::command::invocation::{Arg, Folder};
 use crate::tables::{LOSSES, Loss, Place};
 use crate::words::places::{
-    CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, PERSONAL, PUBLIC_ENDINGS, REBUILT, REGENERATED, SECRET,
+    CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, OWN, PERSONAL, PUBLIC_ENDINGS, REBUILT, REGENERATED, SECRET,
     SECRET_ENDINGS, SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY,
     TEMPORARY_VARIABLES, TRASH,
 };
@@ -284,14 +284,10 @@ fn start_place(components: &[&str]) -> Place {
 
 fn home_place(components: &[&str]) -> Place {
     let Some(last) = components.last() else { return Place::Home };
-    if is_below(components, &[".midrail", ".config/midrail"]) {
-        Place::Own
-    } else if is_below(components, CACHES) {
-        Place::Rebuilt
-    } else if is_below(components, TRASH) {
-        Place::Regenerated
-    } else if is_below(components, HISTORY) {
-        Place::History
+    let folders =
+        [(OWN, Place::Own), (CACHES, Place::Rebuilt), (TRASH, Place::Regenerated), (HISTORY, Place::History)];
+    if let Some((_, place)) = folders.into_iter().find(|(folders, _)| is_below(components, folders)) {
+        place
     } else if is_below(components, SECRET) {
         match *last {
             "config" => Place::Startup,

@@ -2,50 +2,25 @@
 //! it is.
 
 use super::found::TouchedFiles;
+use crate::command::condition::does;
 use crate::command::danger::is_credential;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::Arguments;
+use crate::command::programs::Tag;
 use crate::command::scope::{is_absolute, join};
 use crate::words::places::TEMPLATES;
-use crate::words::shell::{CERTIFICATE_COMMANDS, OWNER_ONLY_MODES};
+use crate::words::shell::OWNER_ONLY_MODES;
 
-/// Programs that need more than a row.
-pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
-    match invocation.program.as_str() {
-        "openssl" => {
-            let command = invocation.args.first().map_or("", |arg| arg.text.as_str());
-            // `-pubout` and `-noout` keep the key itself to themselves.
-            let is_public = CERTIFICATE_COMMANDS.contains(&command)
-                || sorted.has(&["-pubout", "-noout"]) && !sorted.has(&["-text"]);
-            for file in sorted.values_of(&["-in"]) {
-                if is_public {
-                    found.add_named(file, false);
-                } else {
-                    found.add(file, true, false);
-                }
-            }
+/// `openssl rsa -in key`, `ssh-keygen -f key`
+pub(super) fn keys(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
+    let makes_key = invocation.program == "ssh-keygen";
+    for file in sorted.values_of(if makes_key { &["-f"] } else { &["-in"] }) {
+        if does(invocation, Tag::KeepsKeys) {
+            found.add_named(file, false);
+        } else {
+            found.add(file, !makes_key, makes_key);
         }
-        "ssh-keygen" => {
-            // A fingerprint or the public half of a key discloses nothing else.
-            let is_asked = sorted.has(&["-l", "-y", "-B", "-F"]);
-            for file in sorted.values_of(&["-f"]) {
-                if is_asked {
-                    found.add_named(file, false);
-                } else {
-                    found.add(file, false, true);
-                }
-            }
-        }
-        _ => {}
     }
-}
-
-/// Whether a program makes a symbolic link.
-pub(crate) fn is_symbolic(invocation: &Invocation) -> bool {
-    let is_it = |text: &str| {
-        text == "--symbolic" || text.starts_with('-') && !text.starts_with("--") && text.contains('s')
-    };
-    matches!(invocation.program.as_str(), "ln" | "gln") && invocation.args.iter().any(|arg| is_it(&arg.text))
 }
 
 /// What a symbolic link leads to: it counts from the folder of the link.

@@ -1,12 +1,14 @@
 //! Properties of all rows: an option in front of a subcommand never hides what a command does.
 
 use super::*;
-use crate::command::{Analysis, analyse};
+use midrail_core::Action;
+
+use crate::command::analyse;
 use crate::tables::tests::examples;
-use crate::tables::{Kind, OptionPattern, Pattern};
+use crate::tables::{OptionPattern, Pattern, TermKind};
 
 /// What must not change: dangers, commands, files and hosts, without the value of an inserted option.
-fn findings(analysis: &Analysis) -> Vec<Vec<String>> {
+fn findings(analysis: &Action) -> Vec<Vec<String>> {
     let without = |list: &[String]| list.iter().filter(|it| !it.contains("zz")).cloned().collect();
     let found =
         |danger: &midrail_core::Danger| format!("{} {:?} {}", danger.rule, danger.severity, danger.is_inside);
@@ -51,7 +53,7 @@ fn neutral_options(row: &'static Program) -> Vec<&'static str> {
     let terms: Vec<&OptionPattern> = conditions
         .flat_map(|condition| condition.0)
         .filter_map(|term| match term.kind {
-            Kind::Option(options) => Some(options),
+            TermKind::Option(options) => Some(options),
             _ => None,
         })
         .flatten()

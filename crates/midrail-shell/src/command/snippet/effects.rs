@@ -165,10 +165,7 @@ impl Runner<'_, '_> {
                     _ => note(&mut self.state.snippet.reads, &text),
                 }
             }
-            Effect::Overwrite => {
-                note(&mut self.state.snippet.writes, &args.text(0));
-                note(&mut self.state.snippet.overwrites, &args.text(0));
-            }
+            Effect::Overwrite => self.opened(&args.text(0), true, true),
             Effect::Walk => {
                 self.state.walks = true;
                 let any = || Value::Text(Text::known("*"));
@@ -200,7 +197,7 @@ impl Runner<'_, '_> {
             }
             Effect::Statement => self.sql(&args.text(0)),
             Effect::SecondStatement => self.sql(&args.text(1)),
-            Effect::Write => note(&mut self.state.snippet.writes, &args.text(0)),
+            Effect::Write => self.opened(&args.text(0), true, false),
             Effect::Open => return self.open(args),
             Effect::Move | Effect::Copy => {
                 let (from, to) = (args.text(0), args.text(1));
@@ -422,13 +419,7 @@ impl Runner<'_, '_> {
                 let name = spelling.trim_start_matches(['>', '<', '+']).trim();
                 let is_apart = name.is_empty() || name.starts_with(':');
                 let text = if is_apart { args.text(2) } else { Text::known(name) };
-                note(
-                    if is_write { &mut self.state.snippet.writes } else { &mut self.state.snippet.reads },
-                    &text,
-                );
-                if is_overwrite {
-                    note(&mut self.state.snippet.overwrites, &text);
-                }
+                self.opened(&text, is_write, is_overwrite);
             }
             return Value::Unknown;
         }
@@ -444,11 +435,16 @@ impl Runner<'_, '_> {
             }
         }
         let is_write = mode.contains(['w', 'a', 'x', '+', 'c']);
-        note(if is_write { &mut self.state.snippet.writes } else { &mut self.state.snippet.reads }, &path);
-        if mode.starts_with('w') {
-            note(&mut self.state.snippet.overwrites, &path);
-        }
+        self.opened(&path, is_write, mode.starts_with('w'));
         Value::Unknown
+    }
+
+    fn opened(&mut self, path: &Text, is_write: bool, is_overwrite: bool) {
+        let snippet = &mut self.state.snippet;
+        note(if is_write { &mut snippet.writes } else { &mut snippet.reads }, path);
+        if is_overwrite {
+            note(&mut snippet.overwrites, path);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Evaluates the expressions of a snippet, as far as its text shows them, and notes what its calls do.
 
 use super::calls;
-use super::lex::{Kind, Part, Token};
+use super::lex::{CodeKind, CodeToken, StringPart};
 use super::pure::{
     below, format, is_environment, is_home, is_keyword, member, narrowed, parent, parse_number, reverse,
 };
@@ -33,22 +33,22 @@ impl Args {
 pub(super) struct Runner<'a, 'w> {
     pub(super) state: &'w mut SnippetState,
     pub(super) language: Language,
-    pub(super) tokens: &'a [Token<'a>],
+    pub(super) tokens: &'a [CodeToken<'a>],
     pub(super) closings: &'a [usize],
 }
 
 impl<'a> Runner<'a, '_> {
-    pub(super) fn kind(&self, at: usize) -> Option<&'a Kind<'a>> {
+    pub(super) fn kind(&self, at: usize) -> Option<&'a CodeKind<'a>> {
         self.tokens.get(at).map(|token| &token.kind)
     }
 
     pub(super) fn is_mark(&self, at: usize, mark: u8) -> bool {
-        matches!(self.kind(at), Some(Kind::Mark(found)) if *found == mark)
+        matches!(self.kind(at), Some(CodeKind::Mark(found)) if *found == mark)
     }
 
     pub(super) fn word(&self, at: usize) -> Option<&'a str> {
         match self.kind(at) {
-            Some(Kind::Word(word)) => Some(word),
+            Some(CodeKind::Word(word)) => Some(word),
             _ => None,
         }
     }
@@ -66,9 +66,11 @@ impl<'a> Runner<'a, '_> {
         loop {
             // Strings next to each other are one in Python, and anything is in awk.
             let is_next_to = match self.language {
-                Language::Python => matches!((&value, self.kind(at)), (Value::Text(_), Some(Kind::Text(_)))),
+                Language::Python => {
+                    matches!((&value, self.kind(at)), (Value::Text(_), Some(CodeKind::Text(_))))
+                }
                 Language::Awk => {
-                    matches!(self.kind(at), Some(Kind::Text(_) | Kind::Number(_)))
+                    matches!(self.kind(at), Some(CodeKind::Text(_) | CodeKind::Number(_)))
                         || self.word(at).is_some_and(|word| !is_keyword(word) && word != "getline")
                         || self.is_mark(at, b'$')
                 }
@@ -76,12 +78,16 @@ impl<'a> Runner<'a, '_> {
             };
             let length = match self.kind(at) {
                 _ if is_next_to => 0,
-                Some(Kind::Mark(b'+')) if !matches!(self.kind(at + 1), Some(Kind::Mark(b'+' | b'='))) => 1,
-                Some(Kind::Mark(b'.')) if self.is_mark(at + 1, b'.') => 2,
-                Some(Kind::Mark(b'.')) if matches!(self.language, Language::Perl | Language::Php) => 1,
-                Some(Kind::Mark(b'&')) if self.language == Language::AppleScript => 1,
-                Some(Kind::Mark(b'%')) if matches!(value, Value::Text(_)) => 1,
-                Some(Kind::Mark(b'/')) if matches!(value, Value::Path(_)) => 1,
+                Some(CodeKind::Mark(b'+'))
+                    if !matches!(self.kind(at + 1), Some(CodeKind::Mark(b'+' | b'='))) =>
+                {
+                    1
+                }
+                Some(CodeKind::Mark(b'.')) if self.is_mark(at + 1, b'.') => 2,
+                Some(CodeKind::Mark(b'.')) if matches!(self.language, Language::Perl | Language::Php) => 1,
+                Some(CodeKind::Mark(b'&')) if self.language == Language::AppleScript => 1,
+                Some(CodeKind::Mark(b'%')) if matches!(value, Value::Text(_)) => 1,
+                Some(CodeKind::Mark(b'/')) if matches!(value, Value::Path(_)) => 1,
                 _ => break,
             };
             let is_format = self.is_mark(at, b'%') && !is_next_to;
@@ -131,7 +137,7 @@ impl<'a> Runner<'a, '_> {
         while self
             .word(at)
             .is_some_and(|word| matches!(word, "new" | "await" | "not" | "return" | "typeof" | "do"))
-            || matches!(self.kind(at), Some(Kind::Mark(b'*' | b'@' | b'\\' | b'&')))
+            || matches!(self.kind(at), Some(CodeKind::Mark(b'*' | b'@' | b'\\' | b'&')))
         {
             at += 1;
         }
@@ -205,7 +211,10 @@ impl<'a> Runner<'a, '_> {
     fn runs_template(&self, value: &Value, at: usize) -> bool {
         self.language == Language::Node
             && matches!(value, Value::Name(name) if name == "$" || name == "Bun.$")
-            && self.tokens.get(at).is_some_and(|token| token.is_joined && matches!(token.kind, Kind::Text(_)))
+            && self
+                .tokens
+                .get(at)
+                .is_some_and(|token| token.is_joined && matches!(token.kind, CodeKind::Text(_)))
     }
 
     /// The length of a mark between a value and its member: `.`, `->`, `::`, `?.`, `&.`, `:`.
@@ -213,16 +222,17 @@ impl<'a> Runner<'a, '_> {
         let second = |mark| self.is_mark(at + 1, mark);
         let is_word = |place| self.word(place).is_some();
         match (self.kind(at)?, self.language) {
-            (Kind::Mark(b'.'), Language::Perl | Language::Php | Language::Awk | Language::AppleScript) => {
-                None
-            }
-            (Kind::Mark(b'.'), _) => is_word(at + 1).then_some(1),
-            (Kind::Mark(b'-'), Language::Perl | Language::Php) => {
+            (
+                CodeKind::Mark(b'.'),
+                Language::Perl | Language::Php | Language::Awk | Language::AppleScript,
+            ) => None,
+            (CodeKind::Mark(b'.'), _) => is_word(at + 1).then_some(1),
+            (CodeKind::Mark(b'-'), Language::Perl | Language::Php) => {
                 (second(b'>') && is_word(at + 2)).then_some(2)
             }
-            (Kind::Mark(b':'), Language::Lua) => is_word(at + 1).then_some(1),
-            (Kind::Mark(b':'), _) => (second(b':') && is_word(at + 2)).then_some(2),
-            (Kind::Mark(b'?' | b'&'), Language::Node | Language::Ruby) => {
+            (CodeKind::Mark(b':'), Language::Lua) => is_word(at + 1).then_some(1),
+            (CodeKind::Mark(b':'), _) => (second(b':') && is_word(at + 2)).then_some(2),
+            (CodeKind::Mark(b'?' | b'&'), Language::Node | Language::Ruby) => {
                 (second(b'.') && is_word(at + 2)).then_some(2)
             }
             _ => None,
@@ -231,19 +241,19 @@ impl<'a> Runner<'a, '_> {
 
     fn primary(&mut self, at: usize, depth: usize) -> (Value, usize) {
         match self.kind(at) {
-            Some(Kind::Text(parts)) => (Value::Text(self.resolve(parts)), at + 1),
-            Some(Kind::Shell(parts)) => {
+            Some(CodeKind::Text(parts)) => (Value::Text(self.resolve(parts)), at + 1),
+            Some(CodeKind::Shell(parts)) => {
                 let line = self.resolve(parts).to_line();
                 self.state.command(line);
                 (Value::Unknown, at + 1)
             }
-            Some(Kind::Number(number)) => (parse_number(number), at + 1),
-            Some(Kind::Word("getline")) if self.language == Language::Awk => (self.getline(at), at + 1),
-            Some(Kind::Word(word)) => match self.state.look_up(word).or_else(|| self.own_place(word)) {
+            Some(CodeKind::Number(number)) => (parse_number(number), at + 1),
+            Some(CodeKind::Word("getline")) if self.language == Language::Awk => (self.getline(at), at + 1),
+            Some(CodeKind::Word(word)) => match self.state.look_up(word).or_else(|| self.own_place(word)) {
                 Some(value) => (value, at + 1),
                 None => (Value::Name((*word).to_owned()), at + 1),
             },
-            Some(Kind::Mark(b'(' | b'[')) => {
+            Some(CodeKind::Mark(b'(' | b'[')) => {
                 let end = self.closing(at);
                 let is_list = self.is_mark(at, b'[');
                 let mut args = self.args(at + 1, end, depth + 1);
@@ -253,7 +263,7 @@ impl<'a> Runner<'a, '_> {
                 };
                 (value, end + 1)
             }
-            Some(Kind::Mark(b'{')) => {
+            Some(CodeKind::Mark(b'{')) => {
                 let end = self.closing(at);
                 let inner = if depth < DEEPEST { self.args(at + 1, end, depth + 1) } else { Args::default() };
                 // An object that contains the environment counts as the environment.
@@ -280,12 +290,12 @@ impl<'a> Runner<'a, '_> {
         }
         while at < end {
             let mut name = None;
-            while matches!(self.kind(at), Some(Kind::Line)) {
+            while matches!(self.kind(at), Some(CodeKind::Line)) {
                 at += 1;
             }
             if let Some(word) = self.word(at) {
                 let is_named = (self.is_mark(at + 1, b'=')
-                    && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>'))))
+                    && !matches!(self.kind(at + 2), Some(CodeKind::Mark(b'=' | b'>'))))
                     || (self.is_mark(at + 1, b':')
                         && !self.is_mark(at + 2, b':')
                         && self.language != Language::Lua);
@@ -297,7 +307,7 @@ impl<'a> Runner<'a, '_> {
                 }
             }
             // The key of an object in quotes: `{'a': x}`.
-            let is_keyed = matches!(self.kind(at), Some(Kind::Text(_)))
+            let is_keyed = matches!(self.kind(at), Some(CodeKind::Text(_)))
                 && self.is_mark(at + 1, b':')
                 && !self.is_mark(at + 2, b':')
                 && matches!(self.language, Language::Python | Language::Node);
@@ -313,7 +323,7 @@ impl<'a> Runner<'a, '_> {
             // Everything else before the next comma is evaluated for its effects.
             let mut is_block = false;
             while after < end && !self.is_separator(after) {
-                let is_blank = matches!(self.kind(after), Some(Kind::Line));
+                let is_blank = matches!(self.kind(after), Some(CodeKind::Line));
                 is_block |= !is_blank;
                 after = if is_blank { after + 1 } else { self.statement_at(after, depth + 1) };
             }
@@ -353,7 +363,7 @@ impl<'a> Runner<'a, '_> {
     /// awk: `getline line < "file"`.
     fn getline(&mut self, at: usize) -> Value {
         let from = (at + 1..at + 4).find(|place| self.is_mark(*place, b'<'));
-        if let Some(Kind::Text(parts)) = from.and_then(|from| self.kind(from + 1)) {
+        if let Some(CodeKind::Text(parts)) = from.and_then(|from| self.kind(from + 1)) {
             let args = Args::new(vec![Value::Text(self.resolve(parts))]);
             self.apply(Effect::Read, &args);
         }
@@ -393,7 +403,7 @@ impl<'a> Runner<'a, '_> {
         let (mut value, end) = self.expression(within + 1, depth);
         // Only some of it is gone through: `for x in y if …`, and `for x in y:` with an `if` below.
         let body = end + usize::from(self.is_mark(end, b':'));
-        let body = (body..body + 3).find(|place| !matches!(self.kind(*place), Some(Kind::Line)));
+        let body = (body..body + 3).find(|place| !matches!(self.kind(*place), Some(CodeKind::Line)));
         if body.and_then(|body| self.word(body)) == Some("if") {
             value = narrowed(value);
         }
@@ -441,32 +451,36 @@ impl<'a> Runner<'a, '_> {
 
     /// A statement inside brackets. Assignments and keywords count as at the top.
     fn statement_at(&mut self, at: usize, depth: usize) -> usize {
-        match self.word(at) {
-            Some(word) if is_keyword(word) => at + 1,
-            Some(_)
-                if self.is_mark(at + 1, b'=')
-                    && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>'))) =>
-            {
-                let Some(name) = self.word(at) else { return at + 1 };
-                let (value, end) = self.expression(at + 2, depth);
-                self.state.set(name, value);
-                end.max(at + 1)
-            }
-            // `d += chunk`
-            Some(name) if self.is_mark(at + 1, b'+') && self.is_mark(at + 2, b'=') => {
-                let (value, end) = self.expression(at + 3, depth);
-                let mut text = self.state.look_up(name).map_or_else(Text::unknown, |value| value.text());
-                text.append(value.text());
-                self.state.set(name, Value::Text(text));
-                end.max(at + 1)
-            }
-            _ => self.expression(at, depth).1.max(at + 1),
+        if self.word(at).is_some_and(is_keyword) {
+            return at + 1;
         }
+        let end = self.assigned(at, depth).unwrap_or_else(|| self.expression(at, depth).1);
+        end.max(at + 1)
+    }
+
+    /// `x = value`, `x += value` and `x .= value`. Returns the place after it.
+    pub(super) fn assigned(&mut self, at: usize, depth: usize) -> Option<usize> {
+        let name = self.word(at)?;
+        if self.is_mark(at + 1, b'=')
+            && !matches!(self.kind(at + 2), Some(CodeKind::Mark(b'=' | b'>' | b'~')))
+        {
+            let (value, end) = self.expression(at + 2, depth);
+            self.state.set(name, value);
+            return Some(end);
+        }
+        if !(self.is_mark(at + 2, b'=') && matches!(self.kind(at + 1), Some(CodeKind::Mark(b'+' | b'.')))) {
+            return None;
+        }
+        let (value, end) = self.expression(at + 3, depth);
+        let mut text = self.state.look_up(name).map_or_else(Text::unknown, |value| value.text());
+        text.append(value.text());
+        self.state.set(name, Value::Text(text));
+        Some(end)
     }
 
     /// One call or token without its nesting.
     fn flat(&mut self, at: usize) -> usize {
-        if let (Some(name), true, Some(Kind::Text(parts))) =
+        if let (Some(name), true, Some(CodeKind::Text(parts))) =
             (self.word(at), self.is_mark(at + 1, b'('), self.kind(at + 2))
         {
             let value = Value::Text(self.resolve(parts));
@@ -483,9 +497,9 @@ impl<'a> Runner<'a, '_> {
     fn takes_bare_args(&self, value: &Value, at: usize) -> bool {
         let Value::Name(name) = value else { return false };
         let starts_value = match self.kind(at) {
-            Some(Kind::Text(_) | Kind::Shell(_)) => true,
-            Some(Kind::Word(word)) => !is_keyword(word) && self.language != Language::Lua,
-            Some(Kind::Mark(mark)) => {
+            Some(CodeKind::Text(_) | CodeKind::Shell(_)) => true,
+            Some(CodeKind::Word(word)) => !is_keyword(word) && self.language != Language::Lua,
+            Some(CodeKind::Mark(mark)) => {
                 matches!(
                     (mark, self.language),
                     (b'[' | b'*', Language::Ruby) | (b'[' | b'@' | b'<', Language::Perl)
@@ -516,12 +530,12 @@ impl<'a> Runner<'a, '_> {
     }
 
     /// The text of a string, with what it interpolates.
-    fn resolve(&mut self, parts: &[Part]) -> Text {
+    fn resolve(&mut self, parts: &[StringPart]) -> Text {
         let mut text = Text::default();
         for part in parts {
             match part {
-                Part::Known(known) => text.append(Text::known(known.as_str())),
-                Part::Code(code) => match self.state.look_up(code.trim()) {
+                StringPart::Known(known) => text.append(Text::known(known.as_str())),
+                StringPart::Code(code) => match self.state.look_up(code.trim()) {
                     Some(value) => text.append(value.text()),
                     None => {
                         if code.contains(['(', '`']) {

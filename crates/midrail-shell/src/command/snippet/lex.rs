@@ -4,7 +4,7 @@ use crate::tables::{Language, LanguageRow};
 
 /// A piece of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum StringPart {
     /// Plain text.
     Known(String),
     /// Code whose value is put here: `${x}`, `#{x}`, `{x}`, `$x`.
@@ -13,15 +13,15 @@ pub(super) enum Part {
 
 /// What a token is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind<'a> {
+pub(super) enum CodeKind<'a> {
     /// A name or keyword, with its sigil: `os`, `$x`.
     Word(&'a str),
     /// A number without sign.
     Number(&'a str),
     /// A string.
-    Text(Vec<Part>),
+    Text(Vec<StringPart>),
     /// A string that is run as a command: `` `ls` ``, `%x(ls)`.
-    Shell(Vec<Part>),
+    Shell(Vec<StringPart>),
     /// A regular expression, or something else without meaning here.
     Other,
     /// One character of punctuation.
@@ -32,15 +32,15 @@ pub(super) enum Kind<'a> {
 
 /// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token<'a> {
+pub(super) struct CodeToken<'a> {
     /// What it is.
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: CodeKind<'a>,
     /// It follows the token before it without a blank.
     pub(super) is_joined: bool,
 }
 
 /// The tokens of a snippet.
-pub(super) fn tokens(language: Language, code: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(language: Language, code: &str) -> Vec<CodeToken<'_>> {
     let (row, bytes) = (language.row(), code.as_bytes());
     let mut lexer = Lexer { language, row, code, bytes, at: 0, tokens: Vec::new(), missing: [0; 2] };
     while lexer.at < lexer.bytes.len() {
@@ -55,7 +55,7 @@ struct Lexer<'a> {
     code: &'a str,
     bytes: &'a [u8],
     at: usize,
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<CodeToken<'a>>,
     /// Bytes that were searched for and do not come again. Keeps the many searches for closing quotes linear.
     missing: [u64; 2],
 }
@@ -73,10 +73,10 @@ impl<'a> Lexer<'a> {
         self.code.get(start..end).unwrap_or("")
     }
 
-    fn push(&mut self, start: usize, kind: Kind<'a>) {
+    fn push(&mut self, start: usize, kind: CodeKind<'a>) {
         let before = start.checked_sub(1).and_then(|place| self.bytes.get(place));
         let is_joined = before.is_some_and(|byte| !byte.is_ascii_whitespace());
-        self.tokens.push(Token { kind, is_joined });
+        self.tokens.push(CodeToken { kind, is_joined });
     }
 
     fn step(&mut self) {
@@ -84,7 +84,7 @@ impl<'a> Lexer<'a> {
         let byte = self.peek(0);
         if byte == b'\n' {
             self.at += 1;
-            return self.push(start, Kind::Line);
+            return self.push(start, CodeKind::Line);
         }
         if byte.is_ascii_whitespace() {
             self.at += 1;
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
             while is_word(self.peek(0)) {
                 self.at += 1;
             }
-            return self.push(start, Kind::Word(self.slice(start, self.at)));
+            return self.push(start, CodeKind::Word(self.slice(start, self.at)));
         }
         if byte.is_ascii_digit() {
             while self.peek(0).is_ascii_alphanumeric()
@@ -110,11 +110,11 @@ impl<'a> Lexer<'a> {
             {
                 self.at += 1;
             }
-            return self.push(start, Kind::Number(self.slice(start, self.at)));
+            return self.push(start, CodeKind::Number(self.slice(start, self.at)));
         }
         self.at += 1;
         if byte.is_ascii() {
-            self.push(start, Kind::Mark(byte));
+            self.push(start, CodeKind::Mark(byte));
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Lexer<'a> {
         if self.language == Language::Python {
             return self.python_string();
         }
-        if matches!(self.language, Language::Perl | Language::Ruby) && self.quote_operator() {
+        if self.quote_operator() {
             return true;
         }
         let quote = self.peek(0);
@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
         self.at = end + 1;
         let keeps_escapes = quote == b'\'' && !matches!(self.language, Language::Node | Language::Lua);
         let parts = self.parts(body, is_raw, keeps_escapes, is_shell);
-        self.push(start, if is_shell { Kind::Shell(parts) } else { Kind::Text(parts) });
+        self.push(start, if is_shell { CodeKind::Shell(parts) } else { CodeKind::Text(parts) });
         true
     }
 
@@ -196,7 +196,7 @@ impl<'a> Lexer<'a> {
         let body = self.slice(opening, end);
         self.at = after;
         let parts = self.parts(body, !letters.contains('f'), letters.contains('r'), false);
-        self.push(start, Kind::Text(parts));
+        self.push(start, CodeKind::Text(parts));
         true
     }
 
@@ -209,22 +209,10 @@ impl<'a> Lexer<'a> {
             return false;
         }
         let rest = self.rest();
-        let rows: &[(&str, u8)] = if self.language == Language::Perl {
-            &[
-                ("qq", b'"'),
-                ("qx", b'`'),
-                ("qw", b'w'),
-                ("qr", b'/'),
-                ("q", b'\''),
-                ("tr", b's'),
-                ("s", b's'),
-                ("y", b's'),
-                ("m", b'/'),
-            ]
-        } else {
-            &[("%x", b'`'), ("%q", b'\''), ("%Q", b'"'), ("%w", b'w'), ("%W", b'w'), ("%r", b'/')]
+        let mut operators = self.row.quote_operators.iter().filter_map(|it| it.split_once(' '));
+        let Some((name, meaning)) = operators.find(|(name, _)| rest.starts_with(name)) else {
+            return false;
         };
-        let Some((name, kind)) = rows.iter().find(|(name, _)| rest.starts_with(name)) else { return false };
         let open = self.peek(name.len());
         if !open.is_ascii_punctuation()
             || matches!(open, b'_' | b',' | b';' | b'=' | b')' | b'>' | b'.' | b'-' | b'+')
@@ -236,7 +224,7 @@ impl<'a> Lexer<'a> {
         let Some(end) = self.closing_nested(body_start, open, close) else { return false };
         let body = self.slice(body_start, end);
         self.at = end + 1;
-        if *kind == b's' {
+        if meaning == "s" {
             if open != close {
                 while self.peek(0).is_ascii_whitespace() {
                     self.at += 1;
@@ -247,23 +235,23 @@ impl<'a> Lexer<'a> {
                 self.at = second + 1;
             }
         }
-        let token = match kind {
-            b'"' => Kind::Text(self.parts(body, false, false, false)),
-            b'\'' => Kind::Text(self.parts(body, true, true, false)),
-            b'`' => Kind::Shell(self.parts(body, false, false, true)),
-            b'w' => {
-                self.push(start, Kind::Mark(b'['));
+        let token = match meaning {
+            "\"" => CodeKind::Text(self.parts(body, false, false, false)),
+            "'" => CodeKind::Text(self.parts(body, true, true, false)),
+            "`" => CodeKind::Shell(self.parts(body, false, false, true)),
+            "w" => {
+                self.push(start, CodeKind::Mark(b'['));
                 for word in body.split_ascii_whitespace() {
-                    self.push(start, Kind::Text(vec![Part::Known(word.to_owned())]));
-                    self.push(start, Kind::Mark(b','));
+                    self.push(start, CodeKind::Text(vec![StringPart::Known(word.to_owned())]));
+                    self.push(start, CodeKind::Mark(b','));
                 }
-                Kind::Mark(b']')
+                CodeKind::Mark(b']')
             }
             _ => {
                 while self.peek(0).is_ascii_alphabetic() {
                     self.at += 1;
                 }
-                Kind::Other
+                CodeKind::Other
             }
         };
         self.push(start, token);
@@ -277,12 +265,12 @@ impl<'a> Lexer<'a> {
             return false;
         }
         let is_value_before = match self.tokens.last().map(|token| &token.kind) {
-            Some(Kind::Word(word)) => {
+            Some(CodeKind::Word(word)) => {
                 !matches!(*word, "return" | "if" | "and" | "or" | "not" | "unless" | "split" | "grep")
             }
-            Some(Kind::Number(_) | Kind::Text(_) | Kind::Other | Kind::Shell(_)) => true,
-            Some(Kind::Mark(mark)) => matches!(mark, b')' | b']' | b'}'),
-            Some(Kind::Line) | None => false,
+            Some(CodeKind::Number(_) | CodeKind::Text(_) | CodeKind::Other | CodeKind::Shell(_)) => true,
+            Some(CodeKind::Mark(mark)) => matches!(mark, b')' | b']' | b'}'),
+            Some(CodeKind::Line) | None => false,
         };
         if is_value_before {
             return false;
@@ -296,7 +284,7 @@ impl<'a> Lexer<'a> {
         while self.peek(0).is_ascii_alphabetic() {
             self.at += 1;
         }
-        self.push(start, Kind::Other);
+        self.push(start, CodeKind::Other);
         true
     }
 
@@ -333,7 +321,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Divides the inside of a string into what is known and what is code.
-    fn parts(&self, body: &str, is_plain: bool, keeps_escapes: bool, is_shell: bool) -> Vec<Part> {
+    fn parts(&self, body: &str, is_plain: bool, keeps_escapes: bool, is_shell: bool) -> Vec<StringPart> {
         let mut parts = Vec::new();
         let mut known = String::new();
         let mut rest = body;
@@ -345,10 +333,10 @@ impl<'a> Lexer<'a> {
             }
             if !is_plain && let Some((code, length)) = self.interpolation(rest) {
                 if !known.is_empty() {
-                    parts.push(Part::Known(std::mem::take(&mut known)));
+                    parts.push(StringPart::Known(std::mem::take(&mut known)));
                 }
                 if !code.is_empty() {
-                    parts.push(Part::Code(code));
+                    parts.push(StringPart::Code(code));
                 } else {
                     known.push_str(rest.get(..length.min(1)).unwrap_or(""));
                 }
@@ -359,7 +347,7 @@ impl<'a> Lexer<'a> {
             rest = rest.get(letter.len_utf8()..).unwrap_or("");
         }
         if !known.is_empty() || parts.is_empty() {
-            parts.push(Part::Known(known));
+            parts.push(StringPart::Known(known));
         }
         parts
     }

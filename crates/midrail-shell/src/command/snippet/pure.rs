@@ -3,7 +3,7 @@
 use super::value::{Piece, Text, Value};
 use crate::command::decode;
 use crate::tables::Effect;
-use crate::words::code::KEYWORDS;
+use crate::words::code::{ENVIRONMENTS, HOMES, KEYWORDS};
 
 pub(super) fn member(value: Value, name: &str) -> Value {
     match value {
@@ -64,21 +64,11 @@ pub(super) fn narrowed(value: Value) -> Value {
 }
 
 pub(super) fn is_environment(name: &str) -> bool {
-    matches!(name, "os.environ" | "ENV" | "process.env" | "$ENV" | "$_SERVER" | "$_ENV" | "ENVIRON")
+    ENVIRONMENTS.contains(&name)
 }
 
 pub(super) fn is_home(name: &str) -> bool {
-    let name = name.trim();
-    matches!(
-        name,
-        "process.env.HOME"
-            | "os.homedir"
-            | "Dir.home"
-            | "ENV['HOME']"
-            | "$ENV{HOME}"
-            | "pathlib.Path.home"
-            | "Path.home"
-    )
+    HOMES.contains(&name.trim())
 }
 
 pub(super) fn module_name(name: &str) -> String {

@@ -1,7 +1,7 @@
 //! Statements of snippets: imports, assignments, and the forms that only one language has.
 
 use super::eval::{Args, Runner};
-use super::lex::{Kind, Part};
+use super::lex::{CodeKind, StringPart};
 use super::pure::{is_keyword, module_name};
 use super::value::{Text, Value};
 use crate::tables::{Effect, Language};
@@ -11,7 +11,9 @@ impl Runner<'_, '_> {
     pub(super) fn statement(&mut self, at: usize) -> usize {
         let Some(word) = self.word(at) else {
             return match self.kind(at) {
-                Some(Kind::Mark(b'{' | b'}' | b')' | b']' | b';' | b',')) | Some(Kind::Line) | None => at + 1,
+                Some(CodeKind::Mark(b'{' | b'}' | b')' | b']' | b';' | b','))
+                | Some(CodeKind::Line)
+                | None => at + 1,
                 _ => self.expression(at, 0).1,
             };
         };
@@ -34,21 +36,7 @@ impl Runner<'_, '_> {
         if let Some(end) = self.list_change(word, at) {
             return end;
         }
-        let is_assignment =
-            self.is_mark(at + 1, b'=') && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>' | b'~')));
-        if is_assignment {
-            return self.assignment(at, at + 2);
-        }
-        if self.is_mark(at + 1, b'+') && self.is_mark(at + 2, b'=')
-            || self.is_mark(at + 1, b'.') && self.is_mark(at + 2, b'=')
-        {
-            let (value, end) = self.expression(at + 3, 0);
-            let mut text = self.state.look_up(word).map_or_else(Text::unknown, |value| value.text());
-            text.append(value.text());
-            self.state.set(word, Value::Text(text));
-            return end;
-        }
-        self.expression(at, 0).1
+        self.assigned(at, 0).unwrap_or_else(|| self.expression(at, 0).1)
     }
 
     /// `list.append(x)`, `list.push(x)`
@@ -135,8 +123,8 @@ impl Runner<'_, '_> {
     fn node_import(&mut self, at: usize) -> usize {
         let from = (at..self.tokens.len().min(at + 64)).find(|place| self.word(*place) == Some("from"));
         let Some(from) = from else { return at };
-        let Some(Kind::Text(parts)) = self.kind(from + 1) else { return at };
-        let [Part::Known(module)] = parts.as_slice() else { return at };
+        let Some(CodeKind::Text(parts)) = self.kind(from + 1) else { return at };
+        let [StringPart::Known(module)] = parts.as_slice() else { return at };
         let module = module_name(module);
         let mut is_member = false;
         for place in at..from {
@@ -198,14 +186,14 @@ impl Runner<'_, '_> {
         let mut at = at;
         loop {
             match self.kind(at) {
-                None | Some(Kind::Mark(b';' | b'}') | Kind::Line) => return at,
-                Some(Kind::Mark(b'>')) => {
+                None | Some(CodeKind::Mark(b';' | b'}') | CodeKind::Line) => return at,
+                Some(CodeKind::Mark(b'>')) => {
                     at += 1 + usize::from(self.is_mark(at + 1, b'>'));
                     let (value, end) = self.expression(at, 0);
                     self.apply(Effect::Write, &Args::new(vec![value]));
                     at = end;
                 }
-                Some(Kind::Mark(b'|')) => {
+                Some(CodeKind::Mark(b'|')) => {
                     at += 1 + usize::from(self.is_mark(at + 1, b'&'));
                     let (value, end) = self.expression(at, 0);
                     let command = value.text().to_line();

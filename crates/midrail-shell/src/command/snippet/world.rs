@@ -1,7 +1,7 @@
 //! What is known while a snippet is followed: its variables, what it does, and how far it may still be followed.
 
 use super::eval::Runner;
-use super::lex::{self, Kind, Token};
+use super::lex::{self, CodeKind, CodeToken};
 use super::model::{Removal, Snippet, Start};
 use super::state::{MOST, SnippetState};
 use super::value::Value;
@@ -104,13 +104,13 @@ impl SnippetState {
 }
 
 /// For each token that opens a bracket, the place of the one that closes it.
-fn closings(tokens: &[Token<'_>]) -> Vec<usize> {
+fn closings(tokens: &[CodeToken<'_>]) -> Vec<usize> {
     let mut closings = vec![tokens.len(); tokens.len()];
     let mut open: Vec<(usize, u8)> = Vec::new();
     for (place, token) in tokens.iter().enumerate() {
         match token.kind {
-            Kind::Mark(mark @ (b'(' | b'[' | b'{')) => open.push((place, mark)),
-            Kind::Mark(mark @ (b')' | b']' | b'}')) => {
+            CodeKind::Mark(mark @ (b'(' | b'[' | b'{')) => open.push((place, mark)),
+            CodeKind::Mark(mark @ (b')' | b']' | b'}')) => {
                 let wanted = match mark {
                     b')' => b'(',
                     b']' => b'[',

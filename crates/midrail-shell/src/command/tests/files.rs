@@ -1,12 +1,14 @@
 //! Files whose content decides what a line does.
 
-use crate::command::{Analysis, File, analyse, analyse_with};
+use midrail_core::Action;
+
+use crate::command::{File, analyse, analyse_with};
 
 fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-fn with(command: &str, path: &str, text: &str) -> Analysis {
+fn with(command: &str, path: &str, text: &str) -> Action {
     analyse_with(command, None, &[File { path: path.to_owned(), text: Some(text.to_owned()) }])
 }
 
@@ -28,7 +30,7 @@ fn obeyed_files_differ_from_read_files() {
         ("ssh host 'bash < f'", none, none),
         ("docker exec c make", none, none),
     ] {
-        let Analysis { scripts: got_scripts, feeds: got_feeds, .. } = analyse(command);
+        let Action { scripts: got_scripts, feeds: got_feeds, .. } = analyse(command);
         assert_eq!((got_scripts, got_feeds), (owned(scripts), owned(feeds)), "{command}");
     }
 }

@@ -1,6 +1,8 @@
 //! What is found in a command besides its dangers: programs, files, hosts, scripts and places.
 
-use crate::command::{Analysis, analyse};
+use midrail_core::Action;
+
+use crate::command::analyse;
 
 #[test]
 fn programs_are_listed_once() {
@@ -54,7 +56,7 @@ fn files_and_hosts_are_listed() {
         ("bash -c 'cat .env'", &[".env"], none, none),
         ("find . -name '*.rs' -exec cat .env {} +", &[".env", "{}"], none, none),
     ] {
-        let Analysis { reads: got_reads, writes: got_writes, hosts: got_hosts, .. } = analyse(command);
+        let Action { reads: got_reads, writes: got_writes, hosts: got_hosts, .. } = analyse(command);
         assert_eq!(
             (got_reads, got_writes, got_hosts),
             (owned(reads), owned(writes), owned(hosts)),

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use midrail_core::Danger;
 
-use super::super::ast::{Part, Word};
-use super::super::invocation::{Arg, Invocation};
+use super::super::ast::{Word, WordPart};
+use super::super::invocation::{Arg, Folder, joined};
 use super::super::options::tail;
 use super::super::scope::Scope;
 use super::flow::is_name;
 use super::state::Walk;
-use super::stream::{Source, Stream};
+use super::stream::{ProgramCall, Source, Stream};
 use crate::words::shell::DECLARATIONS;
 
 impl Walk {
@@ -20,7 +20,7 @@ impl Walk {
 
     /// `name=value` as an argument of a declaration: it is not split, and sets the variable.
     pub(super) fn declared(&mut self, word: &Word<'_>, argv: &[Arg], scope: &mut Scope) -> Option<Arg> {
-        let Some(Part::Bare(head)) = word.parts.first() else { return None };
+        let Some(WordPart::Bare(head)) = word.parts.first() else { return None };
         let (name, _) = head.split_once('=')?;
         let (name, is_append) = match name.strip_suffix('+') {
             Some(name) => (name, true),
@@ -29,7 +29,7 @@ impl Walk {
         if !is_name(name) {
             return None;
         }
-        if let Some(Part::Array(words)) = word.parts.get(1) {
+        if let Some(WordPart::Array(words)) = word.parts.get(1) {
             let old = scope.variable(name).filter(|_| is_append).and_then(|it| it.candidates.first());
             let old = old.map(|items| items.to_vec()).unwrap_or_default();
             let items = self.array_items(words, old, scope);
@@ -51,24 +51,20 @@ impl Walk {
     }
 
     /// Runs a command of the shell. `None`: it is none, or one that only prints.
-    pub(super) fn builtin(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    pub(super) fn builtin(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
         match invocation.program.as_str() {
             "cd" | "chdir" => {
                 let target = args.iter().find(|arg| !is_flag(arg));
                 scope.change_folder(target);
             }
-            "pushd" => match args.iter().find(|arg| !is_flag(arg)) {
-                Some(target) => scope.change_folder(Some(target)),
-                None => scope.change_folder(Some(&Arg::known("-"))),
-            },
+            "pushd" => {
+                let before = Arg::known("-");
+                scope.change_folder(args.iter().find(|arg| !is_flag(arg)).or(Some(&before)));
+            }
             "popd" => {
-                scope.folder = scope.folders.pop().unwrap_or(super::super::invocation::Folder::Unknown);
+                scope.folder = scope.folders.pop().unwrap_or(Folder::Unknown);
             }
             "unset" => {
                 for arg in args.iter().filter(|arg| !is_flag(arg)) {
@@ -79,9 +75,7 @@ impl Walk {
                 let from = args.iter().position(|arg| arg.text == "--").map(|at| at + 1);
                 let from = from.or_else(|| args.iter().position(|arg| !arg.text.starts_with(['-', '+'])));
                 if let Some(from) = from {
-                    let mut positional = vec![Arg::known("sh")];
-                    positional.extend(args.iter().skip(from).cloned());
-                    scope.positional = Some(positional.into());
+                    scope.set_positional(Arg::known("sh"), args.get(from..).unwrap_or(&[]));
                 }
             }
             "shift" => {
@@ -232,14 +226,7 @@ impl Walk {
         if let [code] = args {
             self.unread_code(code, "eval");
         }
-        let mut code = String::new();
-        for arg in args {
-            if !code.is_empty() {
-                code.push(' ');
-            }
-            code.push_str(&arg.text);
-        }
-        self.code(&code, scope, input)
+        self.code(&joined(args), scope, input)
     }
 
     fn source(&mut self, args: &[Arg], scope: &mut Scope, input: &Stream) -> Stream {

@@ -8,7 +8,7 @@ use super::super::options::Arguments;
 use super::super::programs::Client;
 use super::super::scope::Scope;
 use super::state::{Listed, MAX_DEPTH, Walk};
-use super::stream::{Source, Stream};
+use super::stream::{ProgramCall, Source, Stream};
 use crate::sql;
 use crate::words::sql::{BEYOND_TABLES, INCLUDES, OTHER_DATABASES};
 
@@ -42,10 +42,10 @@ impl Walk {
     pub(super) fn client(
         &mut self,
         client: &Client,
-        invocation: &Invocation,
+        call: ProgramCall<'_>,
         scope: &mut Scope,
-        input: &Stream,
     ) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let mut sorted = Arguments::new(invocation);
         if let Some(subcommand) = client.subcommand {
             sorted.operands_in(&invocation.args).iter().position(|arg| arg.text == subcommand)?;
@@ -139,8 +139,8 @@ impl Walk {
         {
             self.statement_file(&Arg::known(file), scope);
         }
-        for shell in sql::shell_commands(text) {
-            self.run(&shell.command, scope);
+        for command in sql::shell_commands(text) {
+            self.run(&command, scope);
         }
     }
 }

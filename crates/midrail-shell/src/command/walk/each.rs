@@ -1,6 +1,6 @@
 //! Programs that run another one for each thing that they find or read: `xargs`, `parallel`, `find`, `fd`.
 
-use super::super::find::{self, Part};
+use super::super::find::{self, FindPart};
 use super::super::invocation::{Arg, Invocation, joined};
 use super::super::options::{self, Arguments};
 use super::super::programs::{self, Tag};
@@ -35,25 +35,14 @@ impl Walk {
             self.sweep_lists(&argv, mark.as_deref(), &listed, scope);
         }
         match (mark, items) {
-            (Some(mark), Some(items)) => {
-                let whole =
-                    input.text.as_ref().map(|text| text.text.trim_end().to_owned()).unwrap_or_default();
-                let lines: Vec<&str> = whole.lines().collect();
-                let mut stream = Stream::silent();
-                for line in lines.iter().take(8) {
-                    let argv = argv.iter().map(|arg| replaced(arg, &mark, line)).collect();
-                    stream = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
-                }
-                let _ = items;
-                stream
+            (Some(mark), Some(_)) => {
+                let whole = input.text.as_ref().map_or("", |text| text.text.trim_end());
+                let with = |line| argv.iter().map(|arg| replaced(arg, &mark, line)).collect();
+                self.invoke_each(whole.lines().take(8).map(with), false, scope)
             }
             (Some(mark), None) if !listed.is_empty() => {
-                let mut stream = Stream::silent();
-                for item in listed.iter().take(8) {
-                    let argv = argv.iter().map(|arg| marked(arg, &mark, item)).collect();
-                    stream = self.invoke(argv, true, &mut scope.clone(), &Stream::default());
-                }
-                stream
+                let with = |item| argv.iter().map(|arg| marked(arg, &mark, item)).collect();
+                self.invoke_each(listed.iter().take(8).map(with), true, scope)
             }
             (Some(mark), None) => {
                 let mut is_program = false;
@@ -70,12 +59,8 @@ impl Walk {
                 self.invoke(argv, true, scope, &Stream::default())
             }
             (None, Some(items)) if takes_one && items.len() > 1 => {
-                let mut stream = Stream::silent();
-                for item in items.into_iter().take(MAX_LOOP) {
-                    let argv = argv.iter().cloned().chain([item]).collect();
-                    stream = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
-                }
-                stream
+                let with = |item| argv.iter().cloned().chain([item]).collect();
+                self.invoke_each(items.into_iter().take(MAX_LOOP).map(with), false, scope)
             }
             (None, Some(items)) => {
                 argv.extend(items);
@@ -86,6 +71,15 @@ impl Walk {
                 self.invoke(argv, true, scope, &Stream::default())
             }
         }
+    }
+
+    /// Walks a program once for each of some lists of words.
+    fn invoke_each(&mut self, all: impl Iterator<Item = Vec<Arg>>, has_more: bool, scope: &Scope) -> Stream {
+        let mut stream = Stream::silent();
+        for argv in all {
+            stream = self.invoke(argv, has_more, &mut scope.clone(), &Stream::default());
+        }
+        stream
     }
 
     /// The items of `:::: file…`: the lines of these files. `None`: the items are on the command line.
@@ -170,16 +164,14 @@ impl Walk {
             taken.iter().for_each(|taken| self.sweep(taken, scope));
         }
         for part in find::parts(args) {
-            let Part::Run(_, command) = part else { continue };
+            let FindPart::Run(_, command) = part else { continue };
             // What `find` hands to a program directly is judged with `find` itself, which knows its tests.
             if !command.first().is_some_and(|first| runs_others(base_name(&first.text))) {
                 let _ = self.invoke(command.to_vec(), true, &mut scope.clone(), &Stream::default());
                 continue;
             }
-            for found in paths.iter().take(4) {
-                let argv: Vec<Arg> = command.iter().map(|arg| marked(arg, "{}", found)).collect();
-                let _ = self.invoke(argv, true, &mut scope.clone(), &Stream::default());
-            }
+            let with = |found| command.iter().map(|arg| marked(arg, "{}", found)).collect();
+            let _ = self.invoke_each(paths.iter().take(4).map(with), true, scope);
         }
     }
 

@@ -3,23 +3,20 @@
 
 use midrail_core::Severity;
 
+use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::{danger, files, hosts};
 use super::flow::command_line;
 use super::state::Walk;
-use super::stream::{Secret, Source, Stream};
+use super::stream::{ProgramCall, Secret, Source, Stream};
 use crate::words::shell::{LOGINS, SECRET_VARIABLES};
 
 impl Walk {
     /// The credential that a program prints by itself or passes on.
-    pub(super) fn printed_secret(
-        &self,
-        invocation: &Invocation,
-        scope: &Scope,
-        input: &Stream,
-    ) -> Option<Secret> {
+    pub(super) fn printed_secret(&self, call: ProgramCall<'_>, scope: &Scope) -> Option<Secret> {
+        let ProgramCall { invocation, input } = call;
         if scope.is_remote {
             return None;
         }
@@ -61,12 +58,7 @@ impl Walk {
             }
             // A token on its way to `ssh` is most often there to log in.
             "ssh" => flows == Some(Secret::Content),
-            "openssl" => flows.is_some() && args.first().is_some_and(|arg| arg.text == "s_client"),
-            "aws" | "gsutil" | "gcloud" | "rclone" => {
-                flows.is_some() && args.iter().any(|arg| matches!(arg.text.as_str(), "-" | "rcat"))
-            }
-            "gh" => flows.is_some() && args.first().is_some_and(|arg| arg.text == "gist"),
-            _ => flows.is_some() && programs::is(program, Tag::Sends),
+            _ => flows.is_some() && does(invocation, Tag::Sends),
         };
         let sends_file = || {
             let mut sent = files::uploaded(invocation).into_iter();

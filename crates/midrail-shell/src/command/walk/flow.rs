@@ -2,7 +2,7 @@
 
 use midrail_core::Severity;
 
-use super::super::ast::{Command, Item, Kind, List, Part, is_name_byte, is_name_start};
+use super::super::ast::{Command, CommandKind, Item, List, WordPart, is_name_byte, is_name_start};
 use super::super::invocation::{Arg, Invocation};
 use super::super::parse::parse;
 use super::super::programs::{self, Tag};
@@ -48,13 +48,13 @@ fn look_destructive(args: &[Arg]) -> bool {
 
 /// Whether a command carries data over the network, by its first word.
 pub(super) fn is_network(command: &Command<'_>) -> bool {
-    let Kind::Simple { words, .. } = &command.kind else { return false };
+    let CommandKind::Simple { words, .. } = &command.kind else { return false };
     words.first().and_then(|word| word.bare()).is_some_and(|name| programs::is(base_name(name), Tag::Carries))
 }
 
 /// A function that starts itself twice, or in the background.
 pub(super) fn is_fork_bomb(name: &str, body: &Command<'_>) -> bool {
-    let (Kind::Group(list) | Kind::Subshell(list)) = &body.kind else { return false };
+    let (CommandKind::Group(list) | CommandKind::Subshell(list)) = &body.kind else { return false };
     !name.is_empty() && list.items.iter().any(|item| bombs(name, item, 0))
 }
 
@@ -64,14 +64,16 @@ fn bombs(name: &str, item: &Item<'_>, depth: usize) -> bool {
     calls >= 2
         || (calls == 1 && item.is_background)
         || item.commands.iter().any(|command| match &command.kind {
-            Kind::Group(list) | Kind::Subshell(list) => nested(list),
-            Kind::While { body, .. } | Kind::Repeat { body, .. } | Kind::For { body, .. } => nested(body),
+            CommandKind::Group(list) | CommandKind::Subshell(list) => nested(list),
+            CommandKind::While { body, .. }
+            | CommandKind::Repeat { body, .. }
+            | CommandKind::For { body, .. } => nested(body),
             _ => false,
         })
 }
 
 fn calls(name: &str, command: &Command<'_>) -> bool {
-    matches!(&command.kind, Kind::Simple { words, .. } if words.first().and_then(|word| word.bare()) == Some(name))
+    matches!(&command.kind, CommandKind::Simple { words, .. } if words.first().and_then(|word| word.bare()) == Some(name))
 }
 
 pub(super) fn base_name(path: &str) -> &str {
@@ -104,7 +106,7 @@ fn list_fetches(list: &List<'_>, depth: usize) -> bool {
 
 fn command_fetches(command: &Command<'_>, depth: usize) -> bool {
     match &command.kind {
-        Kind::Simple { words, .. } => {
+        CommandKind::Simple { words, .. } => {
             let is_fetcher = words.iter().take(3).any(|word| {
                 word.bare().is_some_and(|name| {
                     programs::is(base_name(name), Tag::Fetches) && base_name(name) != "ssh"
@@ -112,19 +114,19 @@ fn command_fetches(command: &Command<'_>, depth: usize) -> bool {
             });
             is_fetcher || words.iter().take(1).any(|word| parts_fetch(&word.parts, depth))
         }
-        Kind::Group(list) | Kind::Subshell(list) => list_fetches(list, depth + 1),
+        CommandKind::Group(list) | CommandKind::Subshell(list) => list_fetches(list, depth + 1),
         _ => false,
     }
 }
 
-fn parts_fetch(parts: &[Part<'_>], depth: usize) -> bool {
+fn parts_fetch(parts: &[WordPart<'_>], depth: usize) -> bool {
     depth < 8
         && parts.iter().any(|part| match part {
-            Part::Command(substitution) | Part::Process(substitution) => {
+            WordPart::Command(substitution) | WordPart::Process(substitution) => {
                 list_fetches(&substitution.list, depth + 1)
             }
-            Part::Double(inner) => parts_fetch(inner, depth + 1),
-            Part::Backtick { code, .. } => list_fetches(&parse(code).list, depth + 1),
+            WordPart::Double(inner) => parts_fetch(inner, depth + 1),
+            WordPart::Backtick { code, .. } => list_fetches(&parse(code).list, depth + 1),
             _ => false,
         })
 }

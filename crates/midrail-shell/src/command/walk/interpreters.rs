@@ -8,7 +8,7 @@ use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
 use super::shells::Code;
 use super::state::Walk;
-use super::stream::{Source, Stream};
+use super::stream::{ProgramCall, Source, Stream};
 use crate::words::code::MODULES;
 
 impl Walk {
@@ -33,10 +33,10 @@ impl Walk {
     pub(super) fn interpreter(
         &mut self,
         language: Language,
-        invocation: &Invocation,
+        call: ProgramCall<'_>,
         scope: &mut Scope,
-        input: &Stream,
     ) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
         let row = programs::row(&invocation.program);
         // `deno run file`

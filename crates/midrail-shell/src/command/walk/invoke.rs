@@ -2,27 +2,16 @@
 
 use midrail_core::Severity;
 
+use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
-use super::super::{danger, files, hosts, pattern};
+use super::super::{danger, files, hosts, pattern, repository};
 use super::flow::base_name;
 use super::state::{Listed, MAX_DEPTH, Walk};
-use super::stream::{Content, Stream};
+use super::stream::{Content, ProgramCall, Stream};
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EMPTYING_SCRIPTS, WILDCARD_PROGRAMS};
-
-/// Whether a program replaces the whole content of the file that it writes.
-fn replaces(invocation: &Invocation) -> bool {
-    let name = invocation.program.rsplit('/').next().unwrap_or_default();
-    let has = |options: &[&str]| invocation.args.iter().any(|arg| options.contains(&arg.text.as_str()));
-    programs::is(name, Tag::Replaces)
-        && match name {
-            "tee" => !has(&["-a", "--append", "-ai", "-ia"]),
-            "cp" | "mv" => !has(&["-n", "--no-clobber", "-b", "--backup"]),
-            _ => true,
-        }
-}
 
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
@@ -62,6 +51,7 @@ impl Walk {
         let (has_more_args, input_kind) = (has_more, input.input());
         let invocation =
             Invocation { has_more_args, input: input_kind, ..self.invocation(&program, args, scope) };
+        let call = ProgramCall { invocation: &invocation, input };
         if self.keeps {
             self.kept.push(invocation.clone());
         }
@@ -70,12 +60,12 @@ impl Walk {
             return Stream::printed_by("");
         }
         let name = self.localise(name, scope);
-        if let Some(stream) = self.user_defined(&name, &invocation, scope, input) {
+        if let Some(stream) = self.user_defined(&name, call, scope) {
             return stream;
         }
         self.note(Listed::Program, &invocation.program);
         self.with_settings(&invocation, scope);
-        self.analysis.add_repository_call(&invocation);
+        repository::add_call(&mut self.analysis, &invocation);
         for mut danger in danger::judge(&invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
             let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);
@@ -87,11 +77,11 @@ impl Walk {
             }
             self.add_danger(danger);
         }
-        if let Some(stream) = self.builtin(&invocation, scope, input) {
+        if let Some(stream) = self.builtin(call, scope) {
             return stream;
         }
         if name.text.contains('/')
-            && let Some(stream) = self.program_file(&name, &invocation, scope, input)
+            && let Some(stream) = self.program_file(&name, call, scope)
         {
             return stream;
         }
@@ -99,31 +89,24 @@ impl Walk {
         self.report_exfiltration(&invocation, input);
         self.obeys_network(&invocation, input);
         self.inline_code(&invocation, scope, input);
-        if let Some(stream) = self.wrapped(&invocation, scope, input) {
+        if let Some(stream) = self.wrapped(call, scope) {
             return stream;
         }
-        if let Some(stream) = self.interpreted(&invocation, scope, input) {
+        if let Some(stream) = self.interpreted(call, scope) {
             return stream;
         }
         self.report_unknown_program(&invocation);
         let mut stream = self.printed(&invocation, scope, input);
-        stream.secret = self.printed_secret(&invocation, scope, input);
+        stream.secret = self.printed_secret(call, scope);
         stream
     }
 
     /// Functions and aliases of the line itself.
-    fn user_defined(
-        &mut self,
-        name: &Arg,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    fn user_defined(&mut self, name: &Arg, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         if let Some(body) = scope.functions.get(&name.text).cloned() {
             self.called.insert(name.text.clone());
-            let mut positional = vec![name.clone()];
-            positional.extend(invocation.args.iter().cloned());
-            let outer = scope.positional.replace(positional.into());
+            let outer = scope.set_positional(name.clone(), &invocation.args);
             // A function that calls itself is walked once.
             let functions = std::rc::Rc::clone(&scope.functions);
             std::rc::Rc::make_mut(&mut scope.functions).remove(&name.text);
@@ -142,13 +125,8 @@ impl Walk {
     }
 
     /// A program that is named by its path: a script, perhaps one that the line itself wrote.
-    fn program_file(
-        &mut self,
-        name: &Arg,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    fn program_file(&mut self, name: &Arg, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let place = scope.place(&name.text);
         match self.files.get(&place).cloned() {
             Some(content @ (Content::Known(_) | Content::Remote | Content::Hidden | Content::Copy(_))) => {
@@ -182,7 +160,7 @@ impl Walk {
 
     /// Notes the files and hosts that a program touches by its arguments.
     fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
-        let is_link = files::is_symbolic(invocation);
+        let is_link = does(invocation, Tag::LinksSymbolically);
         let is_rewritten = |walk: &Walk, place: &str| walk.rewrites(invocation, place, scope);
         if !scope.is_remote {
             for touched in files::touched(invocation) {
@@ -190,7 +168,7 @@ impl Walk {
                 if touched.is_named {
                     let listed = if touched.is_written { Listed::Write } else { Listed::Read };
                     self.note_named(listed, &place);
-                    if touched.is_written && replaces(invocation) {
+                    if touched.is_written && does(invocation, Tag::Replaces) {
                         self.note(Listed::Overwrite, &place);
                     }
                     continue;
@@ -211,11 +189,13 @@ impl Walk {
                     self.note(Listed::Folder, &place);
                 }
                 if touched.is_swept
-                    || (touched.is_written && touched.is_folder && files::unpacks(&invocation.program))
+                    || (touched.is_written
+                        && touched.is_folder
+                        && programs::is(&invocation.program, Tag::FillsFolders))
                 {
                     self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
                 }
-                let is_replaced = !touched.is_read && replaces(invocation) && !was_rewritten;
+                let is_replaced = !touched.is_read && does(invocation, Tag::Replaces) && !was_rewritten;
                 if touched.is_written && (is_replaced || empties(invocation)) {
                     self.note(Listed::Overwrite, &place);
                 }

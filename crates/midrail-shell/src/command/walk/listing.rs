@@ -1,7 +1,7 @@
 //! Programs that print paths, and what these paths are: `find`, `fd`, `ls`, `grep -l`, `git ls-files`. What is done to
 //! such a list is judged by where it comes from.
 
-use super::super::find::{self, Part};
+use super::super::find::{self, FindPart};
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::Arguments;
 use super::super::programs;
@@ -82,25 +82,25 @@ pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
     let mut denied: usize = 0;
     for part in find::parts(args) {
         match part {
-            Part::Folder(at) => roots.extend(args.get(at).cloned()),
-            Part::Open => {
+            FindPart::Folder(at) => roots.extend(args.get(at).cloned()),
+            FindPart::Open => {
                 is_plain = false;
                 // All of a group that is turned round narrows nothing down.
                 denied += usize::from(denied > 0 || is_negated);
                 is_negated = false;
             }
-            Part::Close => denied = denied.saturating_sub(1),
-            Part::Or => {
+            FindPart::Close => denied = denied.saturating_sub(1),
+            FindPart::Or => {
                 // What is left out: `-name x -prune -o …`.
                 if std::mem::take(&mut is_pruned) {
                     tests = 0;
                 }
                 is_plain = false;
             }
-            Part::Not => is_negated = !is_negated,
-            Part::Run(..) => is_negated = false,
-            Part::Test("-prune", _) => is_pruned = true,
-            Part::Test(test, value) => {
+            FindPart::Not => is_negated = !is_negated,
+            FindPart::Run(..) => is_negated = false,
+            FindPart::Test("-prune", _) => is_pruned = true,
+            FindPart::Test(test, value) => {
                 let is_all = value.is_some_and(|value| matches!(value.text.as_str(), "*" | "**" | "*.*"));
                 let is_link = test == "-type" && value.is_some_and(|value| value.text == "l");
                 if !is_negated && denied == 0 && !is_all && (FIND_TESTS.contains(&test) || is_link) {

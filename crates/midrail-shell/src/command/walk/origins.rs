@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use midrail_core::FileCopy;
 
+use super::super::condition::does;
 use super::super::files;
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::{Arguments, after_subcommand};
-use super::super::programs::{self, Transfer};
+use super::super::programs::{self, Tag, Transfer};
 use super::super::scope::{Scope, join};
 use super::flow::{base_name, has_fetched};
 use super::output::is_cluster_with;
@@ -42,7 +43,7 @@ impl Walk {
         let folder = sorted.values_of(&["-t", "--target-directory"]).last();
         let Some(to) = folder.or_else(|| sources.pop()) else { return };
         let target = scope.place(&to.text);
-        let is_link = files::is_symbolic(invocation);
+        let is_link = does(invocation, Tag::LinksSymbolically);
         let original = |from: &Arg| {
             if is_link { scope.place(&files::led_to(&from.text, &to.text)) } else { scope.place(&from.text) }
         };
@@ -71,18 +72,7 @@ impl Walk {
                 self.write_file(&scope.place(&touched.path), false, &remote);
             }
         }
-        let names_file = invocation.args.iter().any(|arg| {
-            matches!(arg.text.as_str(), "-o" | "-O" | "--output" | "--output-document")
-                || arg.text.starts_with("--output")
-        });
-        // `wget URL` and `curl -O URL` name the file after the last part of the URL.
-        if (matches!(invocation.program.as_str(), "wget" | "wget2" | "aria2c" | "axel") && !names_file)
-            || (invocation.program == "curl"
-                && invocation
-                    .args
-                    .iter()
-                    .any(|arg| is_cluster_with(&arg.text, 'O') || arg.text == "--remote-name"))
-        {
+        if does(invocation, Tag::NamesDownloads) {
             for arg in &invocation.args {
                 if arg.text.contains("://") || (arg.text.contains('.') && arg.text.contains('/')) {
                     let path = arg.text.split(['?', '#']).next().unwrap_or("");
@@ -118,7 +108,7 @@ impl Walk {
 
     /// Something is unpacked. Where it was fetched from the network, what runs from then on may be of it.
     pub(super) fn unpacked(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
-        if !unpacks(invocation) {
+        if !does(invocation, Tag::Unpacks) {
             return;
         }
         let is_remote = |arg: &Arg| matches!(self.files.get(&scope.place(&arg.text)), Some(Content::Remote));
@@ -288,23 +278,6 @@ fn scope_name(scope: &Scope, folder: &Option<String>, name: &str) -> String {
     if folder.is_some() { name.to_owned() } else { scope.place(name) }
 }
 
-/// Whether a program unpacks, and does not list or pack.
-fn unpacks(invocation: &Invocation) -> bool {
-    let args = invocation.args.as_slice();
-    let first = args.first().map_or("", |arg| arg.text.as_str());
-    let has = |flag| args.iter().any(|arg| is_cluster_with(&arg.text, flag));
-    match invocation.program.as_str() {
-        "tar" | "gtar" | "bsdtar" => {
-            has('x')
-                || args.iter().any(|arg| matches!(arg.text.as_str(), "--extract" | "--get"))
-                || (!first.starts_with('-') && first.contains('x'))
-        }
-        "unzip" => !has('l') && !has('t') && !has('Z'),
-        "7z" | "7za" | "unrar" => matches!(first, "x" | "e"),
-        _ => true,
-    }
-}
-
 /// The folder that something is unpacked into, where one is named.
 fn target_folder(invocation: &Invocation) -> Option<String> {
     let is_tar = matches!(invocation.program.as_str(), "tar" | "gtar" | "bsdtar");
@@ -320,8 +293,6 @@ fn shows_all(invocation: &Invocation) -> bool {
     let args = invocation.args.as_slice();
     let number = |text: &str| text.parse::<usize>().is_ok_and(|lines| lines >= MANY_LINES);
     match invocation.program.as_str() {
-        "cat" | "tac" | "nl" | "less" | "more" | "tee" | "pv" | "stdbuf" | "unbuffer" | "expand" => true,
-        "bat" => !args.iter().any(|arg| arg.text.starts_with("-r") || arg.text.starts_with("--line-range")),
         "head" | "tail" => {
             let is_bytes =
                 args.iter().any(|arg| is_cluster_with(&arg.text, 'c') || arg.text.starts_with("--bytes"));
@@ -338,6 +309,6 @@ fn shows_all(invocation: &Invocation) -> bool {
             }
             None => false,
         }),
-        _ => false,
+        _ => does(invocation, Tag::ShowsAll),
     }
 }

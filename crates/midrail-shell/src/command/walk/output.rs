@@ -1,5 +1,6 @@
 //! What programs print, if their arguments and input show it.
 
+use super::super::condition::does;
 use super::super::decode::{self, Escapes};
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::unknown;
@@ -23,10 +24,6 @@ impl Walk {
         if !paths.is_empty() {
             return Stream { paths, hints: has_hints(invocation), ..Stream::printed_by(program) };
         }
-        // What others put into their names is theirs.
-        if matches!(program, "dig" | "drill" | "nslookup" | "host") {
-            return Stream { source: Source::Remote, ..Stream::printed_by(program) };
-        }
         // Commands of the past, whatever they did.
         if matches!(program, "history" | "fc") {
             return Stream { source: Source::Hidden, ..Stream::printed_by(program) };
@@ -37,7 +34,7 @@ impl Walk {
             return Stream { source: Source::Remote, ..Stream::printed_by(program) };
         }
         if programs::is(program, Tag::Filters) {
-            let is_decoder = programs::is(program, Tag::Decodes) && decodes(invocation);
+            let is_decoder = does(invocation, Tag::Decodes);
             let source = match &input.source {
                 Source::Remote => Source::Remote,
                 // Whatever the environment holds goes into it.
@@ -58,7 +55,7 @@ impl Walk {
         if SILENT_PROGRAMS.contains(&program) {
             return Stream::silent();
         }
-        if prints_what_it_fetches(invocation) {
+        if does(invocation, Tag::PrintsRemote) {
             return Stream { source: Source::Remote, ..Stream::printed_by(program) };
         }
         Stream { hints: has_hints(invocation), ..Stream::printed_by(program) }
@@ -72,12 +69,7 @@ impl Walk {
                 _ => None,
             });
         let paths = from_file.unwrap_or(&input.paths).iter().cloned();
-        match invocation.program.as_str() {
-            "cat" | "tee" | "sort" | "tac" | "tr" | "pv" | "sponge" | "stdbuf" => paths.collect(),
-            // What is left out leaves the rest: `grep -v keep`.
-            "grep" | "egrep" if leaves_out(invocation) => paths.collect(),
-            _ => paths.map(listing::narrowed).collect(),
-        }
+        if does(invocation, Tag::KeepsAll) { paths.collect() } else { paths.map(listing::narrowed).collect() }
     }
 
     /// `cat file`: where the line wrote that file or fetched it, and else the file.
@@ -108,8 +100,7 @@ impl Walk {
         let args = invocation.args.as_slice();
         let known = |arg: &Arg| (arg.is_known() && !arg.is_glob).then(|| arg.text.clone());
         match invocation.program.as_str() {
-            "echo" => Some(echo(args)),
-            "print" => Some(echo(args)),
+            "echo" | "print" => Some(echo(args)),
             "printf" => printf(args),
             "cat" | "tee" | "bat" | "pv" | "sponge" | "command_output" => self.cat(invocation, scope, input),
             "basename" => {
@@ -147,20 +138,7 @@ impl Walk {
                 Some(unknown(&format!("$({} {})", invocation.program, name.text)))
             }
             "mktemp" => Some(Arg::known("/tmp/mktemp")),
-            "pwd" => match &scope.folder {
-                super::super::invocation::Folder::Known(folder)
-                    if super::super::scope::is_absolute(folder) =>
-                {
-                    Some(Arg::known(folder.clone()))
-                }
-                super::super::invocation::Folder::Known(folder) if folder.is_empty() => {
-                    Some(Arg::known(START.to_string()))
-                }
-                super::super::invocation::Folder::Known(folder) => {
-                    Some(Arg::known(format!("{START}/{folder}")))
-                }
-                super::super::invocation::Folder::Unknown => None,
-            },
+            "pwd" => scope.working_folder(),
             "git" => {
                 let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
                 (words == ["rev-parse", "--show-toplevel"]).then(|| Arg::known(START.to_string()))
@@ -220,19 +198,6 @@ fn installed(name: String) -> Arg {
     Arg::known(if name.contains('/') { name } else { format!("/usr/local/bin/{name}") })
 }
 
-/// Whether a program prints what others put on a server: `aws s3 cp s3://… -`, `gh gist view`.
-fn prints_what_it_fetches(invocation: &Invocation) -> bool {
-    let args = invocation.args.as_slice();
-    let mut words = args.iter().map(|arg| arg.text.as_str()).filter(|text| !text.starts_with('-'));
-    let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    match invocation.program.as_str() {
-        "aws" => args.last().is_some_and(|arg| arg.text == "-"),
-        "gh" | "glab" => first == "api" || matches!((first, second), ("gist" | "snippet", "view")),
-        "az" => first == "storage" && args.iter().any(|arg| arg.text == "/dev/stdout"),
-        _ => false,
-    }
-}
-
 /// Whether what a program prints may name something that destroys.
 fn has_hints(invocation: &Invocation) -> bool {
     invocation.args.iter().any(|arg| {
@@ -241,25 +206,9 @@ fn has_hints(invocation: &Invocation) -> bool {
     })
 }
 
-fn decodes(invocation: &Invocation) -> bool {
-    match invocation.program.as_str() {
-        "base64" | "base32" => invocation.args.iter().any(|arg| {
-            is_cluster_with(&arg.text, 'd') || is_cluster_with(&arg.text, 'D') || arg.text.starts_with("--d")
-        }),
-        "xxd" => invocation.args.iter().any(|arg| is_cluster_with(&arg.text, 'r')),
-        "openssl" => invocation.args.iter().any(|arg| arg.text == "-d"),
-        _ => true,
-    }
-}
-
 /// `cat` and the like without operands.
 fn passes_on(invocation: &Invocation) -> bool {
     matches!(invocation.program.as_str(), "cat" | "tee" | "pv") && invocation.args.is_empty()
-}
-
-fn leaves_out(invocation: &Invocation) -> bool {
-    let args = &invocation.args;
-    args.iter().any(|arg| is_cluster_with(&arg.text, 'v') || arg.text == "--invert-match")
 }
 
 pub(super) fn is_cluster_with(text: &str, flag: char) -> bool {
@@ -389,6 +338,7 @@ fn filter(invocation: &Invocation, text: &str) -> Option<String> {
     if args.iter().any(|arg| !arg.is_known()) {
         return None;
     }
+    let is_decoder = || does(invocation, Tag::Decodes);
     match invocation.program.as_str() {
         "rev" => Some(decode::reverse(text)),
         "rot13" => Some(decode::rot13(text)),
@@ -406,12 +356,12 @@ fn filter(invocation: &Invocation, text: &str) -> Option<String> {
                 _ => None,
             }
         }
-        "base64" if decodes(invocation) => decode::base64(text),
-        "base32" if decodes(invocation) => decode::base32(text),
-        "openssl" if decodes(invocation) && args.iter().any(|arg| arg.text.contains("base64")) => {
+        "base64" if is_decoder() => decode::base64(text),
+        "base32" if is_decoder() => decode::base32(text),
+        "openssl" if is_decoder() && args.iter().any(|arg| arg.text.contains("base64")) => {
             decode::base64(text)
         }
-        "xxd" if decodes(invocation) => decode::hex(text),
+        "xxd" if is_decoder() => decode::hex(text),
         "head" | "tail" => {
             let count = args.iter().find_map(|arg| {
                 arg.text.trim_start_matches("-n").trim_start_matches('-').parse::<usize>().ok()

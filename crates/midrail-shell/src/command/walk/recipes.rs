@@ -273,8 +273,7 @@ fn rules<'t>(text: &'t str, scope: &mut Scope) -> Vec<Recipe<'t>> {
 fn expanded(value: &str, scope: &Scope) -> Arg {
     let Some(rest) = value.strip_prefix("${") else { return Arg::known(value) };
     let Some((name, tail)) = rest.split_once('}') else { return Arg::known(value) };
-    let known = scope.variable(name).and_then(|variable| variable.candidates.first()?.first().cloned());
-    match known {
+    match scope.first_value(name) {
         Some(head) => Arg::known(format!("{}{tail}", head.text)),
         None => super::super::options::unknown(value),
     }

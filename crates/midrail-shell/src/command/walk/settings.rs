@@ -1,7 +1,9 @@
 //! Code in settings: in variables that programs obey, in options, and in scripts of `sed`.
 
+use super::super::condition::does;
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::Arguments;
+use super::super::programs::Tag;
 use super::super::scope::Scope;
 use super::flow::command_line;
 use super::state::Walk;
@@ -15,8 +17,7 @@ impl Walk {
         if !is_prompt && !CODE_VARIABLES.contains(&name) {
             return;
         }
-        let value = scope.variable(name).and_then(|variable| variable.candidates.first());
-        let Some(code) = value.and_then(|items| items.first()).map(|arg| arg.text.clone()) else { return };
+        let Some(code) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
         if !is_prompt {
             self.run(code.trim_start_matches('|'), scope);
         } else if code.contains(['$', '`']) {
@@ -67,32 +68,13 @@ impl Walk {
 
     /// What is fetched from the network goes into something that obeys it: a cluster, a database.
     pub(super) fn obeys_network(&mut self, invocation: &Invocation, input: &Stream) {
-        if input.source != Source::Remote || input.text.is_some() {
-            return;
-        }
-        let args = invocation.args.as_slice();
-        let has = |words: &[&str]| args.iter().any(|arg| words.contains(&arg.text.as_str()));
-        let obeys = match invocation.program.as_str() {
-            "kubectl" | "oc" => {
-                has(&["apply", "create", "replace"])
-                    && has(&["-", "-f-", "--filename=-"])
-                    && (has(&["--dry-run=none"])
-                        || !has(&["--dry-run", "--dry-run=client", "--dry-run=server"]))
-            }
-            "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "redis-cli" => {
-                !has(&["-c", "-e", "--command", "--execute"])
-            }
-            "crontab" | "at" | "batch" => true,
-            "make" => has(&["-"]),
-            _ => false,
-        };
-        if obeys {
+        if input.source == Source::Remote && input.text.is_none() && does(invocation, Tag::ObeysNetwork) {
             self.report(
                 "remote-code",
                 midrail_core::Severity::Medium,
                 format!("{} does what comes from the network", invocation.program),
                 "download the file, read it, and use it then",
-                &command_line(&invocation.program, args),
+                &command_line(&invocation.program, &invocation.args),
             );
         }
     }

@@ -3,11 +3,12 @@
 use super::super::invocation::{Arg, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
+use super::super::shell_options::{ShellOptions, is_standard_input};
 use super::super::snippet::{self, Language, Start};
-use super::super::{danger, files, notebook, options, windows};
+use super::super::{danger, files, notebook, options, script, windows};
 use super::flow::{command_line, has_fetched};
 use super::state::{Listed, Walk};
-use super::stream::{Content, Source, Stream};
+use super::stream::{Content, ProgramCall, Source, Stream};
 use crate::words::code::FETCHING;
 use crate::words::sql::OTHER_CLIENTS;
 
@@ -21,19 +22,15 @@ pub(super) enum Code {
 
 impl Walk {
     /// Programs that run code. `None`: it is none of them.
-    pub(super) fn interpreted(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    pub(super) fn interpreted(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let program = invocation.program.as_str();
         if programs::is(program, Tag::Shell) {
             return Some(self.shell(invocation, scope, input));
         }
         match program.to_ascii_lowercase().as_str() {
             "cmd" => return self.cmd(invocation, scope),
-            "powershell" | "pwsh" => return Some(self.powershell(invocation, scope, input)),
+            "powershell" | "pwsh" => return Some(self.powershell(call, scope)),
             _ => {}
         }
         if OTHER_CLIENTS.contains(&program) {
@@ -41,7 +38,7 @@ impl Walk {
             return None;
         }
         if let Some(client) = &programs::row(program).client {
-            return self.client(client, invocation, scope, input);
+            return self.client(client, call, scope);
         }
         let language = Language::from_program(program)?;
         // `deno run https://…`
@@ -53,7 +50,7 @@ impl Walk {
             self.awk(invocation, scope);
             return None;
         }
-        self.interpreter(language, invocation, scope, input)
+        self.interpreter(language, call, scope)
     }
 
     fn shell(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
@@ -61,7 +58,7 @@ impl Walk {
         if self.is_on_socket {
             self.reverse_shell("a shell that talks to the network");
         }
-        let options = parse_shell_options(args);
+        let options = ShellOptions::parse(args);
         if options.only_reads() && !OTHER_SHELLS.contains(&invocation.program.as_str()) {
             if let Some(file) = args.get(options.end).filter(|file| file.is_known() && !scope.is_remote) {
                 self.note_named(Listed::Read, &scope.place(&file.text));
@@ -84,9 +81,7 @@ impl Walk {
         }
         self.is_piped_shell = true;
         let mut inner = scope.clone();
-        let mut positional = vec![Arg::known("sh")];
-        positional.extend(args.get(options.end..).unwrap_or(&[]).iter().cloned());
-        inner.positional = Some(positional.into());
+        inner.set_positional(Arg::known("sh"), args.get(options.end..).unwrap_or(&[]));
         self.run_stream(input, Code::Shell, invocation, &inner)
     }
 
@@ -94,8 +89,7 @@ impl Walk {
     fn start_files(&mut self, named: &[Arg], scope: &Scope) {
         let mut files = named.to_vec();
         for name in ["BASH_ENV", "ENV"] {
-            let value = scope.variable(name).and_then(|variable| variable.candidates.first());
-            files.extend(value.and_then(|items| items.first()).filter(|file| !file.text.is_empty()).cloned());
+            files.extend(scope.first_value(name).filter(|file| !file.text.is_empty()).cloned());
         }
         for file in files {
             let mut inner = scope.clone();
@@ -108,9 +102,8 @@ impl Walk {
         let mut inner = scope.clone();
         inner.functions = Default::default();
         inner.aliases = Default::default();
-        let mut positional = vec![args.first().cloned().unwrap_or_else(|| Arg::known("sh"))];
-        positional.extend(args.iter().skip(1).cloned());
-        inner.positional = Some(positional.into());
+        let name = args.first().cloned().unwrap_or_else(|| Arg::known("sh"));
+        inner.set_positional(name, args.get(1..).unwrap_or(&[]));
         self.unread_code(code, "sh -c");
         self.code(&code.text, &mut inner, input)
     }
@@ -232,10 +225,9 @@ impl Walk {
     ) -> Stream {
         match content {
             Content::Known(text) => {
-                let code = code.unwrap_or_else(|| shebang(&text.text));
-                let mut positional = vec![name.clone()];
-                positional.extend(args.iter().cloned());
-                let outer = scope.positional.replace(positional.into());
+                let language = || script::interpreter(&text.text).and_then(Language::from_program);
+                let code = code.unwrap_or_else(|| language().map_or(Code::Shell, Code::Other));
+                let outer = scope.set_positional(name.clone(), args);
                 let was_script = std::mem::replace(&mut self.is_script, true);
                 if let Code::Other(_) = code {
                     let known = args.iter().map(|arg| arg.is_known().then(|| arg.text.clone())).collect();
@@ -388,75 +380,6 @@ fn retrieved(code: &str) -> Option<&str> {
 
 /// Shells whose `-n` means something else.
 const OTHER_SHELLS: &[&str] = &["nu", "elvish", "xonsh"];
-
-/// What the options of a shell ask for.
-#[derive(Default)]
-struct ShellOptions {
-    /// The first argument that is no option.
-    end: usize,
-    runs_text: bool,
-    reads_input: bool,
-    is_interactive: bool,
-    /// `-n`: what it reads is checked, and not run.
-    is_check: bool,
-    /// Files that run first.
-    files: Vec<Arg>,
-}
-
-impl ShellOptions {
-    /// Whether nothing runs. An interactive shell ignores `-n`.
-    fn only_reads(&self) -> bool {
-        self.is_check && !self.is_interactive
-    }
-}
-
-fn parse_shell_options(args: &[Arg]) -> ShellOptions {
-    let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-rcfile", "-init-file"];
-    let mut options = ShellOptions::default();
-    while let Some(arg) = args.get(options.end) {
-        let text = arg.text.as_str();
-        if values.contains(&text) {
-            let value = args.get(options.end + 1);
-            if text.ends_with('o') && value.is_some_and(|value| value.text == "noexec") {
-                options.is_check = text == "-o";
-            }
-            options.files.extend(value.filter(|_| text.ends_with("file")).cloned());
-            options.end += 2;
-            continue;
-        }
-        if text == "--" || text == "-" {
-            options.end += 1;
-            break;
-        }
-        if !text.starts_with(['-', '+']) || text.len() < 2 {
-            break;
-        }
-        let is_cluster = !text.starts_with("--");
-        let has = |flag| is_cluster && text.starts_with('-') && text.contains(flag);
-        options.runs_text |= text == "--command" || has('c');
-        options.reads_input |= is_cluster && text.contains('s');
-        options.is_interactive |= has('i');
-        // `-norc` and the like are long options with one dash.
-        if is_cluster && text.len() <= 4 && text.contains('n') {
-            options.is_check = text.starts_with('-');
-        }
-        options.end += 1;
-    }
-    options
-}
-
-fn is_standard_input(file: &str) -> bool {
-    matches!(file, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
-}
-
-/// What kind of code a file holds, by its first line.
-fn shebang(text: &str) -> Code {
-    let first = text.lines().next().unwrap_or("");
-    let Some(rest) = first.strip_prefix("#!") else { return Code::Shell };
-    let program =
-        rest.split_whitespace().map(super::flow::base_name).find(|word| !matches!(*word, "env" | "-S"));
-    program.and_then(Language::from_program).map_or(Code::Shell, Code::Other)
-}
 
 /// Whether a word is the address of something on the network.
 pub(super) fn is_url(text: &str) -> bool {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::state::{MAX_ROUNDS, Walk};
 use super::stream::Stream;
 use super::stream::concat;
-use crate::command::ast::{Assignment, Command, Part, Value, Word};
+use crate::command::ast::{Assignment, Command, Value, Word, WordPart};
 use crate::command::invocation::Arg;
 use crate::command::options::tail;
 use crate::command::scope::Scope;
@@ -168,5 +168,5 @@ fn put_at(items: &mut Vec<Arg>, at: usize, value: Arg) {
 
 /// Whether a word is `>(…)`.
 fn has_sink(word: &Word<'_>) -> bool {
-    word.parts.iter().any(|part| matches!(part, Part::Process(substitution) if substitution.is_sink))
+    word.parts.iter().any(|part| matches!(part, WordPart::Process(substitution) if substitution.is_sink))
 }

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Danger, Severity};
+use midrail_core::{Action, Danger, Severity};
 
-use super::super::analysis::Analysis;
 use super::super::invocation::Invocation;
 use super::super::snippet::Start;
 use super::stream::{Content, Secret, Stream};
@@ -27,7 +26,7 @@ pub(super) const MAX_COPIES: usize = 64;
 /// A walk through one command line.
 #[derive(Default)]
 pub(crate) struct Walk {
-    pub(crate) analysis: Analysis,
+    pub(crate) analysis: Action,
     /// What was put into the lists of the analysis.
     pub(super) seen: BTreeSet<(Listed, String)>,
     /// What has been reported, so that nothing is reported twice.

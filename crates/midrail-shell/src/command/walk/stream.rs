@@ -1,6 +1,6 @@
 //! Texts on their way: through pipes, into variables, and into files that the line itself writes.
 
-use super::super::invocation::{Arg, Input};
+use super::super::invocation::{Arg, Input, Invocation};
 use super::super::options::unknown;
 use super::listing::MAX_ROOTS;
 
@@ -23,6 +23,13 @@ pub(crate) struct Stream {
     pub(crate) files: Vec<String>,
     /// It is all of these files.
     pub(crate) shown: Vec<String>,
+}
+
+/// A program that is started, and what flows into it.
+#[derive(Clone, Copy)]
+pub(super) struct ProgramCall<'a> {
+    pub(super) invocation: &'a Invocation,
+    pub(super) input: &'a Stream,
 }
 
 /// A credential that flows.

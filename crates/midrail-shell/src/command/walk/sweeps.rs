@@ -1,7 +1,7 @@
 //! What programs change of files that they are handed and that the line does not name: `find` by `-delete` and by programs
 //! that it runs on each file, `fd` and `xargs` by theirs.
 
-use super::super::find::{self, Part};
+use super::super::find::{self, FindPart};
 use super::super::invocation::{Arg, Invocation};
 use super::super::scope::Scope;
 use super::flow::base_name;
@@ -96,22 +96,22 @@ impl<'a> Search<'a> {
         let (mut is_of_folders, mut removes_folders) = (false, false);
         for part in find::parts(&find.args) {
             match part {
-                Part::Folder(at) => search.roots.extend(find.args.get(at).map(|root| root.text.as_str())),
+                FindPart::Folder(at) => search.roots.extend(find.args.get(at).map(|root| root.text.as_str())),
                 // Of folders only those go that are empty.
-                Part::Test("-delete", _) if is_of_folders => removes_folders = true,
-                Part::Test("-delete", _) => search.changes = true,
-                Part::Test("-type", kind) => is_of_folders |= kind.is_some_and(|kind| kind.text == "d"),
-                Part::Run(_, command) => search.changes |= changes(command),
+                FindPart::Test("-delete", _) if is_of_folders => removes_folders = true,
+                FindPart::Test("-delete", _) => search.changes = true,
+                FindPart::Test("-type", kind) => is_of_folders |= kind.is_some_and(|kind| kind.text == "d"),
+                FindPart::Run(_, command) => search.changes |= changes(command),
                 // A test after the change does not restrict it.
-                Part::Test("-name", name) => {
+                FindPart::Test("-name", name) => {
                     let name = name.filter(|name| is_usable_pattern(name) && !search.changes);
                     search.name = search.name.or(name.map(|name| name.text.as_str()));
                 }
-                Part::Test("-maxdepth", depth) => {
+                FindPart::Test("-maxdepth", depth) => {
                     search.is_shallow = depth.is_some_and(|depth| depth.text == "1");
                 }
-                Part::Not | Part::Open | Part::Or => is_plain = false,
-                Part::Close | Part::Test(..) => {}
+                FindPart::Not | FindPart::Open | FindPart::Or => is_plain = false,
+                FindPart::Close | FindPart::Test(..) => {}
             }
         }
         if search.roots.is_empty() {

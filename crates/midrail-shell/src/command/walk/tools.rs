@@ -8,7 +8,7 @@ use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::flow::base_name;
 use super::state::{Listed, Walk};
-use super::stream::Stream;
+use super::stream::{ProgramCall, Stream};
 use crate::words::shell::{SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
 
 impl Walk {
@@ -128,12 +128,8 @@ impl Walk {
     }
 
     /// `start-stop-daemon --start --exec program -- arguments`
-    pub(super) fn daemon(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    pub(super) fn daemon(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
         let names = ["-x", "--exec", "-a", "--startas"];
         let sorted = Arguments::new(invocation);

@@ -1,13 +1,11 @@
 //! The shells of Windows, started from a command line.
 
-use super::super::decode;
 use super::super::invocation::{Invocation, joined};
 use super::super::scope::Scope;
-use super::super::windows::{self, Translation};
+use super::super::windows::{self, PowerShellStart, Translation};
 use super::shells::Code;
 use super::state::{Listed, Walk};
-use super::stream::Stream;
-use crate::words::windows::POWERSHELL_OPTIONS;
+use super::stream::{ProgramCall, Stream};
 
 impl Walk {
     pub(super) fn cmd(&mut self, invocation: &Invocation, scope: &mut Scope) -> Option<Stream> {
@@ -20,48 +18,20 @@ impl Walk {
         Some(Stream::printed_by("cmd"))
     }
 
-    pub(super) fn powershell(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Stream {
-        let args = invocation.args.as_slice();
-        let mut at = 0;
-        while let Some(arg) = args.get(at) {
-            let flag = arg.text.to_ascii_lowercase();
-            let flag = flag.trim_start_matches(['-', '/']);
-            let is_option = arg.text.starts_with(['-', '/']);
-            if is_option && !flag.is_empty() {
-                if "encodedcommand".starts_with(flag) || flag == "ec" || flag == "enc" {
-                    let code = args.get(at + 1).map_or("", |arg| arg.text.as_str());
-                    match decode::base64_utf16(code) {
-                        Some(script) => return self.run_code(&script, Code::PowerShell, scope, input),
-                        None => self.opaque_command("an encoded command cannot be decoded", code),
-                    }
-                    return Stream::default();
-                }
-                if "command".starts_with(flag) {
-                    at += 1;
-                    break;
-                }
-                if "file".starts_with(flag) {
-                    if let Some(file) = args.get(at + 1) {
-                        return self.run_file(file, &[], Some(Code::PowerShell), &mut scope.clone(), input);
-                    }
-                    return Stream::default();
-                }
-                let takes_value = POWERSHELL_OPTIONS.iter().any(|name| name.starts_with(flag));
-                at += 1 + usize::from(takes_value || flag == "ep");
-                continue;
+    pub(super) fn powershell(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Stream {
+        let ProgramCall { invocation, input } = call;
+        match windows::powershell_start(&invocation.args) {
+            PowerShellStart::Code(script) => return self.run_code(&script, Code::PowerShell, scope, input),
+            PowerShellStart::Input => return self.run_stream(input, Code::PowerShell, invocation, scope),
+            PowerShellStart::File(Some(file)) => {
+                return self.run_file(file, &[], Some(Code::PowerShell), &mut scope.clone(), input);
             }
-            break;
+            PowerShellStart::File(None) => {}
+            PowerShellStart::Encoded(code) => {
+                self.opaque_command("an encoded command cannot be decoded", code);
+            }
         }
-        let script = joined(args.get(at..).unwrap_or_default());
-        if matches!(script.as_str(), "" | "-") {
-            return self.run_stream(input, Code::PowerShell, invocation, scope);
-        }
-        self.run_code(&script, Code::PowerShell, scope, input)
+        Stream::default()
     }
 
     /// What a line of a Windows shell does.

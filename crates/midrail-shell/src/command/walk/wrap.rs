@@ -10,48 +10,37 @@ use super::flow::is_name;
 use super::invoke::quoted_line;
 use super::shells::is_url;
 use super::state::Walk;
-use super::stream::{Source, Stream};
+use super::stream::{ProgramCall, Source, Stream};
 
 impl Walk {
     /// Walks the program that another one runs. `None`: it runs none.
-    pub(super) fn wrapped(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    pub(super) fn wrapped(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
+        self.unpacked(invocation, scope, input);
         match invocation.program.as_str() {
             "xargs" | "gxargs" => return Some(self.xargs(invocation, scope, input)),
             "parallel" => return Some(self.parallel(invocation, scope, input)),
-            "start-stop-daemon" => return self.daemon(invocation, scope, input),
+            "start-stop-daemon" => return self.daemon(call, scope),
             "find" | "gfind" | "bfs" => self.find(invocation, scope),
             "fd" | "fdfind" => self.fd(invocation, scope),
             "git" => self.git(invocation, scope),
-            "tar" | "gtar" | "bsdtar" => {
-                self.tar(invocation, scope);
-                self.unpacked(invocation, scope, input);
-            }
+            "tar" | "gtar" | "bsdtar" => self.tar(invocation, scope),
             "vim" | "vi" | "nvim" | "ex" | "view" | "emacs" => self.editor(invocation, scope),
             "tmux" => self.tmux(invocation, scope),
             "nc" | "ncat" | "netcat" | "nc.traditional" | "socat" => self.netcat(invocation),
             "at" | "batch" | "crontab" => self.scheduled(invocation, scope, input),
             "expect" | "gdb" | "lldb" => self.debugger(invocation, scope),
-            "unzip" | "cpio" | "7z" | "bsdcpio" => self.unpacked(invocation, scope, input),
             "sed" | "gsed" => self.sed(invocation, scope),
             "rsync" | "scp" => self.rsync(invocation, scope),
             _ if self.builds(invocation, scope, input) => {}
-            _ => return self.wrapped_by_row(invocation, scope, input),
+            _ => return self.wrapped_by_row(call, scope),
         }
         None
     }
 
     /// Walks the commands that the row of a program describes.
-    fn wrapped_by_row(
-        &mut self,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    fn wrapped_by_row(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let program = invocation.program.as_str();
         match program {
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
@@ -68,7 +57,7 @@ impl Walk {
         let mut stream = None;
         let before = self.analysis.dangers.len();
         for run in programs::row(program).runs {
-            stream = self.run_inner(run, invocation, scope, input).or(stream);
+            stream = self.run_inner(run, call, scope).or(stream);
         }
         if let Some(container) = containers::thrown_away(invocation) {
             self.leave(&container, before);
@@ -76,13 +65,8 @@ impl Walk {
         stream
     }
 
-    fn run_inner(
-        &mut self,
-        run: &'static Run,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
+    fn run_inner(&mut self, run: &'static Run, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
         // `command -v rm` only prints where it is.
         if invocation.program == "command"
@@ -104,7 +88,7 @@ impl Walk {
             inner.set(&name, vec![value], false);
             self.code_variable(&name, &inner);
         }
-        let stream = self.wrapper_options(run, invocation, &found.options, &mut inner, input);
+        let stream = self.wrapper_options(run, call, &found.options, &mut inner);
         if run.rest == Rest::Nothing {
             // `su` without a command runs a shell.
             return match &input.text {
@@ -195,11 +179,11 @@ impl Walk {
     fn wrapper_options(
         &mut self,
         run: &Run,
-        invocation: &Invocation,
+        call: ProgramCall<'_>,
         options: &Arguments,
         inner: &mut Scope,
-        input: &Stream,
     ) -> Option<Stream> {
+        let ProgramCall { invocation, input } = call;
         let mut stream = None;
         for folder in options.values_of(options.program.folders) {
             inner.change_folder(Some(folder));

@@ -1,6 +1,6 @@
 //! Reads lines of cmd: commands, carets, quotes, and variables of the environment.
 
-use super::command::Command;
+use super::command::WindowsCommand;
 use super::path::{environment, posix};
 use super::translate::translate;
 use super::translation::{MOST, Translation};
@@ -14,7 +14,7 @@ pub(super) fn read(text: &str, depth: usize, out: &mut Translation) {
         bytes: text.as_bytes(),
         at: 0,
         depth,
-        command: Command::default(),
+        command: WindowsCommand::default(),
         word: None,
         input: String::new(),
         is_list: false,
@@ -31,7 +31,7 @@ struct Reader<'a, 'o> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
-    command: Command,
+    command: WindowsCommand,
     word: Option<Arg>,
     /// What comes down the pipe.
     input: String,
@@ -53,12 +53,12 @@ impl Reader<'_, '_> {
             }
             b'(' if self.command.words.first().is_some_and(|word| word.text.eq_ignore_ascii_case("for")) => {
                 // The list of a loop is no command.
-                self.command = Command::default();
+                self.command = WindowsCommand::default();
                 self.is_list = true;
                 self.at += 1;
             }
             b')' if self.is_list => {
-                self.command = Command::default();
+                self.command = WindowsCommand::default();
                 (self.word, self.is_list) = (None, false);
                 self.at += 1;
             }
@@ -189,7 +189,7 @@ impl Reader<'_, '_> {
             name if HARMLESS_COMMANDS.contains(&name) => {}
             "diskpart" if input.to_ascii_lowercase().contains("clean") => {
                 let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
-                translate(&Command { words, ..command.clone() }, true, self.out);
+                translate(&WindowsCommand { words, ..command.clone() }, true, self.out);
             }
             _ => translate(&command, true, self.out),
         }

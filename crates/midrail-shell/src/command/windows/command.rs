@@ -6,7 +6,7 @@ use crate::words::windows::VALUED;
 
 /// One command of PowerShell or cmd.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Command {
+pub(super) struct WindowsCommand {
     /// Its words; the first is the program.
     pub(super) words: Vec<Arg>,
     /// It holds something that came from elsewhere.
@@ -17,7 +17,7 @@ pub(super) struct Command {
     pub(super) end: usize,
 }
 
-impl Command {
+impl WindowsCommand {
     /// The program's name, without folder and `.exe`, in small letters.
     pub(super) fn program(&self) -> String {
         let word = self.words.first().filter(|word| word.is_known()).map_or("", |word| word.text.as_str());

@@ -5,12 +5,13 @@ mod commands;
 
 use std::collections::BTreeMap;
 
-use super::command::Command;
+use super::command::WindowsCommand;
 use super::path::environment;
 use super::translate::translate;
 use super::translation::Translation;
 use crate::command::decode;
 use crate::command::invocation::Arg;
+use crate::command::options::unknown;
 
 /// Brackets nested deeper than this are read as if they were not there.
 const DEEPEST_BRACKETS: usize = 64;
@@ -53,7 +54,7 @@ enum Value {
 /// A command that is being read, and its context.
 #[derive(Debug, Default)]
 struct Context {
-    command: Command,
+    command: WindowsCommand,
     /// What comes down the pipe was fetched, or decoded.
     is_input_fetched: bool,
     is_input_decoded: bool,
@@ -179,10 +180,6 @@ impl Reader<'_, '_> {
         }
         context.is_joined = true;
         context.command.end = self.at;
-    }
-
-    fn unknown(text: &str) -> Arg {
-        Arg { text: text.to_owned(), unknown: std::iter::once(0..text.len()).collect(), is_glob: false }
     }
 
     fn word(&mut self) {
@@ -335,11 +332,8 @@ impl Reader<'_, '_> {
             Some(Value::Decoded) => self.current.command.is_decoded = true,
             _ => {}
         }
-        let part = if self.starts_assignment_at(self.at) {
-            Self::unknown(&spelling)
-        } else {
-            self.value_of(&spelling)
-        };
+        let part =
+            if self.starts_assignment_at(self.at) { unknown(&spelling) } else { self.value_of(&spelling) };
         // A file by its name or its place is that file.
         if name == "_" && part.is_known() {
             let rest = self.text.get(self.at..).unwrap_or("");
@@ -355,14 +349,14 @@ impl Reader<'_, '_> {
     fn value_of(&self, spelling: &str) -> Arg {
         let name = variable_name(spelling);
         if let Some(variable) = name.strip_prefix("env:") {
-            return environment(variable).map_or_else(|| Self::unknown(spelling), Arg::known);
+            return environment(variable).map_or_else(|| unknown(spelling), Arg::known);
         }
         match (name.as_str(), self.variables.get(&name)) {
             (_, Some(Value::Known(text))) => Arg::known(text.as_str()),
             ("home", _) => Arg::known("~"),
             ("pwd", _) => Arg::known("."),
             ("true" | "false" | "null", _) => Arg::known(spelling),
-            _ => Self::unknown(spelling),
+            _ => unknown(spelling),
         }
     }
 
@@ -483,7 +477,7 @@ impl Reader<'_, '_> {
             self.push(value.clone());
             return;
         }
-        self.push(value.unwrap_or_else(|| Self::unknown("$(...)")));
+        self.push(value.unwrap_or_else(|| unknown("$(...)")));
     }
 
     fn last_ends_with(&self, end: &str) -> bool {
@@ -497,13 +491,13 @@ impl Reader<'_, '_> {
             self.current.command.words.pop().map_or_else(String::new, |word| word.text.to_ascii_lowercase());
         let path = match arguments.and_then(|arguments| arguments.text.split(',').next()) {
             Some(path) => Arg::known(path),
-            None => Self::unknown("$(...)"),
+            None => unknown("$(...)"),
         };
         let mut words = vec![Arg::known("remove-item"), path];
         if method.contains("directory") {
             words.push(Arg::known("-recurse"));
         }
-        let command = Command { words, end: self.at, ..self.current.command.clone() };
+        let command = WindowsCommand { words, end: self.at, ..self.current.command.clone() };
         translate(&command, false, self.out);
         self.current = Context::default();
     }
@@ -540,7 +534,7 @@ fn is_bare_command(word: &Option<Arg>) -> bool {
     })
 }
 
-fn is_fetch(command: &Command) -> bool {
+fn is_fetch(command: &WindowsCommand) -> bool {
     let first = command.words.first().map(|word| word.text.to_ascii_lowercase()).unwrap_or_default();
     let first = first.strip_prefix(ASSIGNS).map_or(first.as_str(), |_| "");
     let name =

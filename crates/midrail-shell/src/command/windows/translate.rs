@@ -2,13 +2,13 @@
 
 use midrail_core::{Confidence, Danger};
 
-use super::command::{Command, is_switch, translated};
+use super::command::{WindowsCommand, is_switch, translated};
 use super::translation::{DEEPEST, MOST, Translation};
 use crate::command::invocation::{Arg, Invocation, joined};
 use crate::tables::{WINDOWS_RULES, WindowsRule};
 
 /// Translates a command. `is_cmd`: its switches begin with a slash.
-pub(super) fn translate(command: &Command, is_cmd: bool, out: &mut Translation) {
+pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Translation) {
     if command.words.is_empty() || out.invocations.len() + out.dangers.len() >= MOST {
         return;
     }
@@ -180,7 +180,7 @@ fn split_list(arg: Arg) -> Vec<Arg> {
         .collect()
 }
 
-fn transfer(command: &Command, program: &str, is_cmd: bool, out: &mut Translation) {
+fn transfer(command: &WindowsCommand, program: &str, is_cmd: bool, out: &mut Translation) {
     let mut targets = if is_cmd { command.slash_targets() } else { command.targets() };
     if let Some(source) = targets.first() {
         note(&mut out.reads, Some(source));
@@ -193,7 +193,7 @@ fn transfer(command: &Command, program: &str, is_cmd: bool, out: &mut Translatio
 }
 
 /// What one of these fetches into a file is remembered: it may be run afterwards.
-fn note_fetched(command: &Command, program: &str, out: &mut Translation) {
+fn note_fetched(command: &WindowsCommand, program: &str, out: &mut Translation) {
     let file = match program {
         "certutil" | "bitsadmin" => {
             let fetches = command.args().iter().any(|arg| arg.text.contains("://"));
@@ -220,7 +220,7 @@ fn is_fetched_file(program: &str, out: &Translation) -> bool {
 }
 
 /// `forfiles /p C:\x /s /c "cmd /c del @path"`
-fn for_files(command: &Command, out: &mut Translation) {
+fn for_files(command: &WindowsCommand, out: &mut Translation) {
     let after = |name: &str| {
         let place = command.args().iter().position(|arg| arg.text.eq_ignore_ascii_case(name))?;
         command.args().get(place + 1).map(|arg| arg.text.clone())
@@ -234,7 +234,7 @@ fn for_files(command: &Command, out: &mut Translation) {
     }
 }
 
-fn start_process(command: &Command, out: &mut Translation) {
+fn start_process(command: &WindowsCommand, out: &mut Translation) {
     let targets = command.targets();
     let program = command.value(&["filepath"]).or_else(|| targets.first().cloned());
     let list = command.value(&["argumentlist", "args"]);
@@ -243,7 +243,7 @@ fn start_process(command: &Command, out: &mut Translation) {
     for part in list.into_iter().chain(targets.into_iter().skip(1)).flat_map(split_list) {
         words.extend(part.text.split_ascii_whitespace().map(Arg::known));
     }
-    let started = Command { words, ..command.clone() };
+    let started = WindowsCommand { words, ..command.clone() };
     if matches!(started.program().as_str(), "powershell" | "pwsh" | "cmd")
         && (!out.may_start() || out.start_shell(&started, DEEPEST - 1))
     {
@@ -263,7 +263,7 @@ fn note(list: &mut Vec<String>, target: Option<&Arg>) {
     }
 }
 
-fn invoke(command: &Command, program: &str, args: Vec<Arg>, out: &mut Translation) {
+fn invoke(command: &WindowsCommand, program: &str, args: Vec<Arg>, out: &mut Translation) {
     let (start, end) = (command.start, command.end);
     out.invocations.push(Invocation {
         program: program.to_owned(),
@@ -275,11 +275,11 @@ fn invoke(command: &Command, program: &str, args: Vec<Arg>, out: &mut Translatio
 }
 
 /// The danger of a rule that the targets of a command decide.
-fn named_danger(command: &Command, id: &str, out: &mut Translation) {
+fn named_danger(command: &WindowsCommand, id: &str, out: &mut Translation) {
     WINDOWS_RULES.iter().find(|rule| rule.id == id).into_iter().for_each(|rule| danger(command, rule, out));
 }
 
-fn danger(command: &Command, rule: &WindowsRule, out: &mut Translation) {
+fn danger(command: &WindowsCommand, rule: &WindowsRule, out: &mut Translation) {
     out.dangers.push(Danger {
         rule: rule.id.to_owned(),
         severity: rule.severity,

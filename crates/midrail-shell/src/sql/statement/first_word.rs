@@ -3,7 +3,7 @@
 use super::Statement;
 use crate::sql::condition;
 use crate::sql::findings::Findings;
-use crate::sql::lex::{Kind, Lexer};
+use crate::sql::lex::{Lexer, SqlKind};
 use crate::words::places::SERVER_FOLDERS;
 use crate::words::sql::MODIFIERS;
 
@@ -53,7 +53,7 @@ impl Statement<'_> {
         {
             self.hit(found, "sql-stop-server", first, end);
         } else if self.is(first, "kill")
-            && (self.kind(first + 1) == Some(Kind::Number)
+            && (self.kind(first + 1) == Some(SqlKind::Number)
                 || self.is_any(first + 1, &["query", "connection", "hard", "soft"]))
         {
             self.hit(found, "sql-kill-session", first, end);

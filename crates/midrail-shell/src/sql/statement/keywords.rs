@@ -4,7 +4,7 @@ use super::Statement;
 use super::strings::unquote;
 use crate::sql::condition;
 use crate::sql::findings::Findings;
-use crate::sql::lex::Kind;
+use crate::sql::lex::SqlKind;
 use crate::tables::{SQL_FUNCTIONS, SQL_OBJECTS};
 use crate::words::sql::{AFTER_CONDITION, DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
 
@@ -20,7 +20,7 @@ impl Statement<'_> {
             (4, Some(b'e')) if self.is(place, "exec") => self.execute(place, found),
             (4, Some(b'i')) if self.is(place, "into") => {
                 if self.is_any(place + 1, &["outfile", "dumpfile"])
-                    && self.kind(place + 2) == Some(Kind::Text)
+                    && self.kind(place + 2) == Some(SqlKind::Text)
                 {
                     self.hit(found, "sql-server-file", place, place + 3);
                 }
@@ -41,8 +41,8 @@ impl Statement<'_> {
             }
             (11, Some(b'x')) if self.is(place, "xp_cmdshell") => {
                 self.hit(found, "sql-server-command", place, self.scope_end(place));
-                if let Some(token) = self.tokens.get(place + 1).filter(|token| token.kind == Kind::Text) {
-                    found.command(unquote(self.text, *token), *token);
+                if let Some(token) = self.tokens.get(place + 1).filter(|token| token.kind == SqlKind::Text) {
+                    found.command(unquote(self.text, *token));
                 }
             }
             _ => self.function(place, found),
@@ -56,14 +56,14 @@ impl Statement<'_> {
         let word = self.spelling(place);
         // One object that is named is no more than one row.
         let is_one = word.eq_ignore_ascii_case("lo_unlink")
-            && matches!(self.kind(place + 2), Some(Kind::Number | Kind::Text));
+            && matches!(self.kind(place + 2), Some(SqlKind::Number | SqlKind::Text));
         let rule = SQL_FUNCTIONS.get(&word.to_ascii_lowercase()).filter(|_| !is_one);
         if let Some(kind) = rule {
             self.hit(found, kind, place, self.scope_end(place + 2));
             if let (true, Some(token)) =
                 (word.len() > 4 && word.as_bytes().starts_with(b"sys_"), self.tokens.get(place + 2))
             {
-                found.command(unquote(self.text, *token), *token);
+                found.command(unquote(self.text, *token));
             }
         }
         let is_runner = RUNNERS.iter().any(|name| word.eq_ignore_ascii_case(name));
@@ -86,7 +86,7 @@ impl Statement<'_> {
             is_temporary |= self.is_any(at, &["temp", "temporary"]);
             at += 1;
         }
-        let is_word = self.kind(at) == Some(Kind::Word);
+        let is_word = self.kind(at) == Some(SqlKind::Word);
         let object = SQL_OBJECTS.get(&self.spelling(at).to_ascii_lowercase()).filter(|_| is_word);
         let kind = match object {
             Some(kind) => *kind,
@@ -235,11 +235,11 @@ impl Statement<'_> {
             return reads_itself.then_some("sql-delete-all");
         }
         let is_wide = |mark: usize| matches!(self.spelling(mark), ">" | "<" | "!");
-        let value = (column..end).find(|place| !matches!(self.kind(*place), Some(Kind::Mark(_))))?;
+        let value = (column..end).find(|place| !matches!(self.kind(*place), Some(SqlKind::Mark(_))))?;
         let operator: String = (column..value).map(|place| self.spelling(place)).collect();
         let is_nothing = match self.kind(value) {
-            Some(Kind::Number) => matches!(self.spelling(value), "0" | "1"),
-            Some(Kind::Text) => self.content(value).is_empty(),
+            Some(SqlKind::Number) => matches!(self.spelling(value), "0" | "1"),
+            Some(SqlKind::Text) => self.content(value).is_empty(),
             _ => false,
         };
         let is_wide = is_wide(column)
@@ -326,8 +326,8 @@ impl Statement<'_> {
         let program = self.find(place + 1, self.tokens.len(), &["program"]);
         let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else { return };
         self.hit(found, "sql-copy-program", place, self.tokens.len());
-        if let Some(token) = self.tokens.get(program + 1).filter(|token| token.kind == Kind::Text) {
-            found.command(unquote(self.text, *token), *token);
+        if let Some(token) = self.tokens.get(program + 1).filter(|token| token.kind == SqlKind::Text) {
+            found.command(unquote(self.text, *token));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Statement;
 use crate::command::decode;
-use crate::sql::findings::{Defined, Findings};
-use crate::sql::lex::{Kind, Lexer, Token};
+use crate::sql::findings::Findings;
+use crate::sql::lex::{Lexer, SqlKind, SqlToken};
 
 /// The most functions of one text that are remembered.
 const MOST_FUNCTIONS: usize = 16;
@@ -16,7 +16,7 @@ impl Statement<'_> {
         }
         let end = self.scope_end(place + 1);
         self.strings(place + 1, end, found);
-        let uses_variable = (place + 1..end).any(|place| self.kind(place) == Some(Kind::Variable));
+        let uses_variable = (place + 1..end).any(|place| self.kind(place) == Some(SqlKind::Variable));
         if uses_variable || self.is(place + 1, "immediate") {
             found.analyse_remembered();
         }
@@ -33,7 +33,7 @@ impl Statement<'_> {
         let assigns = (first..self.tokens.len().min(first + 12)).any(|place| self.is_mark(place, b'='));
         let has_variable = self.is_any(first, &["declare"])
             || (first..self.tokens.len().min(first + 4))
-                .any(|place| self.kind(place) == Some(Kind::Variable))
+                .any(|place| self.kind(place) == Some(SqlKind::Variable))
             || self.is_mark(first + 1, b':');
         if assigns
             && has_variable
@@ -50,7 +50,7 @@ impl Statement<'_> {
         let named = kind + 1 + if self.is(kind + 1, "if") { 3 } else { 0 };
         let last = self.after_name(named) - 1;
         let name = self.content(last);
-        let strings = self.tokens.iter().skip(last).filter(|token| token.kind == Kind::Text);
+        let strings = self.tokens.iter().skip(last).filter(|token| token.kind == SqlKind::Text);
         let quoted = strings.map(|token| Lexer::content(self.text, *token)).max_by_key(|text| text.len());
         let begin = self.find(last, self.tokens.len(), &["begin", "as"]);
         let block = begin.and_then(|begin| {
@@ -58,7 +58,7 @@ impl Statement<'_> {
             self.text.get(first.start..last.end)
         });
         if let Some(body) = quoted.or(block).filter(|_| !name.is_empty()) {
-            found.defined.push(Defined { name: name.to_owned(), body: body.to_owned() });
+            found.defined.push((name.to_owned(), body.to_owned()));
         }
     }
 
@@ -72,10 +72,10 @@ impl Statement<'_> {
         };
         for (place, token) in self.tokens.iter().enumerate() {
             let name = self.content(place);
-            let at = found.defined.iter().position(|known| known.name.eq_ignore_ascii_case(name));
+            let at = found.defined.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
             // A body is read once, so that functions that call each other come to an end.
             if let Some(at) = at.filter(|_| is_call(place)) {
-                let Defined { body, .. } = found.defined.swap_remove(at);
+                let (_, body) = found.defined.swap_remove(at);
                 found.analyse_string(&body, token.start, token.end);
             }
         }
@@ -91,36 +91,36 @@ impl Statement<'_> {
         let mut is_concat = false;
         for token in self.tokens.get(from..end.min(self.tokens.len()))? {
             let part = match token.kind {
-                Kind::Text => unquote(self.text, *token),
+                SqlKind::Text => unquote(self.text, *token),
                 // Some dialects take double quotes for strings.
-                Kind::Quoted if self.text.as_bytes().get(token.start) == Some(&b'"') => {
+                SqlKind::Quoted if self.text.as_bytes().get(token.start) == Some(&b'"') => {
                     unquote(self.text, *token)
                 }
-                Kind::Number => match Some(self.text.get(token.start..token.end)?)
+                SqlKind::Number => match Some(self.text.get(token.start..token.end)?)
                     .filter(|text| text.len() > 8 && text.starts_with("0x"))
                     .and_then(decode::hex)
                 {
                     Some(text) => text,
                     None => continue,
                 },
-                Kind::Mark(b'(') => {
+                SqlKind::Mark(b'(') => {
                     brackets.push(std::mem::take(&mut is_concat));
                     continue;
                 }
-                Kind::Mark(b')') => {
+                SqlKind::Mark(b')') => {
                     brackets.pop();
                     continue;
                 }
-                Kind::Mark(b',') if brackets.last() == Some(&true) => continue,
-                Kind::Mark(b',') => {
+                SqlKind::Mark(b',') if brackets.last() == Some(&true) => continue,
+                SqlKind::Mark(b',') => {
                     code.push(';');
                     continue;
                 }
-                Kind::Word if self.text.get(token.start..token.end)?.eq_ignore_ascii_case("concat") => {
+                SqlKind::Word if self.text.get(token.start..token.end)?.eq_ignore_ascii_case("concat") => {
                     is_concat = true;
                     continue;
                 }
-                Kind::Mark(_) => continue,
+                SqlKind::Mark(_) => continue,
                 _ => {
                     if !code.is_empty() {
                         code.push_str(" x ");
@@ -136,7 +136,7 @@ impl Statement<'_> {
 }
 
 /// The content of a string, with doubled quotes undone.
-pub(super) fn unquote(text: &str, token: Token) -> String {
+pub(super) fn unquote(text: &str, token: SqlToken) -> String {
     let content = Lexer::content(text, token);
     match text.as_bytes().get(token.start) {
         Some(b'$') => content.to_owned(),

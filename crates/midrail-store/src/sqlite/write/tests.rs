@@ -1,5 +1,5 @@
-//! Commits that share a transaction: the outcome of each, and the resulting state. The connection or the lead is held
-//! until all commits are in the queue, so that the batches are deterministic.
+//! Commits that share a transaction: the outcome of each, and the resulting state. The lead is held until
+//! all commits are in the queue, so that the batches are deterministic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{self, ScopedJoinHandle};
@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::approver::{ApproverChange, NewApprover};
 use crate::audit_log::AuditLog;
 use crate::error::{Result, StoreError};
-use crate::sql::job::Job;
+use crate::sql::queue::MAX_BYTES;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::files::with_suffix;
-use crate::sqlite::queue::{Lead, MAX_BYTES, MAX_JOBS, Turn};
+use crate::sqlite::write::MAX_JOBS;
 use crate::stats::Stats;
 use crate::store::{Approvers, Commit, Slices, Store};
 use crate::verification::TrustAnchor;
@@ -45,11 +45,9 @@ fn store() -> (tempfile::TempDir, SqliteStore) {
 fn commit_behind<T>(
     store: &SqliteStore,
     commits: &[Commit<'_>],
-    first: impl FnOnce(Lead<'_>) -> T,
+    first: impl FnOnce() -> T,
 ) -> (T, Vec<Result<AuditRef>>) {
-    let own = record("leader", 1);
-    let own = Commit::new(&own);
-    let Turn::Lead(lead, _) = store.queue.enter(Job::new(&own).unwrap()) else { panic!("another leads") };
+    let lead = store.queue.hold();
     thread::scope(|scope| {
         // One after the other, so that their order in the queue is deterministic.
         let start = |(number, commit)| {
@@ -60,7 +58,8 @@ fn commit_behind<T>(
             thread
         };
         let threads: Vec<ScopedJoinHandle<'_, _>> = commits.iter().enumerate().map(start).collect();
-        let done = first(lead);
+        let done = first();
+        drop(lead);
         (done, threads.into_iter().map(|thread| thread.join().unwrap()).collect())
     })
 }
@@ -85,7 +84,7 @@ fn waiting_commits_share_one_transaction() {
     let records: Vec<Record> = (0..100).map(|number| record(&format!("s{number}"), 10)).collect();
     let commits: Vec<Commit<'_>> = records.iter().map(Commit::new).collect();
     let before = transactions(&store);
-    let (own, outcomes) = commit_behind(&store, &commits, |lead| store.write_with(Some(lead), |_| Ok(7)));
+    let (own, outcomes) = commit_behind(&store, &commits, || store.write(|_| Ok(7)));
     assert_eq!(own.unwrap(), 7);
     assert_eq!(transactions(&store), before + 1);
     for (outcome, seq) in outcomes.into_iter().zip(1..) {
@@ -102,11 +101,8 @@ fn other_write_includes_waiting_commits() {
     let (_folder, store) = store();
     let one = record("s", 10);
     let before = transactions(&store);
-    let (counted, outcomes) = commit_behind(&store, &[Commit::new(&one)], |lead| {
-        let counted = store.increment_counter("some", 3);
-        drop(lead);
-        counted
-    });
+    let (counted, outcomes) =
+        commit_behind(&store, &[Commit::new(&one)], || store.increment_counter("some", 3));
     counted.unwrap();
     assert_eq!(outcomes.into_iter().next().unwrap().unwrap().seq, 1);
     assert_eq!(store.counters().unwrap()["some"], 3);
@@ -130,9 +126,8 @@ fn conflict_and_refusal_do_not_affect_other_commits() {
     let mut enrols = Commit::new(&record);
     let (name, key) = ("ann".to_owned(), "k".repeat(64));
     enrols.approvers.push(ApproverChange::Add(NewApprover { name, roles: Vec::new(), key }));
-    let (own, outcomes) = commit_behind(&store, &[decider(1), refused, decider(2), enrols], |lead| {
-        store.write_with(Some(lead), |_| Ok(()))
-    });
+    let (own, outcomes) =
+        commit_behind(&store, &[decider(1), refused, decider(2), enrols], || store.write(|_| Ok(())));
     own.unwrap();
     let outcomes: Vec<String> = outcomes
         .into_iter()
@@ -158,8 +153,7 @@ fn failure_of_the_leader_does_not_affect_other_commits() {
     let (_folder, store) = store();
     let record = record("s", 10);
     let refuse = || Err::<(), _>(StoreError::Refused { what: "no".to_owned() });
-    let (own, outcomes) =
-        commit_behind(&store, &[Commit::new(&record)], |lead| store.write_with(Some(lead), |_| refuse()));
+    let (own, outcomes) = commit_behind(&store, &[Commit::new(&record)], || store.write(|_| refuse()));
     assert!(matches!(own, Err(StoreError::Refused { .. })));
     assert_eq!(outcomes.into_iter().next().unwrap().unwrap().seq, 1);
     assert!(is_intact(&store));
@@ -173,13 +167,13 @@ fn full_disk_fails_all_commits_and_writes_nothing() {
     let (small, large) = (record("small", 10), record("large", 200_000));
     let commits = [Commit::new(&small), Commit::new(&large), Commit::new(&small)];
     limit(used + 10);
-    let (own, outcomes) = commit_behind(&store, &commits, |lead| store.write_with(Some(lead), |_| Ok(())));
+    let (own, outcomes) = commit_behind(&store, &commits, || store.write(|_| Ok(())));
     for outcome in outcomes.into_iter().map(|outcome| outcome.map(drop)).chain([own]) {
         assert!(matches!(outcome, Err(StoreError::Full { .. })), "{outcome:?}");
     }
     assert_eq!(store.head().unwrap(), None);
     limit(i64::from(u32::MAX));
-    let (own, outcomes) = commit_behind(&store, &commits, |lead| store.write_with(Some(lead), |_| Ok(())));
+    let (own, outcomes) = commit_behind(&store, &commits, || store.write(|_| Ok(())));
     own.unwrap();
     assert!(outcomes.iter().all(Result::is_ok));
     assert!(is_intact(&store));
@@ -190,8 +184,8 @@ fn panic_of_the_leader_fails_its_batch_only() {
     let (_folder, store) = store();
     let record = record("s", 10);
     let commits = vec![Commit::new(&record); MAX_JOBS + 10];
-    let (own, outcomes) = commit_behind(&store, &commits, |lead| {
-        let work = || store.write_with(Some(lead), |_| -> Result<()> { panic!("on purpose") });
+    let (own, outcomes) = commit_behind(&store, &commits, || {
+        let work = || store.write(|_| -> Result<()> { panic!("on purpose") });
         catch_unwind(AssertUnwindSafe(work))
     });
     own.unwrap_err();
@@ -210,7 +204,7 @@ fn batches_are_limited_in_number_and_bytes() {
     let small = record("s", 10);
     let before = transactions(&store);
     let commits = vec![Commit::new(&small); MAX_JOBS + 1];
-    let (_, outcomes) = commit_behind(&store, &commits, |lead| store.write_with(Some(lead), |_| Ok(())));
+    let (_, outcomes) = commit_behind(&store, &commits, || store.write(|_| Ok(())));
     assert!(outcomes.iter().all(Result::is_ok));
     assert_eq!(transactions(&store), before + 2);
 
@@ -218,7 +212,7 @@ fn batches_are_limited_in_number_and_bytes() {
     let large = record("s", MAX_BYTES / 4);
     let before = transactions(&store);
     let commits = vec![Commit::new(&large); 5];
-    let (_, outcomes) = commit_behind(&store, &commits, |lead| store.write_with(Some(lead), |_| Ok(())));
+    let (_, outcomes) = commit_behind(&store, &commits, || store.write(|_| Ok(())));
     assert!(outcomes.iter().all(Result::is_ok));
     assert_eq!(transactions(&store), before + 2);
 }

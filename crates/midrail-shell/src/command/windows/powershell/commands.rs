@@ -2,7 +2,7 @@
 
 use super::{ASSIGNS, Context, LONGEST_VALUE, Reader, Value, is_bare_command, is_fetch};
 use crate::command::invocation::{Arg, joined};
-use crate::command::windows::command::Command;
+use crate::command::windows::command::WindowsCommand;
 use crate::command::windows::translate::translate;
 
 impl Reader<'_, '_> {
@@ -96,7 +96,7 @@ impl Reader<'_, '_> {
             _ if self.out.start_shell(command, self.depth) => {}
             "diskpart" if context.input.to_ascii_lowercase().contains("clean") => {
                 let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
-                translate(&Command { words, ..command.clone() }, false, self.out);
+                translate(&WindowsCommand { words, ..command.clone() }, false, self.out);
             }
             _ => {
                 let before = self.out.invocations.len();
@@ -122,7 +122,7 @@ impl Reader<'_, '_> {
 }
 
 /// The files that `Get-ChildItem` hands on, and whether it goes into folders.
-fn listed(command: &Command) -> Option<(Vec<Arg>, bool)> {
+fn listed(command: &WindowsCommand) -> Option<(Vec<Arg>, bool)> {
     let name = command.words.first()?.text.to_ascii_lowercase();
     if !matches!(name.as_str(), "get-childitem" | "gci" | "dir" | "ls" | "get-item" | "gi") {
         return None;
@@ -152,7 +152,7 @@ fn listed(command: &Command) -> Option<(Vec<Arg>, bool)> {
 }
 
 /// A value, and no command: `$x = 'text'`.
-fn is_expression(command: &Command) -> bool {
+fn is_expression(command: &WindowsCommand) -> bool {
     match command.words.as_slice() {
         [] => true,
         [only] => !is_bare_command(&Some(only.clone())),

@@ -1,4 +1,4 @@
-//! Evaluates the conditions of dangers.
+//! Evaluates the conditions of dangers, and of properties that programs have only with certain arguments.
 //!
 //! A condition is a list of terms separated by spaces; all of them must hold. `a|b` means one of several, `*` in a word
 //! means any text, `[*]` means a star, `.[*]` an expression that matches everything.
@@ -18,10 +18,18 @@
 
 use std::borrow::Cow;
 
-use crate::command::invocation::{Arg, Input, Invocation};
-use crate::command::options::Arguments;
-use crate::command::programs::Program;
-use crate::tables::{Condition, Kind, OptionPattern, Pattern, Rule};
+use super::invocation::{Arg, Input, Invocation};
+use super::options::Arguments;
+use super::programs::{self, Program, Tag};
+use crate::tables::{Condition, OptionPattern, Pattern, Rule, TermKind};
+
+/// Whether a program has a property with these arguments.
+pub(super) fn does(invocation: &Invocation, tag: Tag) -> bool {
+    let row = programs::row(&invocation.program);
+    let mut sometimes = row.sometimes.iter().filter(|it| it.tag == tag);
+    row.tags.contains(&tag)
+        || sometimes.any(|it| applies(it.when, it.unless, &Call::new(invocation, row, &[])))
+}
 
 /// An invocation and its arguments.
 #[derive(Debug)]
@@ -56,17 +64,22 @@ impl<'a> Call<'a> {
 impl Rule {
     /// Whether the rule applies to a call.
     pub(super) fn applies(&self, call: &Call) -> bool {
-        (self.when.is_empty() || self.when.iter().any(|condition| condition.holds(call)))
-            && !self.unless.iter().any(|condition| condition.holds(call))
+        applies(self.when, self.unless, call)
     }
+}
+
+/// Whether one of the first conditions holds, or there is none, and none of the second.
+fn applies(when: &[Condition], unless: &[Condition], call: &Call) -> bool {
+    (when.is_empty() || when.iter().any(|condition| condition.holds(call)))
+        && !unless.iter().any(|condition| condition.holds(call))
 }
 
 impl Condition {
     fn holds(&self, call: &Call) -> bool {
         let mut matched = 0;
         self.0.iter().all(|term| match &term.kind {
-            Kind::Word(patterns) if term.is_denied => word_from(patterns, call, 0).is_none(),
-            Kind::Word(patterns) => {
+            TermKind::Word(patterns) if term.is_denied => word_from(patterns, call, 0).is_none(),
+            TermKind::Word(patterns) => {
                 let found = if term.is_anywhere {
                     word_from(patterns, call, matched)
                 } else {
@@ -80,22 +93,24 @@ impl Condition {
     }
 }
 
-impl Kind {
+impl TermKind {
     /// Whether it holds, for the kinds that match no operand by position.
     fn holds(&self, call: &Call, matched: usize, is_denied: bool) -> bool {
         match self {
-            Kind::Word(patterns) | Kind::Operand(patterns) => word_from(patterns, call, matched).is_some(),
-            Kind::Input(patterns) => match &call.invocation.input {
+            TermKind::Word(patterns) | TermKind::Operand(patterns) => {
+                word_from(patterns, call, matched).is_some()
+            }
+            TermKind::Input(patterns) => match &call.invocation.input {
                 Input::Text(text) => one_of(patterns, text),
                 Input::Inherited | Input::Program(_) | Input::File(_) => false,
             },
-            Kind::Source(patterns) => match &call.invocation.input {
+            TermKind::Source(patterns) => match &call.invocation.input {
                 Input::Program(name) => one_of(patterns, name),
                 Input::Inherited | Input::Text(_) | Input::File(_) => false,
             },
-            Kind::Option(options) => options.iter().any(|option| option.is_given(call, is_denied)),
-            Kind::MoreArguments => call.invocation.has_more_args,
-            Kind::EndOfOptions => {
+            TermKind::Option(options) => options.iter().any(|option| option.is_given(call, is_denied)),
+            TermKind::MoreArguments => call.invocation.has_more_args,
+            TermKind::EndOfOptions => {
                 call.arguments.end_of_options.is_some_and(|before| before < call.operands.len())
             }
         }
