@@ -153,10 +153,6 @@ impl Guardrail for DeepGuardrail {
         self.verdict(context, answer)
     }
 
-    fn max_effect(&self) -> Effect {
-        Effect::Halt
-    }
-
     fn timeout_effect(&self, then: Effect) -> Effect {
         then
     }
