@@ -1,8 +1,8 @@
 //! agent-tool-allowlist (builtin-004): blocks calls of tools that the agent was not given.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict, glob};
+use midrail_core::glob;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 
 pub(crate) const BUILTIN: Builtin = Builtin::without_settings::<AgentToolAllowlist>(
     "builtin-004",

@@ -1,10 +1,8 @@
 //! api-call-limit (budget-003): limits the external calls of a task.
 
-use midrail_core::{Budget, Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Budget, Resource};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =

@@ -1,8 +1,8 @@
 //! autonomy: blocks every action of an agent whose budget is used up.
 
-use midrail_core::{Autonomy, Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Verdict};
+use midrail_core::{Autonomy, Resource};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 
 pub(crate) const BUILTIN: Builtin = Builtin::without_settings::<AutonomyHalt>(
     "autonomy",

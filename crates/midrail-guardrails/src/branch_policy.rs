@@ -1,11 +1,7 @@
 //! branch-policy (compliance-003): protects branches and checks branch names.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::builtin::Builtin;
-use crate::shared::git::{Branch, BranchUpdate, UpdateKind, branch_updates, calls};
+use crate::prelude::*;
+use crate::shared::git::{Branch, BranchChange, BranchUpdate, branch_updates, calls};
 use crate::shared::objections::strongest;
 use crate::shared::settings::{Pattern, any_matches, list, patterns};
 
@@ -27,24 +23,6 @@ pub(crate) struct BranchPolicy {
     pub per_task: Option<Pattern>,
     /// The effect of commits in another repository or work tree, whose branch is unknown.
     pub elsewhere: OtherRepositoryEffect,
-}
-
-/// A change of a branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum BranchChange {
-    /// A commit.
-    Commit,
-    /// A local merge of another branch into it.
-    Merge,
-    /// A push to it.
-    Push,
-    /// Its deletion.
-    Delete,
-    /// A rename.
-    Rename,
-    /// A move to another commit.
-    Reset,
 }
 
 /// The effect of commits whose branch is unknown.
@@ -71,21 +49,21 @@ impl Default for BranchPolicy {
 
 impl BranchPolicy {
     fn objection(&self, context: &Context<'_>, update: &BranchUpdate) -> Option<Verdict> {
-        let (change, done) = match CHANGES.iter().find(|(kind, ..)| *kind == update.kind) {
-            Some((_, change, done, _)) => (*change, *done),
-            None if update.kind == UpdateKind::Create => return self.wrong_name(update),
+        let done = match CHANGES.iter().find(|(change, ..)| *change == update.kind) {
+            Some((_, done, _)) => done,
+            None if update.kind == BranchChange::Create => return self.wrong_name(update),
             None => return self.unknown_branch(update),
         };
         let call = &update.call;
-        let is_allowed = self.allow.contains(&change);
+        let is_allowed = self.allow.contains(&update.kind);
         match &update.branch {
             Branch::Named(name) if any_matches(&self.protected, name) => (!is_allowed).then(|| {
                 Verdict::block(format!("`{call}` {done} `{name}`, which is a protected branch."))
                     .advise(self.instead(context))
                     .with("branch", name.as_str())
             }),
-            Branch::Named(name) => self.wrong_task_branch(context, update, change, Some(name)),
-            Branch::Detached => self.wrong_task_branch(context, update, change, None),
+            Branch::Named(name) => self.wrong_task_branch(context, update, Some(name)),
+            Branch::Detached => self.wrong_task_branch(context, update, None),
             Branch::Every if self.protected.is_empty() || is_allowed => None,
             Branch::Every => Some(
                 Verdict::block(format!("`{call}` pushes all branches, including protected ones."))
@@ -141,10 +119,9 @@ impl BranchPolicy {
         &self,
         context: &Context<'_>,
         update: &BranchUpdate,
-        change: BranchChange,
         branch: Option<&str>,
     ) -> Option<Verdict> {
-        let is_work = matches!(change, BranchChange::Commit | BranchChange::Merge | BranchChange::Push);
+        let is_work = matches!(update.kind, BranchChange::Commit | BranchChange::Merge | BranchChange::Push);
         let own = self.task_branch(context).filter(|_| is_work)?;
         if branch.is_some_and(|branch| midrail_core::glob::name_matches(&own, branch)) {
             return None;
@@ -186,20 +163,20 @@ impl BranchPolicy {
     }
 }
 
-/// The changes of existing branches: their kind, their words in a reason, and their names in packs.
-const CHANGES: &[(UpdateKind, BranchChange, &str, &str)] = &[
-    (UpdateKind::Commit, BranchChange::Commit, "commits to", "commit"),
-    (UpdateKind::Merge, BranchChange::Merge, "merges into", "merge"),
-    (UpdateKind::Push, BranchChange::Push, "pushes to", "push"),
-    (UpdateKind::Delete, BranchChange::Delete, "deletes", "delete"),
-    (UpdateKind::Rename, BranchChange::Rename, "renames", "rename"),
-    (UpdateKind::Reset, BranchChange::Reset, "moves", "reset"),
+/// The changes of existing branches, their words in a reason, and their names in packs.
+const CHANGES: &[(BranchChange, &str, &str)] = &[
+    (BranchChange::Commit, "commits to", "commit"),
+    (BranchChange::Merge, "merges into", "merge"),
+    (BranchChange::Push, "pushes to", "push"),
+    (BranchChange::Delete, "deletes", "delete"),
+    (BranchChange::Rename, "renames", "rename"),
+    (BranchChange::Reset, "moves", "reset"),
 ];
 
 /// The kind of change that a denial was about, if it was a change of a protected branch.
 pub(crate) fn protected_change(reason: &str) -> Option<&'static str> {
     let mut changes = CHANGES.iter().filter(|_| reason.contains("a protected branch"));
-    changes.find(|(_, _, done, _)| reason.contains(&format!("` {done} `"))).map(|(.., name)| *name)
+    changes.find(|(_, done, _)| reason.contains(&format!("` {done} `"))).map(|(.., name)| *name)
 }
 
 fn quoted(folder: &str) -> String {

@@ -220,14 +220,14 @@ pub(crate) fn parse_settings<T: DeserializeOwned>(settings: &Value) -> Result<T,
             serde_path_to_error::Segment::Map { key } => Some(format!("/{key}")),
             _ => None,
         });
-        SettingsProblem { at: at.collect(), message: error.inner().to_string() }
+        SettingsProblem::with_help(at.collect::<String>(), error.inner().to_string(), "")
     })
 }
 
 fn default_without_settings<G: Guardrail + Default + 'static>(
     settings: &Value,
 ) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
-    let problem = |at: String, message: &str| Err(SettingsProblem { at, message: message.to_owned() });
+    let problem = |at: String, message: &str| Err(SettingsProblem::with_help(at, message, ""));
     match settings {
         Value::Object(map) => match map.keys().next() {
             None => Ok(Arc::new(G::default())),

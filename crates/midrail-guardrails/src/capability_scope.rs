@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use midrail_core::{
-    Action, ActionType, Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict, glob,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use midrail_core::{Action, ActionType, glob};
+use serde::Deserializer;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::is_device;
 use crate::shared::settings::{Pattern, any_matches};

@@ -1,11 +1,8 @@
 //! circuit-breaker: blocks a tool for a while after repeated failures, so that failures do not cascade.
 
 use jiff::Timestamp;
-use midrail_core::{Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::durations::{Seconds, to_the_second};
 use crate::shared::outcome::{CallOutcome, error_text};
 use crate::shared::settings::within;

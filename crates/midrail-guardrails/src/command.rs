@@ -1,10 +1,6 @@
 //! command: runs a command of the pack and blocks unless it exits with 0.
 
-use midrail_core::{Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::durations::Timeout;
 use crate::shared::required_command::RequiredCommand;
 use crate::shared::settings::{CommandLine, Pattern};
@@ -19,15 +15,11 @@ pub(crate) struct CommandCheck {
     /// The command line.
     pub run: CommandLine,
     /// The time limit.
-    #[serde(default = "thirty_seconds")]
+    #[serde(default = "Timeout::seconds::<30>")]
     pub timeout: Timeout,
     /// Relevant files. The command runs if one of them changed since the last run; empty: every time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Pattern>,
-}
-
-fn thirty_seconds() -> Timeout {
-    Timeout::seconds(30)
 }
 
 impl CommandCheck {

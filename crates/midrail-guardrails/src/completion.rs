@@ -1,12 +1,9 @@
 //! completion: checks that the work is complete when an agent wants to stop.
 //!
-//! `settings` contains the settings of a pack, `checks` the tree of checks; each kind of check has its own file.
+//! `settings` contains the settings of a pack, `checks` the tree of checks, and `evaluation` their state.
 
 mod checks;
-mod command;
-mod expression;
-mod files;
-mod judge;
+mod evaluation;
 mod output;
 mod settings;
 #[cfg(test)]
@@ -16,21 +13,20 @@ mod todos;
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{
-    Autonomy, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Notice, Tools,
-    Verdict,
-};
+use midrail_core::{Autonomy, Notice, Tools};
 use schemars::SchemaGenerator;
 use serde_json::Value;
 
-use crate::builtin::{Builtin, Constructor, PackKey, parse_settings};
+use crate::builtin::{Constructor, PackKey, parse_settings};
+use crate::prelude::*;
 use crate::shared::applicability::is_checked;
+use crate::shared::data::TOOLS;
 use crate::shared::feedback_block::feedback_block;
 use crate::shared::settings::SettingsProblem;
-use crate::shared::todo_list;
-use checks::{Check, Evaluation, Moment, State};
+use checks::Check;
+use evaluation::{Evaluation, Moment, State};
 use settings::SubAgentStops;
-pub use settings::{CompileCondition, Completion, CompletionProblem};
+pub use settings::{CompileCondition, Completion};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Completion,
@@ -55,13 +51,13 @@ impl Completion {
     pub fn compiled(
         &self,
         bind: &mut CompileCondition<'_>,
-    ) -> Result<Arc<dyn Guardrail>, Vec<CompletionProblem>> {
+    ) -> Result<Arc<dyn Guardrail>, Vec<SettingsProblem>> {
         let part = Check::new(&self.bound(bind)?);
         let mut watches = Vec::new();
-        if self.also_after_tool || part.has(|part| matches!(part, Check::Todos)) {
+        if self.also_after_tool || part.has_todos() {
             watches.push(EventKind::AfterTool);
         }
-        if part.has(|part| matches!(part, Check::Command { .. } | Check::Output { .. })) {
+        if part.parts().iter().any(|part| matches!(part, Check::Command { .. } | Check::Output { .. })) {
             watches.extend([EventKind::BeforeStop, EventKind::BeforeHandoff]);
         }
         let (also_after_tool, sub_agents) = (self.also_after_tool, self.sub_agents);
@@ -70,17 +66,14 @@ impl Completion {
 
     /// Whether there are no checks at all.
     pub fn is_empty(&self) -> bool {
-        Check::new(&self.checks()).is_empty()
+        Check::new(&self.checks()).description().is_none()
     }
 }
 
 /// Builds the guardrail from settings without a pack: a check by an expression always fails.
 fn build(settings: &Value) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
     let completion: Completion = parse_settings(settings)?;
-    completion.compiled(&mut |_, _| None).map_err(|problems| {
-        let first = problems.into_iter().next();
-        first.map(|it| SettingsProblem { at: it.at, message: it.message }).unwrap_or_default()
-    })
+    completion.compiled(&mut |_, _| None).map_err(|problems| problems.into_iter().next().unwrap_or_default())
 }
 
 /// The guardrail.
@@ -100,21 +93,15 @@ impl Checker {
 
     /// Stores the results of commands and the output for the check at the end of the session.
     fn observe_parts(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
-        let mut outcome = Ok(());
-        self.part.each(&mut |part| {
-            if outcome.is_err() {
-                return;
+        for part in self.part.parts() {
+            if let Some((required, context)) = part.required(context) {
+                required.observe(&context, changes)?;
             }
-            outcome = match part {
-                Check::Command { .. } => part
-                    .required(context)
-                    .map_or(Ok(()), |(required, context)| required.observe(&context, changes)),
-                Check::Output { name, schema } => output::observe(name, schema, context, changes),
-                Check::Files(_) | Check::Glob { .. } | Check::Todos | Check::Expression(_) => Ok(()),
-                Check::Judge(_) | Check::All(_) | Check::Any(_) => Ok(()),
-            };
-        });
-        outcome
+            if let Check::Output { name, schema } = part {
+                output::observe(name, schema, context, changes)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_exempt(&self, context: &Context<'_>) -> bool {
@@ -188,28 +175,27 @@ impl Checker {
 
 /// Requests all cheap facts, so that they are fetched together.
 fn prefetch(evaluation: &Evaluation<'_, '_>) {
-    evaluation.whole.each(&mut |part| match part {
-        Check::Files(files) => files.iter().for_each(|file| {
-            let _ = evaluation.context.file(&evaluation.place(file));
-        }),
-        Check::Glob { pattern, .. } => {
-            let _ = evaluation.context.count_files(std::slice::from_ref(&pattern.0));
-        }
-        Check::Todos => {
-            let _ = todos::key(evaluation.context).exists(evaluation.context);
-        }
-        Check::Command { .. } if evaluation.moment != Moment::Call => {
-            if let Some((required, context)) = part.required(evaluation.context) {
-                required.prefetch_result(&context);
+    let context = evaluation.context;
+    for part in evaluation.whole.parts() {
+        match part {
+            Check::Files(files) => files.iter().for_each(|file| {
+                let _ = context.file(&evaluation.place(file));
+            }),
+            Check::Glob { pattern, .. } => {
+                let _ = context.count_files(std::slice::from_ref(&pattern.0));
             }
+            Check::Todos => {
+                let _ = todos::key(context).exists(context);
+            }
+            Check::Command { .. } if evaluation.moment != Moment::Call => {
+                if let Some((required, context)) = part.required(context) {
+                    required.prefetch_result(&context);
+                }
+            }
+            Check::Command { .. } | Check::Output { .. } | Check::Expression(_) | Check::Judge(_) => {}
+            Check::All(_) | Check::Any(_) => {}
         }
-        Check::Output { .. }
-        | Check::Expression(_)
-        | Check::Command { .. }
-        | Check::Judge(_)
-        | Check::All(_)
-        | Check::Any(_) => {}
-    });
+    }
 }
 
 /// The slice with the last report to an agent.
@@ -242,7 +228,7 @@ impl Guardrail for Checker {
         if context.event.kind != EventKind::AfterTool {
             return Ok(());
         }
-        if self.part.has(|part| matches!(part, Check::Todos)) {
+        if self.part.has_todos() {
             todos::observe(context, effect, changes)?;
         }
         // A withheld result carries no feedback, so nothing was reported.
@@ -257,8 +243,8 @@ impl Guardrail for Checker {
     }
 
     fn tools(&self) -> Tools {
-        if self.part.has(|part| matches!(part, Check::Todos)) && !self.also_after_tool {
-            return Tools::only(todo_list::TOOLS.iter().copied());
+        if self.part.has_todos() && !self.also_after_tool {
+            return Tools::only(TOOLS.list("to-do tools").iter().copied());
         }
         Tools::All
     }
@@ -268,13 +254,11 @@ impl Guardrail for Checker {
     }
 
     fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        let mut found: Option<Arc<dyn Any + Send + Sync>> = None;
-        self.part.each(&mut |part| {
-            if let Check::Judge(settings) = part {
-                found = Some(settings.clone());
-            }
+        let mut judges = self.part.parts().into_iter().filter_map(|part| match part {
+            Check::Judge(settings) => Some(settings.clone()),
+            _ => None,
         });
-        found
+        judges.next().map(|settings| -> Arc<dyn Any + Send + Sync> { settings })
     }
 
     fn summary(&self) -> Option<String> {

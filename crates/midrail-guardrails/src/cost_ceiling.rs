@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::Resource;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::settings::{Money, Pattern};
 use crate::shared::thresholds::{ResourceWords, Share, Thresholds, number};
 

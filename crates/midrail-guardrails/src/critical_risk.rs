@@ -1,8 +1,6 @@
 //! critical-risk: requires a person's approval for every action of a critical task.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     needs_person: true,

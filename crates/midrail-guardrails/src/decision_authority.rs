@@ -5,18 +5,14 @@ mod lists;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, FileScope, Guardrail, Key, Missing, Risk,
-    Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, FileScope};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::file_access::{accessed_files, known_actions};
 use crate::shared::file_paths::is_device;
 use crate::shared::file_scopes::{FileScopeSettings, scope_violation};
+use crate::shared::objections::all;
 use crate::shared::settings::SettingsProblem;
 use crate::shared::started_programs::{StartedProgram, started_programs};
 
@@ -195,19 +191,12 @@ impl DecisionAuthority {
         }
         if is_limited(FILES) {
             let written: Vec<_> = accessed_files(context)?.into_iter().filter(|it| it.is_write).collect();
-            let places: Vec<_> = written.iter().map(|it| context.real_place(it.file, None)).collect();
             let places: BTreeSet<String> =
-                places.into_iter().map(|place| Ok(place?.key)).collect::<Result<_, Missing>>()?;
-            let known: Vec<_> = places
-                .into_iter()
-                .filter(|place| !is_device(place))
-                .map(|place| (file_key(context, &place).exists(context), place))
-                .collect();
-            for (is_counted, place) in known {
-                if !is_counted? {
-                    added.files.push(place);
-                }
-            }
+                all(written.iter().map(|it| Ok(context.real_place(it.file, None)?.key)))?;
+            let places = places.into_iter().filter(|place| !is_device(place));
+            let known: Vec<_> =
+                all(places.map(|place| Ok((file_key(context, &place).exists(context)?, place))))?;
+            added.files = known.into_iter().filter(|(is_counted, _)| !is_counted).map(|it| it.1).collect();
             added.counts.insert(FILES, u64::try_from(added.files.len()).unwrap_or(u64::MAX));
         }
         Ok(added)

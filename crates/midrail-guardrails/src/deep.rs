@@ -1,7 +1,6 @@
 //! Guardrails that call an external classifier, LLM judge, moderation endpoint or command: settings and verdicts.
 //! The engine sends the requests.
 
-use midrail_core::{Category, EventKind};
 mod address;
 mod backends;
 mod guardrail;
@@ -17,7 +16,8 @@ pub use guardrail::DeepGuardrail;
 pub use parts::{EventPart, TemplatePiece, parse_template};
 pub use settings::{DeepBreaker, DeepSettings, DeepWarning, LongText, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
 
-use crate::builtin::{Builtin, PackKey};
+use crate::builtin::PackKey;
+use crate::prelude::*;
 use crate::shared::missing_classifier::MissingClassifier;
 
 pub(crate) const BUILTIN: Builtin = Builtin {

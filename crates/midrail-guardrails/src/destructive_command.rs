@@ -1,19 +1,15 @@
 //! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
-use midrail_core::{
-    Category, Changes, Confidence, Context, Danger, Effect, EventKind, Fault, FileState, Guardrail, Key,
-    Missing, Risk, Severity, UnsavedFiles, Verdict,
-};
+use midrail_core::{Confidence, Danger, FileState, Severity, UnsavedFiles};
 use midrail_shell::command;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::builtin::Builtin;
-use crate::shared::data::{List, section};
+use crate::prelude::*;
+use crate::shared::data::FILES;
 use crate::shared::file_access::agent_scripts_and_hooks;
 use crate::shared::file_paths::{is_below, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
+use crate::shared::objections::all;
 use crate::shared::settings::{Folder, Pattern, any_matches};
 use crate::shared::text::{capitalize, first_names};
 
@@ -97,8 +93,7 @@ impl DestructiveCommand {
 
     /// The real places of the expendable folders.
     fn expendable(&self, context: &Context<'_>) -> Result<Vec<String>, Missing> {
-        let places: Vec<_> = self.expendable.iter().map(|it| context.real_place(&it.0, None)).collect();
-        places.into_iter().map(|place| Ok(place?.key)).collect()
+        all(self.expendable.iter().map(|it| Ok(context.real_place(&it.0, None)?.key)))
     }
 
     /// Files of the project that a danger would delete for good.
@@ -124,12 +119,8 @@ impl DestructiveCommand {
             let UnsavedFiles { files, more } = unsaved?;
             let files = files.iter().filter(|file| !is_generated(file));
             // The agent may delete files and folders that it created.
-            let own: Vec<_> = files.map(|file| (file, is_created(context, file))).collect();
-            for (file, is_made) in own {
-                if !is_made? {
-                    lost.push(file.clone());
-                }
-            }
+            let own: Vec<_> = all(files.map(|file| Ok((file, is_created(context, file)?))))?;
+            lost.extend(own.into_iter().filter(|(_, is_made)| !is_made).map(|(file, _)| file.clone()));
             if *more {
                 lost.push("and more".to_owned());
             }
@@ -298,10 +289,9 @@ fn is_created(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
     let parts = ends.filter_map(|end| file.get(..end));
     let created: Vec<_> = parts.map(|part| created_key(context, part).exists(context)).collect();
     if created.contains(&Ok(true)) {
-        Ok(true)
-    } else {
-        created.into_iter().find(Result::is_err).unwrap_or(Ok(false))
+        return Ok(true);
     }
+    created.into_iter().find(Result::is_err).unwrap_or(Ok(false))
 }
 
 fn is_expendable(place: &str, folders: &[String]) -> bool {
@@ -310,18 +300,11 @@ fn is_expendable(place: &str, folders: &[String]) -> bool {
         || folders.iter().any(|folder| is_below(folder, place) && place.len() > folder.len())
 }
 
-/// Names of folders with generated content.
-static GENERATED_FOLDERS: List = List::new(|| section(GENERATED, "folders"));
-
-/// Suffixes of generated files and folders.
-static GENERATED_SUFFIXES: List = List::new(|| section(GENERATED, "suffixes"));
-const GENERATED: &str = include_str!("../data/generated_files.txt");
-
 /// Whether a place is generated content.
 fn is_generated(place: &str) -> bool {
     place.split('/').any(|part| {
-        GENERATED_FOLDERS.contains(&part)
-            || GENERATED_SUFFIXES.iter().any(|ending| part.ends_with(ending))
+        FILES.has("generated folders", part)
+            || FILES.list("generated suffixes").iter().any(|ending| part.ends_with(ending))
             || part.starts_with("cmake-build-")
     })
 }

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Risk, StopFinding, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::StopFinding;
 use serde_json::json;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
+use crate::shared::data::{FILES, PROGRAMS};
 use crate::shared::file_access::{accessed_files, agent_scripts};
 use crate::shared::file_paths::path_fits;
+use crate::shared::objections::all;
 use crate::shared::settings::{Pattern, list, patterns};
 use crate::shared::started_programs::{StartedProgram, started_programs};
 use crate::shared::text::first_names;
@@ -34,30 +32,23 @@ pub(crate) struct DocumentationRequired {
     pub docs: Vec<Pattern>,
 }
 
-const DOCS: &[&str] = &["docs/**", "doc/**", "*.md", "*.mdx", "*.rst", "*.adoc", "CHANGELOG*"];
-
 impl Default for DocumentationRequired {
     fn default() -> Self {
-        DocumentationRequired { api: Vec::new(), docs: patterns(DOCS) }
+        DocumentationRequired { api: Vec::new(), docs: patterns(FILES.list("documentation")) }
     }
 }
 
 /// Maximum number of API files that are remembered per task.
 const MAX_FILES: usize = 64;
 
-/// Subcommands of `git` and `gh` that hand work over.
-const GIT_SUBCOMMANDS: &[&str] = &["commit", "push", "merge"];
-const GH_SUBCOMMANDS: &[&str] = &["pr"];
-
 impl DocumentationRequired {
     /// The API files of the event's call, and whether it changes documentation.
     fn changed(&self, context: &Context<'_>) -> Result<(BTreeSet<String>, bool), Missing> {
         let written: Vec<_> = accessed_files(context)?.into_iter().filter(|it| it.is_write).collect();
-        let names: Vec<_> = written.iter().map(|it| context.path_aliases(it.file)).collect();
+        let names: Vec<_> = all(written.iter().map(|it| context.path_aliases(it.file)))?;
         let mut api = BTreeSet::new();
         let mut has_docs = false;
         for names in names {
-            let names = names?;
             let is = |list: &[Pattern]| names.iter().any(|name| list.iter().any(|it| path_fits(&it.0, name)));
             if is(&self.docs) {
                 has_docs = true;
@@ -72,11 +63,7 @@ impl DocumentationRequired {
     fn hands_over(context: &Context<'_>) -> Result<bool, Missing> {
         let action = context.action()?;
         let is_git = |started: &StartedProgram| {
-            let subcommands = match started.program.as_str() {
-                "git" => GIT_SUBCOMMANDS,
-                "gh" => GH_SUBCOMMANDS,
-                _ => return false,
-            };
+            let subcommands = PROGRAMS.row("handing over", &started.program).unwrap_or_default();
             started.subcommand().is_some_and(|subcommand| subcommands.contains(&subcommand))
         };
         let in_script = |it: &(&str, &midrail_core::Action)| it.1.programs.iter().any(|it| it == "git");
@@ -277,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn without_api_files_nothing_is_asked_for() {
+    fn without_api_files_nothing_is_required() {
         let mut run = run(json!({}));
         run.succeed("Write", write("src/api/users.rs"));
         assert_eq!(stop(&mut run), Effect::Allow);

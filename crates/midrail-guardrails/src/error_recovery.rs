@@ -4,14 +4,9 @@ mod classes;
 
 use std::collections::BTreeMap;
 
-use midrail_core::{
-    Category, Changes, Context, Effect, ErrorInfo, EventKind, Fault, Guardrail, Key, Missing, Notice,
-    Recovery, Verdict, glob,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{ErrorInfo, Notice, Recovery, glob};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::durations::Seconds;
 use crate::shared::settings::Pattern;
 use crate::shared::text::capitalize;
@@ -158,6 +153,26 @@ impl ErrorRecovery {
         Ok(fatal_key(context).read(context)?.unwrap_or(0).saturating_add(1))
     }
 
+    /// Resets the counters of a tool that succeeded.
+    fn reset_counters(
+        &self,
+        context: &Context<'_>,
+        effect: Effect,
+        changes: &mut Changes,
+    ) -> Result<(), Missing> {
+        let mut counts = failures_key(context).read(context)?.unwrap_or_default();
+        if counts.is_empty() || !context.succeeded(effect)? {
+            return Ok(());
+        }
+        let prefix = format!("{}/", context.event.tool_name().unwrap_or_default());
+        let before = counts.len();
+        counts.retain(|same, _| !same.starts_with(&prefix));
+        if counts.len() < before {
+            failures_key(context).write(changes, &counts)?;
+        }
+        Ok(())
+    }
+
     fn is_quarantine(&self, judged: &Classification, fatal: u32) -> bool {
         let is_often = self.quarantine_after > 0 && fatal >= self.quarantine_after;
         judged.next == RecoveryStep::Quarantine || (judged.severity == ErrorSeverity::Fatal && is_often)
@@ -204,47 +219,42 @@ impl Guardrail for ErrorRecovery {
         };
         let fatal = if judged.severity == ErrorSeverity::Fatal { Self::fatal(context)? } else { 0 };
         let answer = |effect, recovery, reason: String| {
-            let mut verdict = Verdict::new(effect, reason).with("class", class);
-            verdict.recovery = Some(recovery);
-            verdict
+            let verdict = Verdict::new(effect, capitalize(&format!("{what}{reason}"))).with("class", class);
+            Verdict { recovery: Some(recovery), ..verdict }
         };
         if self.is_quarantine(&judged, fatal) {
-            let actor = context.actor();
-            let reason = format!("{what}; `{actor}` is in quarantine until a person lifts it.");
-            let mut verdict = answer(Effect::Escalate, Recovery::Quarantine, capitalize(&reason))
+            let reason = format!("; `{}` is in quarantine until a person lifts it.", context.actor());
+            let mut verdict = answer(Effect::Escalate, Recovery::Quarantine, reason)
                 .advise("Stop and report to a person what happened.")
                 .with("fatal_errors", fatal);
             verdict.notices.push(Notice { to: "orchestrator".to_owned(), message: verdict.reason.clone() });
             return Ok(verdict);
         }
-        match judged.next {
-            RecoveryStep::Retry => {
-                let failures = Self::failures(context, &judged.same)?;
-                if failures > self.max_retries {
-                    let tries = self.max_retries;
-                    let reason = capitalize(&format!("{what} after {tries} retries."));
-                    return Ok(answer(Effect::Escalate, Recovery::Escalate, reason)
+        let tries = self.max_retries;
+        Ok(match judged.next {
+            RecoveryStep::Retry => match Self::failures(context, &judged.same)? {
+                failures if failures > tries => {
+                    answer(Effect::Escalate, Recovery::Escalate, format!(" after {tries} retries."))
                         .advise("Use another approach, or ask a person.")
-                        .with("attempt", failures));
+                        .with("attempt", failures)
                 }
-                let wait = self.backoff.after(failures);
-                let tries = self.max_retries;
-                let reason = capitalize(&format!("{what}: try again in {wait} s ({failures} of {tries})."));
-                let mut verdict = answer(Effect::Allow, Recovery::Retry, reason.clone());
-                verdict.feedback = Some(reason);
-                Ok(verdict.with("retry_after_s", wait).with("attempt", failures).with("max_retries", tries))
+                failures => {
+                    let wait = self.backoff.after(failures);
+                    let reason = format!(": try again in {wait} s ({failures} of {tries}).");
+                    let mut verdict = answer(Effect::Allow, Recovery::Retry, reason);
+                    verdict.feedback = Some(verdict.reason.clone());
+                    verdict.with("retry_after_s", wait).with("attempt", failures).with("max_retries", tries)
+                }
+            },
+            RecoveryStep::Rollback => {
+                answer(Effect::Warn, Recovery::Rollback, "; undo its partial changes.".to_owned())
+                    .advise("Undo the changes, then find the cause before you continue.")
             }
-            RecoveryStep::Rollback => Ok(answer(
-                Effect::Warn,
-                Recovery::Rollback,
-                capitalize(&format!("{what}; undo its partial changes.")),
-            )
-            .advise("Undo the changes, then find the cause before you continue.")),
             RecoveryStep::Escalate | RecoveryStep::Quarantine => {
-                Ok(answer(Effect::Escalate, Recovery::Escalate, capitalize(&format!("{what}.")))
-                    .advise("Do not retry; ask a person."))
+                answer(Effect::Escalate, Recovery::Escalate, ".".to_owned())
+                    .advise("Do not retry; ask a person.")
             }
-        }
+        })
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
@@ -282,28 +292,6 @@ impl Guardrail for ErrorRecovery {
 
     fn has_consequences(&self) -> bool {
         true
-    }
-}
-
-impl ErrorRecovery {
-    /// Resets the counters of a tool that succeeded.
-    fn reset_counters(
-        &self,
-        context: &Context<'_>,
-        effect: Effect,
-        changes: &mut Changes,
-    ) -> Result<(), Missing> {
-        let mut counts = failures_key(context).read(context)?.unwrap_or_default();
-        if counts.is_empty() || !context.succeeded(effect)? {
-            return Ok(());
-        }
-        let prefix = format!("{}/", context.event.tool_name().unwrap_or_default());
-        let before = counts.len();
-        counts.retain(|same, _| !same.starts_with(&prefix));
-        if counts.len() < before {
-            failures_key(context).write(changes, &counts)?;
-        }
-        Ok(())
     }
 }
 

@@ -4,7 +4,6 @@
 
 mod budget;
 mod history;
-mod note;
 mod providers;
 mod state;
 mod streak;
@@ -15,15 +14,12 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use midrail_core::path::Place;
-use midrail_core::{
-    Category, Changes, Condition, Context, Effect, EventKind, Fault, FileState, Guardrail, Key, Missing,
-    Verdict, state_prefix,
-};
-use schemars::JsonSchema;
+use midrail_core::{Condition, FileState, state_prefix};
+use serde::Deserializer;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::builtin::{Builtin, PackKey};
+use crate::builtin::PackKey;
+use crate::prelude::*;
 use crate::shared::applicability::is_checked;
 use crate::shared::durations::Seconds;
 use crate::shared::feedback_block::feedback_block;
@@ -36,10 +32,8 @@ pub use history::{
     provider_feedback,
 };
 use history::{History, StoredNote};
-use note::Note;
-use providers::FeedbackSource;
-use providers::{CommandNote, DeadlineNote, NoProgress, RepeatedCalls, StalePlan};
-use state::ProviderState;
+use providers::{CommandNote, DeadlineNote, FeedbackSource, NoProgress, RepeatedCalls, StalePlan};
+use state::{Note, ProviderState};
 use streak::FailingStreak;
 
 pub(crate) const BUILTIN: Builtin = Builtin {

@@ -4,22 +4,18 @@ mod folder_locks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Key,
-    Missing, Risk, Verdict, glob,
-};
+use midrail_core::{Action, ActionType, FileState, glob};
 use midrail_shell::action::{bare_name, is_local_file_tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
+use crate::shared::data::TOOLS;
 use crate::shared::durations::Seconds;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::{is_device, is_temporary, path_fits};
 use crate::shared::handoff::sender;
 use crate::shared::lock_list::LockList;
-use crate::shared::locks::{Lock, absolute};
-use crate::shared::objections::first_verdict;
+use crate::shared::locks::{Lock, absolute, lock_slice};
+use crate::shared::objections::{all, first_verdict};
 use crate::shared::settings::{Pattern, any_matches, patterns};
 
 pub(crate) const BUILTIN: Builtin =
@@ -62,13 +58,8 @@ impl Default for FileOwnership {
             acquire: LockAcquisition::OnWrite,
             expires: Seconds(30.0 * 60.0),
             files: Vec::new(),
-            lock_tools: patterns(&["lock_file", "acquire_lock", "mcp__*__lock_file", "mcp__*__acquire_lock"]),
-            unlock_tools: patterns(&[
-                "unlock_file",
-                "release_lock",
-                "mcp__*__unlock_file",
-                "mcp__*__release_lock",
-            ]),
+            lock_tools: patterns(TOOLS.list("lock tools")),
+            unlock_tools: patterns(TOOLS.list("unlock tools")),
             branch_changes: true,
         }
     }
@@ -89,7 +80,7 @@ fn held_key(context: &Context<'_>) -> Key<BTreeMap<String, String>> {
 struct WantedFile<'a> {
     file: &'a str,
     path: String,
-    /// Whether it is a folder or a pattern, which stands for several files.
+    /// Whether it is a folder or a pattern, which means several files.
     is_many: bool,
 }
 
@@ -119,12 +110,10 @@ impl FileOwnership {
         if files.len() > MAX_FILES {
             return Err(Missing("the action writes too many files".to_owned()));
         }
-        // Request all facts before the first one is missing, so that they are fetched together.
-        let places: Vec<_> = files.into_iter().map(|file| (file, absolute(context, file))).collect();
+        let places: Vec<_> = all(files.into_iter().map(|file| Ok((file, absolute(context, file)?))))?;
         let mut known = BTreeSet::new();
         let mut wanted = Vec::new();
-        for (file, place) in places {
-            let (place, path) = place?;
+        for (file, (place, path)) in places {
             let is_free = is_device(&place) || is_temporary(&place);
             let is_ours = self.files.is_empty() || self.files.iter().any(|it| path_fits(&it.0, &place));
             if is_ours && !is_free && known.insert(path.clone()) {
@@ -153,9 +142,8 @@ impl FileOwnership {
             ),
             None if self.acquire == LockAcquisition::OnWrite || locks => None,
             None => {
-                let tools: Vec<&str> = self.lock_tools.iter().map(|it| it.0.as_str()).collect();
-                let how = match tools.iter().find(|tool| !tool.contains(['*', '?', '[', '{'])) {
-                    Some(tool) => {
+                let how = match self.lock_tools.iter().find(|tool| !glob::is_pattern(&tool.0)) {
+                    Some(Pattern(tool)) => {
                         format!("Lock it first with `{tool}`, or ask the orchestrator to lock it for you.")
                     }
                     None => "Ask the orchestrator to lock it for you.".to_owned(),
@@ -207,7 +195,7 @@ impl FileOwnership {
             if acquired.session == context.session() && (held.len() < MAX_HELD || is_known) {
                 held.insert(wanted.path.clone(), acquired.actor.clone());
             }
-            acquired.store(&wanted.path, changes)?;
+            lock_slice(&wanted.path).write(changes, &acquired)?;
         }
         if held != before {
             held_key(context).write(changes, &held)?;
@@ -226,11 +214,7 @@ impl FileOwnership {
             return Ok(());
         }
         let files = context.action()?.target_files.as_deref().unwrap_or_default();
-        let places: Vec<_> = files.iter().map(|file| absolute(context, file)).collect();
-        let mut paths = BTreeSet::new();
-        for place in places {
-            paths.insert(place?.1);
-        }
+        let paths: BTreeSet<String> = all(files.iter().map(|file| Ok(absolute(context, file)?.1)))?;
         self.release(context, changes, |path, _| paths.contains(path))
     }
 
@@ -244,16 +228,9 @@ impl FileOwnership {
         let held = held_key(context).read(context)?.unwrap_or_default();
         let (given, kept): (BTreeMap<_, _>, BTreeMap<_, _>) =
             held.into_iter().partition(|(path, actor)| fits(path, actor));
-        let locks: Vec<_> = given.keys().map(|path| (path, Lock::stored(context, path))).collect();
-        let known = LockList::key().read(context)?.unwrap_or_default();
-        let mut list = known.clone();
-        for (path, lock) in locks {
-            if lock?.is_some_and(|lock| lock.session == context.session()) {
-                Lock::remove(path, changes);
-                list.remove(path);
-            }
-        }
-        list.store(&known, changes)?;
+        let known = LockList::key().read(context).map(Option::unwrap_or_default);
+        let paths = given.keys().map(String::as_str);
+        remove_locks(context, changes, known, paths, |lock| lock.session == context.session())?;
         if !given.is_empty() && kept.is_empty() {
             held_key(context).remove(changes);
         } else if !given.is_empty() {
@@ -263,7 +240,7 @@ impl FileOwnership {
     }
 }
 
-/// Whether a name of a command line stands for several files: a wildcard, a git pathspec with a colon, or
+/// Whether a name of a command line means several files: a wildcard, a git pathspec with a colon, or
 /// a part of a folder.
 fn is_multiple(file: &str) -> bool {
     glob::is_pattern(file)
@@ -283,16 +260,27 @@ fn is_folder(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
 /// Releases the locks that were taken for an agent by name, when it hands over.
 fn release_taken_for(context: &Context<'_>, actor: &str, changes: &mut Changes) -> Result<(), Missing> {
     let before = LockList::key().read_changed(context, changes)?.unwrap_or_default();
-    let locks: Vec<_> = before.held_by(actor).map(|path| (path, Lock::stored(context, path))).collect();
-    let mut list = before.clone();
-    for (path, lock) in locks {
-        let Some(lock) = lock? else { continue };
-        if lock.actor == actor && ["", context.session()].contains(&lock.session.as_str()) {
-            Lock::remove(path, changes);
-            list.remove(path);
-        }
+    remove_locks(context, changes, Ok(before.clone()), before.held_by(actor), |lock| {
+        lock.actor == actor && ["", context.session()].contains(&lock.session.as_str())
+    })
+}
+
+/// Removes the locks of some files that meet a condition, also from the list of locked files.
+fn remove_locks<'p>(
+    context: &Context<'_>,
+    changes: &mut Changes,
+    known: Result<LockList, Missing>,
+    paths: impl Iterator<Item = &'p str>,
+    is_removed: impl Fn(&Lock) -> bool,
+) -> Result<(), Missing> {
+    let locks = all(paths.map(|path| Ok((path, lock_slice(path).read(context)?))));
+    let (known, locks): (LockList, Vec<_>) = (known?, locks?);
+    let mut list = known.clone();
+    for (path, _) in locks.iter().filter(|(_, lock)| lock.as_ref().is_some_and(&is_removed)) {
+        lock_slice(path).remove(changes);
+        list.remove(path);
     }
-    list.store(&before, changes)
+    list.store(&known, changes)
 }
 
 /// The files that an action itself writes. `None`: unknown files.

@@ -1,10 +1,8 @@
 //! file-scope (scope-002): blocks access to files outside the patterns of the task and of the pack.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, FileScope, Guardrail, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::FileScope;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::file_scopes::{FileScopeSettings, scope_violation, task_scopes};
 
 pub(crate) const BUILTIN: Builtin =

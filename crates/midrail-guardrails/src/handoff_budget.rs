@@ -1,13 +1,9 @@
 //! handoff-budget (handoff-003): blocks a hand-off if the receiver's remaining budget is too small.
 
-use midrail_core::{
-    Category, Context, Effect, EventKind, Fault, Guardrail, Handoff, Missing, Resource, Task, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Handoff, Resource, Task};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::handoff::{extra, receiver};
 use crate::shared::thresholds::float;
 

@@ -1,13 +1,9 @@
 //! handoff-done (handoff-005): records the new owner of a task and notifies the orchestrator. It never blocks.
 
 use jiff::Timestamp;
-use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Notice, Verdict, task_key,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Notice, task_key};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::handoff::{receiver, sender};
 
 pub(crate) const BUILTIN: Builtin =

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::handoff::{extra, receiver, texts};
 use crate::shared::locks::{Lock, absolute};
+use crate::shared::objections::all;
 
 pub(crate) const BUILTIN: Builtin = Builtin::without_settings::<HandoffLocks>(
     "handoff-004",
@@ -39,30 +39,19 @@ fn files<'a>(context: &Context<'a>) -> Result<BTreeSet<&'a str>, Missing> {
         !text.trim().is_empty() && !text.contains("://") && !text.contains('\n') && text.len() < 4_096
     };
     let files: BTreeSet<&str> = artifacts.chain(listed).filter(is_path).collect();
-    if files.len() > MAX_FILES {
-        Err(Missing("the hand-off names too many files".to_owned()))
-    } else {
-        Ok(files)
-    }
+    let is_small = files.len() <= MAX_FILES;
+    is_small.then_some(files).ok_or_else(|| Missing("the hand-off names too many files".to_owned()))
 }
 
 impl Guardrail for HandoffLocks {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let to = receiver(context).unwrap_or_default();
         let paths: Vec<_> = files(context)?.into_iter().map(|file| (file, absolute(context, file))).collect();
-        let locks: Vec<_> = paths
-            .into_iter()
-            .map(|(file, path)| path.and_then(|(_, path)| Ok((file, Lock::for_path(context, &path)?))))
-            .collect();
-        let mut taken: Vec<(&str, Lock)> = Vec::new();
-        for lock in locks {
-            if let (file, Some(lock)) = lock?
-                && !lock.is_own(context)
-                && lock.actor != to
-            {
-                taken.push((file, lock));
-            }
-        }
+        let locks: Vec<_> =
+            all(paths.into_iter().map(|(file, path)| Ok((file, Lock::for_path(context, &path?.1)?))))?;
+        let is_taken = |lock: &Lock| !lock.is_own(context) && lock.actor != to;
+        let taken: Vec<(&str, Lock)> =
+            locks.into_iter().filter_map(|(file, lock)| Some((file, lock.filter(is_taken)?))).collect();
         let Some((file, lock)) = taken.first() else { return Ok(Verdict::allow()) };
         let others = match taken.len() {
             1 => String::new(),

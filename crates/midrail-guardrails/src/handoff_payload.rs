@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::handoff::{is_empty, part, receiver};
 
 pub(crate) const BUILTIN: Builtin =

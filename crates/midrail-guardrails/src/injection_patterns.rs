@@ -1,13 +1,11 @@
 //! injection-patterns: ends the run if a prompt tries to take over the model, and warns if a tool result does.
 
-use midrail_core::{Category, Confidence, Context, Effect, EventKind, Fault, Guardrail, Verdict};
+use midrail_core::Confidence;
 use midrail_scan::injection;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::builtin::Builtin;
-use crate::shared::settings::Pattern;
+use crate::prelude::*;
+use crate::shared::settings::{Pattern, any_matches};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<InjectionPatterns>("injection-patterns", Category::Safety, 10, &[EventKind::BeforeModel]);
@@ -34,7 +32,7 @@ impl Guardrail for InjectionPatterns {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let counts = |finding: &&midrail_core::Finding| {
             finding.confidence >= self.min_confidence
-                && !self.ignore.iter().any(|pattern| pattern.matches_name(&finding.kind))
+                && !any_matches(&self.ignore, &finding.kind)
                 && !self.allow.contains(&finding.fingerprint)
         };
         let Some(finding) = context.injections()?.iter().filter(counts).max_by_key(|it| it.confidence) else {
@@ -43,17 +41,11 @@ impl Guardrail for InjectionPatterns {
         // A prompt controls the run. A result is data: the agent continues with a warning.
         let is_data = matches!(context.event.kind, EventKind::AfterTool | EventKind::AfterHandoff);
         let (effect, reason) = if is_data {
-            (
-                Effect::Warn,
-                format!("The result contains text that tries to instruct the agent: {}", finding.explanation),
-            )
+            (Effect::Warn, "The result contains text that tries to instruct the agent")
         } else {
-            (
-                Effect::Halt,
-                format!("The text tries to override the agent's instructions: {}", finding.explanation),
-            )
+            (Effect::Halt, "The text tries to override the agent's instructions")
         };
-        let mut verdict = Verdict::new(effect, reason)
+        let mut verdict = Verdict::new(effect, format!("{reason}: {}", finding.explanation))
             .with("code", injection::intent_code(&finding.kind))
             .with("family", finding.kind.as_str())
             .with("at", finding.at.as_str())

@@ -1,8 +1,6 @@
 //! jailbreak-classifier: calls an external classifier to check whether a text tries to override the instructions.
 
-use midrail_core::{Category, EventKind};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::classifier::CLASSIFIER;
 
 pub(crate) const BUILTIN: Builtin = Builtin {

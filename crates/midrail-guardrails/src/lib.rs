@@ -34,6 +34,7 @@ mod lint_clean;
 mod middleware;
 mod non_empty_output;
 mod output_secret_scan;
+mod prelude;
 mod rate_limit;
 mod read_before_write;
 mod rehearsal;
@@ -66,7 +67,7 @@ mod tests;
 pub use builtin::{Builtin, Constructor, PackKey};
 pub use catalogue::{CATALOGUE, builtin, configured_by, guardrail_id, label};
 
-pub use completion::{COMPLETION_EVENTS, CompileCondition, Completion, CompletionProblem};
+pub use completion::{COMPLETION_EVENTS, CompileCondition, Completion};
 pub use deep::{
     DeepBackend, DeepBreaker, DeepGuardrail, DeepSettings, DeepWarning, EndpointUrl, EnvVariable, EventPart,
     HeaderPiece, Headers, HttpMethod, HttpSettings, JudgeApi, JudgeBudget, JudgePrice, JudgeSettings,

@@ -1,8 +1,6 @@
 //! lint-clean (quality-004): warns if the linter does not pass.
 
-use midrail_core::{Category, Effect, EventKind, Risk};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<LintClean>(

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{
-    Action, ActionType, Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, ActionType};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
-use crate::shared::data::{List, Table, row, section, table};
+use crate::prelude::*;
+use crate::shared::data::ANSWERS;
 use crate::shared::outcome::has_failed;
 use crate::shared::settings::Pattern;
 use crate::shared::started_programs::{StartedProgram, started_programs};
@@ -47,21 +43,6 @@ pub(crate) struct AnswerRequirement {
     pub empty_ok: Option<bool>,
 }
 
-/// Texts that count as empty.
-static TRIVIAL: List = List::new(|| section(ANSWERS, "trivial"));
-
-/// Programs that are run for their output.
-static PRINTERS: List = List::new(|| section(ANSWERS, "printers"));
-
-/// Subcommands that are run for their output.
-static PRINTING_SUBCOMMANDS: Table = Table::new(|| table(section(ANSWERS, "printing subcommands")));
-
-/// Options that suppress the output.
-static SILENCERS: List = List::new(|| section(ANSWERS, "silencers"));
-
-/// Programs that print existing content, in which an error is not their own.
-static READERS: List = List::new(|| section(ANSWERS, "readers"));
-
 impl NonEmptyOutput {
     fn requirement(&self, tool: &str) -> AnswerRequirement {
         let fitting = self.tools.iter().filter(|(pattern, _)| pattern.matches_name(tool));
@@ -73,7 +54,7 @@ impl NonEmptyOutput {
         let is_same = |words: &str| text.eq_ignore_ascii_case(words.trim());
         let few = usize::try_from(min_chars).unwrap_or(usize::MAX);
         text.chars().take(few).count() < few.max(1)
-            || TRIVIAL.iter().any(|words| is_same(words))
+            || ANSWERS.list("trivial").iter().any(|words| is_same(words))
             || self.trivial.iter().any(|words| is_same(words))
     }
 }
@@ -146,25 +127,21 @@ fn prints(started: &StartedProgram) -> bool {
     let args = started.args.as_deref().unwrap_or_default();
     let is_silent = args.iter().any(|arg| {
         let is_short = |text: &str| text.starts_with('-') && !text.starts_with("--");
-        SILENCERS.contains(&arg.text.as_str()) || (is_short(&arg.text) && arg.text.contains('q'))
+        ANSWERS.has("silencers", &arg.text) || (is_short(&arg.text) && arg.text.contains('q'))
     });
     if is_silent || started.args.is_none() {
         return false;
     }
     let program = started.program.as_str();
-    PRINTERS.contains(&program)
-        || row(&PRINTING_SUBCOMMANDS, program)
+    ANSWERS.has("printers", program)
+        || ANSWERS
+            .row("printing subcommands", program)
             .is_some_and(|list| started.subcommand().is_some_and(|it| list.contains(&it)))
 }
-
-const ANSWERS: &str = include_str!("../data/answers.txt");
 
 /// Limits of the analysed answer.
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_DEPTH: usize = 32;
-
-/// Members of an answer that are metadata.
-static METADATA: List = List::new(|| section(ANSWERS, "metadata"));
 
 /// The text of an answer.
 fn answer_text(content: &Value) -> String {
@@ -191,7 +168,7 @@ fn collect(value: &Value, depth: usize, text: &mut String) {
         Value::Array(list) => list.iter().for_each(|it| collect(it, depth + 1, text)),
         Value::Object(map) => {
             // An object that has only metadata counts as content.
-            let is_metadata = |key: &String| METADATA.contains(&key.as_str());
+            let is_metadata = |key: &String| ANSWERS.has("metadata", key);
             let has_more = map.keys().any(|key| !is_metadata(key));
             map.iter()
                 .filter(|(key, _)| !(has_more && is_metadata(key)))
@@ -229,9 +206,6 @@ const PARTS: &[&str] = &[
     "modulenotfounderror:",
 ];
 
-/// Titles of server error pages.
-static PAGES: List = List::new(|| section(ANSWERS, "error pages"));
-
 /// The sign of an error in an answer, if any. Content of files may contain such text.
 fn error_sign(
     kind: ActionType,
@@ -247,10 +221,10 @@ fn error_sign(
         ActionType::FileRead | ActionType::FileWrite => None,
         ActionType::Network => page_sign(text),
         ActionType::Command => {
-            let is_reader = programs.last().is_some_and(|it| READERS.contains(&it.program.as_str()));
+            let is_reader = |it: &StartedProgram| ANSWERS.has("readers", &it.program);
             // A reader at the end of a pipe shows the output of the previous program.
-            let is_alone = programs.iter().all(|it| READERS.contains(&it.program.as_str()));
-            if is_reader && is_alone { own_sign(programs, text) } else { line_sign(text) }
+            let is_alone = !programs.is_empty() && programs.iter().all(is_reader);
+            if is_alone { own_sign(programs, text) } else { line_sign(text) }
         }
         ActionType::Other => line_sign(text).or_else(|| page_sign(text)),
     }
@@ -295,7 +269,7 @@ fn page_sign(text: &str) -> Option<&'static str> {
         return status.starts_with('5').then_some("a 5xx status");
     }
     // An error page has the status in its title or heading, a plain answer at its start.
-    PAGES.iter().copied().find(|page| {
+    ANSWERS.list("error pages").iter().copied().find(|page| {
         first.starts_with(page)
             || head.contains(&format!("<title>{page}"))
             || head.contains(&format!("<h1>{page}"))

@@ -1,12 +1,7 @@
 //! output-secret-scan (safety-003): withholds output that contains secrets or personal data.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use crate::builtin::Builtin;
-use crate::shared::sensitive_data::{SensitiveData, kinds};
+use crate::prelude::*;
+use crate::shared::sensitive_data::{SensitiveData, describe, kinds};
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<OutputSecretScan>(
     "safety-003",
@@ -27,12 +22,10 @@ impl Guardrail for OutputSecretScan {
         if findings.is_empty() {
             return Ok(Verdict::allow());
         }
-        let kinds = kinds(&findings);
-        let fingerprints: Vec<&str> = findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
-        Ok(Verdict::block(format!("The output was withheld because it contains {}.", kinds.join(", ")))
-            .advise("Request only the part that you need, or refer to the value by its name or place.")
-            .with("kinds", json!(kinds))
-            .with("fingerprints", json!(fingerprints)))
+        let kinds = kinds(&findings).join(", ");
+        let verdict = Verdict::block(format!("The output was withheld because it contains {kinds}."))
+            .advise("Request only the part that you need, or refer to the value by its name or place.");
+        Ok(describe(verdict, &findings))
     }
 
     fn max_effect(&self) -> Effect {
@@ -45,6 +38,7 @@ mod tests {
     use super::*;
     use crate::tests::Run;
     use midrail_core::{Event, EventKind, ToolResult};
+    use serde_json::json;
     use std::sync::Arc;
 
     fn decide(scan: OutputSecretScan, content: &str) -> midrail_core::Decision {

@@ -1,12 +1,8 @@
 //! rate-limit: limits the number of actions per minute and per second.
 
-use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, SHARED_PREFIX, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::SHARED_PREFIX;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::settings::within;
 
 pub(crate) const BUILTIN: Builtin =

@@ -2,16 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Key,
-    Missing, Tools, Verdict, glob,
-};
+use midrail_core::{Action, ActionType, FileState, Tools, glob};
 use midrail_shell::action::{bare_name, is_local_file_tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::builtin::{Builtin, PackKey};
-use crate::shared::data::{List, TOOL_ARGUMENTS, section};
+use crate::builtin::PackKey;
+use crate::prelude::*;
+use crate::shared::data::TOOLS;
 use crate::shared::file_paths::is_temporary;
 use crate::shared::objections::first_verdict;
 
@@ -90,23 +86,12 @@ pub enum OwnWrites {
     Reread,
 }
 
-/// The read tools and the write tools of one host, so that a reason names tools that the agent has.
-type HostTools = (&'static [&'static str], &'static [&'static str]);
-
-/// The default names come first: they win if several hosts share a name.
-const HOSTS: &[HostTools] = &[
-    (&["read_file", "vfs_read_file"], &["write_file", "edit_file", "vfs_write_file", "vfs_edit_file"]),
-    (&["Read"], &["Write", "Edit", "MultiEdit", "NotebookEdit"]),
-    (&["read_file", "read_many_files"], &["replace"]),
-    (&["view"], &["create", "str_replace", "insert"]),
-    (&["read"], &["write", "edit", "multiedit"]),
-    (&["read_file"], &["search_replace", "edit_lines", "patch"]),
-    (&["read_text_file"], &[]),
-    (&[], &["apply_patch"]),
-];
-
-/// Further tools that show a whole file.
-static READERS: List = List::new(|| section(TOOL_ARGUMENTS, "readers"));
+/// The read tools and the write tools of each host, so that a reason names tools that the agent has.
+fn host_tools() -> impl Iterator<Item = (Vec<&'static str>, Vec<&'static str>)> {
+    let words = |list: &'static str| list.split_whitespace().collect();
+    let rows = TOOLS.list("read and write tools").iter().filter_map(|row| row.split_once('>'));
+    rows.map(move |(reads, writes)| (words(reads), words(writes)))
+}
 
 impl ReadBeforeWrite {
     fn is_read(&self, tool: &str, action: &Action) -> bool {
@@ -114,7 +99,7 @@ impl ReadBeforeWrite {
             return self.read_tools.iter().any(|pattern| glob::name_matches(pattern, tool));
         }
         let name = bare_name(tool);
-        let is_known = HOSTS.iter().any(|(reads, _)| reads.contains(&name)) || READERS.contains(&name);
+        let is_known = host_tools().any(|(reads, _)| reads.contains(&name)) || TOOLS.has("readers", name);
         action.kind == ActionType::FileRead && is_known
     }
 
@@ -129,10 +114,10 @@ impl ReadBeforeWrite {
     /// How the agent that called `tool` can read the file. Lists of a pack, and the default names, use the wording of
     /// the specification.
     fn how_to_read(&self, tool: &str) -> String {
-        let host = HOSTS.iter().position(|(_, writes)| writes.contains(&bare_name(tool))).unwrap_or(0);
+        let host = host_tools().position(|(_, writes)| writes.contains(&bare_name(tool))).unwrap_or(0);
         let is_default = host == 0 || !self.read_tools.is_empty();
-        let mut names: Vec<&str> = match HOSTS.get(host) {
-            Some((reads, _)) if self.read_tools.is_empty() => reads.to_vec(),
+        let mut names: Vec<&str> = match host_tools().nth(host) {
+            Some((reads, _)) if self.read_tools.is_empty() => reads,
             _ => self.read_tools.iter().map(String::as_str).collect(),
         };
         names.sort_unstable();

@@ -1,10 +1,6 @@
 //! rehearsal: fails on purpose, so that people can see the effect of a failing guardrail.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<Rehearsal>("rehearsal", Category::Quality, 99, &[EventKind::BeforeTool]);

@@ -5,9 +5,10 @@ pub(crate) mod sequential;
 
 use std::sync::Arc;
 
-use midrail_core::{Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Tools, Verdict};
+use midrail_core::Tools;
 
-use crate::builtin::{Builtin, PackKey};
+use crate::builtin::PackKey;
+use crate::prelude::*;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Rules,

@@ -1,11 +1,9 @@
 //! result-limit: shortens results that are too long for a model.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Redaction, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::Redaction;
 use serde_json::Value;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::text::plain_text;
 
 pub(crate) const BUILTIN: Builtin = Builtin {

@@ -1,18 +1,14 @@
 //! review-before-merge (compliance-002): blocks merges that were not reviewed by another agent since the last commit.
 
 use jiff::Timestamp;
-use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Risk,
-    SHARED_PREFIX, Verdict,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, SHARED_PREFIX};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
-use crate::shared::git::forge::{Step, Subject, opened_number, pull_call, tool_subject};
-use crate::shared::git::{Branch, UpdateKind, branch_updates, calls};
-use crate::shared::objections::strongest;
+use crate::prelude::*;
+use crate::shared::data::{PROGRAMS, TOOLS};
+use crate::shared::git::forge::{Step, Subject, opened_number, pull_calls, tool_subject};
+use crate::shared::git::{Branch, BranchChange, branch_updates, calls};
+use crate::shared::objections::{all, strongest};
 use crate::shared::settings::{Pattern, any_matches, patterns};
 
 pub(crate) const BUILTIN: Builtin =
@@ -53,21 +49,8 @@ impl Default for ReviewBeforeMerge {
         ReviewBeforeMerge {
             reviewers: patterns(&["reviewer"]),
             protected: patterns(&["main", "master", "release/*"]),
-            merge_tools: patterns(&[
-                "*merge_pull_request",
-                "*merge_pr",
-                "*merge_merge_request",
-                "*accept_merge_request",
-            ]),
-            review_tools: patterns(&[
-                "*create_pull_request_review",
-                "*pull_request_review_write",
-                "*submit_pending_pull_request_review",
-                "*submit_review",
-                "*approve_pull_request",
-                "*approve_merge_request",
-                "*approve_pr",
-            ]),
+            merge_tools: patterns(TOOLS.list("merge tools")),
+            review_tools: patterns(TOOLS.list("review tools")),
             stale: StaleReview::Head,
             other_reviewer: false,
         }
@@ -109,10 +92,6 @@ struct ApprovingReview {
 
 /// Maximum number of stored authors per branch.
 const MAX_AUTHORS: usize = 64;
-
-/// Arguments with the outcome of a review.
-const OUTCOMES: &[&str] = &["event", "state", "verdict", "decision", "outcome", "action"];
-const YES: &[&str] = &["approve", "approved", "accept", "accepted", "lgtm", "pass"];
 
 impl ReviewState {
     fn load(context: &Context<'_>, subject: &Subject) -> Result<Self, Missing> {
@@ -162,21 +141,14 @@ impl ReviewBeforeMerge {
     /// The subjects that this call merges, each with the call for messages.
     fn merges(&self, context: &Context<'_>) -> Result<Vec<(Subject, String)>, Missing> {
         let mut merges = Vec::new();
-        let mut fault = None;
         let tool = context.event.tool.as_ref();
         if let Some(tool) = tool.filter(|tool| any_matches(&self.merge_tools, &tool.name)) {
             merges.push((tool_subject(tool), tool.name.clone()));
         }
         let calls = calls(context)?;
-        for call in &calls {
-            match pull_call(context, call) {
-                Ok(Some(pull)) if pull.step == Step::Merge => merges.push((pull.subject, pull.call)),
-                Ok(_) => {}
-                Err(missing) => fault = Some(missing),
-            }
-        }
-        let updates = branch_updates(context, &calls);
-        let merging = |kind: UpdateKind| matches!(kind, UpdateKind::Merge | UpdateKind::Push);
+        let (pulls, updates) = (pull_calls(context, &calls, Step::Merge), branch_updates(context, &calls));
+        merges.extend(pulls?.map(|pull| (pull.subject, pull.call)));
+        let merging = |kind: BranchChange| matches!(kind, BranchChange::Merge | BranchChange::Push);
         for update in updates.list.into_iter().filter(|update| merging(update.kind)) {
             let subject = match update.branch {
                 Branch::Named(to) if any_matches(&self.protected, &to) => {
@@ -184,7 +156,7 @@ impl ReviewBeforeMerge {
                 }
                 Branch::Every | Branch::Unknown if !self.protected.is_empty() => Subject::Unknown,
                 // The branch checked out there is unknown.
-                Branch::Elsewhere(_) if update.kind == UpdateKind::Push && !self.protected.is_empty() => {
+                Branch::Elsewhere(_) if update.kind == BranchChange::Push && !self.protected.is_empty() => {
                     Subject::Unknown
                 }
                 Branch::Named(_) | Branch::Every | Branch::Unknown => continue,
@@ -192,7 +164,7 @@ impl ReviewBeforeMerge {
             };
             merges.push((subject, update.call));
         }
-        fault.or(updates.missing).map_or(Ok(merges), Err)
+        updates.missing.map_or(Ok(merges), Err)
     }
 
     fn objection(
@@ -241,9 +213,10 @@ impl ReviewBeforeMerge {
         if let Some(tool) =
             context.event.tool.as_ref().filter(|tool| any_matches(&self.review_tools, &tool.name))
         {
-            let outcome = OUTCOMES.iter().find_map(|name| tool.args.get(*name)?.as_str());
+            let outcome =
+                TOOLS.list("review outcomes").iter().find_map(|name| tool.args.get(*name)?.as_str());
             let approves = match outcome {
-                Some(outcome) => YES.contains(&outcome.to_ascii_lowercase().as_str()),
+                Some(outcome) => TOOLS.has("approvals", &outcome.to_ascii_lowercase()),
                 None => tool.name.to_ascii_lowercase().contains("approve"),
             };
             approvals.extend(approves.then(|| tool_subject(tool)));
@@ -252,11 +225,7 @@ impl ReviewBeforeMerge {
         if !is_plain(action) {
             return Ok(approvals);
         }
-        for call in &action.repository {
-            approvals.extend(
-                pull_call(context, call)?.filter(|pull| pull.step == Step::Approve).map(|pull| pull.subject),
-            );
-        }
+        approvals.extend(pull_calls(context, &action.repository, Step::Approve)?.map(|pull| pull.subject));
         Ok(approvals)
     }
 
@@ -266,14 +235,12 @@ impl ReviewBeforeMerge {
     }
 }
 
-/// Programs that may be in a command line with an approval.
-const PLAIN: &[&str] = &["gh", "glab", "git", "cd", "echo", "printf", "pwd"];
-
 /// Whether a command line succeeds only if each of its commands does, so that its success implies the approval:
 /// plain commands joined by `&&`.
 fn is_plain(action: &Action) -> bool {
     let Some(line) = &action.command else { return true };
-    action.programs.iter().all(|program| PLAIN.contains(&program.as_str())) && joined_by_and(line.trim())
+    action.programs.iter().all(|program| PROGRAMS.has("plain programs", program))
+        && joined_by_and(line.trim())
 }
 
 /// Whether only `&&` joins the commands of a line.
@@ -320,9 +287,8 @@ impl Guardrail for ReviewBeforeMerge {
             return Ok(Verdict::allow());
         }
         let merges = self.merges(context)?;
-        let outcomes: Vec<_> =
-            merges.iter().map(|(subject, call)| self.objection(context, subject, call)).collect();
-        let objections: Vec<Option<Verdict>> = outcomes.into_iter().collect::<Result<_, _>>()?;
+        let objections: Vec<Option<Verdict>> =
+            all(merges.iter().map(|(subject, call)| self.objection(context, subject, call)))?;
         Ok(strongest(objections.into_iter().flatten()).unwrap_or_default())
     }
 
@@ -334,15 +300,15 @@ impl Guardrail for ReviewBeforeMerge {
         let calls = calls(context)?;
         for update in branch_updates(context, &calls).list {
             let branch = match (update.kind, update.branch, update.from) {
-                (UpdateKind::Commit | UpdateKind::Merge, Branch::Named(branch), _) => branch,
-                (UpdateKind::Push, Branch::Named(branch), from) => from.unwrap_or(branch),
+                (BranchChange::Commit | BranchChange::Merge, Branch::Named(branch), _) => branch,
+                (BranchChange::Push, Branch::Named(branch), from) => from.unwrap_or(branch),
                 _ => continue,
             };
             let subject = Subject::Branch(branch);
             let mut known = ReviewState::after(context, &subject, changes)?;
             known.add_author(context.actor());
             // A push publishes earlier commits.
-            if update.kind != UpdateKind::Push {
+            if update.kind != BranchChange::Push {
                 known.changed = context.event.time;
             }
             known.store(context, &subject, changes)?;
@@ -390,11 +356,7 @@ impl ReviewBeforeMerge {
         let is_tool =
             ["create_pull_request", "create_merge_request"].iter().any(|name| tool.name.ends_with(name));
         let mut heads: Vec<Subject> = is_tool.then(|| tool_subject(tool)).into_iter().collect();
-        for call in calls(context)? {
-            heads.extend(
-                pull_call(context, &call)?.filter(|pull| pull.step == Step::Open).map(|pull| pull.subject),
-            );
-        }
+        heads.extend(pull_calls(context, &calls(context)?, Step::Open)?.map(|pull| pull.subject));
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
         let (Some(head), Some(number)) = (heads.pop(), content.and_then(opened_number)) else {
             return Ok(());

@@ -1,10 +1,6 @@
 //! sandbox-boundary (safety-004): blocks access to files outside the folder of the session.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::file_access::accessed_files;
 use crate::shared::file_paths::{
     is_below, is_device, is_inside, is_temporary, is_temporary_folder, path_fits,

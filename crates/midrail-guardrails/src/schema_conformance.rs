@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::compiled_schema::CompiledSchema;
 use crate::shared::outcome::has_failed;
 use crate::shared::settings::Pattern;

@@ -1,8 +1,8 @@
 //! scope-boundary (builtin-003): blocks access to files outside the scope of the task.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, FileScope, Guardrail, Risk, Verdict};
+use midrail_core::FileScope;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::file_scopes::{scope_violation, task_scopes};
 
 pub(crate) const BUILTIN: Builtin =

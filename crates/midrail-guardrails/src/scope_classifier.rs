@@ -1,8 +1,6 @@
 //! scope-classifier: calls an external classifier to check whether a call belongs to the task.
 
-use midrail_core::{Category, EventKind};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::classifier::CLASSIFIER;
 
 const EVENTS: &[EventKind] = &[EventKind::BeforeModel, EventKind::BeforeTool];

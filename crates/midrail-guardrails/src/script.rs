@@ -5,17 +5,14 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use midrail_core::{
-    Category, Changes, Context, Effect, Event, EventKind, Fault, Guardrail, HookAnswer, Key, Missing,
-    Rewrite, Verdict,
-};
-use schemars::JsonSchema;
+use midrail_core::{Event, HookAnswer, Rewrite};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserializer, Serializer};
 use serde_json::Value;
 
-use crate::builtin::{Builtin, PackKey};
+use crate::builtin::PackKey;
+use crate::prelude::*;
 use crate::read_before_write::shown_files;
 use crate::shared::durations::Seconds;
 use crate::shared::missing_classifier::MissingClassifier;
@@ -33,8 +30,8 @@ pub(crate) const BUILTIN: Builtin = Builtin {
 };
 
 /// The settings of a script: its file, or its text.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Script {
     /// The file, relative to the pack's file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,17 +83,7 @@ impl<'de> Deserialize<'de> for Script {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Script, A::Error> {
-                let fields = Fields::deserialize(MapAccessDeserializer::new(map))?;
-                let default = Script::default();
-                Ok(Script {
-                    file: fields.file,
-                    code: fields.code,
-                    input_timeout: fields.input_timeout.unwrap_or(default.input_timeout),
-                    output_timeout: fields.output_timeout.unwrap_or(default.output_timeout),
-                    memory_mb: fields.memory_mb.unwrap_or(default.memory_mb),
-                    digest: fields.digest,
-                    belongs: fields.belongs,
-                })
+                Script::deserialize(MapAccessDeserializer::new(map))
             }
         }
 
@@ -104,17 +91,10 @@ impl<'de> Deserialize<'de> for Script {
     }
 }
 
-/// The fields of a script, read from a map.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Fields {
-    file: Option<String>,
-    code: Option<String>,
-    input_timeout: Option<Seconds>,
-    output_timeout: Option<Seconds>,
-    memory_mb: Option<u32>,
-    digest: Option<String>,
-    belongs: Vec<String>,
+impl Serialize for Script {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Script::serialize(self, serializer)
+    }
 }
 
 impl Script {

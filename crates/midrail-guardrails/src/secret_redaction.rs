@@ -1,13 +1,11 @@
 //! secret-redaction: replaces secrets in the answers of tools and models.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Finding, Guardrail, Redaction, Verdict};
+use midrail_core::Redaction;
 use midrail_scan::secrets;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
-use crate::shared::sensitive_data::{CONTENT, SensitiveData, TEXT, kinds};
+use crate::prelude::*;
+use crate::shared::sensitive_data::{CONTENT, SensitiveData, TEXT, describe, is_at, kinds};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     redacts: true,
@@ -48,28 +46,18 @@ impl Guardrail for SecretRedaction {
         }
         // Only the text that is passed on can be changed. A finding elsewhere withholds the result.
         let passes = if context.event.result.is_some() { CONTENT } else { TEXT };
-        let is_outside = |finding: &&Finding| {
-            !finding
-                .at
-                .strip_prefix(passes)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '~']))
-        };
-        let fingerprints: Vec<&str> = findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
-        let kinds = kinds(&findings);
-        if let Some(finding) = findings.iter().find(is_outside) {
-            return Ok(Verdict::block(format!(
+        if let Some(finding) = findings.iter().find(|finding| !is_at(&finding.at, passes)) {
+            let verdict = Verdict::block(format!(
                 "The result was withheld because it contains a sensitive value ({}) at `{}`, which cannot be replaced.",
                 finding.kind, finding.at
             ))
-            .advise("Request only the part that you need, without the value.")
-            .with("kinds", Value::from(kinds))
-            .with("fingerprints", Value::from(fingerprints)));
+            .advise("Request only the part that you need, without the value.");
+            return Ok(describe(verdict, &findings));
         }
-        let mut verdict =
-            Verdict::new(Effect::Redact, format!("Sensitive values were replaced: {}.", kinds.join(", ")))
-                .advise("Refer to the secret by its name or place; you do not need its value.")
-                .with("kinds", Value::from(kinds))
-                .with("fingerprints", Value::from(fingerprints));
+        let reason = format!("Sensitive values were replaced: {}.", kinds(&findings).join(", "));
+        let verdict = Verdict::new(Effect::Redact, reason)
+            .advise("Refer to the secret by its name or place; you do not need its value.");
+        let mut verdict = describe(verdict, &findings);
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
         if let Some(content @ (Value::Object(_) | Value::Array(_))) = content {
             // The host expects the same structure.

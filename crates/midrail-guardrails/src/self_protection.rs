@@ -1,18 +1,15 @@
 //! self-protection: blocks changes to Midrail's files and to the host settings that call it, and subcommands that
 //! only people may run.
 
-use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Verdict,
-    written_key,
-};
+use midrail_core::{Action, written_key};
 use midrail_shell::command;
 
-use crate::builtin::Builtin;
-use crate::shared::data::{List, section};
+use crate::prelude::*;
+use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
 use crate::shared::file_access::{action_files, agent_scripts};
 use crate::shared::file_paths::{is_below, may_match};
-use crate::shared::objections::first_objection;
+use crate::shared::objections::{all, first_objection};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     never_bypassed: true,
@@ -29,19 +26,12 @@ pub(crate) const BUILTIN: Builtin = Builtin {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SelfProtection;
 
-/// The files of Midrail: packs, store, keys.
-static OWN_FILES: List = List::new(|| section(PROTECTED, "midrail"));
-
-/// Settings that connect hosts to Midrail or could disconnect them. Generated from the hosts in `midrail-adapters`.
-static HOST_SETTINGS: List = List::new(|| section(include_str!("../data/host_settings.txt"), "hosts"));
-const PROTECTED: &str = include_str!("../data/protected_settings.txt");
-
 impl SelfProtection {
     fn objection(name: &str) -> Option<&'static str> {
         let found = |list: &[&str]| list.iter().any(|pattern| may_match(pattern, name));
-        if found(&OWN_FILES) {
+        if found(FILES.list("midrail files")) {
             Some(OWN_FILE)
-        } else if found(&HOST_SETTINGS) {
+        } else if found(HOST_SETTINGS.list("hosts")) {
             Some("connects the agent's host to Midrail")
         } else {
             None
@@ -69,9 +59,6 @@ impl SelfProtection {
         Ok(false)
     }
 }
-
-/// Programs that only add files to their target folder.
-const COPIES: &[&str] = &["cp", "install", "touch", "tar", "unzip", "curl", "wget", "mkdir"];
 
 /// The reason for files of Midrail.
 const OWN_FILE: &str = "belongs to Midrail, which protects this machine";
@@ -107,7 +94,7 @@ impl Guardrail for SelfProtection {
             takes_all.then(|| Verdict::block(reason).advise(ADVICE))
         });
         // Copying into a folder keeps its other files; moving or linking may not.
-        let copies = action.programs.iter().all(|program| COPIES.contains(&program.as_str()));
+        let copies = action.programs.iter().all(|program| PROGRAMS.has("copiers", program));
         let own = |name: &String| {
             let is_own = |place: &String| {
                 is_below(place, name) || (!copies && !name.is_empty() && is_below(name, place))
@@ -132,9 +119,9 @@ impl Guardrail for SelfProtection {
         }
         let written = action_files(context.action()?, None)?;
         let written = written.iter().filter(|it| it.is_write);
-        let places: Vec<_> = written.map(|it| context.real_place(it.file, None)).collect();
+        let places: Vec<_> = all(written.map(|it| context.real_place(it.file, None)))?;
         for place in places {
-            Key::new(written_key(&place?.key)).write(changes, &true)?;
+            Key::new(written_key(&place.key)).write(changes, &true)?;
         }
         downloads::observe(context, changes)
     }

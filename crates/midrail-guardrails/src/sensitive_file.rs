@@ -1,11 +1,9 @@
 //! sensitive-file (safety-002): blocks reading and writing files that contain credentials.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, FileState, Guardrail, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::FileState;
 
-use crate::builtin::Builtin;
-use crate::shared::data::section;
+use crate::prelude::*;
+use crate::shared::data::SENSITIVE_FILES;
 use crate::shared::file_access::{FileAccess, accessed_files};
 use crate::shared::file_paths::{LowercasePath, lowercase};
 use crate::shared::objections::first_verdict;
@@ -28,18 +26,16 @@ pub struct SensitiveFile {
     pub except: Vec<Pattern>,
 }
 
+/// The default pack shows the default patterns; a test keeps the two in sync.
 impl Default for SensitiveFile {
     fn default() -> Self {
         SensitiveFile {
-            paths: patterns(&section(DEFAULT_PATTERNS, "protected")),
-            read_only: patterns(&section(DEFAULT_PATTERNS, "read only")),
-            except: patterns(&section(DEFAULT_PATTERNS, "allowed")),
+            paths: patterns(SENSITIVE_FILES.list("protected")),
+            read_only: patterns(SENSITIVE_FILES.list("read only")),
+            except: patterns(SENSITIVE_FILES.list("allowed")),
         }
     }
 }
-
-/// The default patterns. The default pack shows them; a test keeps the two in sync.
-pub(crate) const DEFAULT_PATTERNS: &str = include_str!("../data/sensitive_files.txt");
 
 impl SensitiveFile {
     fn objection<'s>(&'s self, name: &str, access: &FileAccess<'_>) -> Option<&'s str> {

@@ -4,17 +4,12 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Risk, Verdict,
-    glob,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Action, ActionType, glob};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
 use crate::deep::{DeepGuardrail, DeepSettings};
-use crate::shared::data::{List, section};
+use crate::prelude::*;
+use crate::shared::data::TASK_WORDS;
 use crate::shared::file_paths::{is_device, is_temporary, path_fits};
 use crate::shared::settings::Pattern;
 
@@ -40,13 +35,6 @@ impl Default for TaskBoundary {
     }
 }
 
-/// Files that belong to any change.
-static COMPANIONS: List = List::new(|| section(TASK_WORDS, "files"));
-
-/// Words of paths and goals without significance.
-static COMMON: List = List::new(|| section(TASK_WORDS, "words"));
-const TASK_WORDS: &str = include_str!("../data/task_words.txt");
-
 const MAX_WORDS: usize = 200;
 const MAX_TEXT: usize = 32 * 1024;
 
@@ -65,7 +53,7 @@ impl TaskBoundary {
         let own = self.also.iter().map(|it| it.0.as_str());
         let scopes = context.tasks().filter_map(|task| task.scope.as_ref()?.files.write.as_deref());
         let mut in_scope = scopes.flatten().filter(|pattern| !is_everything(pattern));
-        COMPANIONS.iter().copied().chain(own).any(|pattern| path_fits(pattern, name))
+        TASK_WORDS.list("files").iter().copied().chain(own).any(|pattern| path_fits(pattern, name))
             || is_temporary(name)
             || is_device(name)
             || in_scope.any(|pattern| glob::path_matches(pattern, name))
@@ -91,7 +79,7 @@ fn words(text: &str, all: &mut BTreeSet<String>) {
         let starts = c.is_uppercase() && was_lower;
         if (!c.is_alphabetic() || starts) && !word.is_empty() {
             let whole = std::mem::take(&mut word);
-            if whole.chars().count() >= 3 && !COMMON.contains(&whole.as_str()) && all.len() < MAX_WORDS {
+            if whole.chars().count() >= 3 && !TASK_WORDS.has("words", &whole) && all.len() < MAX_WORDS {
                 all.insert(whole);
             }
         }

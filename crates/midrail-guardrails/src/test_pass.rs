@@ -1,8 +1,6 @@
 //! test-pass (quality-003): escalates if the tests do not pass.
 
-use midrail_core::{Category, Effect, EventKind, Risk};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<TestPass>(

@@ -1,10 +1,8 @@
 //! time-budget-check (budget-002): escalates once the time budget of the task is used up.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::Resource;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::thresholds::{Share, Thresholds};
 use crate::time_budget::TIME;
 

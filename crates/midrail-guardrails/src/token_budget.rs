@@ -1,10 +1,8 @@
 //! token-budget (builtin-001): blocks actions once the token budget of the task is used up.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::Resource;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =

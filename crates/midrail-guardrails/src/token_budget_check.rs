@@ -1,10 +1,8 @@
 //! token-budget-check (budget-001): escalates once the token budget of the task is used up.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::Resource;
 
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::thresholds::{Share, Thresholds};
 use crate::token_budget::TOKENS;
 

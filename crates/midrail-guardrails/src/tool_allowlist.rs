@@ -1,10 +1,6 @@
 //! tool-allowlist: ends the run if the agent calls a tool that the gateway's list does not allow.
 
-use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::builtin::Builtin;
+use crate::prelude::*;
 use crate::shared::settings::{Pattern, any_matches, list};
 
 pub(crate) const BUILTIN: Builtin =

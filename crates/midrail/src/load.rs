@@ -5,8 +5,7 @@ mod pack_file;
 mod script_checks;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use midrail_core::{Policy, hex};
@@ -284,9 +283,8 @@ fn base_digest(path: &Path) -> String {
     if !path.is_file() {
         return ABSENT.to_owned();
     }
-    let mut bytes = Vec::new();
-    match File::open(path).and_then(|file| file.take(MAX_PACK + 1).read_to_end(&mut bytes)) {
-        Ok(_) => digest(&bytes),
+    match paths::read_limited(path, MAX_PACK) {
+        Ok(bytes) => bytes.map_or_else(|| "too large".to_owned(), |bytes| digest(&bytes)),
         Err(error) => error.to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! Where things are: the layers of packs, the store and the cache, by the conventions of the system.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -61,6 +61,16 @@ fn in_home(variable: &str, otherwise: &str) -> Option<PathBuf> {
 fn home(variable: &str, otherwise: &str) -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set(variable).filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(otherwise)))
+}
+
+/// The content of an ordinary file, because reading a pipe could block forever. `None`: it has more bytes than the limit.
+pub(crate) fn read_limited(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(Some(bytes).filter(|bytes| u64::try_from(bytes.len()).is_ok_and(|length| length <= limit)))
 }
 
 /// Writes a file that only its owner can read, in one step: readers see all of it or none.

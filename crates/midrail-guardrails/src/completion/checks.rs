@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use midrail_core::path::{self, Place, Roots};
-use midrail_core::{Context, Effect, Fault, Missing, StopFinding};
+use midrail_core::{Context, Effect};
 
 use super::settings::{CheckExpression, CompletionChecks, TodoCheck};
 use crate::deep::DeepSettings;
@@ -11,9 +10,6 @@ use crate::shared::compiled_schema::CompiledSchema;
 use crate::shared::durations::Timeout;
 use crate::shared::required_command::{RequiredCommand, all_files};
 use crate::shared::settings::{CommandLine, Pattern};
-
-/// How many missing items are named.
-pub(super) const NAMED: usize = 3;
 
 /// A check, or a combination of checks.
 pub(super) enum Check {
@@ -26,35 +22,6 @@ pub(super) enum Check {
     Judge(Arc<DeepSettings>),
     All(Vec<Check>),
     Any(Vec<Check>),
-}
-
-/// The result of a check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
-    Complete,
-    /// What is missing, as a sentence and as an exact finding.
-    Incomplete(String, StopFinding),
-    /// It is not checked now.
-    Unknown,
-}
-
-/// When it is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
-    /// The agent wants to stop or to hand off.
-    Stop,
-    /// After a tool call.
-    Call,
-    /// At the end of the session.
-    End,
-}
-
-impl State {
-    /// Something missing that is identified by its sentence.
-    pub(super) fn lacks(what: String) -> Self {
-        let found = StopFinding::new(what.as_str());
-        State::Incomplete(what, found)
-    }
 }
 
 impl Check {
@@ -81,7 +48,7 @@ impl Check {
         parts.extend(checks.all.as_deref().map(|all| Check::All(below(all, "all"))));
         parts.extend(checks.any.as_deref().map(|any| Check::Any(below(any, "any"))));
         if let Some(run) = checks.command.clone() {
-            let timeout = checks.timeout.unwrap_or(Timeout::minutes(10));
+            let timeout = checks.timeout.unwrap_or(Timeout::seconds::<600>());
             let files = checks.when_changed.clone().unwrap_or_else(all_files);
             parts.push(Check::Command { name: format!("command{place}"), run, timeout, files });
         }
@@ -92,29 +59,17 @@ impl Check {
         }
     }
 
-    pub(super) fn each<'p>(&'p self, visit: &mut dyn FnMut(&'p Check)) {
-        visit(self);
+    /// The check itself and all checks below it.
+    pub(super) fn parts(&self) -> Vec<&Check> {
+        let mut all = vec![self];
         if let Check::All(parts) | Check::Any(parts) = self {
-            parts.iter().for_each(|part| part.each(visit));
+            all.extend(parts.iter().flat_map(Check::parts));
         }
+        all
     }
 
-    pub(super) fn has(&self, test: impl Fn(&Check) -> bool) -> bool {
-        let mut has = false;
-        self.each(&mut |part| has |= test(part));
-        has
-    }
-
-    /// Whether it always passes, because nothing is required.
-    pub(super) fn is_empty(&self) -> bool {
-        match self {
-            Check::Files(files) => files.is_empty(),
-            Check::All(parts) => parts.iter().all(Check::is_empty),
-            // An alternative without requirements is always met.
-            Check::Any(parts) => parts.iter().any(Check::is_empty),
-            Check::Glob { .. } | Check::Todos | Check::Output { .. } => false,
-            Check::Expression(_) | Check::Command { .. } | Check::Judge(_) => false,
-        }
+    pub(super) fn has_todos(&self) -> bool {
+        self.parts().iter().any(|part| matches!(part, Check::Todos))
     }
 
     /// The command of a check, with the context that contains its state.
@@ -135,7 +90,7 @@ impl Check {
         Some((required, context.part(name)))
     }
 
-    /// The requirements in words. `None`: there are none.
+    /// The requirements in words. `None`: there are none, so that it always passes.
     pub(super) fn description(&self) -> Option<String> {
         let joined = |parts: &[Check], word: &str| {
             let parts: Vec<String> = parts.iter().filter_map(Check::description).collect();
@@ -156,90 +111,10 @@ impl Check {
             // An alternative without requirements is always met.
             Check::Any(parts) if parts.iter().any(|part| part.description().is_none()) => None,
             Check::Any(parts) => match parts.as_slice() {
+                [] => Some("one of no checks".to_owned()),
                 [one] => one.description(),
                 parts => joined(parts, ", or ").map(|either| format!("one of these ({either})")),
             },
         }
     }
-}
-
-/// Evaluates the checks at one moment.
-pub(super) struct Evaluation<'l, 'a> {
-    pub(super) whole: &'l Check,
-    pub(super) context: &'l Context<'a>,
-    pub(super) moment: Moment,
-}
-
-impl Evaluation<'_, '_> {
-    /// The place of a path of the pack, relative to the root.
-    pub(super) fn place(&self, file: &str) -> Place {
-        path::resolve(file, None, Roots { root: self.context.root(), aliases: &[] }, None)
-    }
-
-    /// A fact, or why it is unavailable. A fact that is still to be fetched ends the evaluation.
-    pub(super) fn available<T>(&self, fact: Result<T, Missing>) -> Result<Result<T, Missing>, Fault> {
-        match fact {
-            Err(missing) if self.context.has_pending_needs() => Err(missing.into()),
-            available => Ok(available),
-        }
-    }
-
-    pub(super) fn state(&self, part: &Check) -> Result<State, Fault> {
-        match part {
-            Check::Files(files) => self.files(files),
-            Check::Glob { pattern, at_least } => self.glob(pattern, *at_least),
-            Check::Todos => self.todos(),
-            Check::Output { name, schema } => self.output(name, schema),
-            Check::Expression(holds) => self.expression(holds),
-            Check::Command { .. } => self.command(part),
-            Check::Judge(settings) => self.judge(settings),
-            Check::All(parts) => self.all(parts),
-            Check::Any(parts) => self.any(parts),
-        }
-    }
-
-    fn all(&self, parts: &[Check]) -> Result<State, Fault> {
-        let mut state = State::Complete;
-        for part in parts {
-            match self.state(part)? {
-                State::Complete => {}
-                State::Unknown => state = State::Unknown,
-                incomplete @ State::Incomplete(..) => return Ok(incomplete),
-            }
-        }
-        Ok(state)
-    }
-
-    fn any(&self, parts: &[Check]) -> Result<State, Fault> {
-        let mut is_known = true;
-        let mut missing = Vec::new();
-        let mut found: Vec<StopFinding> = Vec::new();
-        for part in parts {
-            match self.state(part)? {
-                State::Complete => return Ok(State::Complete),
-                State::Unknown => is_known = false,
-                State::Incomplete(what, exactly) => {
-                    missing.push(what);
-                    found.push(exactly);
-                }
-            }
-        }
-        if !is_known {
-            return Ok(State::Unknown);
-        }
-        let what = match missing.as_slice() {
-            [one] => one.clone(),
-            _ => format!("One of these is required: {}", missing.join(" Or: ")),
-        };
-        let in_output = found.iter().any(|found| found.in_output);
-        let exactly: Vec<String> = found.into_iter().map(|found| found.what).collect();
-        Ok(State::Incomplete(what, StopFinding { what: exactly.join("\n"), in_output }))
-    }
-}
-
-/// The first names of a list.
-pub(super) fn named(names: &[&str]) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).copied().collect();
-    let more = if names.len() > NAMED { "..." } else { "" };
-    format!("{}{more}", first.join(", "))
 }

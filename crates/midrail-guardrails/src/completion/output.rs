@@ -1,9 +1,10 @@
 //! An output that must conform to a schema. The result is stored, because the end of a session has no output.
 
-use midrail_core::{Changes, Context, Event, EventKind, Fault, Key, StopFinding};
+use midrail_core::{Event, StopFinding};
 use serde_json::Value;
 
-use super::checks::{Evaluation, Moment, NAMED, State};
+use super::evaluation::{Evaluation, Moment, NAMED, State};
+use crate::prelude::*;
 use crate::shared::applicability::is_checked;
 use crate::shared::compiled_schema::CompiledSchema;
 

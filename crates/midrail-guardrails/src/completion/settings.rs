@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use midrail_core::Condition;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::deep::DeepSettings;
+use crate::prelude::*;
 use crate::shared::compiled_schema::CompiledSchema;
 use crate::shared::durations::Timeout;
-use crate::shared::settings::{CommandLine, Pattern};
+use crate::shared::settings::{CommandLine, Pattern, SettingsProblem};
 
 /// Maximum depth of nested `all` and `any`.
 const MAX_DEPTH: usize = 8;
@@ -117,11 +116,14 @@ pub enum SubAgentStops {
     Check,
 }
 
-/// An expression and its compiled condition.
-#[derive(Clone)]
+/// An expression.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "String", into = "String")]
+#[schemars(rename = "Expression")]
 pub struct CheckExpression {
     /// The source text.
     pub source: String,
+    /// The compiled expression.
     pub(super) condition: Option<Arc<dyn Condition>>,
 }
 
@@ -131,47 +133,20 @@ impl fmt::Debug for CheckExpression {
     }
 }
 
-impl Serialize for CheckExpression {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.source)
+impl From<String> for CheckExpression {
+    fn from(source: String) -> Self {
+        CheckExpression { source, condition: None }
     }
 }
 
-impl<'de> Deserialize<'de> for CheckExpression {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(CheckExpression { source: String::deserialize(deserializer)?, condition: None })
-    }
-}
-
-impl JsonSchema for CheckExpression {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Expression".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
+impl From<CheckExpression> for String {
+    fn from(expression: CheckExpression) -> Self {
+        expression.source
     }
 }
 
 /// Compiles an expression at a place of the settings, given as a JSON pointer.
 pub type CompileCondition<'b> = dyn FnMut(&str, &str) -> Option<Arc<dyn Condition>> + 'b;
-
-/// An error in the settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CompletionProblem {
-    /// Its place, as a JSON pointer.
-    pub at: String,
-    /// The error message.
-    pub message: String,
-    /// How to fix it.
-    pub help: String,
-}
-
-impl CompletionProblem {
-    fn new(at: impl Into<String>, message: impl Into<String>, help: impl Into<String>) -> Self {
-        CompletionProblem { at: at.into(), message: message.into(), help: help.into() }
-    }
-}
 
 impl Completion {
     /// All checks.
@@ -198,18 +173,18 @@ impl Completion {
     pub(super) fn bound(
         &self,
         bind: &mut CompileCondition<'_>,
-    ) -> Result<CompletionChecks, Vec<CompletionProblem>> {
+    ) -> Result<CompletionChecks, Vec<SettingsProblem>> {
         let mut checks = self.checks();
         let mut problems = Vec::new();
         checks.problems("", 0, &mut problems);
         let commands = checks.count(|checks| checks.command.is_some());
         if commands > MAX_COMMANDS {
             let message = format!("there are {commands} commands; at most {MAX_COMMANDS} are allowed");
-            problems.push(CompletionProblem::new("", message, "combine them: `make lint && make test`"));
+            problems.push(SettingsProblem::with_help("", message, "combine them: `make lint && make test`"));
         }
         if checks.count(|checks| checks.ask.is_some()) > 1 {
             let message = "there are several `ask`; at most one is allowed";
-            problems.push(CompletionProblem::new("", message, "write a separate guardrail for each"));
+            problems.push(SettingsProblem::with_help("", message, "write a separate guardrail for each"));
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -220,9 +195,9 @@ impl Completion {
 }
 
 impl CompletionChecks {
-    fn problems(&self, at: &str, depth: usize, problems: &mut Vec<CompletionProblem>) {
+    fn problems(&self, at: &str, depth: usize, problems: &mut Vec<SettingsProblem>) {
         let mut wrong = |name: &str, what: &str, help: &str| {
-            problems.push(CompletionProblem::new(format!("{at}/{name}"), what, help));
+            problems.push(SettingsProblem::with_help(format!("{at}/{name}"), what, help));
         };
         if depth > MAX_DEPTH {
             return wrong("all", "the nesting is too deep", "merge nested checks into one map");

@@ -21,8 +21,8 @@ fn end() -> Event {
     Event::new(EventKind::SessionEnd)
 }
 
-/// What the guardrail itself said.
-fn said(decision: &Decision) -> &str {
+/// The reason in the verdict of the guardrail itself.
+fn reason(decision: &Decision) -> &str {
     &decision.verdicts[0].reason
 }
 
@@ -112,7 +112,7 @@ fn any_passes_with_the_first_passing_check() {
         &mut run,
         &["One of these is required", "`one` exited with code 1", "`two` exited with code 2"],
     );
-    // Files and a command beside each other are both needed.
+    // Files and a command in the same map are both needed.
     let both = json!({"any": [{"files": ["a"], "command": "one"}, {"files": ["b"]}]});
     let mut run = run_of(both).with_file("a", "");
     run.ends("one", 1, "");
@@ -166,7 +166,7 @@ fn output_must_conform_to_its_schema() {
     let decision = run.decide(&with(json!({"other": "hunter2"})));
     assert_eq!(decision.effect, Effect::Retry);
     assert!(!decision.reason.contains("hunter2"), "{}", decision.reason);
-    // At the end of a session what was said last counts.
+    // At the end of a session the last output counts.
     assert!(run.decide(&end()).reason.contains("does not conform to its schema"));
     run.decide(&with(json!({"summary": 1})));
     assert_eq!(run.decide(&end()).effect, Effect::Allow);
@@ -185,7 +185,7 @@ fn last_output_counts_even_if_the_stop_was_not_checked() {
     let mut run = run_of(json!({"output": {"schema": {"type": "object"}}}));
     let time: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
     let late = Event { time: Some(time), deadline: Some(time), output: Some(json!("prose")), ..stop() };
-    assert_eq!(said(&run.decide(&late)), "not checked: the deadline has passed");
+    assert_eq!(reason(&run.decide(&late)), "not checked: the deadline has passed");
     assert_eq!(run.decide(&end()).effect, Effect::Warn);
 }
 
@@ -209,7 +209,7 @@ fn expression_must_be_true() {
     let mut unknown = bound(Err(Missing("`x` is not known".into())));
     is_incomplete(&mut unknown, &["`x` is not known"]);
     assert_eq!(unknown.decide(&end()).effect, Effect::Allow);
-    // One that nobody compiled is never complete.
+    // An expression that was not compiled is never complete.
     is_incomplete(&mut run_of(json!({"check": "it holds"})), &["the expression is invalid"]);
 }
 
@@ -221,7 +221,7 @@ fn nothing_is_checked_once_the_time_or_a_budget_is_used_up() {
     assert_eq!(run.decide(&stop_at("11:00:00")).effect, Effect::Retry);
     assert_eq!(run.decide(&stop_at("11:59:59")).effect, Effect::Retry);
     let decision = run.decide(&stop_at("12:00:00"));
-    assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: the deadline has passed"));
+    assert_eq!((decision.effect, reason(&decision)), (Effect::Allow, "not checked: the deadline has passed"));
 
     let task = Some(Task { token_budget: Some(100), ..Task::default() });
     let with = |tokens: u64| Event {
@@ -232,14 +232,14 @@ fn nothing_is_checked_once_the_time_or_a_budget_is_used_up() {
     let mut run = run_of(json!({"files": ["a"]}));
     assert_eq!(run.decide(&with(99)).effect, Effect::Retry);
     let decision = run.decide(&with(100));
-    assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: the budget is used up"));
+    assert_eq!((decision.effect, reason(&decision)), (Effect::Allow, "not checked: the budget is used up"));
 }
 
 #[test]
 fn sub_agents_are_exempt_by_default() {
     let sub = Event { parent: Some("main".into()), ..stop() };
     let decision = run_of(json!({"files": ["a"]})).decide(&sub);
-    assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: sub-agents are exempt"));
+    assert_eq!((decision.effect, reason(&decision)), (Effect::Allow, "not checked: sub-agents are exempt"));
     let mut checked = run_of(json!({"files": ["a"], "sub_agents": "check"}));
     assert_eq!(checked.decide(&sub).effect, Effect::Retry);
     let no_one = Event { parent: Some(String::new()), ..stop() };
@@ -268,11 +268,7 @@ fn last_result_of_a_command_counts_at_the_end() {
     assert!(run.decide(&end()).reason.contains("has not run since the files changed"));
     let mut run = run_of(json!({"command": "make", "when_changed": []}));
     run.ends("make", 1, "");
-    assert_eq!(
-        run.decide(&end()).effect,
-        Effect::Allow,
-        "it never ran, and there are no files that it could tell of"
-    );
+    assert_eq!(run.decide(&end()).effect, Effect::Allow, "it never ran, and it has no relevant files");
     is_incomplete(&mut run, &["`make` exited with code 1"]);
     assert!(run.decide(&end()).reason.contains("`make` exited with code 1 when it last ran."));
     run.ends("make", 0, "");
@@ -310,19 +306,19 @@ fn changes_are_reported_after_calls() {
     let mut run = run.with_file("a<b", "");
     assert_eq!(run.succeed("Write", json!({})).feedback, [""; 0]);
     assert_eq!(run.slice("under-test/told/session:s"), None);
-    // What a call tells of the list is told with that call.
+    // Changes of the list by a call are reported with that call.
     let mut listed = run_of(json!({"todos": "none_open", "also_after_tool": true}));
     let todos = |status: &str| json!({"todos": [{"content": "test", "status": status}]});
     assert!(listed.succeed("TodoWrite", todos("pending")).feedback[0].contains("is open: test."));
     assert_eq!(listed.succeed("TodoWrite", todos("completed")).feedback, [""; 0]);
-    // Each agent is told for itself.
+    // Each agent has its own report.
     let mut two = run_of(json!({"files": ["a"], "also_after_tool": true, "sub_agents": "check"}));
     let by = |id: &str| Event {
         agent: Some(midrail_core::Agent { id: Some(id.into()), ..Default::default() }),
         ..Event::after_tool("Read", json!({}), ToolResult::ok("x"))
     };
     assert_eq!(["one", "two", "one"].map(|id| two.decide(&by(id)).feedback.len()), [1, 1, 0]);
-    // Without the setting nothing is told.
+    // Without the setting nothing is reported.
     assert_eq!(run_of(json!({"files": ["a"]})).succeed("Read", json!({})).feedback, [""; 0]);
     // What is not looked at between calls may be complete.
     let either = json!({"any": [{"files": ["a"]}, {"command": "make"}], "also_after_tool": true});

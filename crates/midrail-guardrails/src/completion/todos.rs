@@ -1,9 +1,11 @@
 //! A to-do list without open items.
 
-use midrail_core::{Changes, Context, Effect, Fault, Key, StopFinding};
+use midrail_core::StopFinding;
 
-use super::checks::{Evaluation, Moment, State, named};
-use crate::shared::todo_list::{self, TodoList};
+use super::evaluation::{Evaluation, Moment, State, named};
+use crate::prelude::*;
+use crate::shared::data::TOOLS;
+use crate::shared::todo_list::TodoList;
 
 /// The slice with an agent's to-do list. Each agent and sub-agent has its own.
 pub(super) fn key(context: &Context<'_>) -> Key<TodoList> {
@@ -31,7 +33,7 @@ impl Evaluation<'_, '_> {
 
 /// Stores the list after a call.
 pub(super) fn observe(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-    let is_todo_tool = context.event.tool_name().is_some_and(|name| todo_list::TOOLS.contains(&name));
+    let is_todo_tool = context.event.tool_name().is_some_and(|name| TOOLS.has("to-do tools", name));
     if !is_todo_tool || !context.succeeded(effect)? {
         return Ok(());
     }

@@ -3,15 +3,8 @@
 use midrail_core::{ActionType, Context, Missing};
 use serde_json::Value;
 
-use crate::shared::data::{List, TOOL_ARGUMENTS, section};
+use crate::shared::data::TOOLS;
 use crate::shared::file_access::agent_scripts;
-
-/// Arguments with new text.
-static NEW: List = List::new(|| section(TOOL_ARGUMENTS, "new texts"));
-/// Arguments with old text.
-static OLD: List = List::new(|| section(TOOL_ARGUMENTS, "old texts"));
-/// Arguments with patches.
-static PATCHES: List = List::new(|| section(TOOL_ARGUMENTS, "patches"));
 
 /// The lines that the event's call changes: those of new and old texts and of patches; for a command that writes
 /// files, the lines of its text after the first.
@@ -49,12 +42,12 @@ fn argument_lines(value: &Value, depth: usize) -> usize {
     }
     match value {
         Value::Object(map) => {
-            let text = |names: &[&str]| names.iter().find_map(|name| map.get(*name)?.as_str());
-            let count = |names: &[&str]| text(names).map_or(0, |text| text.lines().count());
-            let patch = text(&PATCHES).map_or(0, patch_lines);
+            let text = |list: &str| TOOLS.list(list).iter().find_map(|name| map.get(*name)?.as_str());
+            let count = |list: &str| text(list).map_or(0, |text| text.lines().count());
+            let patch = text("patches").map_or(0, patch_lines);
             let below: usize =
                 map.values().filter(|it| !it.is_string()).map(|it| argument_lines(it, depth + 1)).sum();
-            count(&NEW).max(count(&OLD)) + patch + below
+            count("new texts").max(count("old texts")) + patch + below
         }
         Value::Array(list) => list.iter().map(|it| argument_lines(it, depth + 1)).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Action, ActionType, Effect, Verdict, glob};
+use midrail_core::{Action, ActionType, glob};
 use midrail_shell::command::invocation::Arg;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::shared::data::{List, Table, row, section, table};
+use crate::prelude::*;
+use crate::shared::data::PROGRAMS;
 use crate::shared::objections::strongest;
-use crate::shared::settings::Pattern;
+use crate::shared::settings::{Pattern, list};
 use crate::shared::started_programs::{StartedProgram, operands_from};
 
 /// The commands that an agent may run. `deny` is checked first, then `ask`, then `allow`.
@@ -173,13 +172,6 @@ impl Default for NetworkLists {
     }
 }
 
-/// Programs that contact the host in their arguments.
-static HOST_CLIENTS: List = List::new(|| section(NETWORK_PROGRAMS, "clients"));
-
-/// Programs that contact a configured host, by subcommand.
-static REMOTE_SUBCOMMANDS: Table = Table::new(|| table(section(NETWORK_PROGRAMS, "remote subcommands")));
-const NETWORK_PROGRAMS: &str = include_str!("../../data/network_programs.txt");
-
 /// Whether an action contacts a host, as far as the call shows.
 pub(crate) fn contacts_host(action: &Action) -> bool {
     action.kind == ActionType::Network
@@ -200,12 +192,12 @@ impl NetworkLists {
         programs: &[StartedProgram],
     ) -> Option<Verdict> {
         let fetches = |started: &&StartedProgram| {
-            row(&REMOTE_SUBCOMMANDS, &started.program).is_some_and(|subcommands| {
+            PROGRAMS.row("remote subcommands", &started.program).is_some_and(|subcommands| {
                 started.subcommand().is_none_or(|subcommand| subcommands.contains(&subcommand))
                     && started.args.as_ref().is_none_or(|args| !args.is_empty())
             })
         };
-        let is_client = |started: &&StartedProgram| HOST_CLIENTS.contains(&started.program.as_str());
+        let is_client = |started: &&StartedProgram| PROGRAMS.has("network clients", &started.program);
         if !self.enabled {
             let contacts = kind == ActionType::Network
                 || !hosts.is_empty()
@@ -252,10 +244,7 @@ impl NetworkLists {
     fn advice(&self) -> String {
         match self.allow.as_deref() {
             Some([]) => "This autonomy level allows no hosts.".to_owned(),
-            Some(list) => {
-                let names: Vec<&str> = list.iter().map(|it| it.0.as_str()).collect();
-                format!("Use an allowed host: {}.", names.join(", "))
-            }
+            Some(hosts) => format!("Use an allowed host: {}.", list(hosts)),
             None => "Use another source, or hand this step to an agent that may contact the host.".to_owned(),
         }
     }

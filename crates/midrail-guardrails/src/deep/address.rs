@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 const MAX_URL: usize = 2_000;
 
 /// A valid `http` or `https` URL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct EndpointUrl(String);
+pub struct EndpointUrl(#[serde(deserialize_with = "endpoint_url")] String);
 
 impl EndpointUrl {
     /// The source text.
@@ -77,13 +77,11 @@ impl EndpointUrl {
     }
 }
 
-impl<'de> Deserialize<'de> for EndpointUrl {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let address = String::deserialize(deserializer)?;
-        match EndpointUrl::check(&address) {
-            Ok(()) => Ok(EndpointUrl(address)),
-            Err(why) => Err(D::Error::custom(why)),
-        }
+fn endpoint_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let address = String::deserialize(deserializer)?;
+    match EndpointUrl::check(&address) {
+        Ok(()) => Ok(address),
+        Err(why) => Err(D::Error::custom(why)),
     }
 }
 
@@ -98,9 +96,9 @@ pub fn is_loopback(host: &str) -> bool {
 }
 
 /// The name of an environment variable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct EnvVariable(String);
+pub struct EnvVariable(#[serde(deserialize_with = "env_variable")] String);
 
 impl EnvVariable {
     /// The name.
@@ -109,17 +107,12 @@ impl EnvVariable {
     }
 }
 
-impl<'de> Deserialize<'de> for EnvVariable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        // The error does not repeat the text, because it may be the key itself.
-        if is_name(&name) && secrets::scan(&name).is_empty() {
-            return Ok(EnvVariable(name));
-        }
-        Err(D::Error::custom(
-            "write the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself",
-        ))
-    }
+fn env_variable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    // The error does not repeat the text, because it may be the key itself.
+    let is_valid = is_name(&name) && secrets::scan(&name).is_empty();
+    let message = "write the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself";
+    is_valid.then_some(name).ok_or_else(|| D::Error::custom(message))
 }
 
 fn is_name(name: &str) -> bool {
@@ -131,9 +124,9 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Headers of a request. Values name environment variables as `${NAME}` and contain no secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Headers(BTreeMap<String, String>);
+pub struct Headers(#[serde(deserialize_with = "headers")] BTreeMap<String, String>);
 
 /// A piece of a header's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,20 +158,18 @@ impl Headers {
 const OWN: &[&str] =
     &["host", "content-length", "content-type", "transfer-encoding", "connection", "expect", "upgrade"];
 
-impl<'de> Deserialize<'de> for Headers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let headers = BTreeMap::<String, String>::deserialize(deserializer)?;
-        if headers.len() > 50 {
-            return Err(D::Error::custom("there are more than 50 headers"));
-        }
-        for (name, value) in &headers {
-            if let Err(why) = check_header(name, value) {
-                // The error does not show the value, because it may contain a secret.
-                return Err(D::Error::custom(format!("header `{}`: {why}", name.escape_debug())));
-            }
-        }
-        Ok(Headers(headers))
+fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let headers = BTreeMap::<String, String>::deserialize(deserializer)?;
+    if headers.len() > 50 {
+        return Err(D::Error::custom("there are more than 50 headers"));
     }
+    for (name, value) in &headers {
+        if let Err(why) = check_header(name, value) {
+            // The error does not show the value, because it may contain a secret.
+            return Err(D::Error::custom(format!("header `{}`: {why}", name.escape_debug())));
+        }
+    }
+    Ok(headers)
 }
 
 fn check_header(name: &str, value: &str) -> Result<(), &'static str> {

@@ -1,4 +1,4 @@
-//! The external services that a deep guardrail can call, and the requests to them.
+//! The backends of deep guardrails: their requests, and which of their answers allow an event.
 
 use schemars::JsonSchema;
 use serde::de::Error;
@@ -13,7 +13,8 @@ use crate::shared::settings::{CommandLine, Money};
 pub const UNREADABLE_MEMBER: &str = "unread";
 
 /// The external service and its request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum DeepBackend {
     /// A JSON endpoint.
     Http(HttpSettings),
@@ -73,7 +74,7 @@ pub struct HttpSettings {
     #[serde(default = "text_and_event", deserialize_with = "template")]
     pub body: Value,
     /// Retries after a temporary failure. Default: 1.
-    #[serde(default = "one")]
+    #[serde(default = "retries::<1>")]
     pub retries: u8,
 }
 
@@ -96,36 +97,23 @@ pub(super) fn text_and_event() -> Value {
 
 fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     let body = Value::deserialize(deserializer)?;
-    match unknown_part(&body) {
-        None => Ok(body),
-        Some(name) => {
+    for piece in body_pieces(&body) {
+        if let TemplatePiece::Unknown(name) = piece {
             let known: Vec<String> = EventPart::ALL.iter().map(|(_, name)| format!("`{{{name}}}`")).collect();
-            Err(D::Error::custom(format!("unknown part `{{{name}}}`; the parts are {}", known.join(", "))))
+            let known = known.join(", ");
+            return Err(D::Error::custom(format!("unknown part `{{{name}}}`; the parts are {known}")));
         }
     }
+    Ok(body)
 }
 
-fn unknown_part(body: &Value) -> Option<&str> {
+/// The pieces of all texts of a body.
+pub(super) fn body_pieces(body: &Value) -> Vec<TemplatePiece<'_>> {
     match body {
-        Value::String(text) => parse_template(text).into_iter().find_map(|piece| match piece {
-            TemplatePiece::Unknown(name) => Some(name),
-            TemplatePiece::Words(_) | TemplatePiece::Part(_) => None,
-        }),
-        Value::Array(values) => values.iter().find_map(unknown_part),
-        Value::Object(members) => members.values().find_map(unknown_part),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    }
-}
-
-/// Whether a body contains a part of the event.
-pub(super) fn has_part(body: &Value) -> bool {
-    match body {
-        Value::String(text) => {
-            parse_template(text).iter().any(|piece| matches!(piece, TemplatePiece::Part(_)))
-        }
-        Value::Array(values) => values.iter().any(has_part),
-        Value::Object(members) => members.values().any(has_part),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => parse_template(text),
+        Value::Array(values) => values.iter().flat_map(body_pieces).collect(),
+        Value::Object(members) => members.values().flat_map(body_pieces).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
 }
 
@@ -160,7 +148,7 @@ pub struct JudgeSettings {
     #[serde(default, skip_serializing_if = "Map::is_empty", deserialize_with = "parameters")]
     pub parameters: Map<String, Value>,
     /// Retries if there is no verdict. Default: 2.
-    #[serde(default = "two")]
+    #[serde(default = "retries::<2>")]
     pub retries: u8,
     /// The price of a million tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,6 +156,10 @@ pub struct JudgeSettings {
     /// The spending limit. Needs `cost`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<JudgeBudget>,
+}
+
+fn retries<const N: u8>() -> u8 {
+    N
 }
 
 fn goal_tool() -> Vec<EventPart> {
@@ -199,10 +191,9 @@ fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
     }
     // An attacker may control parts of the event; inside the instructions they would be followed.
     if parse_template(&prompt).iter().any(|piece| matches!(piece, TemplatePiece::Part(_))) {
-        Err(D::Error::custom("a prompt contains no parts of the event; list them under `include`"))
-    } else {
-        Ok(prompt)
+        return Err(D::Error::custom("a prompt contains no parts of the event; list them under `include`"));
     }
+    Ok(prompt)
 }
 
 fn parameters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
@@ -266,7 +257,7 @@ pub struct ModerationSettings {
     #[serde(default, skip_serializing_if = "Headers::is_empty")]
     pub headers: Headers,
     /// Retries if there is no answer. Default: 1.
-    #[serde(default = "one")]
+    #[serde(default = "retries::<1>")]
     pub retries: u8,
 }
 
@@ -278,12 +269,4 @@ pub enum ModerationStyle {
     Openai,
     /// Chat completions that answer `safe`, or `unsafe` and the codes of what is.
     LlamaGuard,
-}
-
-fn one() -> u8 {
-    1
-}
-
-fn two() -> u8 {
-    2
 }

@@ -3,13 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{
-    Condition, Context, DeepOutcome, Effect, EventKind, Fault, Guardrail, Missing, Verdict, WaitRule,
-};
+use midrail_core::{Condition, DeepOutcome, WaitRule};
 use serde_json::Value;
 
 use super::backends::DeepBackend;
 use super::settings::{DeepSettings, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
+use crate::prelude::*;
 
 /// A guardrail that calls an external service.
 pub struct DeepGuardrail {
@@ -152,6 +151,10 @@ impl Guardrail for DeepGuardrail {
 
     fn check_late_answer(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         self.verdict(context, answer)
+    }
+
+    fn max_effect(&self) -> Effect {
+        Effect::Halt
     }
 
     fn timeout_effect(&self, then: Effect) -> Effect {

@@ -1,21 +1,22 @@
 //! The settings under `deep:`: the backend, its request, and its limits.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::address::EndpointUrl;
 use super::backends::{
-    DeepBackend, HttpSettings, JudgeApi, JudgeSettings, ModerationSettings, ModerationStyle, has_part,
+    DeepBackend, HttpSettings, JudgeApi, JudgeSettings, ModerationSettings, ModerationStyle, body_pieces,
 };
-use super::parts::EventPart;
+use super::parts::{EventPart, TemplatePiece};
 use crate::shared::durations::{Seconds, Timeout};
-use crate::shared::settings::{CommandLine, SettingsProblem};
+use crate::shared::settings::{CommandLine, SettingsProblem, within};
 
 /// The backend of a deep guardrail and its limits. Exactly one of `http`, `judge`, `moderation` and `command`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Raw", into = "Raw")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Raw")]
 pub struct DeepSettings {
     /// The backend and its request.
+    #[serde(flatten)]
     pub kind: DeepBackend,
     /// Wait for the full timeout, whatever the risk of the tool.
     pub required: bool,
@@ -36,8 +37,10 @@ pub struct DeepSettings {
     /// Maximum number of windows. For longer texts no request is sent and `on_error` applies.
     pub max_windows: usize,
     /// The file of trusted certificates. `None`: the default of the environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<String>,
     /// Whether answers are checked by the default of the backend, not by a `check`. Set by the guardrail, not by packs.
+    #[serde(skip)]
     pub uses_default_check: bool,
 }
 
@@ -58,82 +61,59 @@ pub const WINDOWS_MEMBER: &str = "midrail-windows";
 /// The member with the number of windows, if not all of them were sent.
 pub const WINDOW_COUNT_MEMBER: &str = "of";
 
-/// The backend of a deep guardrail and its limits. Exactly one of `http`, `judge`, `moderation` and `command`.
-#[derive(Serialize, Deserialize, JsonSchema)]
+/// The format in packs.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "DeepSettings")]
 #[schemars(extend("oneOf" = [
     {"required": ["http"]}, {"required": ["judge"]}, {"required": ["moderation"]}, {"required": ["command"]}
 ]))]
 struct Raw {
     /// A JSON endpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     http: Option<HttpSettings>,
     /// A language model as a judge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     judge: Option<JudgeSettings>,
     /// A moderation endpoint, or a Llama Guard model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     moderation: Option<ModerationSettings>,
     /// A command that receives the event as JSON on its standard input and prints a JSON object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     command: Option<CommandLine>,
     /// Wait for the full timeout, whatever the risk of the tool. Default: false.
     #[serde(default)]
     required: bool,
     /// The time limit of an answer, including retries; at most ten minutes. Default: 10 s.
-    #[serde(default = "ten_seconds")]
+    #[serde(default = "Timeout::seconds::<10>")]
     timeout: Timeout,
     /// Concurrent requests of this guardrail. Default: 4.
-    #[serde(default = "four")]
+    #[serde(default = "number::<4>", deserialize_with = "within::<_, _, 1, 8>")]
     #[schemars(range(min = 1, max = 8))]
     max_concurrent: usize,
     /// How long an answer is reused for the same request of the same session; 0: never. Default: 10 minutes, and
     /// never for a command, which may depend on files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     cache: Option<Seconds>,
     /// When requests are paused.
     #[serde(default)]
     breaker: DeepBreaker,
     /// Maximum size of an answer in bytes. Default: 1048576.
-    #[serde(default = "one_megabyte")]
+    #[serde(default = "number::<1_048_576>", deserialize_with = "within::<_, _, 64, 16_777_216>")]
     #[schemars(range(min = 64, max = 16_777_216))]
     max_answer_bytes: usize,
     /// Maximum number of characters per request. Default: 20000.
-    #[serde(default = "twenty_thousand")]
+    #[serde(default = "number::<20_000>", deserialize_with = "within::<_, _, 100, 1_000_000>")]
     #[schemars(range(min = 100, max = 1_000_000))]
     max_text: usize,
     /// Send longer texts in `windows`, or `cut` the middle. Default: windows.
     #[serde(default)]
     long_text: LongText,
     /// Maximum number of windows; for longer texts no request is sent and `on_error` applies. Default: 8.
-    #[serde(default = "eight")]
+    #[serde(default = "number::<8>", deserialize_with = "within::<_, _, 1, 64>")]
     #[schemars(range(min = 1, max = 64))]
     max_windows: usize,
     /// The absolute path of a PEM file with the only trusted certificates.
     /// Default: the file in the environment variable `MIDRAIL_CA_FILE`, otherwise the well-known authorities.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     ca_file: Option<String>,
 }
 
-fn ten_seconds() -> Timeout {
-    Timeout::seconds(10)
-}
-
-fn four() -> usize {
-    4
-}
-
-fn one_megabyte() -> usize {
-    1 << 20
-}
-
-fn twenty_thousand() -> usize {
-    20_000
-}
-
-fn eight() -> usize {
-    8
+fn number<const N: usize>() -> usize {
+    N
 }
 
 /// An error in one setting, with its key.
@@ -159,17 +139,6 @@ impl TryFrom<Raw> for DeepSettings {
             let message = "exactly one of `http`, `judge`, `moderation` and `command` is required";
             return Err(SettingsProblem::new(message));
         };
-        let within = |name: &str, value: usize, least: usize, most: usize| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(at(name, format!("`{name}` is a number from {least} to {most}")))
-            }
-        };
-        within("max_concurrent", raw.max_concurrent, 1, 8)?;
-        within("max_answer_bytes", raw.max_answer_bytes, 64, 16 << 20)?;
-        within("max_text", raw.max_text, 100, 1_000_000)?;
-        within("max_windows", raw.max_windows, 1, 64)?;
         if raw.timeout.0 > 600_000 {
             return Err(at("timeout", "`timeout` is at most `10m`"));
         }
@@ -215,44 +184,6 @@ impl TryFrom<Raw> for DeepSettings {
             ca_file: raw.ca_file,
             uses_default_check: false,
         })
-    }
-}
-
-impl From<DeepSettings> for Raw {
-    fn from(settings: DeepSettings) -> Self {
-        let mut raw = Raw {
-            http: None,
-            judge: None,
-            moderation: None,
-            command: None,
-            required: settings.required,
-            timeout: settings.timeout,
-            max_concurrent: settings.max_concurrent,
-            cache: Some(settings.cache),
-            breaker: settings.breaker,
-            max_answer_bytes: settings.max_answer_bytes,
-            max_text: settings.max_text,
-            long_text: settings.long_text,
-            max_windows: settings.max_windows,
-            ca_file: settings.ca_file,
-        };
-        match settings.kind {
-            DeepBackend::Http(http) => raw.http = Some(http),
-            DeepBackend::Judge(judge) => raw.judge = Some(judge),
-            DeepBackend::Moderation(moderation) => raw.moderation = Some(moderation),
-            DeepBackend::Command(command) => raw.command = Some(command),
-        }
-        raw
-    }
-}
-
-impl JsonSchema for DeepSettings {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        Raw::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Raw::json_schema(generator)
     }
 }
 
@@ -331,7 +262,7 @@ impl DeepSettings {
             warnings.push(DeepWarning { at: "/long_text", message, help });
         }
         if let DeepBackend::Http(http) = &self.kind
-            && !has_part(&http.body)
+            && !body_pieces(&http.body).iter().any(|piece| matches!(piece, TemplatePiece::Part(_)))
         {
             let message = "the body contains no part of the event, so every request is the same".to_owned();
             let help = "add `{text}` or another part".to_owned();

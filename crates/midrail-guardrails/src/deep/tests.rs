@@ -1,8 +1,10 @@
 //! Tests of the settings under `deep:`.
 
-use super::super::backends::{HttpMethod, text_and_event};
-use super::*;
 use serde_json::{Value, json};
+
+use super::*;
+use crate::deep::HttpMethod;
+use crate::deep::backends::text_and_event;
 
 fn read(value: Value) -> Result<DeepSettings, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
@@ -59,9 +61,9 @@ fn invalid_settings_are_rejected() {
         (json!({"command": "a", "timeout": 0}), "between one millisecond"),
         (json!({"command": "a", "ca_file": "/ca.pem"}), "a `command` has no certificate"),
         (json!({"http": {"url": "https://a"}, "ca_file": "ca.pem"}), "`ca_file` is an absolute path"),
-        (json!({"command": "a", "max_windows": 0}), "`max_windows` is a number from 1 to 64"),
+        (json!({"command": "a", "max_windows": 0}), "`0` is not a number from 1 to 64"),
         (json!({"command": "a", "long_text": "all"}), "unknown variant `all`"),
-        (json!({"command": "a", "max_concurrent": 0}), "`max_concurrent` is a number from 1 to 8"),
+        (json!({"command": "a", "max_concurrent": 0}), "`0` is not a number from 1 to 8"),
         (json!({"command": "a", "cache": "2d"}), "at most `1d`"),
         (json!({"http": {"url": "https://a", "method": "GET"}}), "unknown variant `GET`"),
         (

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
 
-use crate::shared::data::sections;
+use crate::shared::data::ERROR_CLASSES;
 
 /// The severity of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ impl ErrorSeverity {
 pub(super) struct Row {
     pub(super) name: &'static str,
     /// Phrases, one of which must occur as whole words.
-    phrases: Vec<&'static str>,
+    phrases: &'static [&'static str],
     pub(super) severity: ErrorSeverity,
     pub(super) next: RecoveryStep,
 }
@@ -61,7 +61,7 @@ impl Row {
     }
 
     /// A row of the data file: `permission fatal escalate`, and its phrases.
-    fn parse((title, phrases): (&'static str, Vec<&'static str>)) -> Option<Self> {
+    fn parse((title, phrases): (&'static str, &'static [&'static str])) -> Option<Self> {
         let [name, severity, next] = title.split(' ').collect::<Vec<_>>().try_into().ok()?;
         let (severity, next) = (parse(severity)?, parse(next)?);
         Some(Row { name, phrases, severity, next })
@@ -73,10 +73,8 @@ fn parse<T: DeserializeOwned>(word: &str) -> Option<T> {
 }
 
 /// The built-in table. The first match wins.
-pub(super) static DEFAULTS: LazyLock<Vec<Row>> = LazyLock::new(|| {
-    let rows = sections(include_str!("../../data/error_classes.txt"));
-    rows.into_iter().filter_map(Row::parse).collect()
-});
+pub(super) static DEFAULTS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| ERROR_CLASSES.iter().filter_map(Row::parse).collect());
 
 /// Whether a text contains a phrase as whole words. Case is ignored.
 pub(super) fn contains_words(text: &str, words: &str) -> bool {

@@ -1,12 +1,10 @@
 //! The used shares of the budgets, and how many calls the rest lasts.
 
-use midrail_core::{Context, Missing, Resource, UsageSource};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use midrail_core::{Resource, UsageSource};
 
 use super::history::History;
-use super::note::Note;
-use super::state::ProviderState;
+use super::state::{Note, ProviderState};
+use crate::prelude::*;
 use crate::shared::thresholds::{Share, float, number};
 
 /// Reports the used shares of the budgets.

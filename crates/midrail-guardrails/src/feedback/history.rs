@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use midrail_core::{Context, Key, Missing, state_prefix};
-use serde::{Deserialize, Serialize};
+use midrail_core::state_prefix;
 use serde_json::{Value, json};
 
 use super::state::ProviderState;
-use crate::shared::data::{List, TOOL_ARGUMENTS, section};
+use crate::prelude::*;
+use crate::shared::data::TOOLS;
 use crate::shared::outcome::CallOutcome;
 
 /// Maximum number of remembered calls: enough for ten rounds of a cycle of four.
@@ -243,12 +243,9 @@ fn add(key: Option<&str>, value: &Value, context: &Context<'_>, hash: &mut Fnv, 
     }
 }
 
-/// Names of arguments that contain paths.
-static PATHS: List = List::new(|| section(TOOL_ARGUMENTS, "paths"));
-
 fn is_path(key: Option<&str>, text: &str) -> bool {
     let is_one_word = text.len() <= 4_096 && !text.contains(char::is_whitespace) && !text.contains("://");
-    is_one_word && !text.is_empty() && (key.is_some_and(|key| PATHS.contains(&key)) || text.contains('/'))
+    is_one_word && !text.is_empty() && (key.is_some_and(|key| TOOLS.has("paths", key)) || text.contains('/'))
 }
 
 /// FNV-1a, 64 bits.

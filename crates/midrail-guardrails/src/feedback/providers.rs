@@ -1,19 +1,18 @@
 //! The sources of feedback: fixed texts, the deadline, and observations about the progress of the work.
 
-use midrail_core::{ActionType, Changes, Context, Fault, Key, Missing, PackCommand};
+use midrail_core::{ActionType, PackCommand};
 use midrail_scan::secrets::redact;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetNote;
 use super::history::{Call, History};
-use super::note::Note;
-use super::state::ProviderState;
+use super::state::{Note, ProviderState};
 use super::streak::{FailingStreak, record_streak};
+use crate::prelude::*;
+use crate::shared::data::{PROGRAMS, TOOLS};
 use crate::shared::durations::{Seconds, Timeout};
 use crate::shared::feedback_block::duration;
 use crate::shared::settings::{CommandLine, Pattern, any_matches, at_least_one, patterns, within};
-use crate::shared::todo_list::{self, TodoList};
+use crate::shared::todo_list::TodoList;
 
 /// The slice with the to-do list that a provider follows.
 fn list_key(context: &Context<'_>) -> Key<TodoList> {
@@ -102,7 +101,7 @@ pub struct StalePlan {
 
 impl Default for StalePlan {
     fn default() -> Self {
-        StalePlan { calls: 20, tools: patterns(&todo_list::TOOLS) }
+        StalePlan { calls: 20, tools: patterns(TOOLS.list("to-do tools")) }
     }
 }
 
@@ -113,15 +112,11 @@ pub struct CommandNote {
     /// The command.
     pub run: CommandLine,
     /// The time limit.
-    #[serde(default = "thirty_seconds")]
+    #[serde(default = "Timeout::seconds::<30>")]
     pub timeout: Timeout,
     /// Whether it adds a note only if the command fails.
     #[serde(default)]
     pub failing_only: bool,
-}
-
-fn thirty_seconds() -> Timeout {
-    Timeout::seconds(30)
 }
 
 impl FeedbackSource {
@@ -264,10 +259,6 @@ impl RepeatedCalls {
     }
 }
 
-/// Words of a command line that run tests.
-const TESTS: &[&str] =
-    &["test", "pytest", "jest", "vitest", "ctest", "nextest", "tox", "rspec", "phpunit", "unittest", "mocha"];
-
 impl NoProgress {
     fn note(&self, context: &Context<'_>, own: &ProviderState) -> Result<Option<Note>, Missing> {
         let calls = own.idle.saturating_add(1);
@@ -292,7 +283,7 @@ impl NoProgress {
         let runs_tests = |command: &str| {
             command.split([' ', '\t', '\n', ';', '&', '|', '(', ')']).any(|word| {
                 let name = word.rsplit('/').next().unwrap_or(word);
-                TESTS.contains(&name) || name.starts_with("test:")
+                PROGRAMS.has("test runners", name) || name.starts_with("test:")
             })
         };
         action.kind == ActionType::FileWrite

@@ -1,8 +1,25 @@
-//! The stored state of a feedback provider.
+//! The notes of a feedback provider, and its stored state.
 
 use jiff::Timestamp;
-use midrail_core::{Context, Key, Missing};
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
+
+/// A note of a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) text: String,
+    pub(super) is_warning: bool,
+}
+
+impl Note {
+    pub(super) fn info(text: impl Into<String>) -> Self {
+        Note { text: text.into(), is_warning: false }
+    }
+
+    pub(super) fn warning(text: impl Into<String>) -> Self {
+        Note { text: text.into(), is_warning: true }
+    }
+}
 
 /// The state of a provider. Its size is bounded.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

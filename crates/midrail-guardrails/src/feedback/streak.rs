@@ -1,12 +1,9 @@
 //! A tool that fails repeatedly.
 
-use midrail_core::Context;
 use midrail_scan::secrets::redact;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::note::Note;
-use super::state::ProviderState;
+use super::state::{Note, ProviderState};
+use crate::prelude::*;
 use crate::shared::outcome::error_text;
 use crate::shared::settings::at_least_one;
 use crate::shared::text::{first_error_line, shorten};

@@ -2,6 +2,7 @@
 
 use midrail_core::{Action, Context, Missing, Verdict, glob};
 
+use crate::shared::data::PROGRAMS;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::is_below;
 use crate::shared::git::calls;
@@ -35,13 +36,6 @@ impl Sweep {
             || (self.is_deep && above.into_iter().any(|folder| glob::path_matches(&self.path, folder)))
     }
 }
-
-/// Programs that change folders with their content.
-const SWEEPERS: &[&str] =
-    &["rm", "mv", "rsync", "shred", "srm", "trash", "trash-put", "gio", "rmdir", "Remove-Item", "del", "rd"];
-
-/// Programs that pass on the files that they find in folders.
-const FINDERS: &[&str] = &["find", "gfind", "bfs", "fd", "fdfind", "xargs", "gxargs", "parallel"];
 
 /// The last part of a path that means some of the files below a folder.
 pub(super) const SOME_OF_IT: &str = "…";
@@ -106,7 +100,8 @@ fn sweeps(
 
 /// Whether folders that an action names include their content. Its own action comes first.
 fn is_deep(actions: &[&Action]) -> bool {
-    let is_one_of = |program: &String| [SWEEPERS, FINDERS].iter().any(|it| it.contains(&program.as_str()));
+    let is_one_of =
+        |program: &String| PROGRAMS.has("folder changers", program) || PROGRAMS.has("finders", program);
     actions.first().is_some_and(|action| action.command.is_none())
         || actions.iter().any(|does| does.programs.iter().any(is_one_of) || takes_folders(&does.repository))
 }

@@ -1,25 +1,23 @@
 //! Requires one of several prerequisites to have succeeded with the same key before a tool is called.
 
-use std::fmt;
 use std::sync::Arc;
 
-use midrail_core::{
-    Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Tools, Verdict, glob,
-};
+use midrail_core::{Tools, glob};
 use serde_json::{Value, json};
 
+use crate::prelude::*;
 use crate::shared::objections::first_verdict;
 use crate::shared::text::plain_text;
 
 /// Rules with keys.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct KeyedDependency {
     /// The rules.
     pub rules: Vec<KeyedRule>,
 }
 
 /// One rule: `tool` with a key needs one of `prerequisites` with the same key.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct KeyedRule {
     /// The restricted tool: a name or glob pattern.
     pub tool: String,
@@ -40,15 +38,6 @@ pub enum CallKey {
 
 /// Computes the key of a call. `Ok(None)`: it has none.
 pub type ComputeCallKey = dyn Fn(&Context<'_>) -> Result<Option<String>, Missing> + Send + Sync;
-
-impl fmt::Debug for CallKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CallKey::Args(names) => f.debug_tuple("Args").field(names).finish(),
-            CallKey::Computed(_) => f.write_str("Computed"),
-        }
-    }
-}
 
 impl CallKey {
     fn for_call(&self, context: &Context<'_>) -> Result<Option<String>, Missing> {
@@ -133,10 +122,9 @@ impl KeyedRule {
         let prerequisites = self.prerequisites.iter();
         let done: Vec<_> = prerequisites.map(|it| done_key(context, it, &key).exists(context)).collect();
         if done.contains(&Ok(true)) {
-            Ok(None)
-        } else {
-            done.into_iter().find_map(Result::err).map_or(Ok(Some(key)), Err)
+            return Ok(None);
         }
+        done.into_iter().find_map(Result::err).map_or(Ok(Some(key)), Err)
     }
 
     fn denial(&self, tool: &str, key: &str) -> Verdict {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Tools, Verdict, glob};
+use midrail_core::{Tools, glob};
 use serde_json::json;
+
+use crate::prelude::*;
 
 /// The prerequisites of tools. Both sides are names or glob patterns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

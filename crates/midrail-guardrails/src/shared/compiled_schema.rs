@@ -1,50 +1,27 @@
 //! A compiled JSON Schema and its problems with a value. References must stay within the schema, and patterns
 //! take linear time.
 
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::settings::SettingsProblem;
 #[cfg(feature = "json-schema")]
 use super::text::shorten;
 
-/// A compiled JSON Schema.
-#[derive(Clone)]
+/// A JSON Schema.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Value", into = "Value")]
+#[schemars(rename = "JsonSchema", extend("type" = ["object", "boolean"]))]
 pub struct CompiledSchema {
     schema: Value,
     #[cfg(feature = "json-schema")]
     validator: std::sync::Arc<jsonschema::Validator>,
 }
 
-impl fmt::Debug for CompiledSchema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CompiledSchema").field(&self.schema).finish()
-    }
-}
-
-impl Serialize for CompiledSchema {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.schema.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for CompiledSchema {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        CompiledSchema::new(Value::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
-}
-
-impl JsonSchema for CompiledSchema {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "JsonSchema".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"description": "A JSON Schema.", "type": ["object", "boolean"]})
+impl From<CompiledSchema> for Value {
+    fn from(compiled: CompiledSchema) -> Self {
+        compiled.schema
     }
 }
 
@@ -55,15 +32,17 @@ const MAX_TEXT: usize = 201;
 /// The place of a problem, as a JSON pointer, and its description. Contains no values.
 type Problem = (String, String);
 
-impl CompiledSchema {
+impl TryFrom<Value> for CompiledSchema {
+    type Error = SettingsProblem;
+
     #[cfg(not(feature = "json-schema"))]
-    fn new(_: Value) -> Result<Self, SettingsProblem> {
+    fn try_from(_: Value) -> Result<Self, SettingsProblem> {
         let message = "this build of Midrail cannot validate JSON Schemas: it was built without the feature `json-schema`";
         Err(SettingsProblem::new(message))
     }
 
     #[cfg(feature = "json-schema")]
-    fn new(schema: Value) -> Result<Self, SettingsProblem> {
+    fn try_from(schema: Value) -> Result<Self, SettingsProblem> {
         if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
             return Err(SettingsProblem::new("a JSON Schema is a map"));
         }
@@ -82,7 +61,9 @@ impl CompiledSchema {
             }
         }
     }
+}
 
+impl CompiledSchema {
     /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
     #[cfg(not(feature = "json-schema"))]
     pub(crate) fn problems(&self, _: &Value, _: bool, _: usize) -> Vec<Problem> {
@@ -93,8 +74,8 @@ impl CompiledSchema {
     /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
     #[cfg(feature = "json-schema")]
     pub(crate) fn problems(&self, value: &Value, may_be_text: bool, most: usize) -> Vec<Problem> {
-        let read = if may_be_text { self.read(value) } else { Ok(std::borrow::Cow::Borrowed(value)) };
-        let Ok(value) = read else { return vec![("/".to_owned(), "is not JSON".to_owned())] };
+        let value = if may_be_text { self.read(value) } else { Ok(std::borrow::Cow::Borrowed(value)) };
+        let Ok(value) = value else { return vec![("/".to_owned(), "is not JSON".to_owned())] };
         let problem = |error: jsonschema::ValidationError<'_>| {
             let at = error.instance_path().as_str();
             let at = if at.is_empty() { "/" } else { at };
@@ -112,16 +93,15 @@ impl CompiledSchema {
         use std::borrow::Cow;
         let unwrapped = unwrap(value);
         let Value::String(text) = unwrapped else { return Ok(Cow::Borrowed(unwrapped)) };
-        let asks_for_text = match self.schema.get("type") {
+        let is_text = match self.schema.get("type") {
             Some(Value::String(kind)) => kind == "string",
             Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
             _ => false,
         };
-        if asks_for_text {
-            Ok(Cow::Borrowed(unwrapped))
-        } else {
-            serde_json::from_str(text).map(Cow::Owned).map_err(|_| ())
+        if is_text {
+            return Ok(Cow::Borrowed(unwrapped));
         }
+        serde_json::from_str(text).map(Cow::Owned).map_err(|_| ())
     }
 }
 

@@ -1,44 +1,62 @@
-//! The format of the files in `data/`: sections that start with `== NAME`, one entry per line, `#` for comments.
+//! The files in `data/`: sections that start with `== NAME`, one entry per line, `#` for comments.
 
 use std::sync::LazyLock;
 
-/// Tools and their arguments.
-pub(crate) const TOOL_ARGUMENTS: &str = include_str!("../../data/tool_arguments.txt");
+pub(crate) static ANSWERS: DataFile =
+    DataFile::new(|| Sections::parse(include_str!("../../data/answers.txt")));
+pub(crate) static ERROR_CLASSES: DataFile =
+    DataFile::new(|| Sections::parse(include_str!("../../data/error_classes.txt")));
+pub(crate) static FILES: DataFile = DataFile::new(|| Sections::parse(include_str!("../../data/files.txt")));
+pub(crate) static GIT: DataFile = DataFile::new(|| Sections::parse(include_str!("../../data/git.txt")));
+pub(crate) static HOST_SETTINGS: DataFile =
+    DataFile::new(|| Sections::parse(include_str!("../../data/host_settings.txt")));
+pub(crate) static PROGRAMS: DataFile =
+    DataFile::new(|| Sections::parse(include_str!("../../data/programs.txt")));
+pub(crate) static SENSITIVE_FILES: DataFile =
+    DataFile::new(|| Sections::parse(include_str!("../../data/sensitive_files.txt")));
+pub(crate) static TASK_WORDS: DataFile =
+    DataFile::new(|| Sections::parse(include_str!("../../data/task_words.txt")));
+pub(crate) static TOOLS: DataFile = DataFile::new(|| Sections::parse(include_str!("../../data/tools.txt")));
 
-/// A list of a data file.
-pub(crate) type List = LazyLock<Vec<&'static str>>;
+/// A data file, parsed when it is first used.
+pub(crate) type DataFile = LazyLock<Sections>;
 
-/// A list of a data file whose entries are lists: `git: push pull`.
-pub(crate) type Table = LazyLock<Vec<(&'static str, Vec<&'static str>)>>;
+/// The sections of a data file, by name.
+pub(crate) struct Sections(Vec<(&'static str, Vec<&'static str>)>);
 
-/// The names and entries of all sections.
-pub(crate) fn sections(file: &'static str) -> Vec<(&'static str, Vec<&'static str>)> {
-    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        match (line.strip_prefix("== "), sections.last_mut()) {
-            (Some(name), _) => sections.push((name, Vec::new())),
-            (None, Some((_, entries))) => entries.push(line),
-            (None, None) => {}
+impl Sections {
+    fn parse(file: &'static str) -> Self {
+        let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+        for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            match (line.strip_prefix("== "), sections.last_mut()) {
+                (Some(name), _) => sections.push((name, Vec::new())),
+                (None, Some((_, entries))) => entries.push(line),
+                (None, None) => {}
+            }
         }
+        Sections(sections)
     }
-    sections
-}
 
-/// The entries of one section.
-pub(crate) fn section(file: &'static str, name: &str) -> Vec<&'static str> {
-    let found = sections(file).into_iter().find(|(title, _)| *title == name);
-    found.map(|(_, entries)| entries).unwrap_or_default()
-}
+    /// All sections with their entries, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &[&'static str])> {
+        self.0.iter().map(|(name, entries)| (*name, entries.as_slice()))
+    }
 
-/// Entries that are lists of words.
-pub(crate) fn table(entries: Vec<&'static str>) -> Vec<(&'static str, Vec<&'static str>)> {
-    let rows = entries.into_iter().filter_map(|entry| entry.split_once(": "));
-    rows.map(|(name, words)| (name, words.split(' ').collect())).collect()
-}
+    /// The entries of a section.
+    pub(crate) fn list(&self, name: &str) -> &[&'static str] {
+        self.iter().find(|(title, _)| *title == name).map_or(&[], |(_, entries)| entries)
+    }
 
-/// The words of a row of a table.
-pub(crate) fn row(table: &'static Table, name: &str) -> Option<&'static [&'static str]> {
-    table.iter().find(|(row, _)| *row == name).map(|(_, words)| words.as_slice())
+    /// Whether a section has an entry.
+    pub(crate) fn has(&self, name: &str, entry: &str) -> bool {
+        self.list(name).contains(&entry)
+    }
+
+    /// The words of a row such as `git: push pull`, by its first word.
+    pub(crate) fn row(&self, name: &str, key: &str) -> Option<Vec<&'static str>> {
+        let words = |entry: &&'static str| entry.strip_prefix(key)?.strip_prefix(": ");
+        self.list(name).iter().find_map(words).map(|words| words.split(' ').collect())
+    }
 }
 
 #[cfg(test)]
@@ -47,10 +65,11 @@ mod tests {
 
     #[test]
     fn sections_contain_their_entries() {
-        let file = "# A comment.\n\n== one\na b\n[]\n== two\ngit: push pull\n";
-        assert_eq!(section(file, "one"), ["a b", "[]"]);
-        assert_eq!(table(section(file, "two")), [("git", vec!["push", "pull"])]);
-        assert!(section(file, "three").is_empty());
+        let file = Sections::parse("# A comment.\n\n== one\na b\n[]\n== two\ngit: push pull\n");
+        assert_eq!(file.list("one"), ["a b", "[]"]);
+        assert!(file.has("one", "a b") && !file.has("one", "a"));
+        assert_eq!(file.row("two", "git"), Some(vec!["push", "pull"]));
+        assert!(file.row("two", "gi").is_none() && file.list("three").is_empty());
     }
 
     #[test]
@@ -60,16 +79,18 @@ mod tests {
         let known = |name: &str| data.iter().any(|text| text.contains(&format!("\n== {name}\n")));
         let mut found = 0;
         for text in read(&folder.join("src")) {
-            for (_, rest) in text.match_indices("section(").map(|(at, call)| text.split_at(at + call.len())) {
-                let Some((_, name)) = rest.split_once(", \"") else { continue };
-                let name = name.split('"').next().unwrap();
-                if rest.starts_with(char::is_uppercase) {
-                    assert!(known(name), "no data file has a section `{name}`");
-                    found += 1;
+            for call in [".list(\"", ".has(\"", ".row(\""] {
+                for (at, _) in text.match_indices(call) {
+                    let (before, rest) = text.split_at(at);
+                    if before.ends_with(char::is_uppercase) {
+                        let name = rest.split('"').nth(1).unwrap();
+                        assert!(known(name), "no data file has a section `{name}`");
+                        found += 1;
+                    }
                 }
             }
         }
-        assert!(found > 15, "{found}");
+        assert!(found > 40, "{found}");
     }
 
     #[expect(clippy::disallowed_methods, reason = "the test reads the sources")]

@@ -7,6 +7,7 @@ use midrail_core::{Changes, Context, FETCHED_FILES, Fault, Key, Missing};
 use serde::{Deserialize, Serialize};
 
 use super::file_paths::is_below;
+use super::objections::all;
 
 /// Maximum number of entries; the oldest are dropped.
 const MAX_ENTRIES: usize = 64;
@@ -126,9 +127,7 @@ pub(crate) fn observe(context: &Context<'_>, changes: &mut Changes) -> Result<()
 
 /// The real places of some paths, and which of them are folders by their spelling.
 fn real_places(context: &Context<'_>, paths: &[&str]) -> Result<Vec<(String, bool)>, Missing> {
-    let places: Vec<_> =
-        paths.iter().map(|path| (context.real_place(path, None), path.ends_with('/'))).collect();
-    places.into_iter().map(|(place, is_folder)| Ok((place?.key, is_folder))).collect()
+    all(paths.iter().map(|path| Ok((context.real_place(path, None)?.key, path.ends_with('/')))))
 }
 
 #[cfg(test)]

@@ -2,16 +2,19 @@
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::duration::unit_seconds;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::settings::SettingsProblem;
 use super::text::plain_text;
 
-/// A duration: a number of seconds, or a text such as `90s`, `15m`, `2h`, `1d`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+/// A number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
+#[schemars(rename = "Duration", extend("anyOf" = [
+    {"type": "number", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+ *[a-z]+$"}
+]))]
 pub struct Seconds(pub f64);
 
 impl Seconds {
@@ -86,33 +89,21 @@ impl std::str::FromStr for Seconds {
     }
 }
 
-impl JsonSchema for Seconds {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`.",
-            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+ *[a-z]+$"}]
-        })
-    }
-}
-
-/// A timeout in milliseconds. In a pack it is a number of seconds, or a text such as `90s` or `10m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A number of seconds, or a duration such as `500ms`, `90s` or `10m`, of at most one day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Seconds", into = "String")]
-pub struct Timeout(pub u64);
+#[schemars(extend("anyOf" = [
+    {"type": "number", "minimum": 0.001, "maximum": 86_400}, {"type": "string", "pattern": "^[0-9.]+ *[a-z]+$"}
+]))]
+pub struct Timeout(
+    /// The milliseconds.
+    pub u64,
+);
 
 impl Timeout {
-    /// A timeout in minutes.
-    pub(crate) const fn minutes(minutes: u64) -> Self {
-        Timeout(minutes * 60_000)
-    }
-
     /// A timeout in seconds.
-    pub(crate) const fn seconds(seconds: u64) -> Self {
-        Timeout(seconds * 1_000)
+    pub(crate) const fn seconds<const N: u64>() -> Self {
+        Timeout(N * 1_000)
     }
 }
 
@@ -130,22 +121,6 @@ impl TryFrom<Seconds> for Timeout {
             millis @ 1..=MAX_MILLIS => Ok(Timeout(millis)),
             _ => Err(SettingsProblem::new("a timeout is between one millisecond and one day")),
         }
-    }
-}
-
-impl JsonSchema for Timeout {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Timeout".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A number of seconds, or a duration such as `500ms`, `90s` or `10m`, of at most one day.",
-            "anyOf": [
-                {"type": "number", "minimum": 0.001, "maximum": MAX_MILLIS / 1_000},
-                {"type": "string", "pattern": "^[0-9.]+ *[a-z]+$"}
-            ]
-        })
     }
 }
 
@@ -204,7 +179,7 @@ mod tests {
         ] {
             assert!(serde_json::from_value::<Timeout>(value.clone()).is_err(), "{value}");
         }
-        let timeout = Timeout::minutes(10);
+        let timeout = Timeout::seconds::<600>();
         assert_eq!(
             serde_json::from_value::<Timeout>(serde_json::to_value(timeout).unwrap()).unwrap(),
             timeout

@@ -2,9 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, Context, Missing, ScriptSource, written_key};
+use midrail_core::{Action, Context, FileState, Missing, ScriptSource, written_key};
 
 use super::downloads::Downloads;
+use super::objections::all;
+
+/// Whether there is a file or folder at a path.
+pub(crate) fn exists(context: &Context<'_>, path: &str) -> Result<bool, Missing> {
+    Ok(*context.file(&context.real_place(path, None)?)? != FileState::Absent)
+}
 
 /// A file that an action accesses.
 #[derive(Debug, Clone, Copy)]
@@ -112,9 +118,7 @@ fn followed<'a>(
     if own.len() > 1 {
         starts.push(own);
     }
-    // Request all facts before the first one is missing, so that they are fetched together.
-    let followed: Vec<_> = starts.into_iter().map(|files| follow(context, files)).collect();
-    followed.into_iter().collect()
+    all(starts.into_iter().map(|files| follow(context, files)))
 }
 
 /// The action of some scripts, including the agent's scripts that they run in turn.

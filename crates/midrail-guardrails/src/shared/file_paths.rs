@@ -4,12 +4,7 @@ use std::borrow::Cow;
 
 use midrail_core::glob;
 
-/// Temporary folders.
-pub(crate) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
-
-/// Devices and streams without data: writing to them changes nothing.
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
-const STREAMS: &[&str] = &["/dev/fd/", "/dev/std", "/proc/self/fd/"];
+use super::data::FILES;
 
 /// Whether a place, as returned by `Context::path_aliases`, is inside the sandbox.
 pub(crate) fn is_inside(place: &str) -> bool {
@@ -28,17 +23,20 @@ pub(crate) fn is_below(folder: &str, place: &str) -> bool {
 
 /// Whether a place is below a temporary folder.
 pub(crate) fn is_temporary(place: &str) -> bool {
-    TEMPORARY.iter().any(|folder| is_below(folder, place) && place.len() > folder.len() + 1)
+    FILES
+        .list("temporary folders")
+        .iter()
+        .any(|folder| is_below(folder, place) && place.len() > folder.len() + 1)
 }
 
 /// Whether a place is a temporary folder itself.
 pub(crate) fn is_temporary_folder(place: &str) -> bool {
-    TEMPORARY.contains(&place.trim_end_matches('/'))
+    FILES.has("temporary folders", place.trim_end_matches('/'))
 }
 
 /// Whether a place is a device or a stream without data.
 pub(crate) fn is_device(place: &str) -> bool {
-    DEVICES.contains(&place) || STREAMS.iter().any(|prefix| place.starts_with(prefix))
+    FILES.has("devices", place) || FILES.list("streams").iter().any(|prefix| place.starts_with(prefix))
 }
 
 /// Whether a place matches a pattern. A pattern without `/` matches in every folder; one that begins with `~/`

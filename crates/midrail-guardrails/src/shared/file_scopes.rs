@@ -2,22 +2,23 @@
 
 use midrail_core::{Action, ActionType, Context, EventKind, FileScope, Missing, Verdict, glob};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::file_access::agent_scripts;
 use super::file_paths::is_device;
 use super::settings::Pattern;
 
-/// The files that may be accessed, as valid glob patterns. Absent: no limit; empty: none.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(transparent)]
+/// The files that may be accessed, as glob patterns. Absent: no limit; empty: none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "ScopePatterns")]
+#[schemars(rename = "Files")]
 pub(crate) struct FileScopeSettings(pub FileScope);
 
-/// The format in packs.
+/// The same as valid patterns.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Raw {
+struct ScopePatterns {
     /// Files that may be read. Absent: no limit; empty: none.
     read: Option<Vec<Pattern>>,
     /// Files that may be changed. Absent: no limit; empty: none.
@@ -26,25 +27,11 @@ struct Raw {
     deny: Option<Vec<Pattern>>,
 }
 
-impl<'de> Deserialize<'de> for FileScopeSettings {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let texts = |list: Option<Vec<Pattern>>| list.map(|list| list.into_iter().map(|it| it.0).collect());
-        let raw = Raw::deserialize(deserializer)?;
-        Ok(FileScopeSettings(FileScope {
-            read: texts(raw.read),
-            write: texts(raw.write),
-            deny: texts(raw.deny),
-        }))
-    }
-}
-
-impl JsonSchema for FileScopeSettings {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Files".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Raw::json_schema(generator)
+impl From<ScopePatterns> for FileScopeSettings {
+    fn from(scope: ScopePatterns) -> Self {
+        let [read, write, deny] = [scope.read, scope.write, scope.deny]
+            .map(|list| list.map(|list| list.into_iter().map(|it| it.0).collect()));
+        FileScopeSettings(FileScope { read, write, deny })
     }
 }
 

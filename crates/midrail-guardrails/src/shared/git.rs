@@ -8,22 +8,25 @@ mod git_call;
 pub(crate) mod overwrites;
 mod refs;
 
-use midrail_core::{Context, FileState, Missing, RepositoryCall};
+use midrail_core::{Context, Missing, RepositoryCall};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::commands::{changes_only_files, is_builtin, is_harmless};
 pub(crate) use self::expansion::expanded_commands;
 use self::git_call::{GitCall, Word};
 pub(crate) use self::refs::branch_of;
-use self::refs::{from_here, is_revision, refspec, stands_for_current};
-use super::file_access::known_actions;
+use self::refs::{from_here, is_revision, refspec, yields_current};
+use super::data::GIT;
+use super::file_access::{exists, known_actions};
 use super::file_paths::{is_below, is_temporary};
 use super::text::shorten;
 
-/// A change of a branch.
+/// An update of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BranchUpdate {
-    pub(crate) kind: UpdateKind,
+    pub(crate) kind: BranchChange,
     pub(crate) branch: Branch,
     /// The branch that is merged or pushed, if it is another one.
     pub(crate) from: Option<String>,
@@ -31,17 +34,27 @@ pub(crate) struct BranchUpdate {
     pub(crate) call: String,
 }
 
-/// The kind of change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UpdateKind {
+/// A change of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum BranchChange {
+    /// A commit.
     Commit,
+    /// A local merge of another branch into it.
     Merge,
+    /// A push to it.
     Push,
+    /// Its deletion.
     Delete,
+    /// A rename.
     Rename,
+    /// A move to another commit.
     Reset,
+    /// A new branch.
+    #[serde(skip)]
     Create,
     /// The command line does not show it.
+    #[serde(skip)]
     Unknown,
 }
 
@@ -135,8 +148,7 @@ fn with_alias(call: &RepositoryCall, name: &str, body: &str) -> RepositoryCall {
 fn nested_repository(context: &Context<'_>, place: &str) -> Result<Option<String>, Missing> {
     let mut folder = place.trim_matches('/');
     while !matches!(folder, "" | ".") {
-        let git = context.real_place(&format!("{folder}/.git"), None)?;
-        if *context.file(&git)? != FileState::Absent {
+        if exists(context, &format!("{folder}/.git"))? {
             return Ok(Some(folder.to_owned()));
         }
         folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
@@ -155,26 +167,6 @@ struct Reader<'c, 'a> {
 /// Options of `git push` that publish its branch.
 const PUBLISHES: &[&str] = &["-u", "--set-upstream"];
 
-/// Options of `git branch` that list branches or change their settings.
-const LISTS_BRANCHES: &[&str] = &[
-    "-l",
-    "-a",
-    "--list",
-    "--all",
-    "--show-current",
-    "--contains",
-    "--no-contains",
-    "--merged",
-    "--no-merged",
-    "--points-at",
-    "-u",
-    "--set-upstream-to",
-    "--unset-upstream",
-    "--edit-description",
-    "-r",
-    "--remotes",
-];
-
 /// The repository of a call.
 enum Where {
     Here,
@@ -187,7 +179,7 @@ impl Reader<'_, '_> {
     fn read(&mut self, call: &RepositoryCall) -> Result<(), Missing> {
         let call = &GitCall::new(call);
         if call.is_unknown {
-            self.add(call, UpdateKind::Unknown, Branch::Unknown, None);
+            self.add(call, BranchChange::Unknown, Branch::Unknown, None);
             return Ok(());
         }
         if call.has(&["--help", "-h"]) {
@@ -197,24 +189,24 @@ impl Reader<'_, '_> {
             "push" | "send-pack" => self.push(call)?,
             "subtree" if call.operand(0).is_some_and(|word| word.text == "push") => {
                 let target = call.operand(2).map_or(Branch::Unknown, |word| self.named(word));
-                self.add(call, UpdateKind::Push, target, None);
+                self.add(call, BranchChange::Push, target, None);
             }
-            "commit" if !call.has(&["--dry-run"]) => self.on_current(call, UpdateKind::Commit, None)?,
+            "commit" if !call.has(&["--dry-run"]) => self.on_current(call, BranchChange::Commit, None)?,
             "cherry-pick" | "revert" | "am"
                 if !call.has(&["--abort", "--quit", "--skip", "-n", "--no-commit"]) =>
             {
-                self.on_current(call, UpdateKind::Commit, None)?;
+                self.on_current(call, BranchChange::Commit, None)?;
             }
             "merge" if !call.has(&["--abort", "--quit"]) => {
                 let from = call.operand(0).map(|word| branch_of(word.text).to_owned());
-                self.on_current(call, UpdateKind::Merge, from)?;
+                self.on_current(call, BranchChange::Merge, from)?;
             }
             "pull" => {
                 if let Some(from) = call.operand(1) {
                     let source = branch_of(from.text.split(':').next().unwrap_or_default()).to_owned();
                     let current = self.current(call)?;
                     if current.is_some() && current != Some(Branch::Named(source.clone())) {
-                        self.on_current(call, UpdateKind::Merge, Some(source))?;
+                        self.on_current(call, BranchChange::Merge, Some(source))?;
                     }
                 }
             }
@@ -222,7 +214,7 @@ impl Reader<'_, '_> {
                 if let Some(branch) = call.operand(1) {
                     self.current = Some(self.named(branch));
                 }
-                self.on_current(call, UpdateKind::Reset, None)?;
+                self.on_current(call, BranchChange::Reset, None)?;
             }
             "reset" => self.reset(call)?,
             "checkout" | "switch" => self.checkout(call)?,
@@ -242,7 +234,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn add(&mut self, call: &GitCall<'_>, kind: UpdateKind, branch: Branch, from: Option<String>) {
+    fn add(&mut self, call: &GitCall<'_>, kind: BranchChange, branch: Branch, from: Option<String>) {
         self.updates.list.push(BranchUpdate { kind, branch, from, call: shown(call.call) });
     }
 
@@ -254,7 +246,7 @@ impl Reader<'_, '_> {
     fn on_current(
         &mut self,
         call: &GitCall<'_>,
-        kind: UpdateKind,
+        kind: BranchChange,
         from: Option<String>,
     ) -> Result<(), Missing> {
         if let Some(branch) = self.current(call)? {
@@ -305,13 +297,13 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         if call.has(&["--all", "--branches", "--mirror"]) {
-            self.add(call, UpdateKind::Push, Branch::Every, None);
+            self.add(call, BranchChange::Push, Branch::Every, None);
             return Ok(());
         }
         let deletes = call.has(&["-d", "--delete"]);
         // An unknown remote may expand to a remote and branches.
         if call.operands.first().is_some_and(|word| !word.is_known) {
-            self.add(call, UpdateKind::Push, Branch::Unknown, None);
+            self.add(call, BranchChange::Push, Branch::Unknown, None);
         }
         let mut operands = call.operands.iter().skip(1).peekable();
         if operands.peek().is_none() {
@@ -320,7 +312,7 @@ impl Reader<'_, '_> {
             }
             let redirects = |setting: &&str| setting.starts_with("push.") || setting.starts_with("remote.");
             if call.settings.iter().any(redirects) {
-                self.add(call, UpdateKind::Push, Branch::Unknown, None);
+                self.add(call, BranchChange::Push, Branch::Unknown, None);
                 return Ok(());
             }
             // All branches that exist on both sides.
@@ -328,7 +320,7 @@ impl Reader<'_, '_> {
             if is_here
                 && self.context.git()?.is_some_and(|git| git.push_default.as_deref() == Some("matching"))
             {
-                self.add(call, UpdateKind::Push, Branch::Every, None);
+                self.add(call, BranchChange::Push, Branch::Every, None);
                 return Ok(());
             }
             return self.push_current(call);
@@ -338,12 +330,12 @@ impl Reader<'_, '_> {
                 operands.next();
                 continue;
             }
-            if stands_for_current(word.text) {
+            if yields_current(word.text) {
                 self.push_current(call)?;
                 continue;
             }
             if !word.is_known {
-                self.add(call, UpdateKind::Push, Branch::Unknown, None);
+                self.add(call, BranchChange::Push, Branch::Unknown, None);
                 continue;
             }
             let Some(spec) = refspec(word.text) else { continue };
@@ -357,21 +349,21 @@ impl Reader<'_, '_> {
             };
             match spec.to {
                 _ if deletes => {
-                    self.add(call, UpdateKind::Delete, Branch::Named(branch_of(word.text).to_owned()), None)
+                    self.add(call, BranchChange::Delete, Branch::Named(branch_of(word.text).to_owned()), None)
                 }
                 Some(to) if to.contains('*') || to.is_empty() => {
-                    self.add(call, UpdateKind::Push, Branch::Every, None)
+                    self.add(call, BranchChange::Push, Branch::Every, None)
                 }
                 Some(to) if spec.from.is_empty() => {
-                    self.add(call, UpdateKind::Delete, Branch::Named(to.to_owned()), None)
+                    self.add(call, BranchChange::Delete, Branch::Named(to.to_owned()), None)
                 }
                 Some(to) => {
-                    self.add(call, UpdateKind::Push, Branch::Named(to.to_owned()), from);
+                    self.add(call, BranchChange::Push, Branch::Named(to.to_owned()), from);
                     if word.text.contains(':') || call.has(PUBLISHES) {
-                        self.add(call, UpdateKind::Create, Branch::Named(to.to_owned()), None);
+                        self.add(call, BranchChange::Create, Branch::Named(to.to_owned()), None);
                     }
                 }
-                None => self.on_current(call, UpdateKind::Push, from)?,
+                None => self.on_current(call, BranchChange::Push, from)?,
             }
         }
         Ok(())
@@ -385,17 +377,14 @@ impl Reader<'_, '_> {
         };
         let is_as_it_was = self.current.is_none() && from.is_some();
         if call.has(PUBLISHES) {
-            self.add(call, UpdateKind::Create, current.clone(), None);
+            self.add(call, BranchChange::Create, current.clone(), None);
         }
-        self.add(call, UpdateKind::Push, current, from.clone());
+        self.add(call, BranchChange::Push, current, from.clone());
         // The upstream branch may have another name.
-        let upstream = if is_as_it_was {
-            self.context.git()?.and_then(|git| git.upstream.as_deref()?.split_once('/'))
-        } else {
-            None
-        };
+        let git = if is_as_it_was { self.context.git()? } else { None };
+        let upstream = git.and_then(|git| git.upstream.as_deref()?.split_once('/'));
         if let Some((_, name)) = upstream.filter(|(_, name)| from.as_deref() != Some(*name)) {
-            self.add(call, UpdateKind::Push, Branch::Named(name.to_owned()), from);
+            self.add(call, BranchChange::Push, Branch::Named(name.to_owned()), from);
         }
         Ok(())
     }
@@ -409,24 +398,19 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let has_mode = call.has(&["--hard", "--soft", "--mixed", "--keep", "--merge"]);
-        if has_mode || is_revision(target.text) || !target.is_known || !self.is_file(target.text)? {
-            self.on_current(call, UpdateKind::Reset, None)?;
+        if has_mode || is_revision(target.text) || !target.is_known || !exists(self.context, target.text)? {
+            self.on_current(call, BranchChange::Reset, None)?;
         }
         Ok(())
     }
 
-    fn is_file(&self, path: &str) -> Result<bool, Missing> {
-        let place = self.context.real_place(path, None)?;
-        Ok(*self.context.file(&place)? != FileState::Absent)
-    }
-
     fn checkout(&mut self, call: &GitCall<'_>) -> Result<(), Missing> {
-        if let Some(name) = call.value(&["-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan"]) {
+        if let Some(name) = call.value(GIT.list("creating options")) {
             let branch = self.named(name);
             if call.has(&["-B", "-C", "--force-create"]) {
-                self.add(call, UpdateKind::Reset, branch.clone(), None);
+                self.add(call, BranchChange::Reset, branch.clone(), None);
             }
-            self.add(call, UpdateKind::Create, branch.clone(), None);
+            self.add(call, BranchChange::Create, branch.clone(), None);
             self.check_out(call, branch)?;
             return Ok(());
         }
@@ -445,7 +429,7 @@ impl Reader<'_, '_> {
                 Branch::Named(target.text.split_once('/').map_or(target.text, |(_, name)| name).to_owned())
             }
             text if is_revision(text) || call.has(&["--detach", "-d"]) => Branch::Detached,
-            text if !is_switch && self.is_file(text)? => return Ok(()),
+            text if !is_switch && exists(self.context, text)? => return Ok(()),
             text => Branch::Named(branch_of(text).to_owned()),
         };
         self.check_out(call, branch)
@@ -460,13 +444,13 @@ impl Reader<'_, '_> {
     }
 
     fn branch(&mut self, call: &GitCall<'_>) -> Result<(), Missing> {
-        if call.has(LISTS_BRANCHES) {
+        if call.has(GIT.list("listing options")) {
             return Ok(());
         }
         let names: Vec<Branch> = call.operands.iter().map(|word| self.named(*word)).collect();
         if call.has(&["-d", "-D", "--delete"]) {
             for name in names {
-                self.add(call, UpdateKind::Delete, name, None);
+                self.add(call, BranchChange::Delete, name, None);
             }
             return Ok(());
         }
@@ -482,24 +466,24 @@ impl Reader<'_, '_> {
                 return Ok(());
             }
             if let Some(old) = old {
-                self.add(call, UpdateKind::Rename, old, None);
+                self.add(call, BranchChange::Rename, old, None);
             }
             if call.has(&["-M"]) || (call.has(&["-f", "--force"])) {
-                self.add(call, UpdateKind::Reset, last.clone(), None);
+                self.add(call, BranchChange::Reset, last.clone(), None);
             }
             if names.len() == 1 {
                 self.current = Some(last.clone());
             }
-            self.add(call, UpdateKind::Create, last, None);
+            self.add(call, BranchChange::Create, last, None);
             return Ok(());
         }
         let is_copy = call.has(&["-c", "-C", "--copy"]);
         let made = if is_copy { Some(last) } else { names.first().cloned() };
         let Some(made) = made else { return Ok(()) };
         if call.has(&["-f", "--force", "-C"]) {
-            self.add(call, UpdateKind::Reset, made.clone(), None);
+            self.add(call, BranchChange::Reset, made.clone(), None);
         }
-        self.add(call, UpdateKind::Create, made, None);
+        self.add(call, BranchChange::Create, made, None);
         Ok(())
     }
 
@@ -511,16 +495,16 @@ impl Reader<'_, '_> {
             Some(name) => {
                 let branch = self.named(name);
                 if call.has(&["-B"]) {
-                    self.add(call, UpdateKind::Reset, branch.clone(), None);
+                    self.add(call, BranchChange::Reset, branch.clone(), None);
                 }
-                self.add(call, UpdateKind::Create, branch, None);
+                self.add(call, BranchChange::Create, branch, None);
             }
             // The name of the folder becomes the name of the branch.
             None if call.operands.len() == 2 && !call.has(&["-d", "--detach"]) => {
                 if let Some(path) = call.operands.get(1) {
                     let name = path.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
                     let branch = self.named(Word { text: name, ..*path });
-                    self.add(call, UpdateKind::Create, branch, None);
+                    self.add(call, BranchChange::Create, branch, None);
                 }
             }
             None => {}
@@ -535,7 +519,7 @@ impl Reader<'_, '_> {
             let is_branch = !to.starts_with("refs/") || to.starts_with("refs/heads/");
             if !to.is_empty() && is_branch && !is_same {
                 let branch = self.named(Word { text: to, ..*word });
-                self.add(call, UpdateKind::Reset, branch, None);
+                self.add(call, BranchChange::Reset, branch, None);
             }
         }
     }
@@ -567,7 +551,7 @@ impl Reader<'_, '_> {
             // The other effects of the alias are unknown.
             None if is_builtin(first) || alias(first).is_none() => {}
             _ => {
-                self.add(&GitCall::new(call), UpdateKind::Unknown, Branch::Unknown, None);
+                self.add(&GitCall::new(call), BranchChange::Unknown, Branch::Unknown, None);
                 return Ok(());
             }
         }
@@ -576,10 +560,10 @@ impl Reader<'_, '_> {
 
     fn update_ref(&mut self, call: &GitCall<'_>) -> Result<(), Missing> {
         if call.has(&["--stdin"]) {
-            self.add(call, UpdateKind::Reset, Branch::Unknown, None);
+            self.add(call, BranchChange::Reset, Branch::Unknown, None);
         }
         let Some(target) = call.operand(0) else { return Ok(()) };
-        let kind = if call.has(&["-d", "--delete"]) { UpdateKind::Delete } else { UpdateKind::Reset };
+        let kind = if call.has(&["-d", "--delete"]) { BranchChange::Delete } else { BranchChange::Reset };
         match target.text {
             "HEAD" => self.on_current(call, kind, None)?,
             text if text.starts_with("refs/heads/") || !target.is_known => {

@@ -44,10 +44,10 @@ impl LockList {
             self.0.retain(|_, entry| !entry.as_ref().is_some_and(|entry| is_over(entry, then)));
         }
         if self.0.len() >= MOST {
-            self.0.insert(MORE.to_owned(), None)
+            self.0.insert(MORE.to_owned(), None);
         } else {
-            self.0.insert(path.to_owned(), Some(Entry(actor.to_owned(), until)))
-        };
+            self.0.insert(path.to_owned(), Some(Entry(actor.to_owned(), until)));
+        }
     }
 
     /// Removes a file.

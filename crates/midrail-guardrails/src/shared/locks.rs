@@ -1,7 +1,7 @@
 //! Locks on files, shared by all sessions: holder, start and expiry.
 
 use jiff::Timestamp;
-use midrail_core::{Changes, Context, Key, Missing, SUB_AGENT_PARENTS, Verdict, ancestors, lock_key};
+use midrail_core::{Context, Key, Missing, SUB_AGENT_PARENTS, Verdict, ancestors, lock_key};
 use serde::{Deserialize, Serialize};
 
 use super::durations::{Seconds, to_the_second};
@@ -27,22 +27,17 @@ pub(crate) struct Lock {
     parent: Option<String>,
 }
 
-/// The slice with the lock of a file, by absolute path.
-fn key(path: &str) -> Key<Lock> {
+/// The slice with the lock of a file, by absolute path. The lock may have expired.
+pub(crate) fn lock_slice(path: &str) -> Key<Lock> {
     Key::new(lock_key(path))
 }
 
 impl Lock {
     /// The lock of a file by absolute path, unless it has expired.
     pub(crate) fn for_path(context: &Context<'_>, path: &str) -> Result<Option<Self>, Missing> {
-        let Some(lock) = Lock::stored(context, path)? else { return Ok(None) };
+        let Some(lock) = lock_slice(path).read(context)? else { return Ok(None) };
         let now = context.now()?;
         Ok(Some(lock).filter(|lock| lock.until.is_none_or(|until| now < until)))
-    }
-
-    /// The stored lock of a file, even if it has expired.
-    pub(crate) fn stored(context: &Context<'_>, path: &str) -> Result<Option<Self>, Missing> {
-        key(path).read(context)
     }
 
     /// A lock for the agent of this event, renewed if it holds it already. A lock of another agent of its family
@@ -66,14 +61,6 @@ impl Lock {
                 parent: context.event.parent.clone(),
             },
         })
-    }
-
-    pub(crate) fn store(&self, path: &str, changes: &mut Changes) -> Result<(), Missing> {
-        key(path).write(changes, self)
-    }
-
-    pub(crate) fn remove(path: &str, changes: &mut Changes) {
-        key(path).remove(changes);
     }
 
     /// Whether the agent of this event, or an agent of its family, holds it.

@@ -2,6 +2,14 @@
 
 use midrail_core::{Fault, Missing, Verdict};
 
+/// All values, or the first missing fact. Every fact is requested first, so that they are fetched together.
+pub(crate) fn all<T, C: FromIterator<T>>(
+    facts: impl IntoIterator<Item = Result<T, Missing>>,
+) -> Result<C, Missing> {
+    let facts: Vec<_> = facts.into_iter().collect();
+    facts.into_iter().collect()
+}
+
 /// The first objection. An objection counts even if other checks lack a fact.
 pub(crate) fn first_objection(
     checks: impl IntoIterator<Item = Result<Option<Verdict>, Missing>>,

@@ -208,14 +208,10 @@ pub(crate) struct CommandRequirement<P> {
     #[serde(default = "all_files")]
     pub files: Vec<Pattern>,
     /// The time limit.
-    #[serde(default = "ten_minutes")]
+    #[serde(default = "Timeout::seconds::<600>")]
     pub timeout: Timeout,
     #[serde(skip)]
     purpose: PhantomData<P>,
-}
-
-fn ten_minutes() -> Timeout {
-    Timeout::minutes(10)
 }
 
 impl<P: CommandPurpose> CommandRequirement<P> {

@@ -1,6 +1,6 @@
 //! Which findings of the detectors count for a guardrail: by place, kind, confidence and allow list.
 
-use midrail_core::{Confidence, Context, Finding, Missing};
+use midrail_core::{Confidence, Context, Finding, Missing, Verdict};
 use midrail_scan::event::TOOL_OUTPUT_POINTERS;
 use midrail_scan::personal;
 use schemars::JsonSchema;
@@ -39,23 +39,21 @@ pub struct SensitiveData {
 }
 
 /// The two-letter code of a country with known formats.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct CountryCode(String);
+pub struct CountryCode(#[serde(deserialize_with = "country_code")] String);
 
-impl<'de> Deserialize<'de> for CountryCode {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let code = String::deserialize(deserializer)?.to_lowercase();
-        let known = personal::countries();
-        // An unknown country would silently disable formats.
-        if known.contains(&code.as_str()) {
-            return Ok(CountryCode(code));
-        }
-        let known = known.join(", ");
-        let message =
-            format!("no formats are known for the country `{code}`; the known countries are {known}");
-        Err(D::Error::custom(message))
+fn country_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let code = String::deserialize(deserializer)?.to_lowercase();
+    let known = personal::countries();
+    // An unknown country would silently disable formats.
+    if known.contains(&code.as_str()) {
+        return Ok(code);
     }
+    let known = known.join(", ");
+    Err(D::Error::custom(format!(
+        "no formats are known for the country `{code}`; the known countries are {known}"
+    )))
 }
 
 impl Default for SensitiveData {
@@ -113,9 +111,18 @@ impl SensitiveData {
 }
 
 fn is_output(at: &str) -> bool {
-    [TEXT, RESULT, OUTPUT, ERROR].iter().chain(TOOL_OUTPUT_POINTERS).any(|place| {
-        at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '~']))
-    })
+    [TEXT, RESULT, OUTPUT, ERROR].iter().chain(TOOL_OUTPUT_POINTERS).any(|place| is_at(at, place))
+}
+
+/// Whether a JSON pointer is at a place or below it.
+pub(crate) fn is_at(at: &str, place: &str) -> bool {
+    at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '~']))
+}
+
+/// Adds the kinds and fingerprints of findings to the metadata of a verdict.
+pub(crate) fn describe(verdict: Verdict, findings: &[Finding]) -> Verdict {
+    let fingerprints: Vec<&str> = findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
+    verdict.with("kinds", kinds(findings)).with("fingerprints", fingerprints)
 }
 
 /// The kinds of findings, each once: `aws-access-key, email`.

@@ -14,27 +14,36 @@ pub struct SettingsProblem {
     pub at: String,
     /// The error message.
     pub message: String,
+    /// How to fix it. Empty: the message says it.
+    pub help: String,
 }
 
 impl SettingsProblem {
     /// An error at the place of the value itself.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        SettingsProblem { at: String::new(), message: message.into() }
+        SettingsProblem { message: message.into(), ..SettingsProblem::default() }
+    }
+
+    /// An error at a place, and how to fix it.
+    pub(crate) fn with_help(
+        at: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        SettingsProblem { at: at.into(), message: message.into(), help: help.into() }
     }
 }
 
 /// A valid glob pattern.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Pattern(pub String);
+pub struct Pattern(#[serde(deserialize_with = "pattern")] pub String);
 
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let pattern = String::deserialize(deserializer)?;
-        match glob::check(&pattern) {
-            Ok(()) => Ok(Pattern(pattern)),
-            Err(why) => Err(D::Error::custom(format!("the pattern `{pattern}` {why}"))),
-        }
+fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let pattern = String::deserialize(deserializer)?;
+    match glob::check(&pattern) {
+        Ok(()) => Ok(pattern),
+        Err(why) => Err(D::Error::custom(format!("the pattern `{pattern}` {why}"))),
     }
 }
 
@@ -61,18 +70,16 @@ pub(crate) fn list(patterns: &[Pattern]) -> String {
 }
 
 /// A folder that is neither empty nor the whole disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Folder(pub String);
+pub struct Folder(#[serde(deserialize_with = "folder")] pub String);
 
-impl<'de> Deserialize<'de> for Folder {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let folder = String::deserialize(deserializer)?;
-        if folder.split('/').any(|part| !matches!(part, "" | "." | ".." | "~")) {
-            Ok(Folder(folder.trim_end_matches('/').to_owned()))
-        } else {
-            Err(D::Error::custom(format!("`{folder}` does not name a folder")))
-        }
+fn folder<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let folder = String::deserialize(deserializer)?;
+    if folder.split('/').any(|part| !matches!(part, "" | "." | ".." | "~")) {
+        Ok(folder.trim_end_matches('/').to_owned())
+    } else {
+        Err(D::Error::custom(format!("`{folder}` does not name a folder")))
     }
 }
 
@@ -80,41 +87,37 @@ impl<'de> Deserialize<'de> for Folder {
 const MAX_LINE: usize = 8 << 10;
 
 /// A valid command line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct CommandLine(pub String);
+pub struct CommandLine(#[serde(deserialize_with = "command_line")] pub String);
 
-impl<'de> Deserialize<'de> for CommandLine {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let line = String::deserialize(deserializer)?;
-        if line.trim().is_empty() {
-            return Err(D::Error::custom("the command is empty"));
-        }
-        if line.contains('\0') || line.len() > MAX_LINE {
-            let message = format!("a command has at most {MAX_LINE} bytes and contains no NUL byte");
-            return Err(D::Error::custom(message));
-        }
-        // The line is shown to agents and stored in records.
-        if !secrets::scan(&line).is_empty() {
-            return Err(D::Error::custom(
-                "the command contains a secret and would be shown to agents; read the secret from a file",
-            ));
-        }
-        Ok(CommandLine(line))
+fn command_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let line = String::deserialize(deserializer)?;
+    if line.trim().is_empty() {
+        return Err(D::Error::custom("the command is empty"));
     }
+    if line.contains('\0') || line.len() > MAX_LINE {
+        let message = format!("a command has at most {MAX_LINE} bytes and contains no NUL byte");
+        return Err(D::Error::custom(message));
+    }
+    // The line is shown to agents and stored in records.
+    if !secrets::scan(&line).is_empty() {
+        return Err(D::Error::custom(
+            "the command contains a secret and would be shown to agents; read the secret from a file",
+        ));
+    }
+    Ok(line)
 }
 
 /// An amount of money.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Money(pub f64);
+pub struct Money(#[serde(deserialize_with = "amount")] pub f64);
 
-impl<'de> Deserialize<'de> for Money {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match f64::deserialize(deserializer)? {
-            amount if (0.0..=1e12).contains(&amount) => Ok(Money(amount)),
-            _ => Err(D::Error::custom("an amount of money is a number that is not negative")),
-        }
+fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    match f64::deserialize(deserializer)? {
+        amount if (0.0..=1e12).contains(&amount) => Ok(amount),
+        _ => Err(D::Error::custom("an amount of money is a number that is not negative")),
     }
 }
 

@@ -8,6 +8,8 @@ use midrail_shell::command;
 use midrail_shell::command::invocation::{Arg, Invocation};
 use serde_json::Value;
 
+use super::data::PROGRAMS;
+
 /// One program that a call starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StartedProgram {
@@ -49,16 +51,12 @@ impl StartedProgram {
     }
 }
 
-/// Options of git and similar programs that precede the subcommand and take a value.
-const VALUED: &[&str] =
-    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "-R", "--repo"];
-
 /// The words from the subcommand on.
 pub(crate) fn operands_from(args: &[Arg]) -> impl Iterator<Item = &Arg> {
     let mut is_value = false;
     args.iter().skip_while(move |arg| {
         let skips = is_value || arg.text.starts_with('-');
-        is_value = !is_value && VALUED.contains(&arg.text.as_str());
+        is_value = !is_value && PROGRAMS.has("global options with a value", &arg.text);
         skips
     })
 }

@@ -1,7 +1,7 @@
 //! Thresholds that the budget guardrails share.
 
 use midrail_core::{Budget, Context, Effect, Missing, Resource, UsageSource, Verdict};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,8 +22,12 @@ pub struct Thresholds {
 }
 
 /// A share of a budget, greater than 0 and at most 1. `0.8` and `"80%"` are the same.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
+#[schemars(extend("anyOf" = [
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    {"type": "string", "pattern": "^\\s*[0-9]+(\\.[0-9]+)?\\s*%\\s*$"}
+]))]
 pub struct Share(pub f64);
 
 impl TryFrom<Value> for Share {
@@ -45,22 +49,6 @@ impl TryFrom<Value> for Share {
                 Err(SettingsProblem::new(message))
             }
         }
-    }
-}
-
-impl JsonSchema for Share {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Share".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A share of a budget, greater than 0 and at most 1. `0.8` and `\"80%\"` are the same.",
-            "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-                {"type": "string", "pattern": "^\\s*[0-9]+(\\.[0-9]+)?\\s*%\\s*$"},
-            ],
-        })
     }
 }
 
@@ -123,21 +111,16 @@ impl Thresholds {
             .with("used", budget.used)
             .with("estimated", budget.estimated)
             .with("budget", budget.limit);
-        measured(verdict, budget.measure)
+        match budget.measure {
+            UsageSource::Host => verdict,
+            UsageSource::Midrail => verdict.with("measured_by", "midrail"),
+            UsageSource::Unmeasured => verdict.with("unmeasured", true),
+        }
     }
 }
 
 /// The rounding error of a product of shares.
 const ROUNDING: f64 = 1e-9;
-
-/// Adds the source of the measurement.
-fn measured(verdict: Verdict, measure: UsageSource) -> Verdict {
-    match measure {
-        UsageSource::Host => verdict,
-        UsageSource::Midrail => verdict.with("measured_by", "midrail"),
-        UsageSource::Unmeasured => verdict.with("unmeasured", true),
-    }
-}
 
 /// A number with at most two decimals and no trailing zeros.
 pub(crate) fn number(value: f64) -> String {

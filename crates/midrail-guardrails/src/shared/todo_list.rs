@@ -4,20 +4,8 @@ use midrail_core::{Event, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::data::{List, TOOL_ARGUMENTS, section};
+use super::data::TOOLS;
 use super::text::shorten;
-
-/// Tools that manage a to-do list.
-pub(crate) static TOOLS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do tools"));
-
-/// Arguments with a to-do list.
-static LISTS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do lists"));
-
-/// Fields with the text of a to-do item.
-static TEXTS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do texts"));
-
-/// Fields with the id of a to-do item.
-static IDS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do ids"));
 
 /// Maximum number of stored items.
 const MAX_ITEMS: usize = 200;
@@ -48,7 +36,7 @@ impl TodoList {
 
     /// The list after a successful call of a known tool. `None`: the call does not contain a list.
     pub(crate) fn after(&self, event: &Event) -> Option<Self> {
-        event.tool_name().filter(|name| TOOLS.contains(name))?;
+        event.tool_name().filter(|name| TOOLS.has("to-do tools", name))?;
         self.after_any(event)
     }
 
@@ -91,7 +79,7 @@ impl TodoList {
 
 /// The items of a call, from a list or its text.
 fn list(call: &ToolCall) -> Option<Vec<TodoItem>> {
-    let value = LISTS.iter().find_map(|name| call.args.get(*name))?;
+    let value = TOOLS.list("to-do lists").iter().find_map(|name| call.args.get(*name))?;
     let parsed;
     let value = match value {
         Value::String(text) => match serde_json::from_str::<Value>(text) {
@@ -123,7 +111,8 @@ fn checklist(text: &str) -> Vec<TodoItem> {
 }
 
 fn item(fields: &Map<String, Value>) -> TodoItem {
-    let text = TEXTS.iter().find_map(|name| fields.get(*name)?.as_str()).unwrap_or_default();
+    let text =
+        TOOLS.list("to-do texts").iter().find_map(|name| fields.get(*name)?.as_str()).unwrap_or_default();
     let is_true = |name: &str| fields.get(name) == Some(&Value::Bool(true));
     let status = ["status", "state"].iter().find_map(|name| fields.get(*name)?.as_str());
     let done = status.map_or_else(|| is_true("done") || is_true("completed"), is_done);
@@ -131,7 +120,7 @@ fn item(fields: &Map<String, Value>) -> TodoItem {
 }
 
 fn id(fields: &Map<String, Value>) -> String {
-    match IDS.iter().find_map(|name| fields.get(*name)) {
+    match TOOLS.list("to-do ids").iter().find_map(|name| fields.get(*name)) {
         Some(Value::String(id)) => short(id),
         Some(Value::Number(id)) => id.to_string(),
         _ => String::new(),
@@ -140,11 +129,8 @@ fn id(fields: &Map<String, Value>) -> String {
 
 /// Whether an item is done. An unknown state counts as open.
 fn is_done(status: &str) -> bool {
-    DONE.contains(&status.trim().to_ascii_lowercase().as_str())
+    TOOLS.has("done", &status.trim().to_ascii_lowercase())
 }
-
-/// States of an item that is done.
-static DONE: List = List::new(|| section(TOOL_ARGUMENTS, "done"));
 
 /// The id of a new item: a field of the answer, or the number after `#` in its text.
 fn new_item_id(event: &Event) -> String {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Builtin, CallKey, CommandWrites, Completion, CompletionProblem, DeepGuardrail, Feedback, KeyedDependency,
-    KeyedRule, PackKey, ReadBeforeWrite, RuleSet, Script, SequentialDependency,
+    Builtin, CallKey, CommandWrites, Completion, DeepGuardrail, Feedback, KeyedDependency, KeyedRule,
+    PackKey, ReadBeforeWrite, RuleSet, Script, SequentialDependency, SettingsProblem,
 };
 
 use serde::Deserialize;
@@ -137,7 +137,7 @@ impl Compiler<'_> {
         match compiled {
             Ok(guardrail) => Some(guardrail).filter(|_| is_valid),
             Err(problems) => {
-                let issue = |CompletionProblem { at: below, message, help }| {
+                let issue = |SettingsProblem { at: below, message, help }| {
                     Issue::new(format!("{at}{below}"), message).help(help)
                 };
                 self.issues.extend(problems.into_iter().map(issue));

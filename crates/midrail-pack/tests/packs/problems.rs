@@ -205,12 +205,12 @@ fn problems_of_deep_settings_are_located() {
         (
             "guardrails:\n  - {id: d, deep: {command: a, max_windows: 0}}",
             ":3:45",
-            "`max_windows` is a number from 1 to 64",
+            "`0` is not a number from 1 to 64",
         ),
         (
             "guardrails:\n  - {use: scope-classifier, with: {command: a, max_windows: 0}}",
             ":3:61",
-            "`max_windows` is a number from 1 to 64",
+            "`0` is not a number from 1 to 64",
         ),
         (
             "guardrails:\n  - {id: d, deep: {http: {url: 'https://a'}, ca_file: ca.pem}}",

@@ -9,6 +9,7 @@ use midrail_core::{Fact, FactKey, FileState, ScriptSource};
 
 use super::lookup::{Lookup, digest, no_probe, scripts};
 use crate::error::Unavailable;
+use crate::paths::read_limited;
 use crate::probes;
 
 /// Larger files are identified by size and time of change.
@@ -41,17 +42,9 @@ pub(super) fn fact(root: &Path, key: &FactKey, lookup: &Lookup<'_>) -> Result<Fa
 
 /// The text of a file below the root.
 pub(super) fn read(root: &Path, place: &str) -> io::Result<String> {
-    let path = root.join(place);
-    if !fs::metadata(&path)?.is_file() {
-        // Reading a pipe could block forever.
-        return Err(io::Error::other("it is no ordinary file"));
-    }
-    let mut text = String::new();
-    let length = File::open(path)?.take(MAX_READ + 1).read_to_string(&mut text)?;
-    if u64::try_from(length).unwrap_or(u64::MAX) > MAX_READ {
-        return Err(io::Error::other("it is larger than 16 MiB"));
-    }
-    Ok(text)
+    let too_large = || io::Error::other("it is larger than 16 MiB");
+    let bytes = read_limited(&root.join(place), MAX_READ)?.ok_or_else(too_large)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// The folder that paths are resolved against, with links followed, and other spellings of it.

@@ -1,8 +1,6 @@
 //! Reads the files of a policy within limits: packs, scripts and the files that scripts import.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use midrail_core::{OnFault, hex};
@@ -36,15 +34,8 @@ impl PackFile {
 
     pub(super) fn read(path: &Path, layer: Layer) -> Result<Self, LoadError> {
         let io = |source| LoadError::Io { path: path.to_owned(), source };
-        if !path.metadata().map_err(io)?.is_file() {
-            // A pipe would be waited for without end.
-            return Err(io(std::io::Error::other("it is no ordinary file")));
-        }
-        let mut bytes = Vec::new();
-        File::open(path).map_err(io)?.take(MAX_PACK + 1).read_to_end(&mut bytes).map_err(io)?;
-        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_PACK {
-            return Err(LoadError::TooLarge { path: path.to_owned(), limit: MAX_PACK });
-        }
+        let too_large = || LoadError::TooLarge { path: path.to_owned(), limit: MAX_PACK };
+        let bytes = paths::read_limited(path, MAX_PACK).map_err(io)?.ok_or_else(too_large)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let before = error.as_bytes().get(..at).unwrap_or_default();

@@ -2,13 +2,14 @@
 //! repository can make it run programs.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use midrail_core::{Fact, GitState};
 
 use crate::error::Unavailable;
+use crate::paths::read_limited;
 
 /// The largest file that is read, but for packed refs.
 const MAX_FILE: u64 = 1 << 20;
@@ -164,11 +165,8 @@ fn read(path: &Path, limit: u64) -> Result<Option<String>, Unavailable> {
         }
         Err(error) => return Err(failed(error)),
     }
-    let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-        return Err(format!("`{}` is larger than {limit} bytes", path.display()).into());
-    }
+    let too_large = || format!("`{}` is larger than {limit} bytes", path.display());
+    let bytes = read_limited(path, limit).map_err(failed)?.ok_or_else(too_large)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 

@@ -1,8 +1,9 @@
 //! Git calls that depend on the repository, expanded to command lines that do not.
 
-use midrail_core::{Action, Context, FileState, RepositoryCall};
+use midrail_core::{Action, Context, RepositoryCall};
 
 use super::commands::is_builtin;
+use crate::shared::file_access::exists;
 
 /// The expanded command lines of an action's git calls. Calls with unknown state are left out.
 pub(crate) fn expanded_commands(context: &Context<'_>, action: &Action) -> Vec<String> {
@@ -29,11 +30,8 @@ fn expand_paths(context: &Context<'_>, call: &RepositoryCall) -> Option<String> 
         return None;
     }
     let path = if folder.is_empty() { path.clone() } else { format!("{folder}/{path}") };
-    let place = context.real_place(&path, None).ok()?;
-    match context.file(&place) {
-        Ok(FileState::Absent) | Err(_) => None,
-        Ok(_) => Some(format!("git checkout -- {}", quoted(&path))),
-    }
+    let is_path = exists(context, &path).unwrap_or(false);
+    is_path.then(|| format!("git checkout -- {}", quoted(&path)))
 }
 
 /// An argument quoted for a shell. Unknown values are kept.

@@ -3,9 +3,9 @@
 use midrail_core::{Context, Missing, RepositoryCall, ToolCall};
 use serde_json::Value;
 
-use super::commands::GIT;
 use super::shown;
-use crate::shared::data::{List, TOOL_ARGUMENTS, section};
+use crate::shared::data::{GIT, TOOLS};
+use crate::shared::objections::all;
 use crate::shared::text::plain_text;
 
 /// The subject of a review or merge.
@@ -35,11 +35,18 @@ pub(crate) struct PullCall {
     pub(crate) call: String,
 }
 
-/// Options of the programs of forges that take a value.
-static VALUES: List = List::new(|| section(GIT, "forge options with a value"));
+/// The `gh` and `glab` calls of one step.
+pub(crate) fn pull_calls(
+    context: &Context<'_>,
+    calls: &[RepositoryCall],
+    step: Step,
+) -> Result<impl Iterator<Item = PullCall>, Missing> {
+    let pulls: Vec<Option<PullCall>> = all(calls.iter().map(|call| pull_call(context, call)))?;
+    Ok(pulls.into_iter().flatten().filter(move |pull| pull.step == step))
+}
 
 /// The step of a `gh` or `glab` call, if it concerns a pull request.
-pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<Option<PullCall>, Missing> {
+fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<Option<PullCall>, Missing> {
     if call.program == "git" {
         return Ok(None);
     }
@@ -47,6 +54,7 @@ pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<
     let mut operands: Vec<(usize, &str)> = Vec::new();
     let mut args = call.args.iter().map(String::as_str).enumerate();
     let mut is_review = false;
+    let takes_value = |option: &str| GIT.has("forge options with a value", option);
     while let Some((at, word)) = args.next() {
         // In a review, `-a` approves and `-r` requests changes; elsewhere they take a value.
         let is_flag = is_review && matches!(word, "-a" | "-r" | "-c");
@@ -57,14 +65,14 @@ pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<
             }
             _ if word.starts_with("--") && word.contains('=') => options.extend(word.split_once('=')),
             // `-XPUT` and `-R=me/site`.
-            _ if !word.starts_with("--")
-                && word.len() > 2
-                && VALUES.contains(&word.get(..2).unwrap_or_default()) =>
+            _ if let Some((name, value)) = word.split_at_checked(2)
+                && name != "--"
+                && !value.is_empty()
+                && takes_value(name) =>
             {
-                let value = word.get(2..).unwrap_or_default();
-                options.push((word.get(..2).unwrap_or_default(), value.strip_prefix('=').unwrap_or(value)));
+                options.push((name, value.strip_prefix('=').unwrap_or(value)));
             }
-            _ if !is_flag && VALUES.contains(&word) => {
+            _ if !is_flag && takes_value(word) => {
                 options.push((word, args.next().map_or("", |(_, value)| value)))
             }
             _ => options.push((word, "")),
@@ -165,9 +173,6 @@ fn parse_subject(word: &str, repository: Option<&str>) -> Subject {
     Subject::Branch(word.rsplit(':').next().unwrap_or(word).to_owned())
 }
 
-/// Arguments with the number of a pull request.
-static NUMBERS: List = List::new(|| section(TOOL_ARGUMENTS, "pull request numbers"));
-
 /// The subject of a pull request tool.
 pub(crate) fn tool_subject(tool: &ToolCall) -> Subject {
     let text = |name: &str| match tool.args.get(name)? {
@@ -181,7 +186,7 @@ pub(crate) fn tool_subject(tool: &ToolCall) -> Subject {
         _ => text("project_id"),
     };
     let branch = || ["branch", "head", "source_branch", "head_branch"].iter().find_map(|name| text(name));
-    match NUMBERS.iter().find_map(|name| text(name)) {
+    match TOOLS.list("pull request numbers").iter().find_map(|name| text(name)) {
         Some(number) => parse_subject(&number, repository.as_deref()),
         None => branch().map_or(Subject::Unknown, Subject::Branch),
     }

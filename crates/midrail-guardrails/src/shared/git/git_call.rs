@@ -2,9 +2,8 @@
 
 use midrail_core::RepositoryCall;
 
-use super::commands::GIT;
 use super::refs::from_here;
-use crate::shared::data::{List, Table, row, section, table};
+use crate::shared::data::GIT;
 
 /// A word, and whether it is completely known.
 #[derive(Debug, Clone, Copy)]
@@ -29,21 +28,11 @@ pub(crate) struct GitCall<'a> {
     /// Settings of `-c`.
     pub(crate) settings: Vec<&'a str>,
     /// Options with their values, short ones as `-d`, long ones in full.
-    options: Vec<(&'a str, Option<Word<'a>>)>,
+    options: Vec<(String, Option<Word<'a>>)>,
     pub(crate) operands: Vec<Word<'a>>,
     /// The number of operands before a `--`. `None`: there is none.
     pub(crate) before_dashes: Option<usize>,
 }
-
-/// Options of git itself that take the next word.
-const GLOBAL_VALUES: &[&str] =
-    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"];
-
-/// Options of commands that take the next word.
-static VALUES: Table = Table::new(|| table(section(GIT, "options with a value")));
-
-/// Long options that matter, so that their abbreviations are known.
-static LONGS: List = List::new(|| section(GIT, "long options"));
 
 impl<'a> GitCall<'a> {
     /// Splits a call.
@@ -99,7 +88,8 @@ impl<'a> GitCall<'a> {
                 Some((name, value)) => (name, Some(Word { text: value, ..word })),
                 None => (word.text, None),
             };
-            let value = own.or_else(|| GLOBAL_VALUES.contains(&name).then(|| rest.pop()).flatten());
+            let value =
+                own.or_else(|| GIT.has("global options with a value", name).then(|| rest.pop()).flatten());
             match (name, value) {
                 ("-C", Some(folder)) => self.folders.push(folder),
                 ("-c" | "--config-env", Some(setting)) => self.settings.push(setting.text),
@@ -125,7 +115,7 @@ impl<'a> GitCall<'a> {
     }
 
     fn take_options(&mut self, mut rest: Vec<Word<'a>>) {
-        let values = row(&VALUES, self.command).unwrap_or_default();
+        let values = GIT.row("options with a value", self.command).unwrap_or_default();
         while let Some(word) = rest.pop() {
             let text = word.text;
             if text == "--" && word.is_known {
@@ -138,9 +128,9 @@ impl<'a> GitCall<'a> {
                 };
                 let name = in_full(name);
                 let value = own.or_else(|| values.contains(&name).then(|| rest.pop()).flatten());
-                self.options.push((name, value));
+                self.options.push((name.to_owned(), value));
             } else if text.starts_with('-') && text.len() > 1 {
-                self.cluster(word, values, &mut rest);
+                self.cluster(word, &values, &mut rest);
             } else {
                 self.operands.push(word);
             }
@@ -151,8 +141,8 @@ impl<'a> GitCall<'a> {
     fn cluster(&mut self, word: Word<'a>, values: &[&str], rest: &mut Vec<Word<'a>>) {
         for (at, c) in word.text.char_indices().skip(1) {
             let end = at + c.len_utf8();
-            let Some(flag) = SHORTS.iter().find(|flag| flag.ends_with(c)) else { continue };
-            if values.contains(flag) {
+            let flag = format!("-{c}");
+            if values.contains(&flag.as_str()) {
                 let own = word.text.get(end..).filter(|own| !own.is_empty());
                 let value = own.map(|text| Word { text, ..word }).or_else(|| rest.pop());
                 self.options.push((flag, value));
@@ -164,28 +154,26 @@ impl<'a> GitCall<'a> {
 
     /// Whether it has one of these options.
     pub(crate) fn has(&self, names: &[&str]) -> bool {
-        self.options.iter().any(|(name, _)| names.contains(name))
+        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
     }
 
     /// The value of the last of these options.
     pub(crate) fn value(&self, names: &[&str]) -> Option<Word<'a>> {
-        self.options.iter().rev().find(|(name, _)| names.contains(name)).and_then(|(_, value)| *value)
+        self.options
+            .iter()
+            .rev()
+            .find(|(name, _)| names.contains(&name.as_str()))
+            .and_then(|(_, value)| *value)
     }
 }
 
-/// Short options by their letter.
-const SHORTS: &[&str] = &[
-    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-i", "-j", "-k", "-l", "-m", "-n", "-o", "-p", "-q",
-    "-r", "-s", "-t", "-u", "-v", "-w", "-x", "-z", "-A", "-B", "-C", "-D", "-F", "-M", "-N", "-P", "-S",
-    "-X",
-];
-
 /// The full name of an abbreviated long option.
 fn in_full(name: &str) -> &str {
-    if LONGS.contains(&name) || name.len() < 4 {
+    let known = GIT.list("long options");
+    if known.contains(&name) || name.len() < 4 {
         return name;
     }
-    LONGS.iter().find(|long| long.starts_with(name)).copied().unwrap_or(name)
+    known.iter().find(|long| long.starts_with(name)).copied().unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Git calls that change files of a work tree without naming them.
 
-use midrail_core::{Context, FileState, Missing, RepositoryCall};
+use midrail_core::{Context, Missing, RepositoryCall};
 
-use super::commands::{GIT, is_builtin};
+use super::commands::is_builtin;
 use super::git_call::{GitCall, Word};
 use super::{nested_repository, shown, with_alias};
-use crate::shared::data::{List, section};
+use crate::shared::data::GIT;
+use crate::shared::file_access::exists;
 use crate::shared::file_paths::is_below;
 
 /// Commands whose files are listed in the action and may be folders.
@@ -35,10 +36,7 @@ pub(crate) fn takes_folders(calls: &[RepositoryCall]) -> bool {
 
 /// The files that a call overwrites or removes without naming them.
 pub(crate) fn overwrites(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<Overwrite>, Missing> {
-    let is_there = |path: &str| {
-        let place = context.real_place(path, None)?;
-        Ok(*context.file(&place)? != FileState::Absent)
-    };
+    let is_there = |path: &str| exists(context, path);
     if let Some(command) = possible_alias(call) {
         return match context.git() {
             Ok(git) => {
@@ -54,7 +52,8 @@ pub(crate) fn overwrites(context: &Context<'_>, call: &RepositoryCall) -> Result
         };
     }
     // The files of a patch in the command line are listed in the action.
-    if is_patch_from_input(call) && context.action()?.command.as_deref().is_some_and(holds_patch) {
+    let has_patch = |line: &str| !midrail_shell::patch::targets(line).is_empty();
+    if is_patch_from_input(call) && context.action()?.command.as_deref().is_some_and(has_patch) {
         return Ok(Vec::new());
     }
     overwrites_if(call, &is_there)
@@ -82,7 +81,7 @@ fn overwrites_of_alias(
 ) -> Result<Vec<Overwrite>, Missing> {
     // For an alias that starts other programs, only its git commands are known, without arguments.
     if let Some(commands) = body.strip_prefix('!') {
-        let takes = commands.split_whitespace().any(|command| CHANGES_FILES.contains(&command));
+        let takes = commands.split_whitespace().any(|command| GIT.has("work tree commands", command));
         let folder = GitCall::new(call).folder();
         return Ok(takes.then(|| Overwrite::Branch { folder, call: shown(call) }).into_iter().collect());
     }
@@ -95,17 +94,10 @@ fn overwrites_of_alias(
     Ok(overwrites)
 }
 
-/// Git commands that may change files of the work tree.
-static CHANGES_FILES: List = List::new(|| section(GIT, "work tree commands"));
-
 /// Whether a patch from standard input is applied.
 fn is_patch_from_input(call: &RepositoryCall) -> bool {
     let git = GitCall::new(call);
     matches!(git.command, "apply" | "am") && git.operands.iter().all(|word| word.text == "-")
-}
-
-fn holds_patch(line: &str) -> bool {
-    !midrail_shell::patch::targets(line).is_empty()
 }
 
 /// The absolute path of the work tree of a folder, or of the folder itself outside a repository.
@@ -217,20 +209,20 @@ fn overwrites_if(
             }
             _ => branch(),
         },
-        "checkout" if !git.has(CREATES) && git.before_dashes != Some(git.operands.len()) => paths(0),
+        "checkout"
+            if !git.has(GIT.list("creating options")) && git.before_dashes != Some(git.operands.len()) =>
+        {
+            paths(0)
+        }
         "restore" if git.has(&["-S", "--staged"]) && !writes_work_tree(call) => Vec::new(),
         "restore" if git.operands.is_empty() && git.has(&["-p", "--patch"]) => whole(),
         "rm" if git.has(&["--cached"]) => Vec::new(),
         "restore" | "rm" if reads_paths_from_file(call) => whole(),
         // Plain paths are listed in the action.
         "restore" | "rm" if !git.operands.iter().all(|word| is_plain(word.text)) => paths(0),
-        "checkout-index" if git.has(&["-f", "--force"]) => {
-            if git.has(&["-a", "--all", "--stdin"]) {
-                whole()
-            } else {
-                paths(0)
-            }
-        }
+        "checkout-index" if !git.has(&["-f", "--force"]) => Vec::new(),
+        "checkout-index" if git.has(&["-a", "--all", "--stdin"]) => whole(),
+        "checkout-index" => paths(0),
         _ => Vec::new(),
     })
 }
@@ -257,15 +249,12 @@ fn writes_work_tree(call: &RepositoryCall) -> bool {
     call.args.iter().any(|arg| arg.starts_with("--w") || (is_short(arg) && arg.contains('W')))
 }
 
-/// Options that create a branch.
-const CREATES: &[&str] = &["-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan"];
-
 /// Whether the call checks out the files of another branch or commit.
 fn changes_branch(git: &GitCall<'_>) -> bool {
     let is_other = |word: Option<&Word<'_>>| word.is_some_and(|word| !matches!(word.text, "HEAD" | "@"));
     let is_switch = git.command == "switch";
     // A new branch at HEAD changes no file; an orphan branch removes them.
-    if git.has(CREATES) {
+    if git.has(GIT.list("creating options")) {
         return is_other(git.operands.first()) || (is_switch && git.has(&["--orphan"]));
     }
     let has_paths = git.operands.len() > 1

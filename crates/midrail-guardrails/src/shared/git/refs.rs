@@ -1,5 +1,7 @@
 //! Names of branches and commits, as git spells them.
 
+use crate::shared::data::GIT;
+
 /// A branch's name without `refs/heads/`.
 pub(crate) fn branch_of(name: &str) -> &str {
     let name = name.trim_start_matches('+');
@@ -32,28 +34,16 @@ pub(super) fn refspec(word: &str) -> Option<Refspec<'_>> {
     })
 }
 
-/// Substitutions that yield the current branch.
-const CURRENT: &[&str] = &[
-    "git branch --show-current",
-    "git rev-parse --abbrev-ref HEAD",
-    "git rev-parse --abbrev-ref @",
-    "git symbolic-ref --short HEAD",
-    "git symbolic-ref --short -q HEAD",
-];
-
 /// Whether an unknown word is a substitution for the current branch.
-pub(super) fn stands_for_current(word: &str) -> bool {
+pub(super) fn yields_current(word: &str) -> bool {
     let inner = word.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
     let inner = inner.or_else(|| word.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
-    inner.is_some_and(|inner| CURRENT.contains(&inner.trim()))
+    inner.is_some_and(|inner| GIT.has("current branch", inner.trim()))
 }
-
-/// Expansions that yield the working directory.
-const HERE: &[&str] = &["$PWD", "${PWD}", "$(pwd)", "`pwd`", "$(pwd -P)", "$(git rev-parse --show-toplevel)"];
 
 /// A folder relative to the working directory: `$PWD/src` is `./src`.
 pub(super) fn from_here(word: &str) -> Option<&str> {
-    let rest = HERE.iter().find_map(|here| word.strip_prefix(here))?;
+    let rest = GIT.list("working directory").iter().find_map(|here| word.strip_prefix(here))?;
     match rest.strip_prefix('/') {
         Some("") => Some("."),
         Some(below) if !below.contains(['$', '`']) => Some(below),
@@ -94,6 +84,6 @@ mod tests {
     fn commits_are_not_branches() {
         assert!(is_revision("HEAD~1") && is_revision("0a1b2c3d") && is_revision("origin/main"));
         assert!(!is_revision("feature/x") && !is_revision("main") && !is_revision("decade"));
-        assert!(stands_for_current("$(git branch --show-current)") && !stands_for_current("$BRANCH"));
+        assert!(yields_current("$(git branch --show-current)") && !yields_current("$BRANCH"));
     }
 }
