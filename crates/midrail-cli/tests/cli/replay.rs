@@ -141,9 +141,9 @@ fn invalid_instruction_is_reported_with_its_line() {
     for (line, part) in [
         (json!({"kind": "advance", "seconds": 1e300}), "more than the clock can hold"),
         (json!({"kind": "restore", "from": "nothing"}), "there is no snapshot `nothing`"),
-        (json!({"kind": "set", "key": "a"}), "`set` needs `value`"),
-        (json!({"kind": "snapshot"}), "`snapshot` needs `as`, a text"),
-        (json!({"kind": "set", "key": "a", "valeu": 1}), "`valeu` does not belong next to `set`"),
+        (json!({"kind": "set", "key": "a"}), "`value` is missing; add `value`"),
+        (json!({"kind": "snapshot"}), "`as` is missing; add `as`"),
+        (json!({"kind": "set", "key": "a", "valeu": 1}), "unknown key `valeu`; did you mean `value`?"),
     ] {
         world.feed(&["replay", "-"], format!("{line}\n")).code(1).complains("line 1").complains(part);
     }
