@@ -19,33 +19,15 @@ use std::sync::Arc;
 
 pub use alert::AlertCondition;
 pub use ast::Comparison;
+pub use check::Expected;
 pub use eval::Truth;
+pub use lex::MAX_LENGTH;
+pub use parse::MAX_DEPTH;
 pub use value::{Scope, Texts, Value, walk};
 pub use vocabulary::{Name, Segment, Term, Type, Vocabulary};
 
 use crate::diagnostic::Diagnostic;
 use crate::expr::ast::{Ast, AstKind};
-
-/// The maximum length of an expression, in bytes.
-pub const MAX_LENGTH: usize = 16 * 1024;
-/// The maximum nesting of an expression.
-pub const MAX_DEPTH: usize = 64;
-
-/// What an expression is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
-    /// A condition or a check.
-    Bool,
-    /// A key that must be a text.
-    Text,
-    /// A key of any type.
-    Any,
-    /// A comparison of a metric with a number, with an optional window and group.
-    Alert {
-        /// The words that may follow `per`.
-        groups: &'static [&'static str],
-    },
-}
 
 /// A parsed and typed expression. Cheap to clone.
 #[derive(Debug, Clone)]

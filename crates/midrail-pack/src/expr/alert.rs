@@ -6,9 +6,8 @@ use std::time::Duration;
 use midrail_core::duration::unit_seconds;
 
 use crate::diagnostic::{Diagnostic, Span, did_you_mean, excerpt};
-use crate::expr::Expected;
 use crate::expr::ast::{Ast, AstKind, Comparison};
-use crate::expr::check::Checker;
+use crate::expr::check::{Checker, Expected};
 use crate::expr::lex::{Kind, Unit};
 use crate::expr::parse::Parser;
 

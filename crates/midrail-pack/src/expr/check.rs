@@ -3,9 +3,24 @@
 use midrail_core::glob;
 
 use crate::diagnostic::{Diagnostic, excerpt};
-use crate::expr::Expected;
 use crate::expr::ast::{Ast, AstKind, Comparison, Function, TextTest};
 use crate::expr::vocabulary::{Name, Segment, Type, Vocabulary, path_text};
+
+/// What an expression is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// A condition or a check.
+    Bool,
+    /// A key that must be a text.
+    Text,
+    /// A key of any type.
+    Any,
+    /// A comparison of a metric with a number, with an optional window and group.
+    Alert {
+        /// The words that may follow `per`.
+        groups: &'static [&'static str],
+    },
+}
 
 /// Resolves names and checks types. A part with a problem has the type `Any`, so that one mistake is reported once.
 pub(super) struct Checker<'a> {

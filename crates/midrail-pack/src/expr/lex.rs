@@ -1,7 +1,9 @@
 //! Splits a text into tokens.
 
 use crate::diagnostic::{Diagnostic, Span, excerpt};
-use crate::expr::MAX_LENGTH;
+
+/// The maximum length of an expression, in bytes.
+pub const MAX_LENGTH: usize = 16 * 1024;
 
 /// A token and its place.
 #[derive(Debug, Clone, PartialEq)]

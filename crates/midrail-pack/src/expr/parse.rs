@@ -1,11 +1,13 @@
 //! Parses tokens into a tree by operator precedence. Names and types are not checked here.
 
 use crate::diagnostic::{Diagnostic, Span, excerpt};
-use crate::expr::MAX_DEPTH;
 use crate::expr::ast::power::{ALL, ANY, COMPARE, NOT, SIGN, SUM};
 use crate::expr::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
 use crate::expr::lex::{Kind, Token, lex};
 use crate::expr::vocabulary::Segment;
+
+/// The maximum nesting of an expression.
+pub const MAX_DEPTH: usize = 64;
 
 /// Words that cannot start a name.
 const RESERVED: [&str; 11] =
