@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use midrail::admin::ApiKey;
 use parking_lot::Mutex;
-use ring::digest;
+use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::access::cookie::{SignedIn, Ticket};
@@ -202,8 +202,7 @@ impl Authenticator {
     }
 
     async fn program(&self, text: String) -> HandlerResult<Option<Arc<ApiKey>>> {
-        let digest = digest::digest(&digest::SHA256, text.as_bytes());
-        let Ok(digest) = <[u8; 32]>::try_from(digest.as_ref()) else { return Ok(None) };
+        let digest: [u8; 32] = Sha256::digest(&text).into();
         let cached = self.keys.lock().get(&digest).cloned();
         if let Some((key, seen)) = cached
             && seen.elapsed() < CACHE_TTL

@@ -3,12 +3,13 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
+use hmac::{Hmac, KeyInit, Mac};
 use jiff::{SignedDuration, Timestamp};
 use midrail::admin::Person;
 use midrail::store::Approver;
 use midrail_core::hex;
-use ring::hmac;
 use serde::{Deserialize, Serialize};
+use sha2::Sha256;
 
 use crate::problem::{HandlerResult, Problem};
 use crate::project::{HOME, Project};
@@ -87,12 +88,12 @@ impl Ticket {
     }
 
     /// The `Set-Cookie` value. `secure`: the browser sends it over HTTPS only.
-    pub(crate) fn cookie(&self, key: &[u8], secure: bool) -> String {
+    pub(crate) fn cookie(&self, key: &[u8], secure: bool) -> HandlerResult<String> {
         let body = hex::encode(serde_json::to_string(self).unwrap_or_default().as_bytes());
-        let seal = hex::encode(hmac::sign(&own_key(key, LABEL), body.as_bytes()).as_ref());
+        let seal = hex::encode(&mac(key, LABEL, &body)?.finalize().into_bytes());
         let secure = if secure { "; Secure" } else { "" };
         let age = LASTS.as_secs();
-        format!("{NAME}={body}.{seal}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
+        Ok(format!("{NAME}={body}.{seal}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}"))
     }
 
     /// The cookie and the ticket that it claims to be. It is not verified yet.
@@ -107,7 +108,7 @@ impl Ticket {
     pub(crate) fn is_genuine(text: &str, key: &[u8]) -> bool {
         let Some((body, seal)) = text.split_once('.') else { return false };
         let seal = hex::decode(seal).unwrap_or_default();
-        hmac::verify(&own_key(key, LABEL), body.as_bytes(), &seal).is_ok()
+        mac(key, LABEL, body).is_ok_and(|mac| mac.verify_slice(&seal).is_ok())
     }
 
     /// The person of a verified ticket, unless they logged out, were revoked, or the ticket expired.
@@ -127,15 +128,15 @@ impl Ticket {
         let Some(approver) = approver.filter(|approver| approver.created == self.since) else {
             return Ok(None);
         };
-        let csrf = csrf_token(key, &self.id);
+        let csrf = csrf_token(key, &self.id)?;
         let person = Person::authenticated(approver.name, approver.roles);
         Ok(Some(SignedIn { person, belongs: self.project.clone(), ticket: self.clone(), csrf }))
     }
 }
 
 /// The CSRF token of a browser session.
-pub(crate) fn csrf_token(key: &[u8], id: &str) -> String {
-    hex::encode(hmac::sign(&own_key(key, CSRF), id.as_bytes()).as_ref())
+pub(crate) fn csrf_token(key: &[u8], id: &str) -> HandlerResult<String> {
+    Ok(hex::encode(&mac(key, CSRF, id)?.finalize().into_bytes()))
 }
 
 /// A cookie that clears the previous one.
@@ -150,9 +151,14 @@ pub(super) fn cookie<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str
     pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
-fn own_key(key: &[u8], label: &[u8]) -> hmac::Key {
-    let own = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), label);
-    hmac::Key::new(hmac::HMAC_SHA256, own.as_ref())
+/// Authenticates a text with a key that is derived from the store's key for one purpose.
+fn mac(key: &[u8], purpose: &[u8], text: &str) -> HandlerResult<Hmac<Sha256>> {
+    let keyed = |key: &[u8]| {
+        Hmac::<Sha256>::new_from_slice(key)
+            .map_err(|error| Problem::internal(format!("invalid key: {error}")))
+    };
+    let derived = keyed(key)?.chain_update(purpose).finalize().into_bytes();
+    Ok(keyed(&derived)?.chain_update(text))
 }
 
 #[cfg(test)]
@@ -172,7 +178,7 @@ mod tests {
 
     #[test]
     fn cookie_seal_is_checked() {
-        let cookie = ticket().cookie(b"key", true);
+        let cookie = ticket().cookie(b"key", true).unwrap();
         assert!(cookie.contains("HttpOnly; SameSite=Strict") && cookie.ends_with("; Secure"));
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, format!("other=1; {}", cookie.split(';').next().unwrap()).parse().unwrap());

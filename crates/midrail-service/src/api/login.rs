@@ -86,9 +86,9 @@ async fn log_in(
             kind: "person",
             roles: approver.roles.clone(),
             project: name,
-            csrf: Some(csrf_token(&key, &ticket.id)),
+            csrf: Some(csrf_token(&key, &ticket.id)?),
         };
-        Ok(Ok((ticket.cookie(&key, secure), me)))
+        Ok(Ok((ticket.cookie(&key, secure)?, me)))
     })
     .await?;
     drop(permit);

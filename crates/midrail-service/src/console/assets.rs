@@ -7,7 +7,7 @@ use axum::extract::{Path, RawQuery};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use ring::digest;
+use sha2::{Digest, Sha256};
 
 /// Name, media type and content.
 const ASSETS: [(&str, &str, &[u8]); 5] = [
@@ -20,11 +20,11 @@ const ASSETS: [(&str, &str, &[u8]); 5] = [
 
 /// A digest of all of them.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let mut context = digest::Context::new(&digest::SHA256);
+    let mut context = Sha256::new();
     for (_, _, content) in ASSETS {
         context.update(content);
     }
-    midrail_core::hex::encode(context.finish().as_ref()).chars().take(16).collect()
+    midrail_core::hex::encode(&context.finalize()).chars().take(16).collect()
 });
 
 /// The path of an asset.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use midrail::core::{AuditRef, Record, VerdictRecord};
 use midrail::{Effect, EventKind};
-use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 /// The span of the caller: the header `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,8 +144,8 @@ fn number(name: &str, value: u64) -> Value {
 
 /// An id with a number of bytes, derived from texts.
 fn id(texts: &[&str], bytes: usize) -> String {
-    let digest = digest(&SHA256, texts.join("\n").as_bytes());
-    digest.as_ref().iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(texts.join("\n"));
+    digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
