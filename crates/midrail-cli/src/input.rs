@@ -124,7 +124,7 @@ impl StoreArgs {
 
     /// The store, which is made if there is none.
     pub(crate) fn open_or_create(&self) -> CliResult<Arc<dyn Store>> {
-        self.open(|path| SqliteStore::open(path))
+        self.open(SqliteStore::open)
     }
 
     /// The store, which has to be there.
@@ -147,7 +147,7 @@ impl StoreArgs {
 
     /// The store, read-only.
     pub(crate) fn read_only(&self) -> CliResult<Arc<dyn Store>> {
-        self.open(|path| SqliteStore::open_read_only(path))
+        self.open(SqliteStore::open_read_only)
     }
 
     fn open(&self, sqlite: impl Fn(PathBuf) -> Result<SqliteStore, StoreError>) -> CliResult<Arc<dyn Store>> {

@@ -9,6 +9,9 @@ use crate::paint::{Paint, Style, effect_style};
 /// A cell: its text, which is safe to print, and its style.
 pub(crate) type Cell = (String, Option<Style>);
 
+/// A column of a table of records: its heading, and the cell of a record.
+pub(crate) type Column<'a, T> = (&'static str, &'a dyn Fn(&T) -> Cell);
+
 /// Rows of cells. A cell is measured by its plain text and printed in its style.
 pub(crate) struct Table {
     pub(crate) heads: Vec<&'static str>,
@@ -16,11 +19,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table of records. A column has a heading and the cell of a record.
-    pub(crate) fn of<T>(
-        records: impl IntoIterator<Item = T>,
-        columns: &[(&'static str, &dyn Fn(&T) -> Cell)],
-    ) -> Self {
+    /// A table of records.
+    pub(crate) fn of<T>(records: impl IntoIterator<Item = T>, columns: &[Column<'_, T>]) -> Self {
         let row = |record| columns.iter().map(|(_, cell)| cell(&record)).collect();
         Table {
             heads: columns.iter().map(|(head, _)| *head).collect(),

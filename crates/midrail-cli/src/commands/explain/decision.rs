@@ -11,7 +11,7 @@ use crate::error::CliResult;
 use crate::input::StoreArgs;
 use crate::output::{Output, short};
 use crate::paint::Style;
-use crate::table::{Cell, Table, cell};
+use crate::table::{Column, Table, cell};
 use crate::time;
 
 pub(super) fn explain(seq: u64, store: &StoreArgs, output: &mut Output) -> CliResult<()> {
@@ -66,7 +66,7 @@ fn known(record: &Record, output: &mut Output) -> CliResult<()> {
     let slices = record.slices.iter().map(|(key, slice)| {
         (format!("session:{key}"), slice.as_ref().map_or("none".to_owned(), ToString::to_string))
     });
-    let columns: [(_, &dyn Fn(&(String, String)) -> Cell); 2] =
+    let columns: [Column<'_, (String, String)>; 2] =
         [("input", &|(name, _)| cell(short(name, 60))), ("value", &|(_, text)| cell(short(text, 240)))];
     Table::of(root.chain(facts).chain(slices), &columns).print(2, output)
 }
