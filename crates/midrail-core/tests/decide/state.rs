@@ -221,7 +221,7 @@ fn result_that_is_reported_twice_is_counted_once() {
     assert_eq!(report("after_tool", Some("c-2"), "s-1"), 20.0);
     assert_eq!(report("after_tool", Some("c-1"), "s-2"), 30.0, "a call of another session");
     assert_eq!(report("after_tool", None, "s-1"), 40.0);
-    assert_eq!(report("after_tool", None, "s-1"), 50.0, "a call without a name cannot be told apart");
+    assert_eq!(report("after_tool", None, "s-1"), 50.0, "calls without an id are all counted");
     report("before_tool", Some("c-1"), "s-1");
     assert_eq!(report("after_tool", Some("c-1"), "s-1"), 60.0, "a new call under an old name");
     for id in 0..100 {

@@ -176,12 +176,30 @@ pub struct HookValidation {
     pub action_on_fail: Option<Effect>,
 }
 
+/// The keys that identify a document of validation hooks.
+const KEYS: &[&str] = &[
+    "custom_guardrail",
+    "guardrail",
+    "monitoring",
+    "safety_guardrails",
+    "quality_guardrails",
+    "compliance_guardrails",
+    "budget_guardrails",
+    "scope_guardrails",
+    "pre_execution_chain",
+    "post_execution_chain",
+    "pre_handoff_chain",
+    "post_handoff_chain",
+    "on_error_chain",
+    "builtin_token_budget",
+    "builtin_time_budget",
+    "builtin_scope_boundary",
+    "builtin_tool_allowlist",
+];
+
 /// Whether a key identifies a document of validation hooks.
 pub(super) fn is_hook_key(key: &str) -> bool {
-    matches!(key, "guardrail" | "custom_guardrail" | "monitoring")
-        || key.ends_with("_guardrails")
-        || key.ends_with("_chain")
-        || key.starts_with("builtin_")
+    KEYS.contains(&key)
 }
 
 /// A guardrail of the catalogue in a list, identified by its id and described by its check.

@@ -35,7 +35,7 @@ fn expressions_of_the_seeds_are_parsed() {
     }
 }
 
-/// An event in which everything is told. `session.x` is a variable of the session.
+/// An event with every field. `session.x` is a session variable.
 fn whole_event() -> Event {
     serde_json::from_value(json!({
         "kind": "before_tool", "session": "s-1", "time": "2026-11-15T10:00:00Z", "cwd": "/repo",

@@ -34,10 +34,10 @@ const CHUNK: usize = 64 << 10;
 /// The timeout for one chunk of an export.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The filters of records.
+/// A page of a list of records.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-struct RecordFilter {
+#[serde(deny_unknown_fields, default)]
+struct ListQuery {
     /// Only records of this session
     session: Option<String>,
     /// Only records of this kind of event
@@ -52,21 +52,6 @@ struct RecordFilter {
     since: Option<Timestamp>,
     /// Only records before this time
     until: Option<Timestamp>,
-}
-
-impl From<RecordFilter> for AuditFilter {
-    fn from(filter: RecordFilter) -> Self {
-        let RecordFilter { session, kind, tool, effect, guardrail, since, until } = filter;
-        AuditFilter { session, kind, tool, effect, guardrail, since, until, ..AuditFilter::default() }
-    }
-}
-
-/// A page of a list of records.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-struct ListQuery {
-    #[serde(flatten)]
-    filter: RecordFilter,
     /// List from the newest to the oldest
     newest_first: bool,
     /// Continue after this record
@@ -81,8 +66,20 @@ struct ListQuery {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ExportQuery {
-    #[serde(flatten)]
-    filter: RecordFilter,
+    /// Only records of this session
+    session: Option<String>,
+    /// Only records of this kind of event
+    kind: Option<EventKind>,
+    /// Only records of this tool
+    tool: Option<String>,
+    /// Only records with this effect
+    effect: Option<Effect>,
+    /// Only records in which this guardrail decided or returned more than allow
+    guardrail: Option<String>,
+    /// Only records at or after this time
+    since: Option<Timestamp>,
+    /// Only records before this time
+    until: Option<Timestamp>,
 }
 
 /// A record as it is in the log.
@@ -207,7 +204,13 @@ fn list(caller: &Caller, Query(query): Query<ListQuery>) -> HandlerResult<Page<R
         limit: Some(page_size(query.limit)?),
         newest_first: query.newest_first,
         after_seq: query.after,
-        ..query.filter.into()
+        session: query.session,
+        kind: query.kind,
+        tool: query.tool,
+        effect: query.effect,
+        guardrail: query.guardrail,
+        since: query.since,
+        until: query.until,
     };
     page(caller, &filter, if query.full { RecordLine::with_record } else { RecordLine::new })
 }
@@ -296,7 +299,9 @@ async fn export(
     caller: Caller,
     Read(Query(query)): Read<Query<ExportQuery>>,
 ) -> HandlerResult<Response> {
-    let filter = query.filter.into();
+    let ExportQuery { session, kind, tool, effect, guardrail, since, until } = query;
+    let filter =
+        AuditFilter { session, kind, tool, effect, guardrail, since, until, ..AuditFilter::default() };
     let permit = caller.project().exporting.clone().try_acquire_owned();
     let permit = permit
         .map_err(|_| Problem::unavailable("too many exports of this log are running").retry_after(5))?;

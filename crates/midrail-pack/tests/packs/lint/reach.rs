@@ -127,7 +127,7 @@ fn unused_names_are_reported() {
         Some("did you mean `implementer`?")
     );
     assert_eq!(codes(&role(roles, "operator")), ["unknown-role"]);
-    // Where a definition declares none, only what looks like a slip is told.
+    // Without declarations, only a likely typo is reported.
     assert_eq!(codes(&role("  implementer: {}\n  dev: {id: x}\n", "operator")), Vec::<&str>::new());
     assert_eq!(codes(&role("  implementer: {}\n  dev: {id: x}\n", "implementor")), ["unknown-role"]);
     let listed = "pack: p\nagents: {tester: {}}\nguardrails:\n  - {id: g, check: \"agent.role in ['tester', 'auditor']\"}\n";

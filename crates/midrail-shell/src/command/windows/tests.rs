@@ -195,7 +195,7 @@ fn cmd_is_translated() {
         ("if exist x del x", &["rm x"]),
         ("for %i in (*.txt) do del %i", &["rm %i"]),
         ("cmd /c \"del x\"", &["rm x"]),
-        ("powershell -WindowsCommand \"Remove-Item x\"", &["rm x"]),
+        ("powershell -Command \"Remove-Item x\"", &["rm x"]),
         ("echo del x", &[]),
         ("rem del x", &[]),
     ] {
