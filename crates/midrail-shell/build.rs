@@ -4,7 +4,8 @@
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fmt::{Debug, Formatter, Result as Written, Write as _};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
@@ -14,61 +15,84 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 type Text = String;
-type List = Vec<String>;
-type Rows<T> = Vec<T>;
+type List = Rows<String>;
+
+// The `Debug` form of rows is the Rust expression of the table that they become.
+
+/// Several values.
+#[derive(Deserialize, Default)]
+struct Rows<T>(Vec<T>);
+
+impl<T> Deref for Rows<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T: Debug> Debug for Rows<T> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Written {
+        write!(out, "&{:?}", self.0)
+    }
+}
 
 /// The ids of dangers in the row of a program.
 #[derive(Deserialize, Default)]
 struct Ids(Vec<String>);
 
+impl Debug for Ids {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Written {
+        let items: Vec<String> = self.0.iter().map(|id| format!("&{}", constant(id))).collect();
+        write!(out, "&[{}]", items.join(", "))
+    }
+}
+
 /// Conditions of a rule, in the language of `condition.rs`.
 #[derive(Deserialize, Default)]
 struct Conditions(Vec<String>);
+
+impl Debug for Conditions {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Written {
+        let items: Vec<String> = self.0.iter().map(|text| condition(text)).collect();
+        write!(out, "&[{}]", items.join(", "))
+    }
+}
 
 /// Command lines that only tests read.
 #[derive(Deserialize, Default)]
 struct Examples(Vec<String>);
 
-/// A value that can be written as a Rust expression.
-trait Literal {
-    fn literal(&self) -> String;
+impl Debug for Examples {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Written {
+        out.write_str("()")
+    }
 }
 
 macro_rules! rows {
     ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
-        #[derive(Deserialize, Default)]
+        #[derive(Deserialize, Debug, Default)]
         #[serde(deny_unknown_fields, default)]
         struct $name { $($(#[$note])* $field: $type,)* }
-
-        impl Literal for $name {
-            fn literal(&self) -> String {
-                let fields = [$(format!("{}: {}", stringify!($field), self.$field.literal()),)*];
-                format!("{} {{ {} }}", stringify!($name), fields.join(", "))
-            }
-        }
     )*};
 }
 
 macro_rules! choices {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $variant:ident,)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident {
+        $(#[$head:meta])* $first:ident, $($(#[$note:meta])* $variant:ident,)*
+    })*) => {$(
         $(#[$doc])*
-        #[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Deserialize, Clone, Copy, Default)]
         #[serde(rename_all = "kebab-case")]
-        enum $name { $($(#[$note])* $variant,)* }
+        enum $name { $(#[$head])* #[default] $first, $($(#[$note])* $variant,)* }
 
-        impl Default for $name {
-            /// The first one.
-            fn default() -> Self {
-                let all = [$($name::$variant,)*];
-                let [first, ..] = all;
-                first
-            }
-        }
-
-        impl Literal for $name {
-            fn literal(&self) -> String {
-                format!("{}::{self:?}", stringify!($name))
+        impl Debug for $name {
+            fn fmt(&self, out: &mut Formatter<'_>) -> Written {
+                out.write_str(match self {
+                    $name::$first => concat!(stringify!($name), "::", stringify!($first)),
+                    $($name::$variant => concat!(stringify!($name), "::", stringify!($variant)),)*
+                })
             }
         }
     )*};
@@ -95,14 +119,6 @@ rows! {
         passes: Examples,
     }
 
-    /// The first words of SQL statements.
-    SqlStart {
-        /// The words.
-        words: List,
-        /// One of these must follow.
-        next: List,
-    }
-
     /// Functions of a language, and what they do.
     Functions {
         /// Their language.
@@ -123,57 +139,6 @@ choices! {
     Severity { Medium, High, Critical, }
     /// How sure a match is.
     Confidence { High, Medium, }
-}
-
-impl Literal for bool {
-    fn literal(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Literal for usize {
-    fn literal(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Literal for String {
-    fn literal(&self) -> String {
-        format!("{self:?}")
-    }
-}
-
-impl<T: Literal> Literal for Vec<T> {
-    fn literal(&self) -> String {
-        let items: Vec<String> = self.iter().map(Literal::literal).collect();
-        format!("&[{}]", items.join(", "))
-    }
-}
-
-impl<T: Literal> Literal for Option<T> {
-    fn literal(&self) -> String {
-        self.as_ref().map_or_else(|| "None".to_owned(), |value| format!("Some({})", value.literal()))
-    }
-}
-
-impl Literal for Examples {
-    fn literal(&self) -> String {
-        "()".to_owned()
-    }
-}
-
-impl Literal for Ids {
-    fn literal(&self) -> String {
-        let items: Vec<String> = self.0.iter().map(|id| format!("&{}", constant(id))).collect();
-        format!("&[{}]", items.join(", "))
-    }
-}
-
-impl Literal for Conditions {
-    fn literal(&self) -> String {
-        let items: Vec<String> = self.0.iter().map(|text| condition(text)).collect();
-        format!("&[{}]", items.join(", "))
-    }
 }
 
 /// The name of the static of a danger.
@@ -275,7 +240,7 @@ impl Row for WindowsRule {
 
 impl Row for SqlRule {
     fn subjects(&self) -> Vec<String> {
-        let words = self.drops.iter().chain(&self.functions);
+        let words = self.drops.iter().chain(self.functions.iter());
         let words = words.map(|word| format!("word `{word}` of SQL"));
         words.chain([format!("danger `{}`", self.id)]).collect()
     }
@@ -320,12 +285,6 @@ struct Data {
     language: Vec<Spanned<LanguageRow>>,
     functions: Vec<Spanned<Functions>>,
     prompt: Vec<Spanned<Prompt>>,
-}
-
-impl<T: Literal> Literal for Spanned<T> {
-    fn literal(&self) -> String {
-        self.as_ref().literal()
-    }
 }
 
 /// What was found while rows were checked.
@@ -402,9 +361,19 @@ fn words(path: &Path, checks: &mut Checks) -> Result<String, Box<dyn std::error:
             checks.define(subject, &source.place(word.span().start));
         }
         let name = name.to_ascii_uppercase().replace('-', "_");
-        writeln!(code, "pub(crate) const {name}: &[&str] = {};", words.literal())?;
+        writeln!(code, "pub(crate) const {name}: &[&str] = {};", slice(&words))?;
     }
     Ok(code + "}\n")
+}
+
+/// The rows without their places.
+fn values<T>(rows: &[Spanned<T>]) -> impl Iterator<Item = &T> {
+    rows.iter().map(Spanned::as_ref)
+}
+
+/// The rows as the expression of a slice.
+fn slice<T: Debug>(rows: &[Spanned<T>]) -> String {
+    format!("&{:?}", values(rows).collect::<Vec<_>>())
 }
 
 impl Data {
@@ -421,7 +390,7 @@ impl Data {
     fn check_references(&self, checks: &mut Checks) {
         let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut mistakes = Vec::new();
-        for program in self.program.iter().map(Spanned::as_ref) {
+        for program in values(&self.program) {
             for id in &program.dangers.0 {
                 if !checks.places.contains_key(&format!("danger `{id}`")) {
                     let name = program.names.first().map_or("", String::as_str);
@@ -431,7 +400,7 @@ impl Data {
                 known.entry(id).or_default().extend(options(program));
             }
         }
-        for rule in self.danger.iter().map(Spanned::as_ref) {
+        for rule in values(&self.danger) {
             let id = &rule.id;
             let place = checks.place_of(&format!("danger `{id}`"));
             let Some(options) = known.get(id.as_str()) else {
@@ -450,66 +419,54 @@ impl Data {
 
     fn tables(&self) -> Result<String, std::fmt::Error> {
         let mut out = String::new();
-        for rule in &self.danger {
-            let rule = rule.as_ref();
-            writeln!(out, "static {}: Rule = {};", constant(&rule.id), rule.literal())?;
+        for rule in values(&self.danger) {
+            writeln!(out, "static {}: Rule = {rule:?};", constant(&rule.id))?;
         }
         let mut programs = Vec::new();
-        for (index, program) in self.program.iter().map(Spanned::as_ref).enumerate() {
-            writeln!(out, "static PROGRAM_{index}: Program = {};", program.literal())?;
+        for (index, program) in values(&self.program).enumerate() {
+            writeln!(out, "static PROGRAM_{index}: Program = {program:?};")?;
             programs.extend(program.names.iter().map(|name| (name.as_str(), format!("&PROGRAM_{index}"))));
         }
-        writeln!(out, "pub(crate) static UNKNOWN: Program = {};", Program::default().literal())?;
-        writeln!(out, "pub(crate) static WINDOWS_RULES: &[WindowsRule] = {};", self.windows.literal())?;
-        writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", self.loss.literal())?;
-        writeln!(out, "pub(crate) static NO_LANGUAGE: LanguageRow = {};", LanguageRow::default().literal())?;
-        writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", self.language.literal())?;
+        writeln!(out, "pub(crate) static UNKNOWN: Program = {:?};", Program::default())?;
+        writeln!(out, "pub(crate) static WINDOWS_RULES: &[WindowsRule] = {};", slice(&self.windows))?;
+        writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", slice(&self.loss))?;
+        writeln!(out, "pub(crate) static NO_LANGUAGE: LanguageRow = {:?};", LanguageRow::default())?;
+        writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", slice(&self.language))?;
         out += &map("PROGRAMS", "&'static Program", programs);
-        out += &map(
-            "PROMPTS",
-            "Prompt",
-            self.prompt.iter().map(Spanned::as_ref).flat_map(|row| keyed(&row.programs, row.literal())),
-        );
-        let meaning = |rule: &SqlRule| format!("({}, {:?})", rule.severity.literal(), rule.reason);
-        let sql = self.sql.iter().map(Spanned::as_ref).map(|rule| (rule.id.as_str(), meaning(rule)));
+        let prompts = values(&self.prompt).flat_map(|row| keyed(&row.programs, row));
+        out += &map("PROMPTS", "Prompt", prompts);
+        let meaning = |rule: &SqlRule| format!("{:?}", (rule.severity, &rule.reason));
+        let sql = values(&self.sql).map(|rule| (rule.id.as_str(), meaning(rule)));
         out += &map("SQL_RULES", "(Severity, &'static str)", sql);
-        let dropped =
-            self.sql.iter().map(Spanned::as_ref).flat_map(|rule| keyed(&rule.drops, rule.id.literal()));
+        let dropped = values(&self.sql).flat_map(|rule| keyed(&rule.drops, &rule.id));
         out += &map("SQL_OBJECTS", "&'static str", dropped);
-        let called =
-            self.sql.iter().map(Spanned::as_ref).flat_map(|rule| keyed(&rule.functions, rule.id.literal()));
+        let called = values(&self.sql).flat_map(|rule| keyed(&rule.functions, &rule.id));
         out += &map("SQL_FUNCTIONS", "&'static str", called);
-        let starts =
-            self.sql_start.iter().map(Spanned::as_ref).flat_map(|row| keyed(&row.words, row.next.literal()));
-        out += &map("SQL_STARTS", "&'static [&'static str]", starts);
+        let starts = values(&self.sql_start).flat_map(|row| keyed(&row.words, row));
+        out += &map("SQL_STARTS", "SqlStart", starts);
         out += &self.effects("FUNCTIONS", |row| &row.names);
         out += &self.effects("METHODS", |row| &row.methods);
-        let path_methods = self
-            .functions
-            .iter()
-            .map(Spanned::as_ref)
-            .flat_map(|row| keyed(&row.path_methods, row.effect.literal()));
+        let path_methods = values(&self.functions).flat_map(|row| keyed(&row.path_methods, &row.effect));
         out += &map("PATH_METHODS", "Effect", path_methods);
         Ok(out)
     }
 
     /// The map of functions: what each does in which language.
     fn effects(&self, name: &str, names: fn(&Functions) -> &List) -> String {
-        let mut effects: BTreeMap<&str, String> = BTreeMap::new();
-        for row in self.functions.iter().map(Spanned::as_ref) {
-            for function in names(row) {
-                let effect = format!("({}, {}), ", row.language.literal(), row.effect.literal());
-                effects.entry(function).or_default().push_str(&effect);
+        let mut effects: BTreeMap<&str, Rows<(Language, Effect)>> = BTreeMap::new();
+        for row in values(&self.functions) {
+            for function in names(row).iter() {
+                effects.entry(function).or_default().0.push((row.language, row.effect));
             }
         }
-        let entries = effects.into_iter().map(|(name, effects)| (name, format!("&[{effects}]")));
+        let entries = effects.iter().map(|(name, effects)| (*name, format!("{effects:?}")));
         map(name, "&'static [(Language, Effect)]", entries)
     }
 }
 
 /// The same value for each key.
-fn keyed(keys: &[String], value: String) -> impl Iterator<Item = (&str, String)> {
-    keys.iter().map(move |key| (key.as_str(), value.clone()))
+fn keyed(keys: &[String], value: impl Debug) -> impl Iterator<Item = (&str, String)> {
+    keys.iter().map(move |key| (key.as_str(), format!("{value:?}")))
 }
 
 /// A perfect hash map.
@@ -530,7 +487,7 @@ fn options(program: &Program) -> impl Iterator<Item = &str> {
     lists.extend(program.runs.iter().flat_map(|it| [&it.values, &it.code]));
     lists.extend(program.uploads.iter().flat_map(|it| [&it.options, &it.values]));
     lists.extend(program.formats.iter().flat_map(|it| [&it.with, &it.without]));
-    lists.into_iter().flatten().map(String::as_str)
+    lists.into_iter().flat_map(|list| list.iter()).map(String::as_str)
 }
 
 /// The options in a condition, without their values and without wildcards.
@@ -545,17 +502,9 @@ fn options_in(condition: &str) -> impl Iterator<Item = &str> {
 
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=data");
-    match build() {
-        Ok(mistakes) if mistakes.is_empty() => ExitCode::SUCCESS,
-        Ok(mistakes) => {
-            mistakes.iter().for_each(|mistake| println!("cargo::error={mistake}"));
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            println!("cargo::error={error}");
-            ExitCode::FAILURE
-        }
-    }
+    let mistakes = build().unwrap_or_else(|error| vec![error.to_string()]);
+    mistakes.iter().for_each(|mistake| println!("cargo::error={mistake}"));
+    if mistakes.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The data files of a folder, in order.

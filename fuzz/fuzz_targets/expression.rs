@@ -1,4 +1,4 @@
-//! Any text as an expression: a parsed expression prints as text that parses to the same expression.
+//! Any text as an expression: parentheses around a parsed expression do not change it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,8 +7,9 @@ use midrail_pack::{EVENT_NAMES, Expression};
 
 fuzz_target!(|text: &str| {
     if let Ok(expression) = Expression::parse(text, &EVENT_NAMES, Expected::Bool) {
-        let printed = expression.to_string();
-        let again = Expression::parse(&printed, &EVENT_NAMES, Expected::Bool);
-        assert_eq!(again.ok(), Some(expression), "{printed}");
+        // The parentheses can exceed the limits of length and depth.
+        if let Ok(again) = Expression::parse(&format!("({text})"), &EVENT_NAMES, Expected::Bool) {
+            assert_eq!(again, expression, "{text}");
+        }
     }
 });

@@ -16,14 +16,14 @@ pub use event::{Capabilities, HookEvent};
 pub(crate) use event::{OnFailure, Registration, hook_event};
 pub use output::HookOutput;
 pub(crate) use payload::set_agent;
-pub use payload::{DecodeError, Payload};
+pub use payload::{DecodeError, Decoded, Payload};
 
 use crate::mentions;
 use crate::setup::change::FileChange;
 use crate::setup::check::{CheckResult, HookFile};
 use crate::setup::command::{self, HookShell};
 use crate::setup::environment::{Environment, InstallScope};
-use crate::setup::files::SettingsError;
+use crate::setup::files::SettingsResult;
 use crate::setup::format::{HookSet, SettingsFormat};
 use crate::setup::json;
 use crate::transcripts::reader::Transcripts;
@@ -68,8 +68,7 @@ pub struct HostSpec {
 /// The protocol of a host.
 pub trait Adapter: Sync {
     /// Fills an event from the payload. Host and kind are set already.
-    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event)
-    -> Result<(), DecodeError>;
+    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event) -> Decoded;
 
     /// The reads of files that the host adds to a prompt without a tool call. Each is decided like a call.
     fn attachments(&self, payload: &Payload) -> Vec<Event> {
@@ -158,9 +157,9 @@ pub(crate) struct Trust {
     /// What `--trust` will write, before hooks are registered.
     pub(crate) preview: &'static str,
     /// Trusts the registered hooks.
-    pub(crate) grant: fn(&HostSpec, &Environment) -> Result<Option<FileChange>, SettingsError>,
+    pub(crate) grant: fn(&HostSpec, &Environment) -> SettingsResult<Option<FileChange>>,
     /// Removes the trust in the hooks of a file.
-    pub(crate) revoke: fn(&HostSpec, hooks: &Path, &Environment) -> Result<Option<FileChange>, SettingsError>,
+    pub(crate) revoke: fn(&HostSpec, hooks: &Path, &Environment) -> SettingsResult<Option<FileChange>>,
 }
 
 /// The hooks that are registered with a host on this machine.
@@ -244,12 +243,7 @@ impl HostSpec {
     }
 
     /// A settings file with hooks that run a program.
-    pub(crate) fn install(
-        &self,
-        scope: InstallScope,
-        text: &str,
-        program: &str,
-    ) -> Result<String, SettingsError> {
+    pub(crate) fn install(&self, scope: InstallScope, text: &str, program: &str) -> SettingsResult<String> {
         let hooks = self.registrations().map(|it| (it.0.name, self.handler(it, program))).collect();
         let installed =
             (self.setup.format)(scope).install(text, &HookSet { host: self.name, program, hooks })?;
@@ -258,7 +252,7 @@ impl HostSpec {
     }
 
     /// Rejects a file that the host itself would ignore.
-    pub(crate) fn check(&self, scope: InstallScope, text: &str) -> Result<(), SettingsError> {
+    pub(crate) fn check(&self, scope: InstallScope, text: &str) -> SettingsResult {
         (self.setup.format)(scope).check(text).map_err(|mut error| {
             error.message.push_str(&format!(", and {} ignores such a file", self.title));
             error
@@ -271,16 +265,12 @@ impl HostSpec {
         scope: InstallScope,
         text: &str,
         before: Option<&str>,
-    ) -> Result<Option<String>, SettingsError> {
+    ) -> SettingsResult<Option<String>> {
         (self.setup.format)(scope).remove(text, self.name, before)
     }
 
     /// Midrail's hooks in a settings file: event and registration.
-    pub(crate) fn registered(
-        &self,
-        scope: InstallScope,
-        text: &str,
-    ) -> Result<Vec<(String, Value)>, SettingsError> {
+    pub(crate) fn registered(&self, scope: InstallScope, text: &str) -> SettingsResult<Vec<(String, Value)>> {
         let format = (self.setup.format)(scope);
         if let Some(program) = format.plugin_program(text) {
             let hook = |it: (&HookEvent, Registration)| {

@@ -1,7 +1,6 @@
 //! Installs hooks into hosts, removes them, and checks that they work: `midrail init`, `uninstall` and `doctor`.
 
 mod apply;
-pub(crate) mod backup;
 pub(crate) mod change;
 pub(crate) mod check;
 pub(crate) mod command;

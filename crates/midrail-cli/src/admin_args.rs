@@ -112,7 +112,7 @@ pub(crate) fn settle<S: Approvals + Slices + ?Sized>(
             Ok(engine.approvals().settle(&approval.id)?)
         });
         if let Err(failure) = settled {
-            log::warn!("the timeout of `{}` is not recorded yet: {}", approval.id, failure.message());
+            log::warn!("the timeout of `{}` is not recorded yet: {}", approval.id, failure.message);
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use midrail::guardrails::label;
 use midrail::{Decision, Effect, Event, Mode};
 use serde_json::Value;
 
-use crate::output::{Output, short, wrap};
+use crate::output::{Output, field, short, wrap};
 use crate::paint::{Paint, Style, effect_style};
 use crate::table::{self, Table, cell, styled};
 use crate::time;
@@ -23,36 +23,24 @@ pub(crate) fn subject(event: &Event) -> String {
 
 /// One decision as a block of lines.
 pub(crate) fn block(event: &Event, decision: &Decision, ask: Option<&str>, output: &Output) -> Vec<String> {
-    let paint = output.paint();
+    let paint = output.paint;
     let head = format!("{} {}", event.kind, subject(event));
     let mut lines =
         vec![format!("{}  {}", paint.effect(decision.effect), paint.style(Style::Strong, head.trim_end()))];
     for (name, text) in fields(decision, output.is_verbose()) {
-        lines.extend(field(&name, &text, paint, output.width()));
+        lines.extend(field(&name, &text, paint, output.width));
     }
     if let Some(ask) = ask {
-        lines.extend(field("ask", ask, paint, output.width()));
+        lines.extend(field("ask", ask, paint, output.width));
     }
     if output.is_verbose() {
         let table = verdicts(decision);
         if !table.is_empty() {
             lines.push(String::new());
-            lines.extend(table.lines(paint, 2, output.width()));
+            lines.extend(table.lines(paint, 2, output.width));
         }
     }
     lines
-}
-
-/// A named text at an indent.
-pub(crate) fn field(name: &str, text: &str, paint: Paint, width: usize) -> Vec<String> {
-    const NAME: usize = 10;
-    let room = width.saturating_sub(NAME + 4).max(20);
-    let mut names = std::iter::once(name).chain(std::iter::repeat(""));
-    let line = |text: String| {
-        let name = names.next().unwrap_or_default();
-        format!("  {}  {text}", paint.style(Style::Dim, format!("{name:<NAME$}")))
-    };
-    wrap(text, room).into_iter().map(line).collect()
 }
 
 /// The fields of a decision beyond its effect.
@@ -191,7 +179,7 @@ impl Timeline {
     ) -> Vec<String> {
         const INDENT: usize = 22;
         *self.counts.entry(decision.effect).or_default() += 1;
-        let paint = output.paint();
+        let paint = output.paint;
         let mut lines = self.headings(time, event, paint);
         lines.push(format!(
             "{}  {}  {} {}",
@@ -200,7 +188,7 @@ impl Timeline {
             paint.style(Style::Dim, format!("{:<11}", event.kind)),
             paint.style(Style::Strong, subject(event)),
         ));
-        let room = output.width().saturating_sub(INDENT).max(20);
+        let room = output.width.saturating_sub(INDENT).max(20);
         let mut add = |text: String, style: Option<Style>| {
             for line in wrap(&text, room) {
                 let line = style.map_or(line.clone(), |style| paint.style(style, &line));

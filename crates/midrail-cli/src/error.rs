@@ -9,6 +9,7 @@ use midrail::pack::diagnostic::visible;
 use midrail::pack::{DiagnosticReport, describe_serde_error};
 use midrail::{EngineError, LoadError, StoreError};
 use midrail_adapters::wire::WireError;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -18,26 +19,21 @@ use crate::paint::{Paint, Style};
 pub(crate) type CliResult<T = Exit> = Result<T, CliError>;
 
 /// Why a subcommand failed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CliError {
-    message: String,
+    pub(crate) message: String,
     causes: Vec<String>,
-    help: Option<String>,
+    /// Advice.
+    pub(crate) help: Option<String>,
     reports: Vec<DiagnosticReport>,
     /// Whether standard output was closed, so that no error is printed.
-    is_quiet: bool,
+    pub(crate) is_quiet: bool,
 }
 
 impl CliError {
     /// An error with a message.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        CliError {
-            message: message.into(),
-            causes: Vec::new(),
-            help: None,
-            reports: Vec::new(),
-            is_quiet: false,
-        }
+        CliError { message: message.into(), ..CliError::default() }
     }
 
     /// An error of a library, with its causes.
@@ -83,21 +79,6 @@ impl CliError {
         CliError { reports, ..CliError::new(message) }
     }
 
-    /// The message.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// The advice.
-    pub(crate) fn advice(&self) -> Option<&str> {
-        self.help.as_deref()
-    }
-
-    /// Whether no error is printed.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.is_quiet
-    }
-
     /// For people.
     pub(crate) fn render(&self, paint: Paint) -> String {
         let mut out = String::new();
@@ -140,8 +121,17 @@ impl CliError {
 pub(crate) struct InvalidValue(pub(crate) String);
 
 /// `1 problem`, `2 problems`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub(crate) fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A record as a JSON object, with more fields.
+pub(crate) fn with_fields(record: &impl Serialize, more: Value) -> Value {
+    let mut value = json!(record);
+    if let (Value::Object(fields), Value::Object(more)) = (&mut value, more) {
+        fields.extend(more);
+    }
+    value
 }
 
 /// A JSON object without its null fields.

@@ -84,9 +84,9 @@ pub(crate) fn refusal(failure: &CliError) -> Decision {
         by: Some("midrail".into()),
         reason: format!(
             "the decision could not be made and recorded, so the action is blocked: {}",
-            failure.message()
+            failure.message
         ),
-        advice: failure.advice().map(str::to_owned),
+        advice: failure.help.clone(),
         ..Decision::default()
     }
 }

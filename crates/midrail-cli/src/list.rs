@@ -16,7 +16,7 @@ pub(crate) fn list<R: Resource>(records: &[R], output: &mut Output) -> CliResult
 
 /// Prints the records of a resource, or a text if there are none.
 pub(crate) fn list_or<R: Resource>(records: &[R], empty: &str, output: &mut Output) -> CliResult {
-    if output.is_json() {
+    if output.is_json {
         records.iter().try_for_each(|record| output.json(record))?;
         return Ok(Exit::Good);
     }

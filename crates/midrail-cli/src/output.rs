@@ -17,12 +17,16 @@ const WIDEST: usize = 110;
 
 /// Standard output and error of a subcommand.
 pub(crate) struct Output {
-    json: bool,
+    /// Whether the output is JSON.
+    pub(crate) is_json: bool,
     verbose: u8,
-    paint: Paint,
+    /// Colours of standard output.
+    pub(crate) paint: Paint,
     error_paint: Paint,
-    width: usize,
-    is_terminal: bool,
+    /// How many columns there are.
+    pub(crate) width: usize,
+    /// Whether standard output is a terminal.
+    pub(crate) is_terminal: bool,
     out: BufWriter<Stdout>,
 }
 
@@ -38,7 +42,7 @@ impl Output {
             None => usize::MAX,
         };
         Output {
-            json: global.json,
+            is_json: global.json,
             verbose: global.verbose,
             paint: Paint::new(is_coloured(global.color, is_terminal)),
             error_paint: Paint::new(is_coloured(global.color, io::stderr().is_terminal())),
@@ -48,29 +52,9 @@ impl Output {
         }
     }
 
-    /// Whether the output is JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        self.json
-    }
-
     /// Whether more detail is requested.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose > 0
-    }
-
-    /// Whether standard output is a terminal.
-    pub(crate) fn is_terminal(&self) -> bool {
-        self.is_terminal
-    }
-
-    /// Colours of standard output.
-    pub(crate) fn paint(&self) -> Paint {
-        self.paint
-    }
-
-    /// How many columns there are.
-    pub(crate) fn width(&self) -> usize {
-        self.width
     }
 
     /// Prints a line. Its text has been made safe.
@@ -89,13 +73,24 @@ impl Output {
         json: &impl Serialize,
         lines: impl FnOnce(&Output) -> Vec<String>,
     ) -> CliResult<()> {
-        if self.json { self.json(json) } else { self.lines(lines(self)) }
+        if self.is_json { self.json(json) } else { self.lines(lines(self)) }
     }
 
     /// Prints the result of a subcommand: JSON for programs, text for people.
     pub(crate) fn done(&mut self, json: &impl Serialize, text: impl Display) -> CliResult {
         self.show(json, |_| vec![text.to_string()])?;
         Ok(Exit::Good)
+    }
+
+    /// The title of a section.
+    pub(crate) fn section(&mut self, title: &str) -> CliResult<()> {
+        self.line(format!("\n{}", self.paint.style(Style::Strong, title)))
+    }
+
+    /// Named texts at an indent.
+    pub(crate) fn fields(&mut self, fields: &[(&str, String)]) -> CliResult<()> {
+        let (paint, width) = (self.paint, self.width);
+        self.lines(fields.iter().flat_map(|(name, text)| field(name, text, paint, width)))
     }
 
     /// Prints text without a line break at its end.
@@ -134,8 +129,8 @@ impl Output {
     /// Prints an error on standard error, and also as JSON with `--json`.
     pub(crate) fn failure(&mut self, failure: &CliError) {
         // If both are closed, the error cannot be reported.
-        if !failure.is_quiet() {
-            if self.json {
+        if !failure.is_quiet {
+            if self.is_json {
                 let _ = writeln!(self.out, "{}", escaped(&failure.to_json().to_string()));
             }
             self.remark(failure);
@@ -255,6 +250,18 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// A named text at an indent.
+pub(crate) fn field(name: &str, text: &str, paint: Paint, width: usize) -> Vec<String> {
+    const NAME: usize = 10;
+    let room = width.saturating_sub(NAME + 4).max(20);
+    let mut names = std::iter::once(name).chain(std::iter::repeat(""));
+    let line = |text: String| {
+        let name = names.next().unwrap_or_default();
+        format!("  {}  {text}", paint.style(Style::Dim, format!("{name:<NAME$}")))
+    };
+    wrap(text, room).into_iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ impl Table {
 
     /// Prints the table at an indent.
     pub(crate) fn print(&self, indent: usize, output: &mut Output) -> CliResult<()> {
-        output.lines(self.lines(output.paint(), indent, output.width()))
+        output.lines(self.lines(output.paint, indent, output.width))
     }
 
     /// The lines of the table at an indent, cut at a width.

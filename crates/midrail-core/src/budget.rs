@@ -23,7 +23,8 @@ pub enum Resource {
 impl Resource {
     pub(crate) const ALL: [Resource; 4] = [Resource::Tokens, Resource::Time, Resource::Calls, Resource::Cost];
 
-    pub(crate) fn limit(self, task: &Task) -> Option<f64> {
+    /// The budget of a task. `None`: no limit.
+    pub fn limit(self, task: &Task) -> Option<f64> {
         match self {
             Resource::Tokens => task.token_budget.map(float),
             Resource::Time => task.time_budget_s,

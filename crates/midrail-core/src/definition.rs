@@ -1,6 +1,7 @@
 //! The definition that an agent runs with: its identity, its task and its limits.
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use crate::event::{Agent, Event, Task};
 use crate::glob;
@@ -23,7 +24,8 @@ pub struct Definition {
 }
 
 /// When a run must be finished.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Deadline {
     /// At a time.
     At(Timestamp),

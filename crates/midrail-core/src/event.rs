@@ -185,6 +185,9 @@ macro_rules! event_kinds {
             /// All kinds, in the order of the documentation.
             pub const ALL: &'static [EventKind] = &[$(EventKind::$variant,)*];
 
+            /// Every name that can be parsed: those on the wire, and those of hosts and dialects.
+            pub const WORDS: &'static [&'static str] = &[$($word, $($alias,)*)*];
+
             /// The name on the wire.
             pub fn as_str(self) -> &'static str {
                 match self { $(EventKind::$variant => $word,)* }

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_in_patterns_are_found() {
+    fn mistakes_in_patterns_are_found() {
         assert!(check("src/**/[a-z]*.{rs,toml}").is_ok());
         assert!(check("src/[a").is_err());
         assert!(check("src/{a,b").is_err());

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn without_root_and_cwd_the_world_has_no_outside() {
+    fn without_root_and_cwd_every_path_is_inside() {
         assert_eq!(key("/a.txt", None, None), ("a.txt".into(), true));
         assert_eq!(key("a.txt", None, None), ("a.txt".into(), true));
         assert_eq!(key("/tmp/x/a.txt", None, Some("/tmp/x")), ("a.txt".into(), true));

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_wait_where_a_grave_tool_is_at_hand() {
+    fn texts_are_held_back_if_a_critical_tool_is_available() {
         let routing = Routing { tools: vec![vec![("x".into(), Risk::High)]], ..Routing::default() };
         let mut event = Event::new(EventKind::BeforeModel);
         assert_eq!(routing.wait_rule(&event).wait_ms, 0);

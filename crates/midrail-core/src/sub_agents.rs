@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_above_are_found_and_circles_end() {
+    fn all_ancestors_are_found_and_circles_end() {
         let started = json!({"c3": "c2", "c2": "c1", "a": "b", "b": "a", "self": "self"});
         for (parent, all) in [
             ("c2", vec!["c2", "c1"]),

@@ -5,9 +5,7 @@ use midrail_core::{Budget, Resource};
 use crate::prelude::*;
 use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<ApiCallLimit>("budget-003", Category::Budget, 30, &[EventKind::BeforeTool])
-        .min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin = BUDGET.builtin::<ApiCallLimit>("budget-003", &[EventKind::BeforeTool]);
 
 /// The settings of api-call-limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

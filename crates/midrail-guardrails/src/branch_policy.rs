@@ -1,13 +1,14 @@
 //! branch-policy (compliance-003): protects branches and checks branch names.
 
+use midrail_core::OnFault;
+
 use crate::prelude::*;
 use crate::shared::git::{Branch, BranchChange, BranchUpdate, branch_updates, calls};
 use crate::shared::objections::strongest;
 use crate::shared::settings::{Pattern, any_matches, list, patterns};
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<BranchPolicy>("compliance-003", Category::Compliance, 20, &[EventKind::BeforeTool])
-        .min_risk(Risk::Medium);
+    COMPLIANCE.builtin::<BranchPolicy>("compliance-003", &[EventKind::BeforeTool]);
 
 /// The settings of branch-policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,17 +23,7 @@ pub(crate) struct BranchPolicy {
     /// The branch of a task, with `{task.id}` in it. Commits and pushes of the task must go there.
     pub per_task: Option<Pattern>,
     /// The effect of commits in another repository or work tree, whose branch is unknown.
-    pub elsewhere: OtherRepositoryEffect,
-}
-
-/// The effect of commits whose branch is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum OtherRepositoryEffect {
-    Allow,
-    #[default]
-    Escalate,
-    Block,
+    pub elsewhere: OnFault,
 }
 
 impl Default for BranchPolicy {
@@ -42,7 +33,7 @@ impl Default for BranchPolicy {
             allow: Vec::new(),
             branches: Vec::new(),
             per_task: None,
-            elsewhere: OtherRepositoryEffect::Escalate,
+            elsewhere: OnFault::Escalate,
         }
     }
 }
@@ -72,17 +63,13 @@ impl BranchPolicy {
             Branch::Unknown if is_allowed => None,
             Branch::Unknown => self.unknown_branch(update),
             Branch::Elsewhere(folder) => {
-                let effect = match self.elsewhere {
-                    OtherRepositoryEffect::Allow => return None,
-                    OtherRepositoryEffect::Escalate => Effect::Escalate,
-                    OtherRepositoryEffect::Block => Effect::Block,
-                };
-                if self.protected.is_empty() && self.per_task.is_none() {
+                let is_limited = !self.protected.is_empty() || self.per_task.is_some();
+                if !is_limited || self.elsewhere == OnFault::Allow {
                     return None;
                 }
                 let reason = format!("`{call}` runs in {}, where the branch is unknown.", quoted(folder));
                 Some(
-                    Verdict::new(effect, reason)
+                    Verdict::new(self.elsewhere.effect(), reason)
                         .advise("Work in the repository of this session, or name the branch in the command.")
                         .with("folder", folder.as_str()),
                 )

@@ -164,6 +164,35 @@ impl Builtin {
     }
 }
 
+/// What the guardrails with numbered ids of one kind have in common.
+pub(crate) struct Family {
+    category: Category,
+    priority: u32,
+    from_risk: Option<Risk>,
+}
+
+pub(crate) const SAFETY: Family = Family::new(Category::Safety, 10, Some(Risk::Medium));
+pub(crate) const COMPLIANCE: Family = Family::new(Category::Compliance, 20, Some(Risk::Medium));
+pub(crate) const HANDOFF: Family = Family::new(Category::Compliance, 20, None);
+pub(crate) const BUDGET: Family = Family::new(Category::Budget, 30, Some(Risk::High));
+pub(crate) const SCOPE: Family = Family::new(Category::Scope, 40, Some(Risk::High));
+pub(crate) const QUALITY: Family = Family::new(Category::Quality, 50, Some(Risk::High));
+
+impl Family {
+    const fn new(category: Category, priority: u32, from_risk: Option<Risk>) -> Self {
+        Family { category, priority, from_risk }
+    }
+
+    /// A guardrail of the family, whose settings are the fields of `G`.
+    pub(crate) const fn builtin<G: Guardrail + DeserializeOwned + JsonSchema + 'static>(
+        &self,
+        id: &'static str,
+        on: &'static [EventKind],
+    ) -> Builtin {
+        Builtin { from_risk: self.from_risk, ..Builtin::new::<G>(id, self.category, self.priority, on) }
+    }
+}
+
 /// Whether an id ends in `-` and three digits.
 const fn is_numbered(id: &[u8]) -> bool {
     match id {

@@ -9,11 +9,10 @@ use serde::Deserializer;
 use crate::prelude::*;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::is_device;
+use crate::shared::one_or_many::OneOrMany;
 use crate::shared::settings::{Pattern, any_matches};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<CapabilityScope>("scope-003", Category::Scope, 40, &[EventKind::BeforeTool])
-        .min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin = SCOPE.builtin::<CapabilityScope>("scope-003", &[EventKind::BeforeTool]);
 
 /// The settings of capability-scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,24 +36,13 @@ pub(crate) struct CapabilityRule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<Pattern>>,
     /// The capability, or a list of which one is enough.
-    #[serde(deserialize_with = "one_or_many")]
-    #[schemars(with = "OneOrMany")]
-    pub capability: Vec<String>,
+    #[serde(deserialize_with = "capabilities")]
+    pub capability: OneOrMany,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let list = match OneOrMany::deserialize(deserializer)? {
-        OneOrMany::One(name) => vec![name],
-        OneOrMany::Many(list) => list,
-    };
-    if list.is_empty() || list.iter().any(|name| name.trim().is_empty()) {
+fn capabilities<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OneOrMany, D::Error> {
+    let list = OneOrMany::deserialize(deserializer)?;
+    if list.is_empty() || list.iter().any(|name: &String| name.trim().is_empty()) {
         return Err(serde::de::Error::custom("a rule names at least one capability"));
     }
     Ok(list)

@@ -1,6 +1,6 @@
 //! completion: checks that the work is complete when an agent wants to stop.
 //!
-//! `settings` contains the settings of a pack, `checks` the tree of checks, and `evaluation` their state.
+//! `settings` contains the settings of a pack, `checks` describes them, and `evaluation` has their state.
 
 mod checks;
 mod evaluation;
@@ -23,10 +23,9 @@ use crate::shared::applicability::is_checked;
 use crate::shared::data::TOOLS;
 use crate::shared::feedback_block::feedback_block;
 use crate::shared::settings::SettingsProblem;
-use checks::Check;
 use evaluation::{Evaluation, Moment, State};
-use settings::SubAgentStops;
 pub use settings::{CompileCondition, Completion};
+use settings::{Conditions, SubAgentStops};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Completion,
@@ -52,21 +51,20 @@ impl Completion {
         &self,
         bind: &mut CompileCondition<'_>,
     ) -> Result<Arc<dyn Guardrail>, Vec<SettingsProblem>> {
-        let part = Check::new(&self.bound(bind)?);
+        let conditions = self.conditions(bind)?;
         let mut watches = Vec::new();
-        if self.also_after_tool || part.has_todos() {
+        if self.also_after_tool || self.has_todos() {
             watches.push(EventKind::AfterTool);
         }
-        if part.parts().iter().any(|part| matches!(part, Check::Command { .. } | Check::Output { .. })) {
+        if self.maps().iter().any(|(_, checks)| checks.command.is_some() || checks.output.is_some()) {
             watches.extend([EventKind::BeforeStop, EventKind::BeforeHandoff]);
         }
-        let (also_after_tool, sub_agents) = (self.also_after_tool, self.sub_agents);
-        Ok(Arc::new(Checker { part, also_after_tool, sub_agents, watches }))
+        Ok(Arc::new(Checker { checks: self.clone(), conditions, watches }))
     }
 
     /// Whether there are no checks at all.
     pub fn is_empty(&self) -> bool {
-        Check::new(&self.checks()).description().is_none()
+        self.description().is_none()
     }
 }
 
@@ -78,34 +76,37 @@ fn build(settings: &Value) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
 
 /// The guardrail.
 struct Checker {
-    part: Check,
-    also_after_tool: bool,
-    sub_agents: SubAgentStops,
+    checks: Completion,
+    conditions: Conditions,
     watches: Vec<EventKind>,
 }
 
 impl Checker {
     fn inspect(&self, context: &Context<'_>, moment: Moment) -> Result<State, Fault> {
-        let evaluation = Evaluation { whole: &self.part, context, moment };
+        let evaluation = self.evaluation(context, moment);
         prefetch(&evaluation);
-        evaluation.state(&self.part)
+        evaluation.state("", &self.checks)
+    }
+
+    fn evaluation<'l, 'a>(&'l self, context: &'l Context<'a>, moment: Moment) -> Evaluation<'l, 'a> {
+        Evaluation { whole: &self.checks, conditions: &self.conditions, context, moment }
     }
 
     /// Stores the results of commands and the output for the check at the end of the session.
     fn observe_parts(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
-        for part in self.part.parts() {
-            if let Some((required, context)) = part.required(context) {
+        for (at, checks) in self.checks.maps() {
+            if let Some((required, context)) = checks.required(&at, context) {
                 required.observe(&context, changes)?;
             }
-            if let Check::Output { name, schema } = part {
-                output::observe(name, schema, context, changes)?;
+            if let Some(output) = &checks.output {
+                output::observe(&at, &output.schema, context, changes)?;
             }
         }
         Ok(())
     }
 
     fn is_exempt(&self, context: &Context<'_>) -> bool {
-        context.event.is_sub_agent() && self.sub_agents == SubAgentStops::Exempt
+        context.event.is_sub_agent() && self.checks.sub_agents == SubAgentStops::Exempt
     }
 
     /// Why nothing is checked, if so.
@@ -124,7 +125,7 @@ impl Checker {
         let skip_reason = self.skip_reason(context);
         if matches!(skip_reason, Ok(None) | Err(_)) {
             // Request all facts before the first one is missing, so that they are fetched together.
-            prefetch(&Evaluation { whole: &self.part, context, moment: Moment::Stop });
+            prefetch(&self.evaluation(context, Moment::Stop));
         }
         if let Some(why) = skip_reason? {
             return Ok(Verdict::not_checked(why));
@@ -141,7 +142,7 @@ impl Checker {
 
     /// The state of the work after a call, and the last report to the agent. `None`: nothing is reported.
     fn at_call(&self, context: &Context<'_>) -> Result<Option<(State, Option<String>)>, Fault> {
-        if !self.also_after_tool || !context.succeeded(Effect::Allow)? {
+        if !self.checks.also_after_tool || !context.succeeded(Effect::Allow)? {
             return Ok(None);
         }
         let (reported, state) = (report_key(context).read(context), self.inspect(context, Moment::Call));
@@ -176,24 +177,20 @@ impl Checker {
 /// Requests all cheap facts, so that they are fetched together.
 fn prefetch(evaluation: &Evaluation<'_, '_>) {
     let context = evaluation.context;
-    for part in evaluation.whole.parts() {
-        match part {
-            Check::Files(files) => files.iter().for_each(|file| {
-                let _ = context.file(&evaluation.place(file));
-            }),
-            Check::Glob { pattern, .. } => {
-                let _ = context.count_files(std::slice::from_ref(&pattern.0));
-            }
-            Check::Todos => {
-                let _ = todos::key(context).exists(context);
-            }
-            Check::Command { .. } if evaluation.moment != Moment::Call => {
-                if let Some((required, context)) = part.required(context) {
-                    required.prefetch_result(&context);
-                }
-            }
-            Check::Command { .. } | Check::Output { .. } | Check::Expression(_) | Check::Judge(_) => {}
-            Check::All(_) | Check::Any(_) => {}
+    for (at, checks) in evaluation.whole.maps() {
+        for file in checks.files.iter().flatten() {
+            let _ = context.file(&evaluation.place(file));
+        }
+        if let Some(pattern) = &checks.glob {
+            let _ = context.count_files(std::slice::from_ref(&pattern.0));
+        }
+        if checks.todos.is_some() {
+            let _ = todos::key(context).exists(context);
+        }
+        if evaluation.moment != Moment::Call
+            && let Some((required, context)) = checks.required(&at, context)
+        {
+            required.prefetch_result(&context);
         }
     }
 }
@@ -228,7 +225,7 @@ impl Guardrail for Checker {
         if context.event.kind != EventKind::AfterTool {
             return Ok(());
         }
-        if self.part.has_todos() {
+        if self.checks.has_todos() {
             todos::observe(context, effect, changes)?;
         }
         // A withheld result carries no feedback, so nothing was reported.
@@ -243,7 +240,7 @@ impl Guardrail for Checker {
     }
 
     fn tools(&self) -> Tools {
-        if self.part.has_todos() && !self.also_after_tool {
+        if self.checks.has_todos() && !self.checks.also_after_tool {
             return Tools::only(TOOLS.list("to-do tools").iter().copied());
         }
         Tools::All
@@ -254,14 +251,11 @@ impl Guardrail for Checker {
     }
 
     fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        let mut judges = self.part.parts().into_iter().filter_map(|part| match part {
-            Check::Judge(settings) => Some(settings.clone()),
-            _ => None,
-        });
-        judges.next().map(|settings| -> Arc<dyn Any + Send + Sync> { settings })
+        let judge = self.checks.maps().into_iter().find_map(|(_, checks)| checks.ask.clone())?;
+        Some(Arc::new(judge))
     }
 
     fn summary(&self) -> Option<String> {
-        self.part.description().map(|needs| format!("Before you stop, this is required: {needs}."))
+        self.checks.description().map(|needs| format!("Before you stop, this is required: {needs}."))
     }
 }

@@ -8,9 +8,7 @@ use crate::prelude::*;
 use crate::shared::settings::{Money, Pattern};
 use crate::shared::thresholds::{ResourceWords, Share, Thresholds, number};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<CostCeiling>("budget-004", Category::Budget, 30, &[EventKind::BeforeTool])
-        .min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin = BUDGET.builtin::<CostCeiling>("budget-004", &[EventKind::BeforeTool]);
 
 /// The settings of cost-ceiling.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

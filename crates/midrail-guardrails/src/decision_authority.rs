@@ -19,13 +19,8 @@ use crate::shared::started_programs::{StartedProgram, started_programs};
 use changed_lines::changed_lines;
 use lists::{CommandLists, NetworkLists};
 
-pub(crate) const BUILTIN: Builtin = Builtin::new::<DecisionAuthority>(
-    "scope-004",
-    Category::Scope,
-    40,
-    &[EventKind::BeforeTool, EventKind::BeforeModel],
-)
-.min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin =
+    SCOPE.builtin::<DecisionAuthority>("scope-004", &[EventKind::BeforeTool, EventKind::BeforeModel]);
 
 /// The guardrail with valid settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -14,7 +14,7 @@ pub use backends::{
 };
 pub use guardrail::DeepGuardrail;
 pub use parts::{EventPart, TemplatePiece, parse_template};
-pub use settings::{DeepBreaker, DeepSettings, DeepWarning, LongText, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
+pub use settings::{DeepBreaker, DeepSettings, LongText, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
 
 use crate::builtin::PackKey;
 use crate::prelude::*;

@@ -6,17 +6,16 @@ use serde_json::json;
 
 use crate::prelude::*;
 use crate::shared::data::FILES;
-use crate::shared::file_access::agent_scripts_and_hooks;
+use crate::shared::file_access::agent_scripts_and;
 use crate::shared::file_paths::{is_below, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
 use crate::shared::objections::all;
 use crate::shared::settings::{Folder, Pattern, any_matches};
 use crate::shared::text::{capitalize, first_names};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<DestructiveCommand>("safety-001", Category::Safety, 10, &[EventKind::BeforeTool])
-        .min_risk(Risk::Medium)
-        .aliases(&["destructive_command_block"]);
+pub(crate) const BUILTIN: Builtin = SAFETY
+    .builtin::<DestructiveCommand>("safety-001", &[EventKind::BeforeTool])
+    .aliases(&["destructive_command_block"]);
 
 /// The settings of destructive-command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -223,7 +222,8 @@ impl Guardrail for DestructiveCommand {
         }
         let expanded = expanded_commands(context, action);
         let expanded: Vec<Danger> = expanded.iter().flat_map(|line| command::analyse(line).dangers).collect();
-        let scripts = if self.scripts { agent_scripts_and_hooks(context, action) } else { Ok(Vec::new()) };
+        let scripts =
+            if self.scripts { agent_scripts_and(context, action, &action.hooks) } else { Ok(Vec::new()) };
         let mut fault = scripts.as_ref().err().cloned();
         let mut sources = vec![(None, &action.dangers), (None, &expanded)];
         sources

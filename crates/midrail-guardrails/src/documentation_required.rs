@@ -14,13 +14,10 @@ use crate::shared::settings::{Pattern, list, patterns};
 use crate::shared::started_programs::{StartedProgram, started_programs};
 use crate::shared::text::first_names;
 
-pub(crate) const BUILTIN: Builtin = Builtin::new::<DocumentationRequired>(
+pub(crate) const BUILTIN: Builtin = COMPLIANCE.builtin::<DocumentationRequired>(
     "compliance-004",
-    Category::Compliance,
-    20,
     &[EventKind::BeforeTool, EventKind::BeforeHandoff, EventKind::BeforeStop],
-)
-.min_risk(Risk::Medium);
+);
 
 /// The settings of documentation-required.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

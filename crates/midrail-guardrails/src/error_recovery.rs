@@ -11,7 +11,7 @@ use crate::shared::durations::Seconds;
 use crate::shared::settings::Pattern;
 use crate::shared::text::capitalize;
 
-use classes::{DEFAULTS, ErrorSeverity, RecoveryStep, contains_words};
+use classes::{DEFAULTS, ErrorSeverity, contains_words};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<ErrorRecovery>("error-recovery", Category::Safety, 10, &[EventKind::OnError]);
@@ -25,7 +25,7 @@ pub(crate) struct ErrorRecovery {
     /// Whether the built-in table is used.
     pub defaults: bool,
     /// The recovery of an error that matches no class.
-    pub unknown: RecoveryStep,
+    pub unknown: Recovery,
     /// Maximum number of retries.
     pub max_retries: u32,
     /// The wait before a retry.
@@ -44,7 +44,7 @@ pub(crate) struct ErrorClass {
     /// The severity.
     pub class: ErrorSeverity,
     /// The recovery.
-    pub recovery: RecoveryStep,
+    pub recovery: Recovery,
 }
 
 /// A matcher of errors. All given fields must match.
@@ -90,7 +90,7 @@ impl Default for ErrorRecovery {
         ErrorRecovery {
             classes: Vec::new(),
             defaults: true,
-            unknown: RecoveryStep::Retry,
+            unknown: Recovery::Retry,
             max_retries: 3,
             backoff: Backoff::default(),
             quarantine_after: 3,
@@ -114,7 +114,7 @@ fn fatal_key(context: &Context<'_>) -> Key<u32> {
 /// The classification of an error.
 struct Classification {
     severity: ErrorSeverity,
-    next: RecoveryStep,
+    next: Recovery,
     /// The key of its failure counter.
     same: String,
 }
@@ -175,7 +175,7 @@ impl ErrorRecovery {
 
     fn is_quarantine(&self, judged: &Classification, fatal: u32) -> bool {
         let is_often = self.quarantine_after > 0 && fatal >= self.quarantine_after;
-        judged.next == RecoveryStep::Quarantine || (judged.severity == ErrorSeverity::Fatal && is_often)
+        judged.next == Recovery::Quarantine || (judged.severity == ErrorSeverity::Fatal && is_often)
     }
 }
 
@@ -232,7 +232,7 @@ impl Guardrail for ErrorRecovery {
         }
         let tries = self.max_retries;
         Ok(match judged.next {
-            RecoveryStep::Retry => match Self::failures(context, &judged.same)? {
+            Recovery::Retry => match Self::failures(context, &judged.same)? {
                 failures if failures > tries => {
                     answer(Effect::Escalate, Recovery::Escalate, format!(" after {tries} retries."))
                         .advise("Use another approach, or ask a person.")
@@ -246,11 +246,11 @@ impl Guardrail for ErrorRecovery {
                     verdict.with("retry_after_s", wait).with("attempt", failures).with("max_retries", tries)
                 }
             },
-            RecoveryStep::Rollback => {
+            Recovery::Rollback => {
                 answer(Effect::Warn, Recovery::Rollback, "; undo its partial changes.".to_owned())
                     .advise("Undo the changes, then find the cause before you continue.")
             }
-            RecoveryStep::Escalate | RecoveryStep::Quarantine => {
+            Recovery::Escalate | Recovery::Quarantine => {
                 answer(Effect::Escalate, Recovery::Escalate, ".".to_owned())
                     .advise("Do not retry; ask a person.")
             }
@@ -271,7 +271,7 @@ impl Guardrail for ErrorRecovery {
                 fatal_key(context).write(changes, &fatal)?;
             }
         }
-        if judged.next == RecoveryStep::Retry {
+        if judged.next == Recovery::Retry {
             let failures = Self::failures(context, &judged.same)?;
             let mut counts = failures_key(context).read(context)?.unwrap_or_default();
             if counts.len() < MAX_COUNTED || counts.contains_key(&judged.same) {

@@ -25,6 +25,7 @@ use crate::shared::durations::Seconds;
 use crate::shared::feedback_block::feedback_block;
 use crate::shared::missing_classifier::MissingClassifier;
 use crate::shared::outcome::CallOutcome;
+use crate::shared::settings::present;
 use crate::shared::text::shorten;
 use budget::BudgetNote;
 pub use history::{
@@ -101,15 +102,6 @@ pub struct Feedback {
     /// The output of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandNote>,
-}
-
-/// A key without a value means the default settings.
-fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + Default,
-{
-    Ok(Some(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
 }
 
 /// A positive duration.

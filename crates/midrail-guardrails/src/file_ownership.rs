@@ -18,10 +18,9 @@ use crate::shared::locks::{Lock, absolute, lock_slice};
 use crate::shared::objections::{all, first_verdict};
 use crate::shared::settings::{Pattern, any_matches, patterns};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<FileOwnership>("compliance-001", Category::Compliance, 20, &[EventKind::BeforeTool])
-        .min_risk(Risk::Medium)
-        .aliases(&["file_ownership_check"]);
+pub(crate) const BUILTIN: Builtin = COMPLIANCE
+    .builtin::<FileOwnership>("compliance-001", &[EventKind::BeforeTool])
+    .aliases(&["file_ownership_check"]);
 
 /// The settings of file-ownership.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,9 +5,7 @@ use midrail_core::FileScope;
 use crate::prelude::*;
 use crate::shared::file_scopes::{FileScopeSettings, scope_violation, task_scopes};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<FileScopeGuard>("scope-002", Category::Scope, 40, &[EventKind::BeforeTool])
-        .min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin = SCOPE.builtin::<FileScopeGuard>("scope-002", &[EventKind::BeforeTool]);
 
 /// The settings of file-scope. They apply in addition to the scopes of tasks and definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,14 +1,13 @@
 //! handoff-budget (handoff-003): blocks a hand-off if the receiver's remaining budget is too small.
 
-use midrail_core::{Handoff, Resource, Task};
+use midrail_core::{Handoff, Resource};
 use serde_json::Value;
 
 use crate::prelude::*;
 use crate::shared::handoff::{extra, receiver};
-use crate::shared::thresholds::float;
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<HandoffBudget>("handoff-003", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
+    HANDOFF.builtin::<HandoffBudget>("handoff-003", &[EventKind::BeforeHandoff]);
 
 /// The settings of handoff-budget.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +41,6 @@ struct Row {
     budgets: &'static [&'static str],
     used: &'static [&'static str],
     minimum: fn(&ResourceAmounts) -> f64,
-    limit: fn(&Task) -> Option<f64>,
 }
 
 const ROWS: &[Row] = &[
@@ -53,7 +51,6 @@ const ROWS: &[Row] = &[
         budgets: &["token_budget"],
         used: &["tokens"],
         minimum: |amounts| amounts.tokens,
-        limit: |task| task.token_budget.map(float),
     },
     Row {
         name: "seconds",
@@ -62,7 +59,6 @@ const ROWS: &[Row] = &[
         budgets: &["time_budget_s", "time_budget"],
         used: &["elapsed_s"],
         minimum: |amounts| amounts.time_s,
-        limit: |task| task.time_budget_s,
     },
     Row {
         name: "external calls",
@@ -71,7 +67,6 @@ const ROWS: &[Row] = &[
         budgets: &["api_call_budget"],
         used: &["api_calls"],
         minimum: |amounts| amounts.api_calls,
-        limit: |task| task.api_call_budget.map(float),
     },
     Row {
         name: "cost",
@@ -80,7 +75,6 @@ const ROWS: &[Row] = &[
         budgets: &["cost_budget"],
         used: &["cost"],
         minimum: |amounts| amounts.cost,
-        limit: |task| task.cost_budget,
     },
 ];
 
@@ -100,7 +94,7 @@ fn left(context: &Context<'_>, handoff: &Handoff, row: &Row) -> Result<Option<f6
     let reported = handoff.receiver.as_ref();
     let defined = context
         .definitions_for_agent(receiver(context).unwrap_or_default())
-        .filter_map(|definition| (row.limit)(&definition.task));
+        .filter_map(|definition| row.resource.limit(&definition.task));
     let budget = number(reported, row.budgets).into_iter().chain(defined).reduce(f64::min);
     let used = number(reported.and_then(|receiver| receiver.get("usage")), row.used).unwrap_or(0.0);
     let own = budget.map(|budget| budget - used);
@@ -154,7 +148,7 @@ impl Guardrail for HandoffBudget {
 mod tests {
     use super::*;
     use crate::tests::Run;
-    use midrail_core::{Event, EventKind, Usage};
+    use midrail_core::{Event, EventKind, Task, Usage};
     use serde_json::json;
     use std::sync::Arc;
 

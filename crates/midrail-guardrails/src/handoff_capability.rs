@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::prelude::*;
 use crate::shared::handoff::{extra, receiver, texts};
-use crate::shared::settings::Pattern;
+use crate::shared::settings::{Pattern, any_matches};
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<HandoffCapability>("handoff-002", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
+    HANDOFF.builtin::<HandoffCapability>("handoff-002", &[EventKind::BeforeHandoff]);
 
 /// The settings of handoff-capability.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,9 +38,7 @@ impl Guardrail for HandoffCapability {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let Some(handoff) = &context.event.handoff else { return Ok(Verdict::allow()) };
         let to = receiver(context).unwrap_or_default();
-        let fits = |patterns: &[Pattern], name: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_name(name))
-        };
+        let fits = |patterns: &[Pattern], name: &str| patterns.is_empty() || any_matches(patterns, name);
         let rows =
             self.needs.iter().filter(|row| fits(&row.to, to) && fits(&row.tasks, context.event.task_id()));
         let mut required: BTreeSet<&str> =

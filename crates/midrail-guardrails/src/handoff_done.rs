@@ -6,8 +6,7 @@ use midrail_core::{Notice, task_key};
 use crate::prelude::*;
 use crate::shared::handoff::{receiver, sender};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<HandoffDone>("handoff-005", Category::Compliance, 20, &[EventKind::AfterHandoff]);
+pub(crate) const BUILTIN: Builtin = HANDOFF.builtin::<HandoffDone>("handoff-005", &[EventKind::AfterHandoff]);
 
 /// The settings of handoff-done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::shared::handoff::{is_empty, part, receiver};
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<HandoffPayload>("handoff-001", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
+    HANDOFF.builtin::<HandoffPayload>("handoff-001", &[EventKind::BeforeHandoff]);
 
 /// The settings of handoff-payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -69,9 +69,9 @@ pub use catalogue::{CATALOGUE, builtin, configured_by, guardrail_id, label};
 
 pub use completion::{COMPLETION_EVENTS, CompileCondition, Completion};
 pub use deep::{
-    DeepBackend, DeepBreaker, DeepGuardrail, DeepSettings, DeepWarning, EndpointUrl, EnvVariable, EventPart,
-    HeaderPiece, Headers, HttpMethod, HttpSettings, JudgeApi, JudgeBudget, JudgePrice, JudgeSettings,
-    LongText, ModerationSettings, ModerationStyle, TemplatePiece, UNREADABLE_MEMBER, WINDOW_COUNT_MEMBER,
+    DeepBackend, DeepBreaker, DeepGuardrail, DeepSettings, EndpointUrl, EnvVariable, EventPart, HeaderPiece,
+    Headers, HttpMethod, HttpSettings, JudgeApi, JudgeBudget, JudgePrice, JudgeSettings, LongText,
+    ModerationSettings, ModerationStyle, TemplatePiece, UNREADABLE_MEMBER, WINDOW_COUNT_MEMBER,
     WINDOWS_MEMBER, is_loopback, parse_template,
 };
 pub use destructive_command::{DestructiveCommand, UnsavedEffect};
@@ -100,5 +100,6 @@ pub use script::{
 pub use secret_redaction::SecretRedaction;
 pub use sensitive_file::SensitiveFile;
 pub use shared::durations::{Seconds, Timeout};
-pub use shared::settings::{CommandLine, Folder, Money, Pattern, SettingsProblem};
+pub use shared::one_or_many::OneOrMany;
+pub use shared::settings::{CommandLine, Folder, Money, Pattern, SettingsProblem, present};
 pub use tool_allowlist::ToolAllowlist;

@@ -3,13 +3,8 @@
 use crate::prelude::*;
 use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
-pub(crate) const BUILTIN: Builtin = Builtin::new::<LintClean>(
-    "quality-004",
-    Category::Quality,
-    50,
-    &[EventKind::BeforeHandoff, EventKind::BeforeStop],
-)
-.min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin =
+    QUALITY.builtin::<LintClean>("quality-004", &[EventKind::BeforeHandoff, EventKind::BeforeStop]);
 
 /// The settings of lint-clean.
 pub(crate) type LintClean = CommandRequirement<LintCommand>;

@@ -11,9 +11,7 @@ use crate::shared::outcome::has_failed;
 use crate::shared::settings::Pattern;
 use crate::shared::started_programs::{StartedProgram, started_programs};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<NonEmptyOutput>("quality-001", Category::Quality, 50, &[EventKind::AfterTool])
-        .min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin = QUALITY.builtin::<NonEmptyOutput>("quality-001", &[EventKind::AfterTool]);
 
 /// The settings of non-empty-output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -177,34 +175,10 @@ fn collect(value: &Value, depth: usize, text: &mut String) {
     }
 }
 
-/// Line starts of error messages.
-const STARTS: &[&str] = &[
-    "error:",
-    "error[",
-    "fatal:",
-    "fatal error:",
-    "panic:",
-    "uncaught ",
-    "unhandled exception",
-    "npm err!",
-    "npm error",
-    "internal server error",
-    "exception in thread",
-    "traceback (most recent call last)",
-];
-
-/// Texts anywhere in the line of an error message.
-const PARTS: &[&str] = &[
-    ": command not found",
-    ": no such file or directory",
-    ": permission denied",
-    "' panicked at ",
-    "segmentation fault",
-    "core dumped",
-    "out of memory",
-    "is not recognized as an internal or external command",
-    "modulenotfounderror:",
-];
+/// The texts of a section, which are in quotes because of their spaces.
+fn quoted_texts(section: &str) -> impl Iterator<Item = &'static str> {
+    ANSWERS.list(section).iter().map(|text| text.trim_matches('"'))
+}
 
 /// The sign of an error in an answer, if any. Content of files may contain such text.
 fn error_sign(
@@ -238,11 +212,8 @@ fn own_sign(programs: &[StartedProgram], text: &str) -> Option<&'static str> {
         || line.starts_with("sh: ")
         || line.starts_with("zsh: ");
     let is_alone = text.trim().lines().nth(1).is_none();
-    PARTS
-        .iter()
-        .find(|part| is_own && is_alone && line.contains(*part))
-        .copied()
-        .map(|part| part.trim_start_matches([':', ' ', '\'']))
+    let part = quoted_texts("error parts").find(|part| is_own && is_alone && line.contains(part));
+    part.map(|part| part.trim_start_matches([':', ' ', '\'']))
 }
 
 /// Number of analysed lines at the start and at the end.
@@ -254,8 +225,8 @@ fn line_sign(text: &str) -> Option<&'static str> {
     let last = text.lines().rev().take(LINES);
     let sign = |line: &str| {
         let line = line.trim_start().to_ascii_lowercase();
-        let starts = STARTS.iter().find(|start| line.starts_with(*start));
-        starts.or_else(|| PARTS.iter().find(|part| line.contains(*part))).copied()
+        let start = quoted_texts("error starts").find(|start| line.starts_with(start));
+        start.or_else(|| quoted_texts("error parts").find(|part| line.contains(part)))
     };
     first.chain(last).find_map(sign).map(|sign| sign.trim_matches([':', ' ', '\'', '[', '(']))
 }

@@ -3,13 +3,8 @@
 use crate::prelude::*;
 use crate::shared::sensitive_data::{SensitiveData, describe, kinds};
 
-pub(crate) const BUILTIN: Builtin = Builtin::new::<OutputSecretScan>(
-    "safety-003",
-    Category::Safety,
-    10,
-    &[EventKind::AfterTool, EventKind::AfterModel],
-)
-.min_risk(Risk::Medium);
+pub(crate) const BUILTIN: Builtin =
+    SAFETY.builtin::<OutputSecretScan>("safety-003", &[EventKind::AfterTool, EventKind::AfterModel]);
 
 /// The settings of output-secret-scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -12,8 +12,7 @@ use crate::shared::objections::{all, strongest};
 use crate::shared::settings::{Pattern, any_matches, patterns};
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<ReviewBeforeMerge>("compliance-002", Category::Compliance, 20, &[EventKind::BeforeTool])
-        .min_risk(Risk::Medium);
+    COMPLIANCE.builtin::<ReviewBeforeMerge>("compliance-002", &[EventKind::BeforeTool]);
 
 /// The settings of review-before-merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

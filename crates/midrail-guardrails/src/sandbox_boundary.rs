@@ -8,9 +8,7 @@ use crate::shared::file_paths::{
 use crate::shared::objections::first_verdict;
 use crate::shared::settings::{Folder, Pattern};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<SandboxBoundary>("safety-004", Category::Safety, 10, &[EventKind::BeforeTool])
-        .min_risk(Risk::Medium);
+pub(crate) const BUILTIN: Builtin = SAFETY.builtin::<SandboxBoundary>("safety-004", &[EventKind::BeforeTool]);
 
 /// The settings of sandbox-boundary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -9,13 +9,10 @@ use crate::shared::compiled_schema::CompiledSchema;
 use crate::shared::outcome::has_failed;
 use crate::shared::settings::Pattern;
 
-pub(crate) const BUILTIN: Builtin = Builtin::new::<SchemaConformance>(
+pub(crate) const BUILTIN: Builtin = QUALITY.builtin::<SchemaConformance>(
     "quality-002",
-    Category::Quality,
-    50,
     &[EventKind::BeforeTool, EventKind::AfterTool, EventKind::BeforeHandoff, EventKind::BeforeStop],
-)
-.min_risk(Risk::High);
+);
 
 /// The settings of schema-conformance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

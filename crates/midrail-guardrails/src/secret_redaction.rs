@@ -24,7 +24,7 @@ pub struct SecretRedaction(#[serde(deserialize_with = "secrets_by_default")] pub
 
 impl Default for SecretRedaction {
     fn default() -> Self {
-        SecretRedaction(SensitiveData::secrets_only())
+        SecretRedaction(SensitiveData { personal_data: false, ..SensitiveData::default() })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
 use crate::shared::file_access::{action_files, agent_scripts};
 use crate::shared::file_paths::{is_below, may_match};
-use crate::shared::objections::{all, first_objection};
+use crate::shared::objections::{all, first_verdict};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     never_bypassed: true,
@@ -109,7 +109,7 @@ impl Guardrail for SelfProtection {
                 |why| Verdict::block(format!("{} {why}.", it.name())).advise(ADVICE).with("path", it.file);
             Ok(why.map(verdict))
         });
-        Ok(first_objection([takes_all].into_iter().chain(written))?.unwrap_or_default())
+        first_verdict([takes_all].into_iter().chain(written))
     }
 
     /// Records the files that the agent writes, so that they are analysed when they are run.

@@ -9,10 +9,9 @@ use crate::shared::file_paths::{LowercasePath, lowercase};
 use crate::shared::objections::first_verdict;
 use crate::shared::settings::{Pattern, patterns};
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<SensitiveFile>("safety-002", Category::Safety, 10, &[EventKind::BeforeTool])
-        .min_risk(Risk::Medium)
-        .aliases(&["sensitive_file_protection"]);
+pub(crate) const BUILTIN: Builtin = SAFETY
+    .builtin::<SensitiveFile>("safety-002", &[EventKind::BeforeTool])
+    .aliases(&["sensitive_file_protection"]);
 
 /// The settings of sensitive-file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -16,8 +16,11 @@ pub(crate) mod lock_list;
 pub(crate) mod locks;
 pub(crate) mod missing_classifier;
 pub(crate) mod objections;
+pub(crate) mod one_or_many;
 pub(crate) mod outcome;
 pub(crate) mod required_command;
+#[cfg(feature = "json-schema")]
+mod schema_validator;
 pub(crate) mod sensitive_data;
 pub(crate) mod settings;
 pub(crate) mod started_programs;

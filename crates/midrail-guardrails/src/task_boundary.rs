@@ -13,9 +13,7 @@ use crate::shared::data::TASK_WORDS;
 use crate::shared::file_paths::{is_device, is_temporary, path_fits};
 use crate::shared::settings::Pattern;
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<TaskBoundary>("scope-001", Category::Scope, 40, &[EventKind::BeforeTool])
-        .min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin = SCOPE.builtin::<TaskBoundary>("scope-001", &[EventKind::BeforeTool]);
 
 /// The settings of task-boundary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,14 +3,9 @@
 use crate::prelude::*;
 use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
-pub(crate) const BUILTIN: Builtin = Builtin::new::<TestPass>(
-    "quality-003",
-    Category::Quality,
-    50,
-    &[EventKind::BeforeHandoff, EventKind::BeforeStop],
-)
-.min_risk(Risk::High)
-.aliases(&["test_pass_required"]);
+pub(crate) const BUILTIN: Builtin = QUALITY
+    .builtin::<TestPass>("quality-003", &[EventKind::BeforeHandoff, EventKind::BeforeStop])
+    .aliases(&["test_pass_required"]);
 
 /// The settings of test-pass.
 pub(crate) type TestPass = CommandRequirement<TestCommand>;

@@ -6,9 +6,7 @@ use crate::prelude::*;
 use crate::shared::thresholds::{Share, Thresholds};
 use crate::time_budget::TIME;
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<TimeBudgetCheck>("budget-002", Category::Budget, 30, &[EventKind::BeforeTool])
-        .min_risk(Risk::High);
+pub(crate) const BUILTIN: Builtin = BUDGET.builtin::<TimeBudgetCheck>("budget-002", &[EventKind::BeforeTool]);
 
 /// The settings of time-budget-check.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

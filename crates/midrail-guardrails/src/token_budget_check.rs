@@ -7,8 +7,7 @@ use crate::shared::thresholds::{Share, Thresholds};
 use crate::token_budget::TOKENS;
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<TokenBudgetCheck>("budget-001", Category::Budget, 30, &[EventKind::BeforeTool])
-        .min_risk(Risk::High);
+    BUDGET.builtin::<TokenBudgetCheck>("budget-001", &[EventKind::BeforeTool]);
 
 /// The settings of token-budget-check.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

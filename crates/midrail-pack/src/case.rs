@@ -48,10 +48,10 @@ pub struct Case {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// Packs: paths relative to the case file, or names of shipped packs.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packs: OneOrMany,
     /// The problems that loading must report, as parts of their text. Such a case has no events.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: OneOrMany,
     /// The files of the simulated machine: path to content. A list creates empty files.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@
 use midrail_core::EventKind;
 use serde::de::DeserializeOwned;
 
-use crate::diagnostic::{Diagnostic, Span, excerpt, nearest};
+use crate::diagnostic::{Diagnostic, Span, did_you_mean, excerpt};
 use crate::yaml::{Key, Node, NodeValue, TextStyle, to_json};
 
 /// The maximum number of reported problems.
@@ -241,21 +241,13 @@ impl Fault {
     }
 
     fn field(&self) -> Option<&str> {
-        match self {
-            Fault::UnknownField(field, _) => Some(field),
-            Fault::MissingField(_)
-            | Fault::UnknownValue(..)
-            | Fault::WrongType { .. }
-            | Fault::UnknownKind(_)
-            | Fault::Other(_) => None,
-        }
+        if let Fault::UnknownField(field, _) = self { Some(field) } else { None }
     }
 
     fn problem(&self, place: &Place) -> Diagnostic {
-        let suggestion = |word: &str, known: &[String]| match nearest(word, known.iter().map(String::as_str))
-        {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("use one of `{}`", known.join("`, `")),
+        let suggestion = |word: &str, known: &[String]| {
+            let all = |_| format!("use one of `{}`", known.join("`, `"));
+            did_you_mean(word, known.iter().map(String::as_str), all)
         };
         match self {
             Fault::UnknownField(field, known) => {

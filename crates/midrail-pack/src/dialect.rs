@@ -71,7 +71,7 @@ pub struct ToolPolicy {
     /// Its rules; the first violated rule decides.
     pub rules: Vec<Rule>,
     /// Test cases.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub tests: Vec<Case>,
 }
 

@@ -1,7 +1,7 @@
 //! Expressions: the conditions, checks, keys and alerts of packs.
 //!
 //! A text is parsed and typed once, with a [`Vocabulary`] of names, and then evaluated in any number of [`Scope`]s
-//! without further errors: an unknown value makes the answer [`Truth::Unknown`]. The scope defines the values of names.
+//! without further errors: an unknown value makes the answer undetermined. The scope defines the values of names.
 
 mod alert;
 mod ast;
@@ -10,17 +10,14 @@ mod eval;
 mod fold;
 mod lex;
 mod parse;
-mod print;
 mod value;
 mod vocabulary;
 
-use std::fmt;
 use std::sync::Arc;
 
 pub use alert::AlertCondition;
 pub use ast::Comparison;
 pub use check::Expected;
-pub use eval::Truth;
 pub use lex::MAX_LENGTH;
 pub use parse::MAX_DEPTH;
 pub use value::{Scope, Texts, Value, walk};
@@ -56,10 +53,10 @@ impl Expression {
         Ok(Expression(Arc::new(Inner { source: source.to_owned(), root, names, alert })))
     }
 
-    /// Whether the expression holds.
+    /// Whether the expression holds. `Err`: it is undetermined, because these names are unknown or have a value of a wrong type.
     ///
-    /// Allocates for [`Truth::Unknown`], for lists, and for `lower` of a text that is not lower case.
-    pub fn evaluate<'e>(&'e self, scope: &dyn Scope) -> Truth<'e> {
+    /// Allocates for unknown names, for lists, and for `lower` of a text that is not lower case.
+    pub fn evaluate<'e>(&'e self, scope: &dyn Scope) -> Result<bool, Vec<&'e Name>> {
         eval::evaluate(&self.0.root, &self.0.names, scope)
     }
 
@@ -108,6 +105,11 @@ impl Expression {
         &self.0.source
     }
 
+    /// A text that is the same for expressions with the same meaning.
+    pub(crate) fn meaning(&self) -> String {
+        format!("{:?} {:?}", self.0.root, self.0.names)
+    }
+
     /// The condition of an alert, if the expression was parsed as one.
     pub fn alert(&self) -> Option<&AlertCondition> {
         self.0.alert.as_ref()
@@ -119,17 +121,6 @@ impl PartialEq for Expression {
     fn eq(&self, other: &Expression) -> bool {
         let (left, right) = (&self.0, &other.0);
         left.root == right.root && left.names == right.names && left.alert == right.alert
-    }
-}
-
-/// Prints a normal form that parses to an equal expression.
-impl fmt::Display for Expression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print::print(&self.0.root, &self.0.names, f)?;
-        match &self.0.alert {
-            Some(alert) => alert.print_window(f),
-            None => Ok(()),
-        }
     }
 }
 

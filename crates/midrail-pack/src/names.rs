@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use midrail_core::{Action, Context};
+use midrail_core::{Action, Context, Resource};
 use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
 use serde_json::Value as Json;
 
@@ -169,8 +169,9 @@ impl<'a> EventScope<'a> {
     }
 
     /// The lowest limit of the event's task and of the definitions. Without one, there is no limit.
-    fn limit(&self, get: impl Fn(&'a midrail_core::Task) -> Option<f64>) -> Value<'_> {
-        Value::Number(self.context.tasks().filter_map(get).fold(f64::INFINITY, f64::min))
+    fn limit(&self, resource: Resource) -> Value<'_> {
+        let limits = self.context.tasks().filter_map(|task| resource.limit(task));
+        Value::Number(limits.fold(f64::INFINITY, f64::min))
     }
 
     /// A list that restricts: that of the event's task, or of the first definition with one. If there are several, the
@@ -230,10 +231,10 @@ impl Scope for EventScope<'_> {
             "task.id" => text(task.and_then(|task| task.id.as_deref())),
             "task.goal" => text(task.and_then(|task| task.goal.as_deref())),
             "task.risk" => text(context.tasks().filter_map(|task| task.risk).max().map(|risk| risk.as_str())),
-            "task.token_budget" => self.limit(|task| task.token_budget.map(as_number)),
-            "task.time_budget" | "task.time_budget_s" => self.limit(|task| task.time_budget_s),
-            "task.api_call_budget" => self.limit(|task| task.api_call_budget.map(as_number)),
-            "task.cost_budget" => self.limit(|task| task.cost_budget),
+            "task.token_budget" => self.limit(Resource::Tokens),
+            "task.time_budget" | "task.time_budget_s" => self.limit(Resource::Time),
+            "task.api_call_budget" => self.limit(Resource::Calls),
+            "task.cost_budget" => self.limit(Resource::Cost),
             "task.additional_tools" => self.union(|task| task.additional_tools.as_deref()),
             "task.scope.files.read" => self.limits(|task| task.scope.as_ref()?.files.read.as_deref()),
             "task.scope.files.write" => self.limits(|task| task.scope.as_ref()?.files.write.as_deref()),
@@ -324,9 +325,7 @@ fn walk_below<'s>(name: &Name, get: impl FnOnce(&str) -> Option<&'s Json>) -> Va
 
 /// Counts beyond 2^53 are rounded.
 fn as_number(count: u64) -> f64 {
-    let (high, low) = (count >> 32, count & 0xffff_ffff);
-    f64::from(u32::try_from(high).unwrap_or(u32::MAX)) * 4_294_967_296.0
-        + f64::from(u32::try_from(low).unwrap_or(0))
+    Json::from(count).as_f64().unwrap_or(f64::INFINITY)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub struct Pack {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lock: bool,
     /// Base packs: files relative to it, or names of shipped packs.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extends: OneOrMany,
     /// Overlays by environment: a deep merge onto the pack. Guardrails and other items with an `id` are merged by id,
     /// other lists are replaced.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use midrail_guardrails::{Middleware, VerdictMapper};
 
-use crate::expr::{Expected, Expression, Truth, Value};
+use crate::expr::{Expected, Expression, Value};
 use crate::names::{EventScope, event_expression};
 
 /// An expression of a pack. In a pack that was checked before, it is parsed on first use: a process that decides one event
@@ -36,13 +36,11 @@ impl Deferred {
         let parsed = self.parsed.get_or_init(parse).as_ref();
         parsed.ok_or_else(|| Missing(format!("the expression `{}` cannot be parsed", self.source)))
     }
+}
 
+impl Condition for Deferred {
     fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        match self.get()?.evaluate(&EventScope::new(context)) {
-            Truth::True => Ok(true),
-            Truth::False => Ok(false),
-            Truth::Unknown(names) => Err(unknown(&names)),
-        }
+        self.get()?.evaluate(&EventScope::new(context)).map_err(|names| unknown(&names))
     }
 }
 
@@ -104,15 +102,6 @@ pub(crate) fn with_messages(
 fn unknown(names: &[&crate::expr::Name]) -> Missing {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     Missing(format!("{} is not known", names.join(", ")))
-}
-
-/// `when:` of a guardrail.
-pub(crate) struct ExpressionCondition(pub(crate) Deferred);
-
-impl Condition for ExpressionCondition {
-    fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        self.0.holds(context)
-    }
 }
 
 /// The computed key of a call. Unknown and null are not keys.

@@ -51,36 +51,13 @@ impl JsonSchema for EffectWord {
 /// The schema of kinds of event in packs: those of the wire format, of hosts and of dialects.
 pub(crate) struct KindWord;
 
-impl KindWord {
-    const ALIASES: [&str; 17] = [
-        "SessionStart",
-        "SessionEnd",
-        "llm_before",
-        "UserPromptSubmit",
-        "llm_stream_chunk",
-        "pre_execution",
-        "tool_call_start",
-        "input",
-        "PreToolUse",
-        "post_execution",
-        "tool_call_result",
-        "output",
-        "PostToolUse",
-        "pre_handoff",
-        "post_handoff",
-        "Stop",
-        "SubagentStop",
-    ];
-}
-
 impl JsonSchema for KindWord {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "KindWord".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain(Self::ALIASES).collect();
-        json_schema!({"type": "string", "enum": words})
+        json_schema!({"type": "string", "enum": EventKind::WORDS})
     }
 }
 
@@ -122,7 +99,7 @@ mod tests {
         for word in EffectWord::DIALECTS {
             assert!(word.parse::<Effect>().is_ok(), "{word}");
         }
-        for word in KindWord::ALIASES {
+        for word in EventKind::WORDS {
             assert!(word.parse::<EventKind>().is_ok(), "{word}");
         }
     }

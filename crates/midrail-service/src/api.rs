@@ -3,7 +3,6 @@
 pub(crate) mod admin;
 pub(crate) mod approvals;
 pub(crate) mod audit;
-pub(crate) mod batch;
 pub(crate) mod decide;
 mod docs;
 pub(crate) mod health;
@@ -43,7 +42,6 @@ fn all(app: &App) -> Api {
         observe::routes,
         login::routes,
         decide::routes,
-        batch::routes,
         stream::routes,
         policy::routes,
         sessions::routes,

@@ -3,13 +3,13 @@
 //!
 //! An instance that cannot compile the announced policy keeps its own and logs an error.
 
+use std::error::Error;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use midrail::announcements::PolicyAnnouncement;
 use midrail::load::{SourceMark, StoredPolicyError};
-use midrail::pack::DiagnosticReport;
-use midrail::{Engine, EngineError, LoadedPolicy, Policy, PolicySource};
+use midrail::{Engine, LoadedPolicy, Policy, PolicySource};
 use parking_lot::Mutex;
 
 use crate::text::random_name;
@@ -60,7 +60,7 @@ impl PolicySync {
         if !state.pending {
             return;
         }
-        match engine.announcements().announce(&self.by) {
+        match engine.announce_policy(&self.by) {
             Ok(announced) => {
                 state.applied = announced.seq;
                 // It may have been announced before, by another instance or by an earlier process.
@@ -79,7 +79,7 @@ impl PolicySync {
         }
         let mut state = self.state.lock();
         self.announce(&mut state, engine);
-        let announced = match engine.announcements().current() {
+        let announced = match engine.announced_policy() {
             Ok(Some(announced)) if announced.seq > state.applied && !state.pending => announced,
             Ok(_) => return,
             Err(error) => {
@@ -88,18 +88,14 @@ impl PolicySync {
             }
         };
         if **engine.policy().revision() != *announced.revision {
-            let stored = match engine.announcements().policy(&announced.revision) {
+            let stored = match engine.stored_policy(&announced.revision) {
                 Err(StoredPolicyError::Store(error)) => {
                     log::warn!(project, error:%; "the announced policy cannot be read");
                     return;
                 }
-                stored => stored.map_err(UnusablePolicy::Stored),
+                stored => stored.map_err(Box::from),
             };
-            let checked = stored.and_then(|(policy, source)| check_scripts(policy, source));
-            let reloaded = checked.and_then(|loaded| {
-                engine.reload(loaded.policy, &loaded.source).map_err(UnusablePolicy::Reload)
-            });
-            match reloaded {
+            match stored.and_then(|(policy, source)| apply(engine, policy, source)) {
                 Ok(()) => {
                     let PolicyAnnouncement { revision, by, .. } = &announced;
                     log::info!(project, policy:% = revision, by:%; "a policy of another instance is in force");
@@ -119,24 +115,13 @@ impl PolicySync {
     }
 }
 
-/// Checks that a policy can be used here: a policy with missing scripts would block everything.
-fn check_scripts(policy: Policy, source: PolicySource) -> Result<LoadedPolicy, UnusablePolicy> {
+/// Puts a policy in force if it can be used here: one with missing scripts would block everything.
+fn apply(engine: &Engine, policy: Policy, source: PolicySource) -> Result<(), Box<dyn Error>> {
     let loaded = LoadedPolicy { policy, source, documents: Vec::new(), mark: SourceMark::default() };
-    match loaded.script_problems(false).into_iter().next() {
-        None => Ok(loaded),
-        Some(report) => Err(UnusablePolicy::Scripts(report)),
+    if let Some(problem) = loaded.script_problems(false).first() {
+        return Err(problem.to_string().into());
     }
-}
-
-/// Why an announced policy cannot be used here.
-#[derive(Debug, thiserror::Error)]
-enum UnusablePolicy {
-    #[error(transparent)]
-    Stored(StoredPolicyError),
-    #[error("{0}")]
-    Scripts(DiagnosticReport),
-    #[error(transparent)]
-    Reload(EngineError),
+    Ok(engine.reload(loaded.policy, &loaded.source)?)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub(crate) struct Problem {
     /// The kind of the problem, for programs.
     #[serde(rename = "type")]
@@ -26,12 +26,8 @@ pub(crate) struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after_s: Option<u64>,
     /// The problems of packs, with their locations.
-    #[serde(default, skip_serializing_if = "no_problems")]
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) problems: Box<[DiagnosticRecord]>,
-}
-
-fn no_problems(problems: &[DiagnosticRecord]) -> bool {
-    problems.is_empty()
 }
 
 /// The outcome of a handler.
@@ -46,9 +42,7 @@ macro_rules! problems {
                     title: $title,
                     status: StatusCode::$status.as_u16(),
                     detail: detail.into(),
-                    help: None,
-                    retry_after_s: None,
-                    problems: Box::default(),
+                    ..Problem::default()
                 }
             })*
         }

@@ -12,7 +12,7 @@ use serde_json::Value;
 const REASON: usize = 300;
 
 /// A record in short.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub(crate) struct RecordLine {
     /// Its number.
     pub(crate) seq: u64,
@@ -117,10 +117,7 @@ impl RecordLine {
             agent: event.and_then(|event| event.agent.as_ref()?.id.clone()),
             parent: event.and_then(|event| event.parent.clone()),
             approval: decision.and_then(|decision| Some(decision.approval.as_ref()?.id.clone())),
-            what: None,
-            verdicts: None,
-            record: None,
-            asked_by: None,
+            ..RecordLine::default()
         };
         // Agents can add any field to an event; these fields are trusted only in the engine's own records.
         if !line.is_decision() {

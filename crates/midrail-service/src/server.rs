@@ -17,14 +17,13 @@ use axum::http::HeaderMap;
 use axum::middleware::{Next, from_fn};
 use axum::routing::any;
 use hyper::body::Incoming;
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -217,7 +216,7 @@ async fn accept_connections(
     router: Router,
     stop: impl Future<Output = ()>,
 ) {
-    let graceful = GracefulShutdown::new();
+    let (stopping, _) = watch::channel(());
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     // All forwarded requests come from the address of the proxy.
     let connection_limit =
@@ -241,14 +240,14 @@ async fn accept_connections(
                 continue;
             }
         };
-        let (app, router, tls, watcher) = (app.clone(), router.clone(), tls.clone(), graceful.watcher());
+        let (app, router, tls, stop) = (app.clone(), router.clone(), tls.clone(), stopping.subscribe());
         tokio::spawn(async move {
             let _places = (place, own);
             let Some(acceptor) = tls else {
-                return serve_connection(app, router, stream, peer, watcher).await;
+                return serve_connection(app, router, stream, peer, stop).await;
             };
             match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => serve_connection(app, router, Box::new(stream), peer, watcher).await,
+                Ok(Ok(stream)) => serve_connection(app, router, Box::new(stream), peer, stop).await,
                 Ok(Err(error)) => log::info!(from:% = peer.0, error:%; "no TLS"),
                 Err(_) => log::info!(from:% = peer.0; "no TLS in time"),
             }
@@ -259,7 +258,8 @@ async fn accept_connections(
     app.close();
     let streams = u32::try_from(app.config.limits.streams).unwrap_or(u32::MAX);
     let ended = async {
-        graceful.shutdown().await;
+        stopping.send_replace(());
+        stopping.closed().await;
         // A WebSocket is not a connection of the server any more, but is awaited too.
         let _ = app.streams.acquire_many(streams).await;
     };
@@ -302,13 +302,13 @@ async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimite
     }
 }
 
-/// Answers the requests of one connection.
+/// Answers the requests of one connection. After `stop` it ends with the running request.
 async fn serve_connection(
     app: App,
     router: Router,
     stream: Box<dyn Connection>,
     peer: Peer,
-    watcher: Watcher,
+    mut stop: watch::Receiver<()>,
 ) {
     let (head, behind_proxy) = (app.config.limits.head, app.config.behind_proxy);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -317,11 +317,18 @@ async fn serve_connection(
         request.extensions_mut().insert(ConnectInfo(peer));
         async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
     });
-    let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    let mut http1 = builder.http1();
+    let mut http1 = http1::Builder::new();
     http1.timer(TokioTimer::new()).header_read_timeout(head).max_headers(HEADERS).max_buf_size(HEAD_BYTES);
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-    if let Err(error) = watcher.watch(connection.into_owned()).await {
+    let mut connection =
+        std::pin::pin!(http1.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        _ = stop.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
         log::debug!(error:%; "a connection ended");
     }
 }

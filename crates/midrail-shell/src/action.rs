@@ -2,7 +2,6 @@
 //! line and what that does, and what it might destroy.
 
 mod args;
-mod code;
 mod names;
 mod seen;
 
@@ -12,7 +11,7 @@ use midrail_core::{Action, ActionType, Danger, Event, EventKind, HostLimit, Tool
 use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
-use self::names::{has_word, kind_by_words, known};
+use self::names::{file_ending, has_word, kind_by_words, known};
 use crate::command::notebook::{self, Cell};
 use crate::{command, patch, sql};
 
@@ -168,7 +167,7 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Ac
         analyses.extend(args.typed.iter().map(|line| look(line)));
     }
     for code in &args.codes {
-        let ending = code::file_ending(&tool.name).unwrap_or("sh");
+        let ending = file_ending(&tool.name).unwrap_or("sh");
         let cell = if ending == "py" { notebook::cell(code) } else { Cell::default() };
         analyses.extend(cell.commands.iter().map(|line| look(line)));
         let code = cell.code.as_deref().unwrap_or(code);

@@ -11,9 +11,7 @@ mod condition;
 mod danger;
 pub(crate) mod decode;
 mod expand;
-mod file;
 mod files;
-mod find;
 mod hosts;
 mod lex;
 pub(crate) mod notebook;
@@ -30,8 +28,9 @@ mod snippet;
 mod walk;
 mod windows;
 
-pub use self::file::File;
+pub use self::danger::is_expendable;
 pub(crate) use self::hosts::url_host;
+pub use self::invocation::File;
 
 use midrail_core::Action;
 
@@ -63,12 +62,6 @@ pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Action {
 /// Whether a rule is about Midrail itself, and so a matter of self-protection.
 pub fn is_about_midrail(rule: &str) -> bool {
     rule.starts_with("midrail-")
-}
-
-/// Whether a target may be destroyed that is spelt so and lies at a place in the sandbox: it is not the sandbox itself,
-/// nor git's or Midrail's files.
-pub fn is_expendable(place: &str) -> bool {
-    danger::is_expendable(place)
 }
 
 /// The programs that a command line starts, with their words resolved, in the order in which they are met.

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::command::decode::{self, Escapes};
+
 /// The paths, in order, each once, as the patch spells them (without git's `a/` and `b/`).
 pub fn targets(text: &str) -> Vec<String> {
     let mut files = Files::default();
@@ -91,29 +93,8 @@ fn unquoted(path: &str) -> String {
     let Some(quoted) = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) else {
         return path.to_owned();
     };
-    let mut bytes = Vec::with_capacity(quoted.len());
-    let mut rest = quoted.bytes().peekable();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            bytes.push(byte);
-            continue;
-        }
-        match rest.next() {
-            Some(first @ b'0'..=b'7') => {
-                let mut code = u32::from(first - b'0');
-                for _ in 0..2 {
-                    let Some(digit) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) else { break };
-                    code = code * 8 + u32::from(digit - b'0');
-                }
-                bytes.push(u8::try_from(code).unwrap_or(b'?'));
-            }
-            Some(b'n') => bytes.push(b'\n'),
-            Some(b't') => bytes.push(b'\t'),
-            Some(other) => bytes.push(other),
-            None => {}
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    let bytes = decode::escaped_bytes(quoted, Escapes::AnsiC);
+    bytes.map_or_else(|| quoted.to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The two paths behind `diff --git`. Where a space makes it ambiguous, the headers that follow name them.

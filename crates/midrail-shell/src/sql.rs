@@ -241,7 +241,7 @@ impl Body {
     /// Takes the next token of a statement. Returns whether it is inside of a body.
     fn step(&mut self, text: &str, before: &[SqlToken], token: SqlToken) -> bool {
         if self.is_definition.is_none()
-            && (before.len() >= 16 || matches!(token.kind, SqlKind::End) || Self::opens(text, token))
+            && (before.len() >= 16 || token.kind == SqlKind::End || is_word(text, token, "begin"))
         {
             self.is_definition = Some(statement::is_definition(text, before));
         }
@@ -251,18 +251,8 @@ impl Body {
         self.depth > 0
     }
 
-    fn opens(text: &str, token: SqlToken) -> bool {
-        token.kind == SqlKind::Word
-            && text.get(token.start..token.end).is_some_and(|word| word.eq_ignore_ascii_case("begin"))
-    }
-
     fn count(&mut self, text: &str, token: SqlToken) {
-        if token.kind != SqlKind::Word {
-            self.last_was_end = false;
-            return;
-        }
-        let word = text.get(token.start..token.end).unwrap_or("");
-        let is = |known: &str| word.eq_ignore_ascii_case(known);
+        let is = |word: &str| is_word(text, token, word);
         let was_end = std::mem::take(&mut self.last_was_end);
         if was_end && (is("if") || is("loop") || is("while") || is("repeat") || is("for")) {
             // `END IF` closes no block; the END was counted too early.
@@ -283,6 +273,11 @@ impl Body {
         }
         body.depth
     }
+}
+
+fn is_word(text: &str, token: SqlToken, word: &str) -> bool {
+    let spelling = text.get(token.start..token.end).unwrap_or("");
+    token.kind == SqlKind::Word && spelling.eq_ignore_ascii_case(word)
 }
 
 #[cfg(test)]

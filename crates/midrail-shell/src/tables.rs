@@ -1,10 +1,6 @@
 //! The rows of `data`: everything known about programs, SQL, Windows and other languages, compiled by the build script.
 
-mod condition;
-
 use midrail_core::{Confidence, Severity};
-
-pub(crate) use self::condition::{Condition, OptionPattern, Pattern, Term, TermKind};
 
 type Text = &'static str;
 type List = &'static [&'static str];
@@ -32,6 +28,58 @@ macro_rules! choices {
 
 include!("../data/rows.rs.in");
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+
+/// Terms that must all hold.
+#[derive(Debug)]
+pub(crate) struct Condition(pub(crate) &'static [Term]);
+
+/// One term of a condition.
+#[derive(Debug)]
+pub(crate) struct Term {
+    /// What it compares.
+    pub(crate) kind: TermKind,
+    /// It must not hold.
+    pub(crate) is_denied: bool,
+    /// It may match any later operand.
+    pub(crate) is_anywhere: bool,
+}
+
+/// What a term compares.
+#[derive(Debug)]
+pub(crate) enum TermKind {
+    /// The next operand.
+    Word(&'static [Pattern]),
+    /// Any operand after those that words matched.
+    Operand(&'static [Pattern]),
+    /// The text on standard input.
+    Input(&'static [Pattern]),
+    /// The program whose output is on standard input.
+    Source(&'static [Pattern]),
+    /// An option.
+    Option(&'static [OptionPattern]),
+    /// `--` with operands after it.
+    EndOfOptions,
+    /// Arguments that the command line does not contain.
+    MoreArguments,
+}
+
+/// An option, perhaps with a certain value.
+#[derive(Debug)]
+pub(crate) struct OptionPattern {
+    /// Its name, with dashes.
+    pub(crate) name: Pattern,
+    /// Its value.
+    pub(crate) value: Option<Pattern>,
+}
+
+/// A word, or one with `*` for any text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pattern {
+    /// This word.
+    Exactly(&'static str),
+    /// A word with `*` for any text.
+    Like(&'static str),
+}
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,8 +1,8 @@
 //! The append-only audit log: the trait that all stores implement, its verification and its export.
 
 use std::io::Write;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{iter, thread};
 
 use jiff::Timestamp;
 use midrail_core::AuditRef;
@@ -13,9 +13,8 @@ use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
 use crate::export::{ExportSummary, FORMAT, VERSION, record_line};
-use crate::filter::AuditFilter;
-use crate::verification::{MisfitKind, TrustAnchor, Verification};
-use crate::verifier::{Link, Verifier};
+use crate::filter::{AuditFilter, MAX_PAGE};
+use crate::verification::{Link, MisfitKind, TrustAnchor, Verification, Verifier};
 
 /// How often a store without notifications polls for records of other processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -59,8 +58,8 @@ pub trait AuditLog: Send + Sync {
         verify_log(self, anchor, progress)
     }
 
-    /// Writes the log as JSON lines that can be verified on their own. Records that the filter excludes are written as
-    /// hashes, so that the chain remains complete; `after_seq`, `limit` and `newest_first` are ignored.
+    /// Writes the log as JSON lines that can be verified without the store. Records that the filter excludes are
+    /// written as hashes, so that the chain remains complete; `after_seq`, `limit` and `newest_first` are ignored.
     fn export(&self, filter: &AuditFilter, out: &mut dyn Write) -> Result<ExportSummary> {
         self.export_shown(filter, &|_| true, out)
     }
@@ -73,7 +72,42 @@ pub trait AuditLog: Send + Sync {
         shown: &dyn Fn(&AuditEntry) -> bool,
         out: &mut dyn Write,
     ) -> Result<ExportSummary> {
-        export_log(self, filter, shown, out)
+        let mut line = |text: String| writeln!(out, "{text}").map_err(StoreError::export);
+        // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
+        let last_checkpoint = self.last_checkpoint()?;
+        let end = self.head()?.map_or(0, |head| head.seq);
+        line(json!({"format": FORMAT, "version": VERSION, "keys": self.public_keys()?}).to_string())?;
+        let mut done = ExportSummary { shown: 0, withheld: 0, checkpoints: 0 };
+        let mut head = GENESIS.to_owned();
+        let mut page = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
+        loop {
+            let entries = self.entries(&page)?;
+            let checkpoints = self.checkpoints(page.after_seq.unwrap_or(0), PAGE)?;
+            for entry in entries.iter().take_while(|entry| entry.seq <= end) {
+                let matches = Labels::from_body(&entry.body).map_or(true, |labels| filter.matches(&labels));
+                let is_shown = matches && shown(entry);
+                line(record_line(entry, is_shown))?;
+                *(if is_shown { &mut done.shown } else { &mut done.withheld }) += 1;
+                for checkpoint in checkpoints.iter().filter(|checkpoint| checkpoint.seq == entry.seq) {
+                    line(json!({"checkpoint": checkpoint}).to_string())?;
+                    done.checkpoints += 1;
+                }
+                head.clone_from(&entry.hash);
+            }
+            match entries.last() {
+                Some(last) if last.seq < end => page.after_seq = Some(last.seq),
+                _ => break,
+            }
+        }
+        if let Some(checkpoint) = last_checkpoint.filter(|checkpoint| checkpoint.seq > end) {
+            // Records were removed from the end of the log. The export must not look intact.
+            line(json!({"checkpoint": checkpoint}).to_string())?;
+            done.checkpoints += 1;
+        }
+        let records = done.shown + done.withheld;
+        line(json!({"end": {"records": records, "head": head}}).to_string())?;
+        out.flush().map_err(StoreError::export)?;
+        Ok(done)
     }
 }
 
@@ -92,6 +126,24 @@ pub(crate) fn poll_for_record<L: AuditLog + ?Sized>(
         }
         thread::sleep(POLL_INTERVAL.min(left));
     }
+}
+
+/// The pages of all records that match a filter, at most so many records. They are read one by one.
+pub fn pages<L: AuditLog + ?Sized>(
+    log: &L,
+    mut filter: AuditFilter,
+    most: usize,
+) -> impl Iterator<Item = Result<Vec<AuditEntry>>> {
+    let mut left = most;
+    iter::from_fn(move || {
+        filter.limit = Some(left.min(MAX_PAGE));
+        let page = log.entries(&filter);
+        if let Ok(page) = &page {
+            filter.after_seq = Some(page.last()?.seq);
+            left = left.saturating_sub(page.len());
+        }
+        Some(page)
+    })
 }
 
 /// Verifies the records and checkpoints of a log.
@@ -128,7 +180,7 @@ pub(crate) fn verify_log<L: AuditLog + ?Sized>(
                 }
             }
         }
-        progress(verifier.records(), end);
+        progress(verifier.found.records, end);
         match page.last() {
             Some(last) if last.seq < end => filter.after_seq = Some(last.seq),
             _ => break,
@@ -147,49 +199,4 @@ fn check_labels(entry: &AuditEntry) -> Result<(), (MisfitKind, String)> {
     entry.labels.difference(&labels).map_or(Ok(()), |(name, row, body)| {
         Err((MisfitKind::Labels, format!("its column `{name}` is `{row}`, and its body has `{body}`")))
     })
-}
-
-/// Writes a log in the format that [`export`](crate::export) describes.
-fn export_log<L: AuditLog + ?Sized>(
-    log: &L,
-    filter: &AuditFilter,
-    shown: &dyn Fn(&AuditEntry) -> bool,
-    out: &mut dyn Write,
-) -> Result<ExportSummary> {
-    let mut line = |text: String| writeln!(out, "{text}").map_err(StoreError::export);
-    // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
-    let last_checkpoint = log.last_checkpoint()?;
-    let end = log.head()?.map_or(0, |head| head.seq);
-    line(json!({"format": FORMAT, "version": VERSION, "keys": log.public_keys()?}).to_string())?;
-    let mut done = ExportSummary { shown: 0, withheld: 0, checkpoints: 0 };
-    let mut head = GENESIS.to_owned();
-    let mut page = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
-    loop {
-        let entries = log.entries(&page)?;
-        let checkpoints = log.checkpoints(page.after_seq.unwrap_or(0), PAGE)?;
-        for entry in entries.iter().take_while(|entry| entry.seq <= end) {
-            let matches = Labels::from_body(&entry.body).map_or(true, |labels| filter.matches(&labels));
-            let is_shown = matches && shown(entry);
-            line(record_line(entry, is_shown))?;
-            *(if is_shown { &mut done.shown } else { &mut done.withheld }) += 1;
-            for checkpoint in checkpoints.iter().filter(|checkpoint| checkpoint.seq == entry.seq) {
-                line(json!({"checkpoint": checkpoint}).to_string())?;
-                done.checkpoints += 1;
-            }
-            head.clone_from(&entry.hash);
-        }
-        match entries.last() {
-            Some(last) if last.seq < end => page.after_seq = Some(last.seq),
-            _ => break,
-        }
-    }
-    if let Some(checkpoint) = last_checkpoint.filter(|checkpoint| checkpoint.seq > end) {
-        // Records were removed from the end of the log. The export must not look intact.
-        line(json!({"checkpoint": checkpoint}).to_string())?;
-        done.checkpoints += 1;
-    }
-    let records = done.shown + done.withheld;
-    line(json!({"end": {"records": records, "head": head}}).to_string())?;
-    out.flush().map_err(StoreError::export)?;
-    Ok(done)
 }

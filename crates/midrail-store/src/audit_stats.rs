@@ -6,8 +6,10 @@ use jiff::Timestamp;
 use midrail_core::{Effect, EventKind};
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{AuditEntry, Labels};
-use crate::outline::{RecordOutline, VerdictOutline};
+use crate::audit_log::{AuditLog, pages};
+use crate::entry::{AuditEntry, Labels, RecordOutline, VerdictOutline};
+use crate::error::Result;
+use crate::filter::AuditFilter;
 
 /// Upper bounds of the histogram of durations, in microseconds. A last bucket holds longer durations.
 pub const DURATION_BUCKETS_US: [u64; 10] = [10, 50, 100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000];
@@ -222,6 +224,72 @@ impl Timeline {
             *effects.entry(effect).or_default() += count;
         }
     }
+}
+
+/// Fewer records than this are counted again instead of being saved.
+const WORTH_SAVING: u64 = 256;
+
+/// Statistics of the audit log, and named counters.
+pub trait Stats: AuditLog {
+    /// Returns the statistics of the whole log. Reads only records that were not counted yet.
+    fn audit_stats(&self) -> Result<AuditStats> {
+        let saved = self.saved_stats()?.unwrap_or_default();
+        // Saved statistics of another log are worthless.
+        let is_ours = saved.seq == 0 || self.entry(saved.seq)?.is_some_and(|entry| entry.hash == saved.hash);
+        let mut stats = if is_ours { saved } else { AuditStats::default() };
+        let mut saved_seq = stats.seq;
+        let filter = AuditFilter { after_seq: Some(stats.seq), ..AuditFilter::default() };
+        for page in pages(self, filter, usize::MAX) {
+            page?.iter().for_each(|entry| stats.add(entry));
+            if stats.seq - saved_seq >= WORTH_SAVING {
+                saved_seq = stats.seq;
+                // Saving only speeds up the next call; a store that cannot be written can still be counted.
+                let _ = self.save_stats(&stats);
+            }
+        }
+        Ok(stats)
+    }
+
+    /// Returns the statistics of the records since a time. Reads all of them.
+    fn audit_stats_since(&self, since: Timestamp) -> Result<AuditStats> {
+        let mut stats = AuditStats::default();
+        let filter = AuditFilter { since: Some(since), ..AuditFilter::default() };
+        for page in pages(self, filter, usize::MAX) {
+            page?.iter().for_each(|entry| stats.add(entry));
+        }
+        Ok(stats)
+    }
+
+    /// Returns the statistics that were saved last.
+    fn saved_stats(&self) -> Result<Option<AuditStats>>;
+
+    /// Saves statistics, unless the saved ones cover more records of the same log.
+    fn save_stats(&self, stats: &AuditStats) -> Result<()>;
+
+    /// Returns how many actions were decided since a time, and how many of them were stopped.
+    fn action_counts(&self, since: Timestamp) -> Result<ActionCounts>;
+
+    /// Returns how many events were decided in each of `parts` equal parts of a period, by effect. Records that the
+    /// engine creates itself do not count.
+    fn timeline(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        parts: usize,
+    ) -> Result<Vec<BTreeMap<Effect, u64>>> {
+        let mut timeline = Timeline::new(since, until, parts);
+        let filter = AuditFilter { since: Some(since), until: Some(until), ..AuditFilter::default() };
+        for page in pages(self, filter, usize::MAX) {
+            page?.iter().for_each(|entry| timeline.add_record(&entry.labels));
+        }
+        Ok(timeline.counts)
+    }
+
+    /// Adds to a named counter.
+    fn increment_counter(&self, name: &str, by: u64) -> Result<()>;
+
+    /// Returns all named counters.
+    fn counters(&self) -> Result<BTreeMap<String, u64>>;
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! A record in the audit log, and the labels by which it is found.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use midrail_core::{Effect, Record};
+use midrail_core::{Effect, EventKind, Record};
+use serde::Deserialize;
 
 use crate::error::{Result, StoreError};
-use crate::outline::RecordOutline;
 
 /// A record in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,4 +108,51 @@ fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 /// A time in whole microseconds, as the stores keep it.
 pub(crate) fn whole_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
+}
+
+#[derive(Deserialize)]
+pub(crate) struct RecordOutline<'a> {
+    pub(crate) time: Timestamp,
+    #[serde(borrow)]
+    pub(crate) session: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) event: EventOutline<'a>,
+    #[serde(borrow)]
+    pub(crate) decision: DecisionOutline<'a>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct EventOutline<'a> {
+    pub(crate) kind: EventKind,
+    #[serde(default, borrow)]
+    pub(crate) tool: Option<ToolOutline<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct ToolOutline<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct DecisionOutline<'a> {
+    pub(crate) effect: Effect,
+    pub(crate) would: Option<Effect>,
+    #[serde(default, borrow)]
+    pub(crate) by: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(crate) verdicts: Vec<VerdictOutline<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct VerdictOutline<'a> {
+    #[serde(borrow)]
+    pub(crate) guardrail: Cow<'a, str>,
+    pub(crate) effect: Option<Effect>,
+    #[serde(default)]
+    pub(crate) skipped: bool,
+    #[serde(default)]
+    pub(crate) shadow: bool,
+    pub(crate) error: Option<serde::de::IgnoredAny>,
+    pub(crate) duration_us: Option<u64>,
 }

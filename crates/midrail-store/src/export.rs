@@ -13,12 +13,17 @@
 //!
 //! A body that is no longer JSON, because the store was tampered with, is exported as a text (`body_text`).
 
-use serde::Serialize;
+use std::error::Error;
+use std::io::{self, BufRead, Read};
+
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::chain::body_hash;
+use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::entry::AuditEntry;
+use crate::verification::{Link, TrustAnchor, Verification, Verifier};
 
 pub(crate) const FORMAT: &str = "midrail-audit-export";
 pub(crate) const VERSION: u64 = 1;
@@ -49,4 +54,124 @@ pub(crate) fn record_line(entry: &AuditEntry, is_shown: bool) -> String {
         format!("\"body_text\":{}", json!(body))
     };
     format!("{{\"seq\":{seq},\"prev\":{prev},\"hash\":{hash},{content}}}")
+}
+
+/// The maximum length of a line.
+const MAX_LINE: u64 = 256 << 20;
+
+/// Why a line of an export cannot be read.
+type LineError = Box<dyn Error>;
+
+/// Verifies an export. The result describes any content; an error means that the bytes could not be read.
+///
+/// The keys come from the export itself, so on its own it shows only that nothing was changed since one of them signed
+/// it. Pass the keys that you trust in [`TrustAnchor::keys`].
+pub fn verify_export(reader: &mut dyn BufRead, anchor: &TrustAnchor) -> io::Result<Verification> {
+    let mut verifier = Verifier::new(anchor, Vec::new());
+    let mut buffer = Vec::new();
+    let mut end = None;
+    let mut number = 0;
+    loop {
+        buffer.clear();
+        (&mut *reader).take(MAX_LINE).read_until(b'\n', &mut buffer)?;
+        if buffer.is_empty() {
+            break;
+        }
+        number += 1;
+        let outcome = match (number, &end) {
+            (1, _) => header(&buffer).map(|keys| verifier.keys = keys),
+            (_, None) => line(&mut verifier, &buffer).map(|found| end = found),
+            (_, Some(_)) => Err("it comes after the end".into()),
+        };
+        if let Err(why) = outcome {
+            verifier.unreadable(format!("line {number} cannot be read: {why}"));
+            return Ok(verifier.finish(0));
+        }
+    }
+    let Some(end) = end else {
+        verifier.unreadable(format!("the export is incomplete: it ends after line {number}"));
+        return Ok(verifier.finish(0));
+    };
+    if end.records == verifier.found.records && end.head != verifier.hash {
+        verifier.unreadable("the end has another head than the records".to_owned());
+    }
+    if end.records < verifier.found.records {
+        let (listed, found) = (end.records, verifier.found.records);
+        verifier.unreadable(format!("the end lists {listed} records, and there are {found}"));
+    }
+    Ok(verifier.finish(end.records))
+}
+
+/// Reads the public keys from the first line.
+fn header(text: &[u8]) -> Result<Vec<PublicKey>, LineError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Header {
+        format: String,
+        version: u64,
+        keys: Vec<PublicKey>,
+    }
+    let Header { format, version, keys } = parse(text)?;
+    if format != FORMAT {
+        return Err(format!("its format is `{format}`, not `{FORMAT}`").into());
+    }
+    if version != VERSION {
+        let problem = format!("its version is {version}, and this program supports version {VERSION}");
+        return Err(problem.into());
+    }
+    Ok(keys)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    seq: Option<u64>,
+    prev: Option<String>,
+    hash: Option<String>,
+    #[serde(borrow)]
+    body: Option<&'a RawValue>,
+    body_text: Option<String>,
+    body_sha256: Option<String>,
+    checkpoint: Option<Checkpoint>,
+    end: Option<End>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    records: u64,
+    head: String,
+}
+
+/// Passes a further line to the verifier, and returns the end if the line is the end.
+fn line(verifier: &mut Verifier<'_>, text: &[u8]) -> Result<Option<End>, LineError> {
+    let Line { seq, prev, hash, body, body_text, body_sha256, checkpoint, end } = parse(text)?;
+    match (seq, prev, hash, checkpoint, end) {
+        (Some(seq), Some(prev), Some(hash), None, None) => {
+            let body_hash = match (body, body_text, body_sha256) {
+                (Some(body), None, None) => body_hash(body.get()),
+                (None, Some(text), None) => body_hash(&text),
+                (None, None, Some(digest)) => {
+                    verifier.withheld();
+                    digest
+                }
+                _ => return Err("it must have exactly one of `body`, `body_text`, `body_sha256`".into()),
+            };
+            verifier.link(&Link { seq, prev: &prev, hash: &hash, body_hash, labels: Ok(()) });
+            Ok(None)
+        }
+        (None, None, None, Some(checkpoint), None) => {
+            verifier.checkpoint(&checkpoint);
+            Ok(None)
+        }
+        (None, None, None, None, Some(end)) => Ok(Some(end)),
+        _ => Err("it is not a record, a checkpoint or the end".into()),
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, LineError> {
+    if !text.ends_with(b"\n") {
+        return Err("it is cut off, or too long".into());
+    }
+    Ok(serde_json::from_slice(text)?)
 }

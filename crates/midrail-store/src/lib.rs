@@ -46,32 +46,28 @@ mod key;
 mod lifecycle;
 mod memory;
 mod notice;
-mod outline;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-mod stats;
 mod store;
 mod verification;
-mod verifier;
-mod verify_export;
 
 pub use approval::{
     Approval, ApprovalChange, ApprovalCount, ApprovalFilter, ApprovalState, Review, RevokedAnswer,
     UnknownUrgency, Urgency,
 };
 pub use approver::{Approver, ApproverChange, NewApprover};
-pub use audit_log::AuditLog;
+pub use audit_log::{AuditLog, pages};
 pub use audit_stats::{
-    ActionCounts, AuditStats, DURATION_BUCKETS_US, Durations, GuardrailStats, VerdictCounts,
+    ActionCounts, AuditStats, DURATION_BUCKETS_US, Durations, GuardrailStats, Stats, VerdictCounts,
 };
 pub use checkpoint::{Checkpoint, PublicKey};
 pub use entry::{AuditEntry, Labels};
 pub use error::{Result, StoreError};
-pub use export::ExportSummary;
+pub use export::{ExportSummary, verify_export};
 pub use filter::{AuditFilter, MAX_PAGE};
 pub use lifecycle::DueTransition;
 pub use memory::MemoryStore;
@@ -80,10 +76,8 @@ pub use notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
 pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub use stats::Stats;
 pub use store::{
     Alerts, Approvals, Approvers, Commit, CommitCost, Keys, Notices, Policies, SessionFilter, SessionInfo,
     Slice, Slices, Store,
 };
 pub use verification::{Misfit, MisfitKind, TrustAnchor, Verification};
-pub use verify_export::verify_export;

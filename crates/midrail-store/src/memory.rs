@@ -2,9 +2,8 @@
 //! signed like any other.
 
 mod notices;
-mod state;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::AuditRef;
@@ -12,16 +11,17 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter, ApprovalState};
-use crate::approver;
+use crate::approver::{self, StoredApprover};
 use crate::audit_log::AuditLog;
+use crate::audit_stats::AuditStats;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::draft::{Draft, SHARED_SESSION, check_approval, check_slice, is_shared, storage_session};
-use crate::entry::AuditEntry;
+use crate::entry::{AuditEntry, whole_micros};
 use crate::error::Result;
 use crate::filter::AuditFilter;
 use crate::key::StoreKey;
-use crate::memory::state::State;
+use crate::notice::{Alert, NewNotice, StoredNotice};
 use crate::store::{
     Approvals, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
 };
@@ -238,5 +238,72 @@ impl Keys for MemoryStore {
 
     fn public_key(&self) -> Result<PublicKey> {
         Ok(self.key.public().clone())
+    }
+}
+
+#[derive(Default)]
+struct State {
+    sessions: BTreeMap<String, BTreeMap<String, (Value, u64)>>,
+    log: Vec<AuditEntry>,
+    checkpoints: BTreeMap<u64, Checkpoint>,
+    approvals: BTreeMap<String, Approval>,
+    /// The pending ones, so that a decision does not search all approvals.
+    pending: BTreeSet<String>,
+    policies: BTreeMap<String, String>,
+    approvers: Vec<StoredApprover>,
+    notices: Vec<StoredNotice>,
+    deliveries: BTreeMap<(String, u64), Delivery>,
+    alerts: Vec<Alert>,
+    stats: Option<AuditStats>,
+    counters: BTreeMap<String, u64>,
+}
+
+/// The delivery of a notice by a channel.
+#[derive(Default)]
+struct Delivery {
+    attempts: u64,
+    tried: Option<Timestamp>,
+    delivered: Option<Timestamp>,
+}
+
+impl State {
+    fn slice(&self, session: &str, key: &str) -> Option<&(Value, u64)> {
+        self.sessions.get(storage_session(session, key)).and_then(|slices| slices.get(key))
+    }
+
+    /// The number of slices of a session, without shared ones.
+    fn own_slices(&self, session: &str) -> usize {
+        let slices = self.sessions.get(session).into_iter().flatten();
+        slices.filter(|(key, _)| !is_shared(key)).count()
+    }
+
+    fn head(&self) -> Option<AuditRef> {
+        self.log.last().map(|entry| AuditRef { seq: entry.seq, hash: entry.hash.clone() })
+    }
+
+    fn set_approval(&mut self, approval: &Approval) {
+        if approval.state == ApprovalState::Pending {
+            self.pending.insert(approval.id.clone());
+        } else {
+            self.pending.remove(&approval.id);
+        }
+        self.approvals.insert(approval.id.clone(), approval.clone());
+    }
+
+    fn add_notices(&mut self, notices: &[NewNotice], seq: Option<u64>, time: Timestamp) {
+        for new in notices {
+            let NewNotice { to, kind, message, body } = new.clone();
+            let id = self.last_notice() + 1;
+            self.notices.push(StoredNotice { id, seq, time: whole_micros(time), to, kind, message, body });
+        }
+    }
+
+    fn last_notice(&self) -> u64 {
+        self.notices.last().map_or(0, |notice| notice.id)
+    }
+
+    fn delivery(&mut self, id: u64, channel: &str) -> Option<&mut Delivery> {
+        let exists = (1..=self.last_notice()).contains(&id);
+        exists.then(|| self.deliveries.entry((channel.to_owned(), id)).or_default())
     }
 }

@@ -12,7 +12,6 @@ mod listen;
 mod migrate;
 mod months;
 mod options;
-mod project;
 mod server;
 mod session;
 mod tls;
@@ -27,8 +26,7 @@ use crate::key::StoreKey;
 use crate::postgres::cells::{escape, unescape};
 use crate::postgres::failure::Failure;
 use crate::postgres::migrate::migrate;
-use crate::postgres::project::Project;
-use crate::postgres::server::Server;
+use crate::postgres::server::{Project, Server};
 use crate::postgres::session::Session;
 use crate::sql::Connection;
 

@@ -5,7 +5,6 @@
 //! project, which [`Dialect::own`], [`Dialect::column`] and [`Dialect::value`] add to a statement.
 
 pub(crate) mod approvals;
-pub(crate) mod approvers;
 mod cell;
 pub(crate) mod job;
 pub(crate) mod log;

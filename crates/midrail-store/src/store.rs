@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::approval::{Approval, ApprovalChange, ApprovalCount, ApprovalFilter};
 use crate::approver::{Approver, ApproverChange};
+use crate::audit_stats::Stats;
 use crate::checkpoint::PublicKey;
 use crate::error::Result;
 use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
-use crate::stats::Stats;
 
 /// A store. Use it behind `&dyn Store` or `Arc<dyn Store>`, from any number of threads.
 pub trait Store: Slices + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys {
@@ -216,9 +216,6 @@ pub trait Notices: Send + Sync {
 
     /// Marks a notice as delivered by a channel.
     fn mark_delivered(&self, id: u64, channel: &str, now: Timestamp) -> Result<()>;
-
-    /// Marks all notices up to one of them as delivered by a channel, as for a new channel that ignores old notices.
-    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()>;
 }
 
 /// Alerts that were raised.

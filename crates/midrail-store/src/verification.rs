@@ -3,6 +3,9 @@
 use midrail_core::AuditRef;
 use serde::{Deserialize, Serialize};
 
+use crate::chain::{CHECKPOINT_EVERY, GENESIS, link_hash};
+use crate::checkpoint::{Checkpoint, PublicKey};
+
 /// What the caller knows about the log from another source. Without it, a log that was rewritten with a new key looks
 /// intact, and so does one whose records after the last checkpoint were removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,4 +90,199 @@ pub enum MisfitKind {
     Head,
     /// The record, or a line of an export, cannot be read.
     Unreadable,
+}
+
+/// The parts of a record that the chain contains.
+pub(crate) struct Link<'a> {
+    pub(crate) seq: u64,
+    pub(crate) prev: &'a str,
+    pub(crate) hash: &'a str,
+    pub(crate) body_hash: String,
+    /// Whether the columns of the record match its body.
+    pub(crate) labels: Result<(), (MisfitKind, String)>,
+}
+
+/// How far from a misplaced record its original place is searched.
+const NEIGHBOURHOOD: u64 = 10_000;
+
+pub(crate) struct Verifier<'a> {
+    anchor: &'a TrustAnchor,
+    pub(crate) keys: Vec<PublicKey>,
+    /// The `seq` and hash of the last intact record.
+    seq: u64,
+    pub(crate) hash: String,
+    pub(crate) found: Verification,
+}
+
+impl<'a> Verifier<'a> {
+    pub(crate) fn new(anchor: &'a TrustAnchor, keys: Vec<PublicKey>) -> Self {
+        Verifier { anchor, keys, seq: 0, hash: GENESIS.to_owned(), found: Verification::default() }
+    }
+
+    /// Verifies the next record. After a mismatch, later records only improve its description.
+    pub(crate) fn link(&mut self, link: &Link<'_>) -> bool {
+        if let Some(misfit) = &mut self.found.misfit {
+            match misfit.kind {
+                MisfitKind::Missing if misfit.seq == link.seq => {
+                    misfit.kind = MisfitKind::Reordered;
+                    misfit.detail = format!("record {} comes after a later record", link.seq);
+                }
+                MisfitKind::Truncated if misfit.seq < link.seq => {
+                    misfit.kind = MisfitKind::Missing;
+                    misfit.detail = format!("record {} is missing, and later records exist", misfit.seq);
+                }
+                _ => {}
+            }
+            return false;
+        }
+        if !self.has_due_checkpoint() {
+            return false;
+        }
+        if let Err((seq, kind, detail)) = self.check(link) {
+            return self.misfit(seq, kind, detail);
+        }
+        self.seq = link.seq;
+        link.hash.clone_into(&mut self.hash);
+        self.found.records += 1;
+        true
+    }
+
+    fn check(&self, link: &Link<'_>) -> Result<(), (u64, MisfitKind, String)> {
+        let (last, expected) = (self.seq, self.seq.saturating_add(1));
+        let misfit = |kind, detail: String| Err((expected, kind, detail));
+        if link.seq > expected {
+            let detail = format!("record {expected} is missing: record {} follows record {last}", link.seq);
+            return misfit(MisfitKind::Missing, detail);
+        }
+        if link.seq < expected {
+            let detail = format!("record {} is in the place of record {expected}", link.seq);
+            return misfit(MisfitKind::Reordered, detail);
+        }
+        let follows = link.prev == self.hash;
+        let is_whole = link_hash(link.seq, link.prev, &link.body_hash) == link.hash;
+        match (follows, is_whole) {
+            (true, true) => {}
+            (true, false) => {
+                let detail = format!("the body or the hash of record {expected} was changed");
+                return misfit(MisfitKind::Changed, detail);
+            }
+            (false, true) => {
+                let detail = format!("record {expected} does not follow from record {last}");
+                return misfit(MisfitKind::Link, detail);
+            }
+            (false, false) => {
+                let Some(seq) = original_place(link) else {
+                    let detail = format!("record {expected} was changed: its link and its hash do not match");
+                    return misfit(MisfitKind::Changed, detail);
+                };
+                let detail = format!("the record in place {expected} was written as record {seq}");
+                return misfit(MisfitKind::Reordered, detail);
+            }
+        }
+        if let Err((kind, why)) = &link.labels {
+            return misfit(*kind, format!("record {expected} does not match: {why}"));
+        }
+        match &self.anchor.head {
+            Some((seq, hash)) if *seq == link.seq && hash != link.hash => {
+                let detail = format!("record {seq} has the hash {}, and {hash} was expected", link.hash);
+                misfit(MisfitKind::Head, detail)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a record that is represented by its hashes only.
+    pub(crate) fn withheld(&mut self) {
+        self.found.withheld += 1;
+    }
+
+    /// Verifies a checkpoint of the last record.
+    pub(crate) fn checkpoint(&mut self, checkpoint: &Checkpoint) -> bool {
+        if self.found.misfit.is_some() {
+            return false;
+        }
+        let seq = checkpoint.seq;
+        if seq < self.seq {
+            let detail = format!("the checkpoint of record {seq} comes after record {}", self.seq);
+            return self.misfit(seq, MisfitKind::Checkpoint, detail);
+        }
+        if self.anchor.keys.as_ref().is_some_and(|keys| !keys.contains(&checkpoint.key)) {
+            let detail = format!(
+                "the checkpoint of record {seq} is signed with `{}`, which is not an expected key",
+                checkpoint.key
+            );
+            return self.misfit(seq, MisfitKind::Signature, detail);
+        }
+        if let Err(why) = checkpoint.check(&self.keys) {
+            let detail = format!("the checkpoint of record {seq} is invalid: {why}");
+            return self.misfit(seq, MisfitKind::Signature, detail);
+        }
+        if seq > self.seq {
+            return self.ends_too_early(seq, "a checkpoint");
+        }
+        if checkpoint.hash != self.hash {
+            let first = self.found.last_checkpoint.unwrap_or(0).saturating_add(1);
+            let detail = format!(
+                "the checkpoint of record {seq} was signed for another hash: \
+                 a record from {first} to {seq} was rewritten"
+            );
+            return self.misfit(seq, MisfitKind::Checkpoint, detail);
+        }
+        self.found.checkpoints += 1;
+        self.found.last_checkpoint = Some(seq);
+        if !self.found.keys.contains(&checkpoint.key) {
+            self.found.keys.push(checkpoint.key.clone());
+        }
+        true
+    }
+
+    /// Reports that the next record cannot be read.
+    pub(crate) fn unreadable(&mut self, detail: String) {
+        let next = self.seq.saturating_add(1);
+        self.misfit(next, MisfitKind::Unreadable, detail);
+    }
+
+    /// The result after the last record. `known` is the number of records that the export claims to have; 0: unknown.
+    pub(crate) fn finish(mut self, known: u64) -> Verification {
+        if self.found.misfit.is_none() && self.has_due_checkpoint() {
+            let anchored = self.anchor.head.as_ref().map_or(0, |(seq, _)| *seq);
+            if known > self.seq {
+                self.ends_too_early(known, "its end");
+            } else if anchored > self.seq {
+                self.ends_too_early(anchored, "the expected head");
+            }
+        }
+        let mut found = self.found;
+        found.head = (found.records > 0).then_some(AuditRef { seq: self.seq, hash: self.hash });
+        found.unsigned = found.records.saturating_sub(found.last_checkpoint.unwrap_or(0));
+        found
+    }
+
+    /// Whether the last record has its checkpoint, if it must have one.
+    fn has_due_checkpoint(&mut self) -> bool {
+        let seq = self.seq;
+        let is_due = seq > 0 && seq.is_multiple_of(CHECKPOINT_EVERY);
+        if is_due && self.found.last_checkpoint != Some(seq) {
+            let detail = format!("the checkpoint of record {seq} is missing");
+            return self.misfit(seq, MisfitKind::NoCheckpoint, detail);
+        }
+        true
+    }
+
+    fn ends_too_early(&mut self, known: u64, evidence: &str) -> bool {
+        let last = self.seq;
+        let detail = format!("the log ends with record {last}, and {evidence} shows that it had {known}");
+        self.misfit(last.saturating_add(1), MisfitKind::Truncated, detail)
+    }
+
+    fn misfit(&mut self, seq: u64, kind: MisfitKind, detail: String) -> bool {
+        self.found.add_misfit(seq, kind, detail);
+        false
+    }
+}
+
+/// The place that a record was written for, if it is near its current place.
+fn original_place(link: &Link<'_>) -> Option<u64> {
+    let nearby = link.seq.saturating_sub(NEIGHBOURHOOD)..=link.seq.saturating_add(NEIGHBOURHOOD);
+    nearby.into_iter().find(|seq| link_hash(*seq, link.prev, &link.body_hash) == link.hash)
 }

@@ -2,13 +2,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{ApprovalKind, Effect, Record};
-use midrail_store::{ActionCounts, Alert, Approval, ApprovalFilter, AuditFilter, MAX_PAGE, NewNotice};
+use midrail_store::{ActionCounts, Alert, Approval, ApprovalFilter, AuditFilter, NewNotice, pages};
 use serde_json::json;
 
 use crate::active_policy::AlertWatch;
 use crate::admin::event::notice;
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::EngineResult;
 
 /// The default cooldown of an alert, in seconds.
 const COOLDOWN_S: u64 = 600;
@@ -43,7 +43,7 @@ impl Engine {
         });
     }
 
-    fn check_alerts(&self, check: impl Fn(&AlertWatch) -> Result<(), EngineError>) {
+    fn check_alerts(&self, check: impl Fn(&AlertWatch) -> EngineResult) {
         for watch in &self.pack_settings().alerts {
             if let Err(error) = check(watch) {
                 log::error!(alert:% = watch.rule.name, error:%; "an alert could not be checked");
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    fn check_blocks(&self, watch: &AlertWatch, record: &Record) -> Result<(), EngineError> {
+    fn check_blocks(&self, watch: &AlertWatch, record: &Record) -> EngineResult {
         if record.decision.effect < Effect::Block || !is_action(record) {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Engine {
         Ok(())
     }
 
-    fn raise_rate(&self, watch: &AlertWatch, key: &str, window: ActionCounts) -> Result<(), EngineError> {
+    fn raise_rate(&self, watch: &AlertWatch, key: &str, window: ActionCounts) -> EngineResult {
         let rate = window.block_rate();
         if window.decisions >= FEWEST && watch.condition.holds(rate) {
             self.raise(watch, key, rate)?;
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// Only a slow guardrail can raise the average above its bound.
-    fn check_durations(&self, watch: &AlertWatch, record: &Record) -> Result<(), EngineError> {
+    fn check_durations(&self, watch: &AlertWatch, record: &Record) -> EngineResult {
         for verdict in &record.decision.verdicts {
             let is_slow = verdict.duration_us.0.is_some_and(|micros| watch.condition.holds(millis(micros)));
             if !is_slow || self.is_quiet(watch, &verdict.guardrail)? {
@@ -114,23 +114,17 @@ impl Engine {
         watch: &AlertWatch,
         session: Option<String>,
         mut visit: impl FnMut(&Record),
-    ) -> Result<(), EngineError> {
+    ) -> EngineResult {
         let since = Some(self.since(watch));
-        let mut filter = AuditFilter { newest_first: true, session, since, ..AuditFilter::default() };
-        let mut left = MOST;
-        while left > 0 {
-            filter.limit = Some(left.min(MAX_PAGE));
-            let page = self.store().entries(&filter)?;
-            let Some(last) = page.last() else { break };
-            filter.after_seq = Some(last.seq);
-            left = left.saturating_sub(page.len());
-            page.iter().filter_map(|entry| entry.record().ok()).for_each(|record| visit(&record));
+        let filter = AuditFilter { newest_first: true, session, since, ..AuditFilter::default() };
+        for page in pages(&**self.store(), filter, MOST) {
+            page?.iter().filter_map(|entry| entry.record().ok()).for_each(|record| visit(&record));
         }
         Ok(())
     }
 
     /// Whether an alert was raised within its cooldown. The store checks it again.
-    fn is_quiet(&self, watch: &AlertWatch, key: &str) -> Result<bool, EngineError> {
+    fn is_quiet(&self, watch: &AlertWatch, key: &str) -> EngineResult<bool> {
         let now = self.now();
         let cooldown = SignedDuration::from_secs(i64::try_from(cooldown(watch)).unwrap_or(i64::MAX));
         let alerts = self.store().alerts(LATEST)?;
@@ -141,7 +135,7 @@ impl Engine {
         }))
     }
 
-    fn check_requests(&self, watch: &AlertWatch, asked: &Approval) -> Result<(), EngineError> {
+    fn check_requests(&self, watch: &AlertWatch, asked: &Approval) -> EngineResult {
         let group = watch.condition.group_by.as_deref().unwrap_or_default();
         // Agents without a name are distinguished by their sessions.
         let by_session = group == "session" || (group == "agent" && asked.requested_by.is_none());
@@ -166,7 +160,7 @@ impl Engine {
         Ok(())
     }
 
-    fn raise(&self, watch: &AlertWatch, key: &str, value: f64) -> Result<(), EngineError> {
+    fn raise(&self, watch: &AlertWatch, key: &str, value: f64) -> EngineResult {
         let rule = &watch.rule;
         let about = if key.is_empty() { String::new() } else { format!(" for `{key}`") };
         let shown = match watch.condition.metric.as_str() {

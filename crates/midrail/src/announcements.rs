@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::admin::event::{AdminEvent, NO_SESSION};
 use crate::engine::Engine;
-use crate::error::{EngineError, retry_on_conflict};
+use crate::error::{EngineResult, retry_on_conflict};
 use crate::session_slices::load_slice;
 use crate::stored_policy::{StoredPolicyError, stored_policy};
 
@@ -30,56 +30,42 @@ pub struct PolicyAnnouncement {
     pub seq: u64,
 }
 
-/// The announcements of a store. See [`Engine::announcements`].
-#[derive(Clone, Copy)]
-pub struct Announcements<'e> {
-    engine: &'e Engine,
-}
-
 impl Engine {
-    /// The policy announcements of instances that share the store.
-    pub fn announcements(&self) -> Announcements<'_> {
-        Announcements { engine: self }
-    }
-}
-
-impl Announcements<'_> {
     /// Announces the policy in force to all instances on the store. Its packs are stored first, so that every instance
     /// that reads the announcement finds them. Nothing is written if the policy is already announced.
-    pub fn announce(&self, by: &str) -> Result<PolicyAnnouncement, EngineError> {
+    pub fn announce_policy(&self, by: &str) -> EngineResult<PolicyAnnouncement> {
         retry_on_conflict(|| {
-            let active = self.engine.active_policy();
-            self.engine.save_policy(&active)?;
+            let active = self.active_policy();
+            self.save_policy(&active)?;
             let revision = active.policy.revision().to_string();
-            let (current, version) = self.load()?;
+            let (current, version) = self.load_announcement()?;
             if let Some(current) = current.filter(|current| current.revision == revision) {
                 return Ok(current);
             }
-            let (by, since) = (by.to_owned(), self.engine.now());
+            let (by, since) = (by.to_owned(), self.now());
             let announcement = PolicyAnnouncement { revision, by, since, seq: 0 };
             let event = AdminEvent::new("policy_announced").with("policy", json!(announcement));
             let read = vec![(ANNOUNCEMENT.to_owned(), version)];
-            let mut commit = Commit { read, ..self.engine.admin_commit(event) };
+            let mut commit = Commit { read, ..self.admin_commit(event) };
             commit.changes.set(ANNOUNCEMENT, json!(announcement));
-            self.engine.commit(&commit)?;
-            let (last, version) = self.load()?;
+            self.commit(&commit)?;
+            let (last, version) = self.load_announcement()?;
             Ok(last.unwrap_or(PolicyAnnouncement { seq: version, ..announcement }))
         })
     }
 
     /// The last announcement. `None`: there is none.
-    pub fn current(&self) -> Result<Option<PolicyAnnouncement>, EngineError> {
-        Ok(self.load()?.0)
+    pub fn announced_policy(&self) -> EngineResult<Option<PolicyAnnouncement>> {
+        Ok(self.load_announcement()?.0)
     }
 
     /// A policy, compiled from the packs that the store holds for its revision.
-    pub fn policy(&self, revision: &str) -> Result<(Policy, PolicySource), StoredPolicyError> {
-        stored_policy(&**self.engine.store(), revision)
+    pub fn stored_policy(&self, revision: &str) -> Result<(Policy, PolicySource), StoredPolicyError> {
+        stored_policy(&**self.store(), revision)
     }
 
-    fn load(&self) -> Result<(Option<PolicyAnnouncement>, u64), EngineError> {
-        let store = self.engine.store();
-        let slice = load_slice(&**store, NO_SESSION, ANNOUNCEMENT)?;
+    fn load_announcement(&self) -> EngineResult<(Option<PolicyAnnouncement>, u64)> {
+        let slice = load_slice(&**self.store(), NO_SESSION, ANNOUNCEMENT)?;
         let current = slice.value.and_then(|value| serde_json::from_value::<PolicyAnnouncement>(value).ok());
         let current = current.map(|current| PolicyAnnouncement { seq: slice.version, ..current });
         Ok((current, slice.version))
@@ -104,13 +90,13 @@ mod tests {
     fn last_announcement_counts() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new().unwrap());
         let (one, other) = (engine("midrail:default", &store), engine("midrail:strict", &store));
-        assert_eq!(one.announcements().current().unwrap(), None);
-        let first = one.announcements().announce("one").unwrap();
+        assert_eq!(one.announced_policy().unwrap(), None);
+        let first = one.announce_policy("one").unwrap();
         assert_eq!(*first.revision, **one.policy().revision());
-        let second = other.announcements().announce("other").unwrap();
+        let second = other.announce_policy("other").unwrap();
         assert!(second.seq > first.seq);
-        assert_eq!(one.announcements().current().unwrap(), Some(second.clone()));
-        let (policy, _) = one.announcements().policy(&second.revision).unwrap();
+        assert_eq!(one.announced_policy().unwrap(), Some(second.clone()));
+        let (policy, _) = one.stored_policy(&second.revision).unwrap();
         assert_eq!(policy.revision(), other.policy().revision());
     }
 
@@ -118,9 +104,9 @@ mod tests {
     fn announced_policy_is_not_written_again() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new().unwrap());
         let (one, other) = (engine("midrail:default", &store), engine("midrail:default", &store));
-        let first = one.announcements().announce("one").unwrap();
+        let first = one.announce_policy("one").unwrap();
         let head = store.head().unwrap();
-        assert_eq!(other.announcements().announce("other").unwrap(), first);
+        assert_eq!(other.announce_policy("other").unwrap(), first);
         assert_eq!(store.head().unwrap(), head);
     }
 }

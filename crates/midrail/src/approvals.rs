@@ -6,12 +6,12 @@ mod due;
 mod guidance;
 mod handle;
 mod justification;
-pub(crate) mod overdue_reviews;
 mod policies;
 mod request;
 
 pub(crate) use changes::{changes, has_used_name};
 pub use due::due_approvals;
+pub(crate) use due::note_reviews;
 pub(crate) use handle::sentence;
 pub use handle::{Approvals, is_about_earlier_event};
 pub(crate) use justification::check_justification;

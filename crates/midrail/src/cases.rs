@@ -2,6 +2,7 @@
 //! the expected ones.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use midrail_pack::case::{
 use midrail_pack::raw::Pack;
 use midrail_pack::yaml;
 use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
-use midrail_store::{UnknownUrgency, Urgency};
+use midrail_store::Urgency;
 use serde::Serialize;
 
 use crate::admin::event::Person;
@@ -23,7 +24,6 @@ use crate::admin::tasks::TaskStatus;
 use crate::approvals::BypassRequest;
 use crate::clock::ManualClock;
 use crate::engine::Engine;
-use crate::error::EngineError;
 use crate::files::{Files, Simulation};
 use crate::load::{Load, LoadError};
 use crate::replay::start_time;
@@ -263,17 +263,7 @@ impl CaseSet {
 }
 
 /// Why a case or one of its steps could not be played.
-#[derive(Debug, thiserror::Error)]
-enum CaseError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    #[error(transparent)]
-    Urgency(#[from] UnknownUrgency),
-    #[error("{0}")]
-    Step(String),
-}
+type CaseError = Box<dyn Error>;
 
 const SESSION: &str = "case";
 
@@ -323,9 +313,8 @@ impl<'c> Player<'c> {
     /// Takes a step that is not an event.
     fn perform(&mut self, action: &'c StepAction) -> Result<(), CaseError> {
         let session = self.engine.session(SESSION);
-        let fail = |message: String| Err(CaseError::Step(message));
-        let no_simulation = || CaseError::Step("this is no simulation".to_owned());
-        let simulation = || self.engine.files.simulation().ok_or_else(no_simulation);
+        let fail = |message: String| Err(message.into());
+        let simulation = || self.engine.files.simulation().ok_or("this is no simulation");
         match action {
             StepAction::Event(_) => {}
             StepAction::Advance(seconds) => {
@@ -385,7 +374,7 @@ impl<'c> Player<'c> {
     }
 
     fn request(&mut self, request: &CaseRequest) -> Result<(), CaseError> {
-        let seq = self.last_seq.ok_or_else(|| CaseError::Step("nothing was decided yet".to_owned()))?;
+        let seq = self.last_seq.ok_or("nothing was decided yet")?;
         let ask = BypassRequest {
             seq,
             guardrail: request.guardrail.clone(),

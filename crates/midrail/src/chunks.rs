@@ -10,7 +10,7 @@ use midrail_scan::secrets::{self, Mask};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::seal;
 
 /// The most bytes that are held back. A stream that needs more is stopped.
@@ -64,7 +64,7 @@ impl StreamChunk {
         mask: &Mask,
         (place, name): (String, String),
         slice: midrail_store::Slice,
-    ) -> Result<Self, EngineError> {
+    ) -> EngineResult<Self> {
         let mut kept = match &slice.value {
             None => StreamState::default(),
             Some(value) => value
@@ -112,7 +112,7 @@ impl StreamChunk {
     }
 
     /// Notes in a decision, as it is recorded, what is kept for the next chunk.
-    pub(crate) fn conclude(&self, decision: &mut Decision, key: &[u8]) -> Result<(), EngineError> {
+    pub(crate) fn conclude(&self, decision: &mut Decision, key: &[u8]) -> EngineResult {
         let (name, version) = &self.slice;
         if decision.effect == Effect::Escalate {
             // A person is asked about this chunk. It comes again, and meets the stream as it was.

@@ -1,14 +1,22 @@
 //! The entry points of the engine: one event, or several that are written together.
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+use std::thread;
 
 use midrail_core::{AuditRef, Decision, Effect, Event, chunk_stream};
-use midrail_store::StoreError;
+use midrail_store::{Result, StoreError};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::active_policy::ActivePolicy;
 use crate::engine::Engine;
-use crate::error::{EngineError, MAX_TRIES};
+use crate::error::{EngineError, EngineResult, MAX_TRIES};
 use crate::idempotency::IdempotencyKey;
 use crate::pipeline::{PendingDecision, Pipeline};
 
@@ -20,7 +28,7 @@ impl Engine {
     }
 
     /// Decides one event, or returns why it could not be decided and recorded. The action must not happen then.
-    pub fn try_decide(&self, event: Event) -> Result<Decision, EngineError> {
+    pub fn try_decide(&self, event: Event) -> EngineResult<Decision> {
         if event.kind.is_internal() {
             return Err(EngineError::ReservedKind(event.kind));
         }
@@ -30,12 +38,12 @@ impl Engine {
     /// Decides one event once under a key: sent again with the same key in the same session, it returns the first
     /// decision. The same key with another event is [`EngineError::KeyReused`]; any other error is returned as a block. A
     /// key is remembered until the end of the following day (UTC).
-    pub fn decide_idempotent(&self, event: Event, key: &str) -> Result<Decision, EngineError> {
+    pub fn decide_idempotent(&self, event: Event, key: &str) -> EngineResult<Decision> {
         if event.kind.is_internal() {
             return Err(EngineError::ReservedKind(event.kind));
         }
         let now = self.now();
-        let key = IdempotencyKey::new(&event, key, self.fingerprint_key(), now)?;
+        let key = IdempotencyKey::new(&event, key, &self.fingerprint_key, now)?;
         let decided =
             key.with_expired(&**self.store(), now).and_then(|key| self.decide_with(event, None, Some(&key)));
         match decided {
@@ -50,7 +58,7 @@ impl Engine {
         event: Event,
         snapshot: Option<BTreeMap<String, Value>>,
         key: Option<&IdempotencyKey>,
-    ) -> Result<Decision, EngineError> {
+    ) -> EngineResult<Decision> {
         let active = self.active_policy();
         self.save_policy(&active)?;
         if snapshot.is_some() || chunk_stream(&event).is_none() {
@@ -162,7 +170,7 @@ impl Engine {
         &self,
         pipeline: Pipeline<'_>,
         pending: PendingDecision,
-        written: Result<AuditRef, StoreError>,
+        written: Result<AuditRef>,
     ) -> BatchedDecision {
         match written {
             Ok(place) => BatchedDecision::decided(pipeline.conclude(pending, place)),
@@ -170,5 +178,100 @@ impl Engine {
             Err(StoreError::Conflict { .. }) => BatchedDecision::WouldBlock(Box::new(pipeline.into_event())),
             Err(error) => BatchedDecision::decided(self.block_on_error(&error.into())),
         }
+    }
+}
+
+/// A decision that is being made. Dropping it does not cancel the decision, which is recorded all the same.
+pub struct DecisionFuture {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    decision: Option<Decision>,
+    waker: Option<Waker>,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+impl DecisionFuture {
+    pub(crate) fn start(engine: Arc<Engine>, event: Event) -> Self {
+        let shared = Arc::new(Mutex::new(Shared::default()));
+        let answer = shared.clone();
+        let job: Job = Box::new(move || {
+            let decided = catch_unwind(AssertUnwindSafe(|| engine.decide(event)));
+            let decision = decided.unwrap_or_else(|_| block_on_panic());
+            let waker = {
+                let mut shared = answer.lock();
+                shared.decision = Some(decision);
+                shared.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        if let Err(error) = workers().lock().send(job) {
+            // No worker thread could be started, so the caller's thread decides.
+            (error.0)();
+        }
+        DecisionFuture { shared }
+    }
+}
+
+impl Future for DecisionFuture {
+    type Output = Decision;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Decision> {
+        let mut shared = self.shared.lock();
+        match shared.decision.take() {
+            Some(decision) => Poll::Ready(decision),
+            None => {
+                shared.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Decides one event without blocking the caller's thread.
+    pub fn decide_async(self: &Arc<Self>, event: Event) -> DecisionFuture {
+        DecisionFuture::start(self.clone(), event)
+    }
+}
+
+/// The queue of the worker threads, which live as long as the process.
+fn workers() -> &'static Mutex<Sender<Job>> {
+    static WORKERS: OnceLock<Mutex<Sender<Job>>> = OnceLock::new();
+    WORKERS.get_or_init(|| {
+        let (sender, receiver) = channel::<Job>();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let count = thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+        for number in 0..count {
+            let receiver = receiver.clone();
+            let work = move || {
+                loop {
+                    let job = receiver.lock().recv();
+                    match job {
+                        Ok(job) => job(),
+                        Err(_) => return,
+                    }
+                }
+            };
+            if let Err(error) = thread::Builder::new().name(format!("midrail-{number}")).spawn(work) {
+                log::error!("a worker thread could not be started: {error}");
+            }
+        }
+        Mutex::new(sender)
+    })
+}
+
+/// The decision when the engine panicked: a block.
+fn block_on_panic() -> Decision {
+    Decision {
+        effect: Effect::Block,
+        by: Some("midrail".into()),
+        reason: "the engine failed while it decided, so this does not happen".to_owned(),
+        ..Decision::default()
     }
 }

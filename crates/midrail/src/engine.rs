@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use midrail_core::{AuditRef, Policy, PolicyDenied, PolicyEntry, Record};
 use midrail_pack::PolicySource;
 use midrail_scan::secrets::{self, Mask};
-use midrail_store::{MemoryStore, Store, StoreError};
+use midrail_store::{MemoryStore, Result, Store};
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
 use crate::active_policy::{ActivePolicy, PackSettings};
 use crate::clock::{Clock, SystemClock};
 use crate::deep::queue::DeepQueue;
-use crate::error::EngineError;
+use crate::error::EngineResult;
 use crate::features::{self, MissingFeature};
 use crate::files::Files;
 use crate::last_policy::LastPolicy;
@@ -41,7 +41,8 @@ pub struct Engine {
     pub(crate) root: Option<PathBuf>,
     pub(crate) project: Option<PathBuf>,
     own_places: Vec<String>,
-    fingerprint_key: [u8; 32],
+    /// The key for fingerprints of secrets.
+    pub(crate) fingerprint_key: [u8; 32],
     record_listeners: RwLock<Vec<Arc<RecordListener>>>,
     saved_revisions: Mutex<Vec<Arc<str>>>,
     /// When overdue reviews were last checked, and when they are checked next.
@@ -129,7 +130,7 @@ impl EngineBuilder {
     }
 
     /// Builds the engine.
-    pub fn build(self) -> Result<Engine, EngineError> {
+    pub fn build(self) -> EngineResult<Engine> {
         self.has_features?;
         let store = match self.store {
             Some(store) => store,
@@ -219,7 +220,7 @@ impl Engine {
     /// decided keeps the policy that it started with.
     ///
     /// [`Reloader`](crate::Reloader) does this whenever the files of a policy change.
-    pub fn reload(&self, policy: Policy, source: &PolicySource) -> Result<(), EngineError> {
+    pub fn reload(&self, policy: Policy, source: &PolicySource) -> EngineResult {
         features::check(&policy, source)?;
         let mut active = self.active.write();
         *active = ActivePolicy::new(policy, source, active.changes.clone());
@@ -268,10 +269,6 @@ impl Engine {
         self.active.read().settings.clone()
     }
 
-    pub(crate) fn fingerprint_key(&self) -> &[u8; 32] {
-        &self.fingerprint_key
-    }
-
     /// A value with its secrets replaced.
     pub(crate) fn masked(&self, value: Value) -> Value {
         let found = secrets::scan_json(&value, &self.fingerprint_key);
@@ -287,7 +284,7 @@ impl Engine {
     }
 
     /// Stores packs under the revision of their policy, once in each process.
-    pub(crate) fn save_policy(&self, active: &ActivePolicy) -> Result<(), StoreError> {
+    pub(crate) fn save_policy(&self, active: &ActivePolicy) -> Result<()> {
         let revision = active.policy.revision();
         let mut saved = self.saved_revisions.lock();
         if !saved.contains(revision) {

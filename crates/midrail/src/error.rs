@@ -70,6 +70,9 @@ pub enum EngineError {
     InvalidRequest(String),
 }
 
+/// What the engine did, or why it could not.
+pub type EngineResult<T = ()> = Result<T, EngineError>;
+
 impl EngineError {
     /// A change that the current state does not permit.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
@@ -93,9 +96,7 @@ impl EngineError {
 }
 
 /// Repeats a change that other processes interfere with.
-pub(crate) fn retry_on_conflict<T>(
-    mut change: impl FnMut() -> Result<T, EngineError>,
-) -> Result<T, EngineError> {
+pub(crate) fn retry_on_conflict<T>(mut change: impl FnMut() -> EngineResult<T>) -> EngineResult<T> {
     for _ in 0..MAX_TRIES {
         match change() {
             Err(error) if error.is_contention() => {}
@@ -109,6 +110,9 @@ pub(crate) fn retry_on_conflict<T>(
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub(crate) String);
+
+/// A fact, a file or an answer, if it is available.
+pub(crate) type Available<T = ()> = Result<T, Unavailable>;
 
 impl Unavailable {
     pub(crate) fn new(message: impl ToString) -> Self {

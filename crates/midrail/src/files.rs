@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 pub(crate) use self::disk::{Root, real_path};
 pub(crate) use self::lookup::Lookup;
 use self::lookup::{digest, no_probe, scripts};
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 use crate::probes::{self, Exec};
 pub use crate::recorded_files::RecordedFiles;
 use crate::recorded_files::{NOT_RECORDED, plain_place};
@@ -99,7 +99,7 @@ impl Files {
         command: &str,
         within: Duration,
         stop: &AtomicBool,
-    ) -> Result<Exec, Unavailable> {
+    ) -> Available<Exec> {
         match (self, root) {
             (Files::Disk, Some(root)) => probes::exec(root, command, within, stop),
             (Files::Disk, None) => Err(NO_ROOT.into()),
@@ -160,14 +160,14 @@ impl Simulation {
         self.answers.lock().get(guardrail).cloned().unwrap_or_else(missing)
     }
 
-    fn command(&self, command: &str) -> Result<CommandOutcome, Unavailable> {
+    fn command(&self, command: &str) -> Available<CommandOutcome> {
         match self.commands.lock().get(command) {
             Some(end) => end.clone().ok_or_else(|| NOT_IN_TIME.into()),
             None => Err(Unavailable::new(format!("the case has no outcome for `{command}`"))),
         }
     }
 
-    fn fact(&self, key: &FactKey, lookup: &Lookup<'_>) -> Result<Fact, Unavailable> {
+    fn fact(&self, key: &FactKey, lookup: &Lookup<'_>) -> Available<Fact> {
         let files = self.files.lock();
         Ok(match key {
             FactKey::Place(path) => plain_place(lookup.root, lookup.cwd, path),

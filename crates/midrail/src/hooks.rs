@@ -1,6 +1,5 @@
-//! Runs the hooks of scripts for an event, and gives them access to what they may see.
-
-mod redaction;
+//! Runs the hooks of scripts for an event, and gives them access to what they may see. Secrets in what scripts return are replaced by tags;
+//! variables with secrets are sealed, because tags would change the state of a script.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,20 +12,21 @@ use midrail_core::{
     Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookOutcome, Policy, hex,
 };
 use midrail_guardrails::{
-    HISTORY_COUNT_KEY, LAST_USER_MESSAGE_KEY, MAX_HISTORY_MESSAGES, SNAPSHOT_PREFIX, Script,
+    HISTORY_COUNT_KEY, LAST_USER_MESSAGE_KEY, MAX_HISTORY_MESSAGES, MODULE_STATE, SNAPSHOT_PREFIX, Script,
     feedback_slice_keys, feedback_view, history_key, parse_message, snapshot_key,
 };
-use midrail_scan::secrets::Mask;
+use midrail_scan::secrets::{self, Mask};
 use midrail_store::Store;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::approvals::{check_justification, sentence};
 use crate::engine::{Engine, ScriptOutput};
-use crate::error::Unavailable;
+use crate::error::Available;
 use crate::files::{Files, Lookup};
 use crate::probes::Exec;
 use crate::scripts::{self, Call, Hook, Host};
+use crate::seal;
 
 /// The event that a hook is run for, and what is known around it.
 pub(crate) struct HookContext<'w> {
@@ -223,7 +223,7 @@ struct HookHost {
 impl HookHost {
     /// The place of a file inside the working directory, wherever links lead. A script's own paths are those of that folder;
     /// an agent's are those of the one that it is in.
-    fn inside(&self, path: &str, is_agents: bool) -> Result<String, Unavailable> {
+    fn inside(&self, path: &str, is_agents: bool) -> Available<String> {
         match self.place_of(path, self.cwd.as_deref().filter(|_| is_agents)) {
             Fact::Place(place)
                 if place.starts_with(['/', '~']) || place == ".." || place.starts_with("../") =>
@@ -248,7 +248,7 @@ impl HookHost {
         self.fact(&FactKey::File(place.to_owned()), None)
     }
 
-    fn slices(&self, keys: &[&str]) -> Result<Vec<Option<Value>>, Unavailable> {
+    fn slices(&self, keys: &[&str]) -> Available<Vec<Option<Value>>> {
         if let Some(restored) = &self.restored {
             return Ok(keys.iter().map(|key| restored.get(*key).cloned()).collect());
         }
@@ -258,14 +258,14 @@ impl HookHost {
 }
 
 impl Host for HookHost {
-    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
+    fn read_file(&self, path: &str) -> Available<String> {
         let place = self.inside(path, false)?;
         self.files
             .read(self.root.as_deref(), &place)
             .map_err(|error| format!("`{path}` could not be read: {error}").into())
     }
 
-    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, Unavailable> {
+    fn checksum(&self, path: &str, is_agents: bool) -> Available<Option<String>> {
         let place = self.inside(path, is_agents)?;
         match self.file_at(&place) {
             Fact::File(FileState::File { checksum }) => Ok(Some(bare(&checksum))),
@@ -276,7 +276,7 @@ impl Host for HookHost {
         }
     }
 
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, Unavailable> {
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Available<Exec> {
         if !self.permission.wait() {
             return Err("not run: the answer is not needed".into());
         }
@@ -296,12 +296,12 @@ impl Host for HookHost {
         if is_absent { far } else { near }
     }
 
-    fn read_before(&self, place: &str) -> Result<Option<String>, Unavailable> {
+    fn read_before(&self, place: &str) -> Available<Option<String>> {
         let found = self.slices(&[&snapshot_key(place)])?.into_iter().next().flatten();
         Ok(found.as_ref().and_then(Value::as_str).map(bare))
     }
 
-    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
+    fn all_read(&self) -> Available<BTreeMap<String, String>> {
         let all = match &self.restored {
             Some(restored) => restored.clone(),
             None => {
@@ -314,7 +314,7 @@ impl Host for HookHost {
         Ok(all.into_iter().filter_map(entry).collect())
     }
 
-    fn history(&self) -> Result<Vec<Value>, Unavailable> {
+    fn history(&self) -> Available<Vec<Value>> {
         if let Some(history) = &self.history {
             return Ok(history.clone());
         }
@@ -333,7 +333,7 @@ impl Host for HookHost {
         Ok(messages)
     }
 
-    fn feedback(&self) -> Result<Value, Unavailable> {
+    fn feedback(&self) -> Available<Value> {
         let [calls, last] = feedback_slice_keys(self.prompt.as_deref());
         let mut slices = self.slices(&[&calls, &last])?.into_iter();
         let (calls, last) = (slices.next().flatten(), slices.next().flatten());
@@ -360,4 +360,84 @@ impl Host for HookHost {
 /// A checksum as scripts see it: the digits alone.
 fn bare(checksum: &str) -> String {
     checksum.strip_prefix("sha256:").unwrap_or(checksum).to_owned()
+}
+
+/// The prefix of sealed variables. Unsealed ones are JSON, which starts with a brace.
+const SEALED: &str = "sealed:";
+
+/// The most characters of a text of a script.
+const MAX_SHOWN: usize = 4_000;
+
+impl HookContext<'_> {
+    /// A text of a script without secrets. It is shortened last, because half a secret is not recognized.
+    fn shown(&self, text: &str) -> String {
+        let text = self.engine.masked_text(self.mask.text(text).trim());
+        match text.char_indices().nth(MAX_SHOWN) {
+            Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+            None => text,
+        }
+    }
+
+    /// The outcome of a hook without secrets. Variables that were sealed stay so.
+    fn redact(&self, script: &Arc<str>, mut end: HookOutcome, is_sealed: bool) -> Available<HookOutcome> {
+        if let HookAnswer::Refuse { message, suggestion, request } = &mut end.answer {
+            *message = self.shown(message);
+            *suggestion = suggestion.take().map(|text| self.shown(&text));
+            if let Some(request) = request {
+                request.reason = self.shown(&request.reason);
+            }
+        }
+        for checksum in end.snapshot.values_mut().flatten() {
+            *checksum = self.shown(checksum);
+        }
+        if let Some(state) = &end.state
+            && (is_sealed || !self.mask.is_empty() || self.holds_secrets(state))
+        {
+            match self.sealed(script, state) {
+                Ok(sealed) => end.state = Some(sealed),
+                Err(why) if end.answer == HookAnswer::Pass => return Err(why),
+                Err(why) => {
+                    end = HookOutcome {
+                        answer: end.answer,
+                        failure: Some(why.to_string()),
+                        ..HookOutcome::pass()
+                    }
+                }
+            }
+        }
+        end.failure = end.failure.map(|why| self.shown(&why));
+        Ok(end)
+    }
+
+    fn holds_secrets(&self, state: &Value) -> bool {
+        !secrets::scan_json(state, &self.engine.fingerprint_key).is_empty()
+    }
+
+    fn sealed(&self, script: &Arc<str>, state: &Value) -> Available<Value> {
+        let text = state.as_str().map_or_else(|| state.to_string(), str::to_owned);
+        let sealed = seal::seal(&self.engine.fingerprint_key, &place(script), text.as_bytes());
+        sealed.map(|sealed| Value::from(SEALED.to_owned() + &sealed)).ok_or_else(|| {
+            format!("the variables of `{script}` hold a secret and could not be sealed, so they are not kept")
+                .into()
+        })
+    }
+
+    /// The variables of a script, and whether they were sealed.
+    fn opened(&self, script: &Arc<str>, slice: Value) -> Available<(String, bool)> {
+        let text = match slice {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let Some(sealed) = text.strip_prefix(SEALED) else { return Ok((text, false)) };
+        let opened = seal::open(&self.engine.fingerprint_key, &place(script), sealed);
+        let opened = opened.and_then(|bytes| String::from_utf8(bytes).ok());
+        opened.map(|text| (text, true)).ok_or_else(|| {
+            format!("the variables of `{script}` were sealed with another key than that of this store").into()
+        })
+    }
+}
+
+/// The place that variables are sealed for.
+fn place(script: &Arc<str>) -> String {
+    [&**script, "/", MODULE_STATE].concat()
 }

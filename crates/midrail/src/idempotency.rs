@@ -6,7 +6,7 @@ use midrail_scan::secrets;
 use midrail_store::{Slice, Store};
 use serde_json::Value;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::session_slices::session_id;
 
 /// The prefix of the slices of used keys. They are shared, so that restoring a session does not remove them.
@@ -27,12 +27,7 @@ pub(crate) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    pub(crate) fn new(
-        event: &Event,
-        key: &str,
-        store_key: &[u8],
-        now: Timestamp,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn new(event: &Event, key: &str, store_key: &[u8], now: Timestamp) -> EngineResult<Self> {
         // Both are stored as keyed fingerprints: the key is the caller's, and the event may hold secrets.
         let digest = secrets::fingerprint(&serde_json::to_string(event)?, store_key);
         let id = secrets::fingerprint(&format!("{}\n{key}", session_id(event)), store_key);
@@ -41,17 +36,13 @@ impl IdempotencyKey {
     }
 
     /// The same key, which also removes some expired keys when it is written.
-    pub(crate) fn with_expired(mut self, store: &dyn Store, now: Timestamp) -> Result<Self, EngineError> {
+    pub(crate) fn with_expired(mut self, store: &dyn Store, now: Timestamp) -> EngineResult<Self> {
         self.expired = store.shared_keys(PREFIX, &day_prefix(day_before(now)), REMOVED)?;
         Ok(self)
     }
 
     /// The decision that was made under this key before.
-    pub(crate) fn first_decision(
-        &self,
-        store: &dyn Store,
-        session: &str,
-    ) -> Result<Option<Decision>, EngineError> {
+    pub(crate) fn first_decision(&self, store: &dyn Store, session: &str) -> EngineResult<Option<Decision>> {
         let [today, yesterday] = &self.slices;
         let used = store.load(session, &[today, yesterday])?.into_iter().find(|slice| slice.value.is_some());
         let Some(Slice { value: Some(digest), version }) = used else { return Ok(None) };

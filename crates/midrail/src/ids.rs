@@ -2,10 +2,10 @@
 
 use midrail_core::hex;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 
 /// `N` random bytes in hexadecimal.
-pub(crate) fn random_hex<const N: usize>() -> Result<String, EngineError> {
+pub(crate) fn random_hex<const N: usize>() -> EngineResult<String> {
     let mut bytes = [0_u8; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| EngineError::conflict(format!("no random bytes are available: {error}")))?;

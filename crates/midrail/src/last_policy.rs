@@ -8,7 +8,7 @@ use midrail_core::{Event, OnFault};
 use midrail_guardrails::Script;
 use midrail_pack::raw::{Guard, Pack};
 use midrail_pack::{Layer, PolicySource};
-use midrail_store::{NewNotice, Store, StoreError};
+use midrail_store::{NewNotice, Result, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub struct SessionContext {
 
 impl SessionContext {
     /// Loads the context of an event's session with one access to the store. It is empty for an event without a session.
-    pub fn load(store: &dyn Store, event: &Event) -> Result<Self, StoreError> {
+    pub fn load(store: &dyn Store, event: &Event) -> Result<Self> {
         let Some(session) = &event.session else { return Ok(SessionContext::default()) };
         let mut slices = store.load(session, &[ROOT, LAST_POLICY])?.into_iter().map(|slice| slice.value);
         let folder = slices.next().flatten().and_then(|value| value.as_str().map(PathBuf::from));

@@ -15,7 +15,7 @@ use crate::admin::event::AdminEvent;
 use crate::clock::Clock;
 use crate::deep::question::{Question, Ticket};
 use crate::engine::Engine;
-use crate::error::{EngineError, MAX_LATE, Unavailable, retry_on_conflict};
+use crate::error::{Available, EngineError, EngineResult, MAX_LATE, Unavailable, retry_on_conflict};
 use crate::session_slices::load_slice;
 
 /// The most characters of an event that an approver of a late answer is shown.
@@ -34,7 +34,7 @@ pub(crate) struct DeepRequest<'w> {
 /// An answer that arrived after its event was decided.
 pub(crate) struct LateAnswer {
     guardrail: Arc<str>,
-    answer: Result<Value, Unavailable>,
+    answer: Available<Value>,
     about: Value,
 }
 
@@ -70,7 +70,7 @@ impl DeepRequest<'_> {
         (fact, None)
     }
 
-    fn enqueue(&self, guardrail: &Arc<str>) -> Result<Ticket, Unavailable> {
+    fn enqueue(&self, guardrail: &Arc<str>) -> Available<Ticket> {
         let settings = self.policy.get(guardrail).and_then(|entry| entry.guardrail.external_request());
         let settings = settings.and_then(|settings| settings.downcast::<DeepSettings>().ok());
         let settings = settings
@@ -87,7 +87,7 @@ impl DeepRequest<'_> {
     }
 }
 
-fn fact(answer: Result<Value, Unavailable>) -> Fact {
+fn fact(answer: Available<Value>) -> Fact {
     answer.map_or_else(Fact::from, |answer| Fact::Deep(DeepOutcome::Answered(answer)))
 }
 
@@ -140,7 +140,7 @@ impl Engine {
         LateAnswers {
             store: self.store().clone(),
             clock: self.clock.clone(),
-            key: *self.fingerprint_key(),
+            key: self.fingerprint_key,
             policy: self.policy().revision().clone(),
         }
     }
@@ -159,7 +159,7 @@ impl LateAnswers {
         }
     }
 
-    fn try_put(&self, session: &str, answer: &Value) -> Result<(), EngineError> {
+    fn try_put(&self, session: &str, answer: &Value) -> EngineResult {
         retry_on_conflict(|| {
             let slice = load_slice(&*self.store, session, LATE_ANSWERS)?;
             let mut answers = slice.value.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use midrail_core::{Deadline, Event};
-use midrail_store::{Store, StoreError};
+use midrail_store::{Result, Store};
 
 use crate::session_slices::session_start_time;
 
@@ -23,7 +23,7 @@ pub struct Limits {
 
 impl Limits {
     /// Adds these limits to those of an event; the tightest counts. A duration starts with the first event of the session.
-    pub fn apply(&self, event: &mut Event, store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
+    pub fn apply(&self, event: &mut Event, store: &dyn Store, now: Timestamp) -> Result<()> {
         if let Some(deadline) = self.deadline {
             let began = match deadline {
                 Deadline::At(_) => None,

@@ -3,18 +3,19 @@
 //! The figures come from the audit log, so that they are right however many processes decide.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use jiff::Timestamp;
 use midrail_core::{ApprovalKind, Category, Policy};
 use midrail_guardrails::builtin;
 use midrail_store::{
-    ApprovalFilter, ApprovalState, Approvals, AuditStats, DURATION_BUCKETS_US, Durations, Result,
-    VerdictCounts,
+    ApprovalFilter, ApprovalState, DURATION_BUCKETS_US, Durations, Result, Store, VerdictCounts,
 };
 
+use crate::admin::Stats;
+
 /// All categories, in the order of the chain.
-const CATEGORIES: [Category; 5] =
+pub const CATEGORIES: [Category; 5] =
     [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
 
 /// Requests to lift a guardrail, by guardrail and what became of them.
@@ -22,7 +23,7 @@ pub type Bypasses = BTreeMap<(String, &'static str), u64>;
 
 /// Counts requests to lift a guardrail by outcome. The store keeps an unanswered request as pending until it is settled,
 /// and an approval that was not used in time as expired.
-pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypasses> {
+fn bypasses(store: &dyn Store, now: Timestamp) -> Result<Bypasses> {
     let mut counts = Bypasses::new();
     for row in store.approval_counts()?.into_iter().filter(|row| row.kind == ApprovalKind::Bypass) {
         let outcome = match row.state {
@@ -57,34 +58,6 @@ pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypa
     Ok(counts)
 }
 
-/// Reviews that are owed after emergencies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reviews {
-    /// Those that are not overdue yet.
-    pub due: u64,
-    /// Those that are.
-    pub overdue: u64,
-}
-
-/// The reviews that are owed at a time.
-pub fn reviews<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Reviews> {
-    let mut reviews = Reviews::default();
-    let rows = store.approvals(&ApprovalFilter { needs_review: true, ..ApprovalFilter::default() })?;
-    for review in rows.iter().filter_map(|approval| approval.review.as_ref()) {
-        match review.status_at(now) {
-            "overdue" => reviews.overdue += 1,
-            _ => reviews.due += 1,
-        }
-    }
-    Ok(reviews)
-}
-
-/// The category of each guardrail of a policy, by id.
-pub fn categories(policy: &Policy) -> BTreeMap<String, &'static str> {
-    let entries = policy.entries().iter();
-    entries.map(|entry| (entry.spec.id.to_string(), entry.spec.category.as_str())).collect()
-}
-
 /// The category of a guardrail: from the packs, the catalogue, or its name.
 fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
     let by_name = || {
@@ -96,87 +69,103 @@ fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
 }
 
 /// The figures of one project.
-pub struct ProjectMetrics<'a> {
+pub struct ProjectMetrics {
     /// Its name. `None`: there is only one project.
-    pub project: Option<&'a str>,
-    /// The figures of its audit log.
-    pub figures: &'a AuditStats,
+    pub project: Option<String>,
+    /// Its decisions, requests and reviews.
+    pub stats: Stats,
     /// The outcomes of requests to lift guardrails.
-    pub bypasses: &'a Bypasses,
-    /// Reviews that are owed after emergencies.
-    pub reviews: Reviews,
-    /// The category of each guardrail that is in force.
-    pub categories: &'a BTreeMap<String, &'static str>,
+    pub bypasses: Bypasses,
+    /// The category of each guardrail that is in force, by id.
+    categories: BTreeMap<String, &'static str>,
 }
 
-impl ProjectMetrics<'_> {
+impl ProjectMetrics {
+    /// Counts all decisions of a store, or those since a time. The policy in force has the categories.
+    pub fn load(
+        store: &dyn Store,
+        policy: Option<&Policy>,
+        since: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let entries = policy.into_iter().flat_map(Policy::entries);
+        Ok(ProjectMetrics {
+            project: None,
+            stats: Stats::load(store, since, now)?,
+            bypasses: bypasses(store, now)?,
+            categories: entries
+                .map(|entry| (entry.spec.id.to_string(), entry.spec.category.as_str()))
+                .collect(),
+        })
+    }
+
     /// Labels, after that of the project.
-    fn labels<'l>(&'l self, own: &[(&'l str, &'l str)]) -> Vec<(&'l str, &'l str)> {
-        self.project.map(|project| ("project", project)).into_iter().chain(own.iter().copied()).collect()
+    pub fn labels<'l>(&'l self, own: &[(&'l str, &'l str)]) -> Labels<'l> {
+        let project = self.project.as_deref().map(|project| ("project", project));
+        project.into_iter().chain(own.iter().copied()).collect()
+    }
+
+    /// How often guardrails of each category blocked.
+    fn blocks(&self) -> BTreeMap<&'static str, u64> {
+        let mut blocks: BTreeMap<_, _> = CATEGORIES.map(|category| (category.as_str(), 0)).into();
+        for (id, figures) in &self.stats.figures.guardrails {
+            if figures.enforced.block_count > 0 {
+                *blocks.entry(category(id, &self.categories)).or_default() += figures.enforced.block_count;
+            }
+        }
+        blocks
     }
 }
 
 /// The metrics of guardrails, ready to be scraped.
-pub fn guardrails(projects: &[ProjectMetrics<'_>]) -> String {
+pub fn guardrails(projects: &[ProjectMetrics]) -> String {
     let mut out = MetricsText::default();
-    out.head(
+    let all = || {
+        projects.iter().flat_map(|measured| {
+            measured.stats.figures.guardrails.iter().map(move |(id, figures)| (measured, id, figures))
+        })
+    };
+    let invocations = all().flat_map(|(measured, id, figures)| {
+        results(&figures.enforced)
+            .map(|(result, count)| (measured.labels(&[("guardrail_id", id), ("result", result)]), count))
+    });
+    out.family(
         "guardrail_invocations_total",
         "counter",
         "How often a guardrail was asked, by what it said with consequences.",
+        invocations,
     );
-    for measured in projects {
-        for (id, figures) in &measured.figures.guardrails {
-            for (result, count) in results(&figures.enforced) {
-                let labels = measured.labels(&[("guardrail_id", id), ("result", result)]);
-                out.sample("guardrail_invocations_total", &labels, &count.to_string());
-            }
-        }
-    }
     out.head("guardrail_duration_ms", "histogram", "How long a guardrail took, in milliseconds.");
-    for measured in projects {
-        for (id, figures) in &measured.figures.guardrails {
-            out.durations(
-                "guardrail_duration_ms",
-                &measured.labels(&[("guardrail_id", id)]),
-                &figures.durations,
-            );
-        }
+    for (measured, id, figures) in all() {
+        out.durations("guardrail_duration_ms", &measured.labels(&[("guardrail_id", id)]), &figures.durations);
     }
-    out.head("guardrail_blocks_total", "counter", "How often guardrails of a category blocked.");
-    for measured in projects {
-        let mut blocks: BTreeMap<&str, u64> =
-            CATEGORIES.into_iter().map(|category| (category.as_str(), 0)).collect();
-        let blocked =
-            measured.figures.guardrails.iter().filter(|(_, figures)| figures.enforced.block_count > 0);
-        for (id, figures) in blocked {
-            *blocks.entry(category(id, measured.categories)).or_default() += figures.enforced.block_count;
-        }
-        for (category, count) in blocks {
-            let labels = measured.labels(&[("category", category)]);
-            out.sample("guardrail_blocks_total", &labels, &count.to_string());
-        }
-    }
-    out.head(
+    let blocks = projects.iter().flat_map(|measured| {
+        let labelled = |(category, count)| (measured.labels(&[("category", category)]), count);
+        measured.blocks().into_iter().map(labelled)
+    });
+    out.family("guardrail_blocks_total", "counter", "How often guardrails of a category blocked.", blocks);
+    let bypasses = projects.iter().flat_map(|measured| {
+        measured.bypasses.iter().map(|((id, outcome), count)| {
+            (measured.labels(&[("guardrail_id", id), ("outcome", outcome)]), count)
+        })
+    });
+    out.family(
         "bypass_requests_total",
         "counter",
         "Requests to lift a guardrail, by what became of them; pending ones have no outcome yet.",
+        bypasses,
     );
-    for measured in projects {
-        for ((id, outcome), count) in measured.bypasses {
-            let labels = measured.labels(&[("guardrail_id", id), ("outcome", outcome)]);
-            out.sample("bypass_requests_total", &labels, &count.to_string());
-        }
-    }
-    out.head(
+    let reviews = projects.iter().flat_map(|measured| {
+        let Stats { reviews_owed, reviews_overdue, .. } = measured.stats;
+        [("due", reviews_owed - reviews_overdue), ("overdue", reviews_overdue)]
+            .map(|(status, count)| (measured.labels(&[("status", status)]), count))
+    });
+    out.family(
         "emergency_reviews",
         "gauge",
         "Reviews that are owed after emergencies, by whether they are overdue.",
+        reviews,
     );
-    for measured in projects {
-        for (status, count) in [("due", measured.reviews.due), ("overdue", measured.reviews.overdue)] {
-            out.sample("emergency_reviews", &measured.labels(&[("status", status)]), &count.to_string());
-        }
-    }
     out.0
 }
 
@@ -191,6 +180,9 @@ fn results(counts: &VerdictCounts) -> [(&'static str, u64); 6] {
     ]
 }
 
+/// The labels of a figure, with their values.
+pub type Labels<'l> = Vec<(&'l str, &'l str)>;
+
 /// A text in the format of Prometheus. Writing to a string does not fail.
 #[derive(Debug, Default)]
 pub struct MetricsText(pub String);
@@ -201,8 +193,22 @@ impl MetricsText {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
+    /// A metric with its figures.
+    pub fn family<'l, V: Display>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = (Labels<'l>, V)>,
+    ) {
+        self.head(name, kind, help);
+        for (labels, value) in samples {
+            self.sample(name, &labels, value);
+        }
+    }
+
     /// One figure.
-    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
+    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         let labels: Vec<String> =
             labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
         let _ = if labels.is_empty() {
@@ -213,16 +219,29 @@ impl MetricsText {
     }
 
     /// How long something took, as a histogram in milliseconds.
-    pub fn durations(&mut self, name: &str, labels: &[(&str, &str)], durations: &Durations) {
+    fn durations(&mut self, name: &str, labels: &[(&str, &str)], durations: &Durations) {
+        let bounds = DURATION_BUCKETS_US.map(millis);
+        let bounds = bounds.iter().map(String::as_str);
+        self.histogram(name, labels, bounds, &durations.buckets, &millis(durations.total_us));
+    }
+
+    /// A histogram. The last bucket has no bound.
+    pub fn histogram<'b>(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        bounds: impl Iterator<Item = &'b str>,
+        buckets: &[u64],
+        total: &str,
+    ) {
         let mut sum = 0;
-        let bounds = DURATION_BUCKETS_US.iter().map(|bound| millis(*bound)).chain(["+Inf".to_owned()]);
-        for (bound, count) in bounds.zip(durations.buckets) {
+        for (bound, count) in bounds.chain(["+Inf"]).zip(buckets) {
             sum += count;
-            let labels: Vec<_> = labels.iter().copied().chain([("le", bound.as_str())]).collect();
-            self.sample(&format!("{name}_bucket"), &labels, &sum.to_string());
+            let labels: Vec<_> = labels.iter().copied().chain([("le", bound)]).collect();
+            self.sample(&format!("{name}_bucket"), &labels, sum);
         }
-        self.sample(&format!("{name}_sum"), labels, &millis(durations.total_us));
-        self.sample(&format!("{name}_count"), labels, &durations.count.to_string());
+        self.sample(&format!("{name}_sum"), labels, total);
+        self.sample(&format!("{name}_count"), labels, sum);
     }
 }
 

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{EventKind, Record};
+use midrail_guardrails::label;
 use midrail_pack::Channel;
-use midrail_store::{
-    Approval, ApprovalChange, MAX_PAGE, NewNotice, Store, StoreError, StoredNotice, Urgency,
-};
+use midrail_store::{Approval, ApprovalChange, MAX_PAGE, NewNotice, Result, Store, StoredNotice, Urgency};
 use serde_json::json;
 
 use crate::admin::event::notice;
@@ -19,7 +18,7 @@ use crate::approvals::urgency_in_record;
 use crate::background::Background;
 use crate::deep::client::post;
 use crate::engine::Engine;
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// A notice that is older when it is first delivered is skipped.
 const FRESH: SignedDuration = SignedDuration::from_hours(1);
@@ -55,7 +54,7 @@ pub(crate) fn for_decision(record: &Record, approvals: &[ApprovalChange]) -> Vec
         let how = if urgency == Urgency::Normal { "asked for" } else { urgency.as_str() };
         let needed =
             approval.justification.as_ref().map(|why| format!(" ({how}: {why})")).unwrap_or_default();
-        let (guardrail, subject, reason) = (&approval.guardrail, approval.subject(), &approval.reason);
+        let (guardrail, subject, reason) = (label(&approval.guardrail), approval.subject(), &approval.reason);
         let message = format!("`{guardrail}` asks about `{subject}` of {who}: {reason}{needed}");
         let body = json!({"approval": Approval { urgency, ..approval.clone() }});
         notice(&approval.approver, "approval", message, body)
@@ -112,7 +111,7 @@ fn deliver_by(
     channels: &Channels,
     now: Timestamp,
     until: Instant,
-) -> Result<usize, StoreError> {
+) -> Result<usize> {
     let mut delivered = 0;
     let mut out_of_reach: BTreeSet<&String> = BTreeSet::new();
     for undelivered in store.pending_deliveries(way.name, PAGE)? {
@@ -166,7 +165,7 @@ struct Way {
     name: &'static str,
     /// The address of a recipient. `None`: it is not set.
     target: fn(&Channel) -> Option<&String>,
-    send: fn(&str, &StoredNotice) -> Result<(), Unavailable>,
+    send: fn(&str, &StoredNotice) -> Available,
 }
 
 const WAYS: [Way; 2] = [
@@ -181,7 +180,7 @@ impl Way {
     }
 }
 
-fn to_command(command: &str, notice: &StoredNotice) -> Result<(), Unavailable> {
+fn to_command(command: &str, notice: &StoredNotice) -> Available {
     let body = serde_json::to_vec(notice).map_err(Unavailable::new)?;
     let mut child = Command::new("sh")
         .arg("-c")
@@ -211,7 +210,7 @@ fn to_command(command: &str, notice: &StoredNotice) -> Result<(), Unavailable> {
     }
 }
 
-fn to_webhook(address: &str, notice: &StoredNotice) -> Result<(), Unavailable> {
+fn to_webhook(address: &str, notice: &StoredNotice) -> Available {
     let body = serde_json::to_string(notice).map_err(Unavailable::new)?;
     match post(address, &body, TIMEOUT)? {
         200..=299 => Ok(()),

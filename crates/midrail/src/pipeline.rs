@@ -23,7 +23,7 @@ use self::inputs::DecisionInputs;
 use self::secret_scan::{ScanContext, SecretScan};
 use crate::chunks::{StreamChunk, held_key};
 use crate::engine::Engine;
-use crate::error::{EngineError, MAX_TRIES};
+use crate::error::{EngineError, EngineResult, MAX_TRIES};
 use crate::hooks::StartedHook;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::unique_id;
@@ -77,7 +77,7 @@ impl<'e> Pipeline<'e> {
         policy: &'e Policy,
         mut event: Event,
         restored: Option<BTreeMap<String, Value>>,
-    ) -> Result<Self, EngineError> {
+    ) -> EngineResult<Self> {
         let now = engine.now();
         event.time.get_or_insert(now);
         // Events without a session have no next event that could lose the policy.
@@ -87,7 +87,7 @@ impl<'e> Pipeline<'e> {
         if depth(&value) > Event::MAX_DEPTH {
             return Err(EngineError::TooDeep);
         }
-        let context = ScanContext { key: engine.fingerprint_key(), policy };
+        let context = ScanContext { key: &engine.fingerprint_key, policy };
         let mut joined = None;
         if let Some(name) = chunk_stream(&event).map(held_key) {
             // Text that is not decided yet is not scanned, and is stored only sealed.
@@ -95,7 +95,12 @@ impl<'e> Pipeline<'e> {
                 rest.remove("text");
             }
             let rest = SecretScan::new(value, context)?;
-            let chunk = join(engine, policy, &event, &rest, &name)?;
+            // The chunk is joined with the text that its stream has held back.
+            let session = rest.masked(&event).session.as_deref().unwrap_or_default();
+            let name = rest.stored_key(&name, context.key);
+            let slice = load_slice(&**engine.store(), session, &name)?;
+            let place = (format!("{session}\n{name}"), name);
+            let chunk = StreamChunk::new(&event, policy, context.key, &rest.mask, place, slice)?;
             event.text = Some(chunk.text.clone());
             value = serde_json::to_value(&event)?;
             joined = Some(chunk);
@@ -135,7 +140,7 @@ impl<'e> Pipeline<'e> {
     }
 
     /// Decides until the decision is recorded. When another process changes the session meanwhile, it decides again.
-    pub(crate) fn run(&self, key: Option<&IdempotencyKey>) -> Result<Decision, EngineError> {
+    pub(crate) fn run(&self, key: Option<&IdempotencyKey>) -> EngineResult<Decision> {
         let mut salt = None;
         for _ in 0..MAX_TRIES {
             if let Some(key) = key
@@ -160,7 +165,7 @@ impl<'e> Pipeline<'e> {
         &self,
         key: Option<&IdempotencyKey>,
         salt: &mut Option<String>,
-    ) -> Result<PendingDecision, EngineError> {
+    ) -> EngineResult<PendingDecision> {
         self.engine.approvals().settle_pending(Some(&self.session))?;
         let store = &**self.engine.store();
         let (decision, mut inputs) = loop {
@@ -192,14 +197,14 @@ impl<'e> Pipeline<'e> {
                 // The record holds the text without its secrets, and the content that follows from that text.
                 record.decision.content = record.replay(self.policy).content;
             }
-            joined.conclude(&mut record.decision, self.engine.fingerprint_key())?;
+            joined.conclude(&mut record.decision, &self.engine.fingerprint_key)?;
         }
-        let approvals = approvals::changes(store, self.policy, self.engine.fingerprint_key(), &record)?;
+        let approvals = approvals::changes(store, self.policy, &self.engine.fingerprint_key, &record)?;
         let mut notices = notices::for_decision(&record, &approvals);
         notices
             .extend(missing_pack.as_ref().map(|file| last_policy::missing_pack_notice(file, &self.session)));
         let mut changes = record.decision.changes.clone();
-        approvals::overdue_reviews::note(store, &approvals, &mut read, &mut changes)?;
+        approvals::note_reviews(store, &approvals, &mut read, &mut changes)?;
         if let Some(key) = key {
             key.write(&mut read, &mut changes);
         }
@@ -251,21 +256,6 @@ pub(crate) struct PendingDecision {
     content: Option<Option<String>>,
     /// A missing pack file, which is reported now.
     missing_pack: Option<PathBuf>,
-}
-
-/// Joins a chunk with the text that its stream has held back. `rest` is the scan of the other fields of the event.
-fn join(
-    engine: &Engine,
-    policy: &Policy,
-    event: &Event,
-    rest: &SecretScan,
-    name: &str,
-) -> Result<StreamChunk, EngineError> {
-    let key = engine.fingerprint_key();
-    let session = rest.masked(event).session.as_deref().unwrap_or_default();
-    let name = rest.stored_key(name, key);
-    let slice = load_slice(&**engine.store(), session, &name)?;
-    StreamChunk::new(event, policy, key, &rest.mask, (format!("{session}\n{name}"), name), slice)
 }
 
 fn log_record(record: &Record, place: &AuditRef) {

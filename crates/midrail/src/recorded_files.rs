@@ -9,7 +9,7 @@ use midrail_core::{Event, EventKind, Fact, FactKey, FileState};
 use midrail_shell::action;
 use parking_lot::Mutex;
 
-use crate::error::Unavailable;
+use crate::error::Available;
 
 /// The most files that are remembered. Beyond it, all are forgotten.
 const MAX_FILES: usize = 200_000;
@@ -45,12 +45,7 @@ impl RecordedFiles {
     }
 
     /// A fact, as far as it follows from the events so far.
-    pub(crate) fn fact(
-        &self,
-        key: &FactKey,
-        root: Option<&Path>,
-        cwd: Option<&str>,
-    ) -> Result<Fact, Unavailable> {
+    pub(crate) fn fact(&self, key: &FactKey, root: Option<&Path>, cwd: Option<&str>) -> Available<Fact> {
         match key {
             FactKey::Place(path) => Ok(plain_place(root, cwd, path)),
             FactKey::File(place) => {

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use midrail_pack::diagnostic::DiagnosticRecord;
 use midrail_pack::{DiagnosticReport, PolicySource};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::load::{Load, LoadError, LoadedPolicy, SourceMark};
@@ -32,14 +34,16 @@ pub enum Reload {
     Refused(String),
 }
 
-/// The results of all changes so far.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Reloads of packs since this instance started.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ReloadsView")]
 pub struct ReloadStats {
-    /// Policies that were put in force.
+    /// Reloads that were applied.
     pub applied: u64,
-    /// Changes that could not be used.
+    /// Reloads that were rejected.
     pub refused: u64,
-    /// Why the packs as they are now cannot be used. `None`: they can.
+    /// Why the current packs are invalid. Absent: they are valid.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use midrail_core::{
 };
 use midrail_scan::event as scan_event;
 use midrail_shell::action;
-use midrail_store::{Approval, Store, StoreError};
+use midrail_store::{Approval, Result, Store};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ impl<'s> Reproduction<'s> {
     }
 
     /// Reproduces a decision. `None`: the record has no decision.
-    pub fn reproduce(&mut self, record: &Record) -> Result<Option<ReproductionResult>, StoreError> {
+    pub fn reproduce(&mut self, record: &Record) -> Result<Option<ReproductionResult>> {
         if !is_decided(record) {
             return Ok(None);
         }

@@ -11,9 +11,9 @@ use midrail_core::{
 use serde_json::{Map, Value, json};
 
 use crate::admin::event::AdminEvent;
-use crate::decision_future::DecisionFuture;
+use crate::decide::DecisionFuture;
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::session_slices::{LAST_POLICY, ROOT, load_slice};
 
 /// One session of an engine. Cheap to clone; settings apply to one clone only.
@@ -64,9 +64,10 @@ impl SessionHandle {
         self
     }
 
-    /// Sets the agent that started this sub-agent. A sub-agent shares the session and its state.
-    pub fn sub_agent(mut self, parent: impl Into<String>) -> Self {
-        self.template.parent = Some(parent.into());
+    /// Sets all fields that events of this session take from it: its agent and task, and the agent that started a
+    /// sub-agent, which shares the session and its state.
+    pub fn with_template(mut self, template: Event) -> Self {
+        self.template = template;
         self
     }
 
@@ -138,7 +139,7 @@ impl SessionHandle {
     }
 
     /// Sets a variable of the session, which expressions read as `session.NAME`.
-    pub fn set(&self, name: &str, value: impl Into<Value>) -> Result<(), EngineError> {
+    pub fn set(&self, name: &str, value: impl Into<Value>) -> EngineResult {
         let value = self.engine.masked(value.into());
         let act = AdminEvent::new("variable_set").in_session(&self.id).with("set", json!({name: value}));
         let mut commit = self.engine.admin_commit(act);
@@ -147,13 +148,13 @@ impl SessionHandle {
     }
 
     /// A variable of the session.
-    pub fn get(&self, name: &str) -> Result<Option<Value>, EngineError> {
+    pub fn get(&self, name: &str) -> EngineResult<Option<Value>> {
         Ok(load_slice(&**self.engine.store(), &self.id, &variable_key(name))?.value)
     }
 
     /// The state of a guardrail, by its id: `read/…` for each file that was read (read-before-write), `ok/…` for each tool
     /// that succeeded (required tools).
-    pub fn state_of(&self, guardrail: &str) -> Result<BTreeMap<String, Value>, EngineError> {
+    pub fn state_of(&self, guardrail: &str) -> EngineResult<BTreeMap<String, Value>> {
         let policy = self.engine.policy();
         let is_per_prompt = policy.get(guardrail).is_some_and(|entry| entry.spec.per_prompt);
         let prefix = state_prefix(guardrail, self.template.prompt.as_deref().filter(|_| is_per_prompt));
@@ -163,7 +164,7 @@ impl SessionHandle {
     }
 
     /// The whole session as one value.
-    pub fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    pub fn snapshot(&self) -> EngineResult<Snapshot> {
         Ok(Snapshot { session: self.id.clone(), slices: self.engine.store().load_prefix(&self.id, "")? })
     }
 
@@ -171,12 +172,12 @@ impl SessionHandle {
     ///
     /// Decisions are not undone: approvals stay used, a halted run stays halted and a held one held, budgets stay spent,
     /// and the session keeps its folder. Shared slices do not change either.
-    pub fn restore(&self, snapshot: &Snapshot) -> Result<Decision, EngineError> {
+    pub fn restore(&self, snapshot: &Snapshot) -> EngineResult<Decision> {
         self.restore_by(snapshot, None)
     }
 
     /// Restores a snapshot. The record names the person who asked for it.
-    pub fn restore_by(&self, snapshot: &Snapshot, by: Option<&str>) -> Result<Decision, EngineError> {
+    pub fn restore_by(&self, snapshot: &Snapshot, by: Option<&str>) -> EngineResult<Decision> {
         if snapshot.session != self.id {
             return Err(EngineError::WrongSession {
                 taken: snapshot.session.clone(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use midrail_core::{Event, RUN_START};
-use midrail_store::{Slice, Slices, Store, StoreError};
+use midrail_store::{Result, Slice, Slices, Store};
 use serde_json::Value;
 
 /// The folder of a session: that of its first event. An agent can change its working directory, but not the folder to
@@ -18,13 +18,13 @@ pub(crate) const LAST_POLICY: &str = "root/policy";
 pub(crate) const DEFAULT_SESSION: &str = "default";
 
 /// The folder of an event's session. `None`: the session has not started.
-pub fn session_folder(store: &dyn Store, event: &Event) -> Result<Option<PathBuf>, StoreError> {
+pub fn session_folder(store: &dyn Store, event: &Event) -> Result<Option<PathBuf>> {
     let Some(session) = &event.session else { return Ok(None) };
     Ok(text(store, session, ROOT)?.map(PathBuf::from))
 }
 
 /// When an event's session started. `None`: it has no deadline, or has not started.
-pub(crate) fn session_start_time(store: &dyn Store, event: &Event) -> Result<Option<Timestamp>, StoreError> {
+pub(crate) fn session_start_time(store: &dyn Store, event: &Event) -> Result<Option<Timestamp>> {
     Ok(text(store, &session_id(event), RUN_START)?.and_then(|text| text.parse().ok()))
 }
 
@@ -38,15 +38,11 @@ pub(crate) fn session_id(event: &Event) -> String {
 }
 
 /// One slice of a session.
-pub(crate) fn load_slice<S: Slices + ?Sized>(
-    store: &S,
-    session: &str,
-    key: &str,
-) -> Result<Slice, StoreError> {
+pub(crate) fn load_slice<S: Slices + ?Sized>(store: &S, session: &str, key: &str) -> Result<Slice> {
     Ok(store.load(session, &[key])?.into_iter().next().unwrap_or_default())
 }
 
-fn text(store: &dyn Store, session: &str, key: &str) -> Result<Option<String>, StoreError> {
+fn text(store: &dyn Store, session: &str, key: &str) -> Result<Option<String>> {
     let slice = load_slice(store, session, key)?;
     Ok(slice.value.as_ref().and_then(Value::as_str).map(str::to_owned))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{Effect, Record, VerdictRecord};
-use midrail_store::{AuditFilter, Store, StoreError};
+use midrail_store::{AuditFilter, Result, Store, pages};
 use serde::Serialize;
 
 /// The records and guardrails of a report.
@@ -87,17 +87,14 @@ pub fn shadow_report(
     store: &dyn Store,
     query: &ShadowQuery,
     progress: &mut dyn FnMut(u64),
-) -> Result<ShadowReport, StoreError> {
+) -> Result<ShadowReport> {
     let mut report = ShadowReport::default();
     let mut looked = 0;
     let mut found: BTreeMap<String, (ShadowedGuardrail, BTreeSet<String>)> = BTreeMap::new();
-    let mut filter =
+    let filter =
         AuditFilter { since: query.since, until: query.until, newest_first: true, ..AuditFilter::default() };
-    loop {
-        let page = store.entries(&filter)?;
-        let Some(last) = page.last() else { break };
-        filter.after_seq = Some(last.seq);
-        for entry in &page {
+    for page in pages(store, filter, usize::MAX) {
+        for entry in &page? {
             let record = entry.record()?;
             if record.event.kind.is_internal() {
                 continue;

@@ -15,6 +15,9 @@ pub enum DecodeError {
     MissingField(&'static str),
 }
 
+/// A part of a payload, or why it cannot be decoded.
+pub type Decoded<T = ()> = Result<T, DecodeError>;
+
 /// The payload that a host sends to a hook.
 #[derive(Debug, Clone, Default)]
 pub struct Payload(pub Map<String, Value>);

@@ -1,29 +1,24 @@
 //! Claude Code: command hooks.
 
 mod format;
-mod setup;
 mod transcripts;
 
 use midrail::{Decision, Effect, ErrorInfo, Event, EventKind, ToolResult};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-pub(super) use self::format::{Answer, common, tool};
-use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload};
+use crate::host::{Adapter, Decoded, HookEvent, HookOutput, OnFailure, Payload, Setup};
 use crate::messages;
+use crate::setup::json::{self, JsonFormat, Layout};
 use crate::shape;
 
-pub(super) use self::setup::SETUP;
+pub(super) use self::format::{Answer, common, tool};
+
 pub(super) use self::transcripts::TRANSCRIPTS;
 
 pub(super) struct ClaudeCode;
 
 impl Adapter for ClaudeCode {
-    fn decode(
-        &self,
-        hook_event: &HookEvent,
-        payload: &Payload,
-        event: &mut Event,
-    ) -> Result<(), DecodeError> {
+    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event) -> Decoded {
         common(payload, event);
         match event.kind {
             EventKind::BeforeModel => event.text = payload.owned("prompt"),
@@ -112,6 +107,44 @@ fn replacement(result: Option<&Value>, decision: &Decision) -> Replacement {
         },
     }
 }
+
+const JSON: JsonFormat =
+    JsonFormat { layout: Layout::Groups, strict: true, comments: false, mark: true, only_hooks: false };
+
+pub(super) const SETUP: Setup = Setup {
+    format: |_| &JSON,
+    handler: |_, registration, command| {
+        let mut fields = vec![
+            ("type", json!("command")),
+            ("command", json!(command)),
+            ("timeout", json!(registration.seconds)),
+        ];
+        if registration.on_failure != OnFailure::Allow {
+            // Supported since 2.1.295: blocks a call whose hook exceeds the timeout. Older versions ignore it.
+            fields.push(("onFailure", json!("block")));
+        }
+        fields
+    },
+    trust: None,
+    check: |_| Vec::new(),
+    disabled_in: |installation| {
+        let env = installation.env;
+        let mut files = vec![env.project.join(".claude/settings.local.json")];
+        files.extend(installation.host.settings(env).into_iter().map(|(_, path)| path));
+        files.retain(|path| match json::settings(path).get("disableAllHooks") {
+            None | Some(Value::Bool(false)) => false,
+            Some(Value::Bool(true)) => true,
+            // A file with a value of the wrong type is ignored, and so are the hooks in it.
+            Some(_) => installation.files.iter().any(|file| file.path == *path),
+        });
+        files.into_iter().map(|path| (path, "`disableAllHooks`")).collect()
+    },
+    probe: include_str!("claude_code/probe.json"),
+    is_denial: |answer| {
+        let decision = answer.pointer("/hookSpecificOutput/permissionDecision");
+        decision.is_some_and(|decision| decision == "deny" || decision == "ask")
+    },
+};
 
 #[cfg(test)]
 mod tests {

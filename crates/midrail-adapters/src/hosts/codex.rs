@@ -14,7 +14,7 @@ use midrail::{Decision, Effect, Event, EventKind, ToolResult};
 
 use super::claude_code::{Answer, common, tool};
 use crate::host::result::{number_after, with_exit_code};
-use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload};
+use crate::host::{Adapter, Decoded, HookEvent, HookOutput, Payload};
 use crate::messages;
 
 pub(super) use self::setup::SETUP;
@@ -23,7 +23,7 @@ pub(super) use self::transcripts::TRANSCRIPTS;
 pub(super) struct Codex;
 
 impl Adapter for Codex {
-    fn decode(&self, _: &HookEvent, payload: &Payload, event: &mut Event) -> Result<(), DecodeError> {
+    fn decode(&self, _: &HookEvent, payload: &Payload, event: &mut Event) -> Decoded {
         common(payload, event);
         event.prompt = payload.owned("turn_id");
         match event.kind {

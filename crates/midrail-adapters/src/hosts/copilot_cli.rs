@@ -1,29 +1,27 @@
 //! Copilot CLI: command hooks, under its own event names (`preToolUse`) and under those of Claude Code (`PreToolUse`),
 //! which have other payloads and answers.
 
-mod setup;
+use std::path::PathBuf;
 
 use midrail::{Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use super::claude_code::Answer;
 use crate::host::result::{number_after, with_exit_code};
-use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload, set_agent};
+use crate::host::{
+    Adapter, DecodeError, Decoded, HookEvent, HookOutput, Installation, Payload, Setup, set_agent,
+};
 use crate::messages;
+use crate::setup::check::CheckResult;
+use crate::setup::json::{self, JsonFormat, Layout};
 use crate::transcripts::reader::Transcripts;
 
-pub(super) use self::setup::SETUP;
 pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
 pub(super) struct CopilotCli;
 
 impl Adapter for CopilotCli {
-    fn decode(
-        &self,
-        hook_event: &HookEvent,
-        payload: &Payload,
-        event: &mut Event,
-    ) -> Result<(), DecodeError> {
+    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event) -> Decoded {
         event.session = owned(payload, "sessionId", "session_id");
         event.cwd = payload.owned("cwd");
         let (id, role) = (owned(payload, "agentId", "agent_id"), owned(payload, "agentType", "agent_type"));
@@ -126,7 +124,7 @@ fn either<'v>(value: &'v Value, own: &str, shared: &str) -> Option<&'v Value> {
     value.get(own).or_else(|| value.get(shared))
 }
 
-fn tool(payload: &Payload) -> Result<ToolCall, DecodeError> {
+fn tool(payload: &Payload) -> Decoded<ToolCall> {
     let name = owned(payload, "toolName", "tool_name").ok_or(DecodeError::NoTool)?;
     let args = ["toolArgs", "tool_input", "toolInput"].into_iter().find(|key| payload.get(key).is_some());
     let mut args = args.map(|key| payload.object(key)).unwrap_or_default();
@@ -194,6 +192,70 @@ fn error(payload: &Payload) -> ErrorInfo {
     let message = payload.owned("error").or_else(|| payload.pointer("error", "/message"));
     let kind = payload.pointer("error", "/name").or_else(|| owned(payload, "errorContext", "error_context"));
     ErrorInfo { message, kind, ..ErrorInfo::default() }
+}
+
+const JSON: JsonFormat =
+    JsonFormat { layout: Layout::Flat, strict: false, comments: false, mark: false, only_hooks: false };
+
+pub(super) const SETUP: Setup = Setup {
+    format: |_| &JSON,
+    handler: |_, registration, command| {
+        vec![
+            ("type", json!("command")),
+            ("bash", json!(command)),
+            ("timeoutSec", json!(registration.seconds)),
+        ]
+    },
+    trust: None,
+    check: |installation| installation.is_project_only().then(|| trust(installation)).into_iter().collect(),
+    disabled_in,
+    probe: include_str!("copilot_cli/probe.json"),
+    is_denial: |answer| {
+        answer.get("permissionDecision").is_some_and(|decision| decision == "deny" || decision == "ask")
+    },
+};
+
+/// Copilot CLI reads the setting in any settings file, also in those of Claude Code, and in a file of hooks.
+fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> {
+    let env = installation.env;
+    let mut files: Vec<PathBuf> = [".github/copilot", ".claude"]
+        .iter()
+        .flat_map(|folder| {
+            ["settings.json", "settings.local.json"].map(|name| env.project.join(folder).join(name))
+        })
+        .collect();
+    let entries = std::fs::read_dir(installation.host.files.folder(env)).into_iter().flatten().flatten();
+    let mut own: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    own.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    own.sort();
+    files.extend(own);
+    files.extend(installation.files.iter().map(|file| file.path.clone()));
+    files.retain(|path| {
+        json::settings(path).get("disableAllHooks").is_some_and(|value| *value != Value::Bool(false))
+    });
+    files.into_iter().map(|path| (path, "`disableAllHooks`")).collect()
+}
+
+/// Copilot CLI keeps a list of trusted folders.
+fn trust(installation: &Installation<'_>) -> CheckResult {
+    let env = installation.env;
+    let folder = installation.host.files.folder(env);
+    let project = env.project.canonicalize().unwrap_or_else(|_| env.project.clone());
+    let is_trusted = ["config.json", "settings.json"].iter().any(|name| {
+        let settings = json::settings(&folder.join(name));
+        let lists =
+            ["trusted_folders", "trustedFolders"].iter().filter_map(|key| settings.get(key)?.as_array());
+        let mut folders = lists.flatten().filter_map(Value::as_str);
+        folders.any(|folder| project.starts_with(folder) || env.project.starts_with(folder))
+    });
+    if is_trusted {
+        return CheckResult::good("Copilot CLI trusts this folder");
+    }
+    CheckResult::caution(
+        "Copilot CLI does not trust this folder yet, and reads its hooks only then",
+        "start `copilot` here and trust the folder, or run `midrail init --user --agent copilot-cli`",
+    )
+    .open()
 }
 
 #[cfg(test)]

@@ -6,28 +6,24 @@
 //! `beforeReadFile` is useful next to `preToolUse`: it carries the content of the file, which no later answer can take back,
 //! so Midrail decides it as the result of the read.
 
-mod setup;
-
 use midrail::{Decision, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use crate::host::result::{flat, with_exit_code};
-use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload, set_agent};
+use crate::host::{
+    Adapter, DecodeError, Decoded, HookEvent, HookOutput, Installation, OnFailure, Payload, Setup, set_agent,
+};
 use crate::messages;
+use crate::setup::check::CheckResult;
+use crate::setup::json::{self, JsonFormat, Layout};
 use crate::transcripts::reader::Transcripts;
 
-pub(super) use self::setup::SETUP;
 pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
 pub(super) struct Cursor;
 
 impl Adapter for Cursor {
-    fn decode(
-        &self,
-        hook_event: &HookEvent,
-        payload: &Payload,
-        event: &mut Event,
-    ) -> Result<(), DecodeError> {
+    fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event) -> Decoded {
         event.session = payload.owned("conversation_id").or_else(|| payload.owned("session_id"));
         event.prompt = payload.owned("generation_id");
         event.cwd = payload.owned("cwd").or_else(|| payload.pointer("workspace_roots", "/0"));
@@ -96,7 +92,7 @@ fn block(hook_event: &HookEvent, reason: &str) -> HookOutput {
     })
 }
 
-fn tool(hook_event: &HookEvent, payload: &Payload) -> Result<ToolCall, DecodeError> {
+fn tool(hook_event: &HookEvent, payload: &Payload) -> Decoded<ToolCall> {
     let fields = |keys: &[&'static str]| {
         let fields = keys.iter().filter_map(|key| Some(((*key).to_owned(), payload.get(key)?.clone())));
         Value::Object(fields.collect::<Map<_, _>>())
@@ -141,4 +137,52 @@ fn parsed(value: Value) -> Value {
     let inner = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let inner = inner.filter(|inner| inner.is_object() || inner.is_array());
     inner.map_or(value, |inner| flat(&inner))
+}
+
+const JSON: JsonFormat =
+    JsonFormat { layout: Layout::Flat, strict: true, comments: true, mark: false, only_hooks: false };
+
+pub(super) const SETUP: Setup = Setup {
+    format: |_| &JSON,
+    handler: |_, registration, command| {
+        let mut fields = vec![("command", json!(command)), ("timeout", json!(registration.seconds))];
+        if registration.on_failure == OnFailure::Block {
+            fields.push(("failClosed", json!(true)));
+        }
+        fields
+    },
+    trust: None,
+    check,
+    disabled_in: |_| Vec::new(),
+    probe: include_str!("cursor/probe.json"),
+    is_denial: |answer| {
+        answer.get("permission").is_some_and(|permission| permission == "deny" || permission == "ask")
+    },
+};
+
+/// Checks that Cursor does not ignore the files.
+fn check(installation: &Installation<'_>) -> Vec<CheckResult> {
+    let known = installation.host.known_events;
+    let mut results = Vec::new();
+    for file in installation.files {
+        let path = file.path.display();
+        let settings = json::value(&file.text).unwrap_or_default();
+        let events = settings.get("hooks").and_then(Value::as_object).into_iter().flatten();
+        let unknown: Vec<&str> =
+            events.map(|(event, _)| event.as_str()).filter(|event| !known.contains(event)).collect();
+        if !unknown.is_empty() {
+            let events = unknown.join(", ");
+            results.push(CheckResult::bad(
+                format!("Cursor ignores {path}, because it does not know the events {events}"),
+                "remove these events from the file",
+            ));
+        }
+        if settings.get("version") != Some(&Value::from(1)) {
+            results.push(CheckResult::bad(
+                format!("Cursor ignores {path}, because it lacks `\"version\": 1`"),
+                "add `\"version\": 1` at the top of the file",
+            ));
+        }
+    }
+    results
 }

@@ -12,7 +12,7 @@ use midrail::{Agent, Decision, ErrorInfo, Event, EventKind, ToolCall, ToolResult
 use serde_json::{Map, Value, json};
 
 use crate::host::result::{flat, with_exit_code};
-use crate::host::{Adapter, DecodeError, HookEvent, HookOutput, Payload};
+use crate::host::{Adapter, DecodeError, Decoded, HookEvent, HookOutput, Payload};
 use crate::messages;
 use crate::transcripts::reader::Transcripts;
 
@@ -22,7 +22,7 @@ pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 pub(super) struct Opencode;
 
 impl Adapter for Opencode {
-    fn decode(&self, _: &HookEvent, payload: &Payload, event: &mut Event) -> Result<(), DecodeError> {
+    fn decode(&self, _: &HookEvent, payload: &Payload, event: &mut Event) -> Decoded {
         let (input, output) = (payload.value("input"), payload.value("output"));
         event.session = payload.pointer("input", "/sessionID").or_else(|| payload.owned("session"));
         event.cwd = payload.owned("cwd");
@@ -92,7 +92,7 @@ impl Adapter for Opencode {
     }
 }
 
-fn tool(payload: &Payload, args: Option<&Value>) -> Result<ToolCall, DecodeError> {
+fn tool(payload: &Payload, args: Option<&Value>) -> Decoded<ToolCall> {
     let name = payload.pointer("input", "/tool").filter(|name| !name.is_empty());
     let name = name.or_else(|| payload.owned("tool_name")).ok_or(DecodeError::NoTool)?;
     let args = match args {

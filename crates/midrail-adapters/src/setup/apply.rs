@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::backup::Backup;
-use super::change::FileChange;
+use super::change::{Backup, FileChange};
 use super::environment::Environment;
-use super::files::{self, SettingsError};
+use super::files::{self, SettingsError, SettingsResult};
 use super::plan::Plan;
 
 /// What was done.
@@ -53,11 +52,7 @@ pub fn apply(plan: &Plan, env: &Environment, now: Timestamp) -> ApplyReport {
     report
 }
 
-fn apply_change(
-    change: &FileChange,
-    env: &Environment,
-    now: Timestamp,
-) -> Result<Option<PathBuf>, SettingsError> {
+fn apply_change(change: &FileChange, env: &Environment, now: Timestamp) -> SettingsResult<Option<PathBuf>> {
     if files::read(&change.path)? != change.before {
         return Err(SettingsError::new("was changed by another program in the meantime")
             .help("run this command again, and check what it shows")

@@ -1,9 +1,16 @@
-//! A change of a settings file.
+//! A change of a settings file, and the backup from which `midrail uninstall` restores it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::environment::Environment;
+use super::files::{self, SettingsError, SettingsResult};
+
 /// A file before and after a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileChange {
     /// The name of the host that reads it; `None`: Midrail itself.
     pub host: Option<&'static str>,
@@ -27,13 +34,60 @@ impl FileChange {
 
     /// A change of one of Midrail's files, without its texts.
     pub(crate) fn own(path: &Path) -> Self {
-        FileChange {
-            host: None,
-            path: path.to_owned(),
-            before: None,
-            after: None,
-            original: None,
-            created_folders: Vec::new(),
-        }
+        FileChange { path: path.to_owned(), ..FileChange::default() }
     }
+}
+
+/// One change of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Backup {
+    pub(crate) path: PathBuf,
+    pub(crate) time: Timestamp,
+    /// The file without Midrail; `None`: it did not exist.
+    pub(crate) before: Option<String>,
+    /// The file after the change; `None`: it was removed.
+    pub(crate) after: Option<String>,
+    /// Folders that were created for it, the topmost first.
+    #[serde(default)]
+    pub(crate) created_folders: Vec<PathBuf>,
+}
+
+impl Backup {
+    /// The last backup of a file.
+    pub(crate) fn last(path: &Path, env: &Environment) -> Option<Backup> {
+        let entries = fs::read_dir(env.backup_folder(path)).ok()?;
+        let prefix = format!("{}.", stem(path, env));
+        let mut names: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        names.retain(|name| name.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)));
+        names.sort();
+        names.iter().rev().find_map(|name| {
+            let backup: Backup = serde_json::from_str(&files::read(name).ok()??).ok()?;
+            (backup.path == path).then_some(backup)
+        })
+    }
+
+    /// Writes the backup and returns its path. Only the owner can read it, because settings may contain keys. Its name does
+    /// not end in `.json`: that would be a pack in `.midrail`.
+    pub(crate) fn write(&self, env: &Environment) -> SettingsResult<PathBuf> {
+        let name = format!("{}.{:020}.backup", stem(&self.path, env), self.time.as_microsecond().max(0));
+        let path = env.backup_folder(&self.path).join(name);
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| SettingsError::new(format!("could not be written: {error}")).in_file(&path))?;
+        files::write(&path, &text, Some(0o600))?;
+        Ok(path)
+    }
+}
+
+/// A readable name for the backups of a file.
+fn stem(path: &Path, env: &Environment) -> String {
+    let short = path.strip_prefix(&env.project).or_else(|_| path.strip_prefix(&env.home)).unwrap_or(path);
+    let short = short.to_string_lossy();
+    short
+        .chars()
+        .map(|c| match c {
+            '.' => '_',
+            c if c.is_alphanumeric() => c,
+            _ => '-',
+        })
+        .collect()
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::environment::{Environment, InstallScope, is_program};
-use super::files::SettingsError;
+use super::files::{SettingsError, SettingsResult};
 use super::process;
 use crate::host::event::{OnFailure, Registration};
 
@@ -25,7 +25,7 @@ impl HookProgram {
         named: Option<&Path>,
         this: &Path,
         env: &Environment,
-    ) -> Result<HookProgram, SettingsError> {
+    ) -> SettingsResult<HookProgram> {
         if let Some(named) = named {
             let path = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
             if !is_program(&path) {
@@ -52,7 +52,7 @@ impl HookProgram {
         }
     }
 
-    fn at(path: &Path, reason: &str) -> Result<Self, SettingsError> {
+    fn at(path: &Path, reason: &str) -> SettingsResult<Self> {
         match path.to_str() {
             Some(text) if !text.contains(char::is_control) => {
                 Ok(HookProgram { name: text.to_owned(), reason: reason.to_owned() })

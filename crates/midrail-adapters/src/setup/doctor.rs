@@ -4,15 +4,16 @@
 mod probe;
 mod registration;
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use midrail::pack::Pack;
-use midrail::{Load, SqliteStore, StoreError};
+use midrail::{Load, SqliteStore};
 
-use super::backup::Backup;
+use super::change::Backup;
 use super::check::{CheckResult, CheckStatus, HookFile};
 use super::environment::{Environment, InstallScope};
-use super::files::{self, SettingsError};
+use super::files::{self, SettingsResult};
 use crate::host::{HostSpec, Installation};
 use crate::hosts;
 
@@ -108,7 +109,7 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> 
 }
 
 /// A file with Midrail's hooks, if there are any in it.
-fn hook_file(host: &HostSpec, scope: InstallScope, path: &Path) -> Result<Option<HookFile>, SettingsError> {
+fn hook_file(host: &HostSpec, scope: InstallScope, path: &Path) -> SettingsResult<Option<HookFile>> {
     let Some(text) = files::read(path)? else { return Ok(None) };
     let hooks = host.check(scope, &text).and_then(|()| host.registered(scope, &text));
     let hooks = hooks.map_err(|error| error.in_file(path))?;
@@ -199,17 +200,8 @@ fn general(env: &Environment) -> Vec<CheckResult> {
     results
 }
 
-/// Why a store cannot be used.
-#[derive(Debug, thiserror::Error)]
-enum StoreCheckError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Folder(#[from] std::io::Error),
-}
-
 /// Opens the store, or checks that one can be created.
-fn check_store(path: &Path) -> Result<(), StoreCheckError> {
+fn check_store(path: &Path) -> Result<(), Box<dyn Error>> {
     if path.exists() {
         return Ok(SqliteStore::open(path).map(drop)?);
     }

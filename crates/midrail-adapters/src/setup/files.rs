@@ -21,6 +21,9 @@ pub struct SettingsError {
     pub help: Option<String>,
 }
 
+/// What became of a file, or why it was not changed.
+pub(crate) type SettingsResult<T = ()> = Result<T, SettingsError>;
+
 /// The end of a help text.
 pub(crate) const LEFT_UNCHANGED: &str = "the file was not changed";
 
@@ -47,7 +50,7 @@ impl SettingsError {
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The text of a file; `None` if it does not exist.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, SettingsError> {
+pub(crate) fn read(path: &Path) -> SettingsResult<Option<String>> {
     let failed = |message: &str, help: &str| Err(SettingsError::new(message).help(help).in_file(path));
     let cannot = |error: io::Error| SettingsError::new(format!("could not be read: {error}")).in_file(path);
     // Reading a pipe would never end.
@@ -88,7 +91,7 @@ pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// Replaces a file atomically, or the target of a link, and keeps its mode. Creates missing folders.
-pub(crate) fn write(path: &Path, text: &str, mode: Option<u32>) -> Result<(), SettingsError> {
+pub(crate) fn write(path: &Path, text: &str, mode: Option<u32>) -> SettingsResult {
     let cannot = |error: io::Error| {
         let failed = SettingsError::new(format!("could not be written: {error}")).in_file(path);
         match error.kind() {
@@ -120,7 +123,7 @@ pub(crate) fn write(path: &Path, text: &str, mode: Option<u32>) -> Result<(), Se
 }
 
 /// Removes a file.
-pub(crate) fn remove(path: &Path) -> Result<(), SettingsError> {
+pub(crate) fn remove(path: &Path) -> SettingsResult {
     let cannot = |error| SettingsError::new(format!("could not be removed: {error}")).in_file(path);
     fs::remove_file(path).map_err(cannot)
 }

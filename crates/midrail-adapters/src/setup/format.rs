@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::files::SettingsError;
+use super::files::SettingsResult;
 
 /// The hooks that Midrail registers with a host.
 pub(crate) struct HookSet<'h> {
@@ -17,14 +17,14 @@ pub(crate) struct HookSet<'h> {
 /// A format of settings files.
 pub(crate) trait SettingsFormat: Sync {
     /// Registers hooks and replaces those of an older version.
-    fn install(&self, text: &str, set: &HookSet<'_>) -> Result<String, SettingsError>;
+    fn install(&self, text: &str, set: &HookSet<'_>) -> SettingsResult<String>;
 
     /// Removes Midrail's hooks; `None` if there are none. Containers that are empty then are removed unless `before` had
     /// them.
-    fn remove(&self, text: &str, host: &str, before: Option<&str>) -> Result<Option<String>, SettingsError>;
+    fn remove(&self, text: &str, host: &str, before: Option<&str>) -> SettingsResult<Option<String>>;
 
     /// Midrail's hooks: event and registration.
-    fn registered(&self, text: &str, host: &str) -> Result<Vec<(String, Value)>, SettingsError>;
+    fn registered(&self, text: &str, host: &str) -> SettingsResult<Vec<(String, Value)>>;
 
     /// The program of a plugin, which calls it for every event.
     fn plugin_program(&self, _: &str) -> Option<String> {
@@ -32,7 +32,7 @@ pub(crate) trait SettingsFormat: Sync {
     }
 
     /// Rejects a file that the host would ignore.
-    fn check(&self, _: &str) -> Result<(), SettingsError> {
+    fn check(&self, _: &str) -> SettingsResult {
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use jsonc_parser::{ParseOptions, parse_to_value};
 use serde_json::{Map, Value};
 
 use super::command;
-use super::files::{self, LEFT_UNCHANGED, SettingsError, position};
+use super::files::{self, LEFT_UNCHANGED, SettingsError, SettingsResult, position};
 use super::format::{HookSet, SettingsFormat};
 
 /// How a host reads a JSON file with hooks. Most hosts ignore a whole file for one thing that they do not accept.
@@ -35,7 +35,7 @@ pub(crate) enum Layout {
 
 impl SettingsFormat for JsonFormat {
     /// A hook of an older version is replaced in place.
-    fn install(&self, text: &str, set: &HookSet<'_>) -> Result<String, SettingsError> {
+    fn install(&self, text: &str, set: &HookSet<'_>) -> SettingsResult<String> {
         let (mark, text) = split_mark(text);
         let root = parse(text)?;
         let Some(top) = root.object_value_or_create() else {
@@ -98,7 +98,7 @@ impl SettingsFormat for JsonFormat {
         Ok(format!("{mark}{root}"))
     }
 
-    fn remove(&self, text: &str, host: &str, before: Option<&str>) -> Result<Option<String>, SettingsError> {
+    fn remove(&self, text: &str, host: &str, before: Option<&str>) -> SettingsResult<Option<String>> {
         let (mark, text) = split_mark(text);
         let root = parse(text)?;
         let Some(hooks) = root.object_value().and_then(|top| top.object_value("hooks")) else {
@@ -129,7 +129,7 @@ impl SettingsFormat for JsonFormat {
         Ok(Some(format!("{mark}{root}")))
     }
 
-    fn registered(&self, text: &str, host: &str) -> Result<Vec<(String, Value)>, SettingsError> {
+    fn registered(&self, text: &str, host: &str) -> SettingsResult<Vec<(String, Value)>> {
         let settings = value(text)?;
         let mut found = Vec::new();
         for (event, list) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
@@ -148,7 +148,7 @@ impl SettingsFormat for JsonFormat {
         Ok(found)
     }
 
-    fn check(&self, text: &str) -> Result<(), SettingsError> {
+    fn check(&self, text: &str) -> SettingsResult {
         if text.trim().is_empty() {
             return Ok(());
         }
@@ -291,7 +291,7 @@ pub(crate) fn settings(path: &Path) -> Value {
 }
 
 /// A JSON text as a value. A text without a value is an empty object.
-pub(crate) fn value(text: &str) -> Result<Value, SettingsError> {
+pub(crate) fn value(text: &str) -> SettingsResult<Value> {
     let root = parse(split_mark(text).1)?;
     Ok(root.to_serde_value().unwrap_or_else(|| Value::Object(Map::new())))
 }
@@ -307,7 +307,7 @@ fn is_ours(handler: &Value, host: &str) -> bool {
 }
 
 /// A member of an object. If there are two of one name, a host could use either.
-fn member(object: &CstObject, name: &str, text: &str) -> Result<Option<CstObjectProp>, SettingsError> {
+fn member(object: &CstObject, name: &str, text: &str) -> SettingsResult<Option<CstObjectProp>> {
     let named = |property: &CstObjectProp| property.decoded_name().is_some_and(|it| it == name);
     let mut found = object.properties().into_iter().filter(named);
     let first = found.next();
@@ -320,7 +320,7 @@ fn member(object: &CstObject, name: &str, text: &str) -> Result<Option<CstObject
 }
 
 /// The hooks of an event.
-fn event_hooks(hooks: &CstObject, event: &str, text: &str) -> Result<Option<CstArray>, SettingsError> {
+fn event_hooks(hooks: &CstObject, event: &str, text: &str) -> SettingsResult<Option<CstArray>> {
     let Some(property) = member(hooks, event, text)? else { return Ok(None) };
     let list = property.array_value();
     let name = format!("`hooks.{event}`");
@@ -347,7 +347,7 @@ fn split_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
-fn parse(text: &str) -> Result<CstRootNode, SettingsError> {
+fn parse(text: &str) -> SettingsResult<CstRootNode> {
     CstRootNode::parse(text, &options(true, true)).map_err(invalid)
 }
 

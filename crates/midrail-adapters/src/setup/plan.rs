@@ -3,11 +3,10 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::backup::Backup;
-use super::change::FileChange;
+use super::change::{Backup, FileChange};
 use super::command::{HookProgram, HookShell, is_found_at_login};
 use super::environment::{Environment, InstallScope};
-use super::files::{self, SettingsError};
+use super::files::{self, SettingsError, SettingsResult};
 use super::json;
 use crate::host::HostSpec;
 
@@ -46,7 +45,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn add(&mut self, change: Result<Option<FileChange>, SettingsError>) {
+    fn add(&mut self, change: SettingsResult<Option<FileChange>>) {
         match change {
             Ok(change) => self.changes.extend(change),
             Err(error) => self.errors.push(error),
@@ -128,7 +127,7 @@ fn install_hooks(
     program: &str,
     path: &Path,
     env: &Environment,
-) -> Result<Option<FileChange>, SettingsError> {
+) -> SettingsResult<Option<FileChange>> {
     if !host.follows_links && path.is_symlink() {
         return Err(SettingsError::new(format!("is a link, and {} does not follow links", host.title))
             .help("replace the link with a file, then run this command again")
@@ -218,7 +217,7 @@ fn remove_hooks(
     scope: InstallScope,
     path: &Path,
     env: &Environment,
-) -> Result<Option<FileChange>, SettingsError> {
+) -> SettingsResult<Option<FileChange>> {
     let Some(text) = files::read(path)? else { return Ok(None) };
     let backup = Backup::last(path, env);
     let before = backup.as_ref().and_then(|backup| backup.before.as_deref());

@@ -1,25 +1,26 @@
 //! `midrail acp`: a proxy between an editor and an agent that use the Agent Client Protocol.
 
-mod engines;
-mod pipes;
-
-use std::env;
-use std::io::{self, Write};
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::process::{self, Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{env, thread};
 
 use midrail::pack::diagnostic::visible;
+use midrail::{Decision, Effect, Engine, Event, Reloader, SqliteStore, paths};
 use midrail_adapters::acp::{PendingApproval, Proxy, ProxyOptions, ProxyOutput, Side};
+use midrail_adapters::wire::WireError;
+use midrail_adapters::{hook, messages};
+use parking_lot::Mutex;
 
-use self::engines::Engines;
-use self::pipes::Incoming;
+use crate::commands::check::Lines;
 use crate::error::{CliError, CliResult};
-use crate::event_engine::refusal;
+use crate::event_engine::{leave_to_approvers, refusal, session_limits, watched};
 use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs};
 use crate::output::Output;
@@ -71,8 +72,8 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(CliError::new("the agent has no standard input and output"));
     };
-    pipes::listen(Side::Editor, io::stdin(), sender.clone())?;
-    pipes::listen(Side::Agent, stdout, sender.clone())?;
+    listen(Side::Editor, io::stdin(), sender.clone())?;
+    listen(Side::Agent, stdout, sender.clone())?;
     let options = ProxyOptions { cwd: here, keep_asking: args.keep_asking, nonce: nonce() };
     let judge = engines.clone();
     let proxy = Proxy::new(options, Box::new(move |event| judge.decide(event)));
@@ -196,4 +197,112 @@ fn leave(child: &mut Child, at_once: bool) -> u8 {
 fn nonce() -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{:x}-{:x}", time.as_millis(), process::id())
+}
+
+/// More projects than one editor has open.
+const MAX_PROJECTS: usize = 64;
+
+/// The engines, by the folder of their project.
+struct Engines {
+    packs: PackArgs,
+    store: Arc<SqliteStore>,
+    engines: Mutex<BTreeMap<PathBuf, (Arc<Engine>, Reloader)>>,
+}
+
+impl Engines {
+    fn new(packs: PackArgs, store: &StoreArgs) -> CliResult<Self> {
+        let store = Arc::new(SqliteStore::open(store.path()?)?);
+        Ok(Engines { packs, store, engines: Mutex::default() })
+    }
+
+    /// The engine of the project that a folder belongs to.
+    fn of(&self, folder: Option<&str>) -> CliResult<Arc<Engine>> {
+        let folder =
+            folder.map(PathBuf::from).filter(|folder| folder.is_dir()).or_else(|| env::current_dir().ok());
+        let folder = folder.ok_or_else(|| CliError::new("there is no folder to work in"))?;
+        let project = paths::project(&folder).unwrap_or(folder);
+        let mut engines = self.engines.lock();
+        if let Some((engine, _)) = engines.get(&project) {
+            return Ok(engine.clone());
+        }
+        if engines.len() >= MAX_PROJECTS {
+            engines.pop_first();
+        }
+        let watched = watched(&self.packs, Some(project.clone()), None, &self.store)?;
+        let engine = watched.0.clone();
+        engines.insert(project, watched);
+        Ok(engine)
+    }
+
+    /// Decides an event. What cannot be decided is refused.
+    fn decide(&self, event: Event) -> Decision {
+        self.with(event, |engine, event| engine.decide(event))
+    }
+
+    /// Decides an event with the answer of an approver, where one comes in time.
+    fn decide_and_wait(&self, event: Event, at_most: Duration) -> Decision {
+        self.with(event, |engine, event| engine.approvals().decide_and_wait(event, at_most))
+    }
+
+    fn with(&self, event: Event, decide: impl FnOnce(&Engine, Event) -> Decision) -> Decision {
+        // INVARIANT: an internal error is a no.
+        let decided = panic::catch_unwind(AssertUnwindSafe(|| self.try_with(event, decide)));
+        match decided {
+            Ok(Ok(decision)) => decision,
+            Ok(Err(failure)) if failure.help.is_some() => refusal(&failure),
+            Ok(Err(failure)) => refusal(&failure.help("run `midrail lint` in the directory of the session")),
+            Err(_) => refusal(&CliError::new("an internal error")),
+        }
+    }
+
+    fn try_with(
+        &self,
+        mut event: Event,
+        decide: impl FnOnce(&Engine, Event) -> Decision,
+    ) -> CliResult<Decision> {
+        let engine = self.of(event.cwd.as_deref())?;
+        let begins = hook::is_agent_start(&event);
+        let has_approvers = leave_to_approvers(&engine, &mut event)?;
+        let mut decision = decide(&engine, event);
+        if has_approvers && decision.effect == Effect::Escalate && decision.approval.is_none() {
+            // No approver was asked, and the user of the editor may not decide.
+            decision.effect = Effect::Block;
+        }
+        let mut decision = messages::for_agent(engine.approvals().with_guidance(decision), &engine.policy());
+        if begins {
+            decision.feedback.splice(0..0, session_limits(&engine));
+        }
+        Ok(decision)
+    }
+}
+
+/// A message to the proxy.
+enum Incoming {
+    /// A line of one side.
+    Line(Side, Vec<u8>),
+    /// A line that is too large.
+    Unreadable(Side, WireError),
+    /// One side has disconnected.
+    End(Side),
+    /// The decision of a held call.
+    Answer(u64, Box<Decision>),
+}
+
+/// Reads the lines of one side until it disconnects.
+fn listen(side: Side, pipe: impl Read + Send + 'static, sender: Sender<Incoming>) -> io::Result<()> {
+    let read = move || {
+        let mut lines = Lines(BufReader::new(pipe));
+        while let Ok(Some(line)) = lines.next() {
+            let incoming = match line {
+                Ok(line) => Incoming::Line(side, line),
+                Err(error) => Incoming::Unreadable(side, error),
+            };
+            if sender.send(incoming).is_err() {
+                return;
+            }
+        }
+        // If the proxy has ended, the message is not needed.
+        let _ = sender.send(Incoming::End(side));
+    };
+    thread::Builder::new().name("midrail-acp".to_owned()).spawn(read).map(drop)
 }

@@ -179,12 +179,12 @@ fn list(args: &ListArgs, file: &StoreArgs, output: &mut Output) -> CliResult {
     let mut rows = if args.overdue { due.clone() } else { views(&ApprovalFilter::default())? };
     rows.retain(|view| args.overdue || args.matches(view, policy.as_ref()));
     rows.reverse();
-    if output.is_json() {
+    if output.is_json {
         let is_listed = |view: &ApprovalView| rows.iter().any(|row| row.approval.id == view.approval.id);
         let others: Vec<ApprovalView> = due.iter().filter(|view| !is_listed(view)).cloned().collect();
         rows.splice(0..0, others);
     } else {
-        let paint = output.paint();
+        let paint = output.paint;
         output.lines(due.iter().map(|view| review_line(view, now, paint)))?;
         if due.iter().any(view::is_overdue) && !args.overdue {
             output.line("")?;
@@ -201,10 +201,10 @@ fn list(args: &ListArgs, file: &StoreArgs, output: &mut Output) -> CliResult {
     };
     list_or(&rows, &empty, output)?;
     let waiting = rows.iter().filter(|view| view.authority.is_some()).count();
-    if waiting > 0 && output.is_terminal() && !output.is_json() {
+    if waiting > 0 && output.is_terminal && !output.is_json {
         let text =
             format!("{} pending; show one with `midrail approvals show ID`", count(waiting, "request"));
-        output.line(output.paint().style(Style::Dim, text))?;
+        output.line(output.paint.style(Style::Dim, text))?;
     }
     Ok(Exit::Good)
 }
@@ -229,7 +229,7 @@ fn answer(args: &Answer, approve: bool, file: &StoreArgs, output: &mut Output) -
     let answered = engine.approvals().answer(&args.id, approve, &person, args.note.as_deref())?;
     let now = engine.now();
     let view = ApprovalView::new(answered, now);
-    let text = output.paint().style(Style::Dim, consequence(&view.approval, approve, now));
+    let text = output.paint.style(Style::Dim, consequence(&view.approval, approve, now));
     output.done(&view, format!("{}\n{text}", head(&view, output)))
 }
 
@@ -269,7 +269,7 @@ fn request(args: &Request, file: &StoreArgs, output: &mut Output) -> CliResult {
     let requested =
         engine.approvals().request(&BypassRequest { seq: args.seq, guardrail, reason, urgency })?;
     let view = ApprovalView::new(requested, now);
-    let (paint, request) = (output.paint(), &view.approval);
+    let (paint, request) = (output.paint, &view.approval);
     let id = short(&request.id, 40);
     let authority = short(view.authority.as_deref().unwrap_or(&request.approver), 40);
     let within =

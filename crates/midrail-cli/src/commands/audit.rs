@@ -2,25 +2,24 @@
 
 pub(crate) mod records;
 mod replay;
-mod verify;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use midrail::core::Record;
 use midrail::guardrails::label;
 use midrail::pack::diagnostic::visible;
-use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE};
+use midrail::store::{AuditEntry, AuditFilter, TrustAnchor, Verification, pages, verify_export};
 use serde_json::{Value, json};
 
 use self::records::{Records, no_record};
 use crate::admin_args::Group;
 use crate::decision::subject;
-use crate::error::{CliError, CliResult, count, without_nulls};
-use crate::exit::Exit;
-use crate::input::{StoreArgs, quoted};
-use crate::output::{Output, short};
+use crate::error::{CliError, CliResult, InvalidValue, count, with_fields, without_nulls};
+use crate::exit::{self, Exit};
+use crate::input::{StoreArgs, open, quoted};
+use crate::output::{Output, field, short};
 use crate::paint::Style;
 use crate::table::{Table, cell, effect, styled};
 use crate::time;
@@ -43,7 +42,7 @@ pub(crate) enum Command {
         #[arg(value_name = "SEQ")]
         seq: u64,
     },
-    Verify(verify::Args),
+    Verify(VerifyArgs),
     /// Export the log as JSON lines, which `midrail audit verify FILE` verifies without the store.
     ///
     /// Records that the filters exclude are exported as hashes only, so the chain can still be verified.
@@ -61,7 +60,7 @@ pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -
     match command {
         Command::List { records, limit } => list(records, *limit, file, output),
         Command::Show { seq } => show(*seq, file, output),
-        Command::Verify(args) => verify::run(args, file, output),
+        Command::Verify(args) => verify(args, file, output),
         Command::Export { records, out: None } => {
             file.read_only()?.export(&records.filter(), output.writer())?;
             Ok(Exit::Good)
@@ -74,18 +73,11 @@ pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -
 fn list(records: &Records, limit: usize, file: &StoreArgs, output: &mut Output) -> CliResult {
     let store = file.open_for_list()?;
     let wanted = if limit == 0 { usize::MAX } else { limit };
-    let mut filter = AuditFilter { newest_first: true, ..records.filter() };
-    let mut entries: Vec<AuditEntry> = Vec::new();
-    while entries.len() < wanted {
-        filter.limit = Some((wanted - entries.len()).min(MAX_PAGE));
-        let page = store.entries(&filter)?;
-        let Some(last) = page.last() else { break };
-        filter.after_seq = Some(last.seq);
-        entries.extend(page);
-    }
-    let records = entries.into_iter().rev().map(|entry| Ok((entry.record()?, entry)));
+    let filter = AuditFilter { newest_first: true, ..records.filter() };
+    let found = pages(&*store, filter, wanted).collect::<Result<Vec<_>, _>>()?;
+    let records = found.into_iter().flatten().rev().map(|entry| Ok((entry.record()?, entry)));
     let records = records.collect::<CliResult<Vec<_>>>()?;
-    if output.is_json() {
+    if output.is_json {
         records.iter().try_for_each(|(record, entry)| output.json(&as_json(entry, record)))?;
     } else if records.is_empty() {
         output.line("no such records")?;
@@ -133,7 +125,7 @@ fn show(seq: u64, file: &StoreArgs, output: &mut Output) -> CliResult {
     let AuditEntry { prev, hash, .. } = &entry;
     output.show(&json, |output| {
         let heads = [("seq", &seq.to_string()), ("prev", prev), ("hash", hash)];
-        let name = |name| output.paint().style(Style::Dim, format!("{name:<5}"));
+        let name = |name| output.paint.style(Style::Dim, format!("{name:<5}"));
         let heads = heads.iter().map(|(head, value)| format!("{} {}", name(head), visible(value)));
         heads.chain(text.lines().map(|line| visible(line).into_owned())).collect()
     })?;
@@ -146,8 +138,7 @@ fn export(records: &Records, path: &Path, file: &StoreArgs, output: &mut Output)
     let mut out = BufWriter::new(File::create(path).map_err(cannot)?);
     let done = store.export(&records.filter(), &mut out)?;
     out.flush().map_err(cannot)?;
-    let counted = |number: u64, noun| count(usize::try_from(number).unwrap_or(usize::MAX), noun);
-    let (shown, checkpoints) = (counted(done.shown, "record"), counted(done.checkpoints, "checkpoint"));
+    let (shown, checkpoints) = (count(done.shown, "record"), count(done.checkpoints, "checkpoint"));
     let withheld = match done.withheld {
         0 => String::new(),
         withheld => format!(", {withheld} as hashes only"),
@@ -156,4 +147,108 @@ fn export(records: &Records, path: &Path, file: &StoreArgs, output: &mut Output)
         "file": path, "shown": done.shown, "withheld": done.withheld, "checkpoints": done.checkpoints,
     });
     output.done(&json, format!("{}: {shown}{withheld}, {checkpoints}", quoted(path)))
+}
+
+/// Verify that the audit log is intact, and report the first record that does not match.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::VERIFY)]
+pub(crate) struct VerifyArgs {
+    /// An export to check in place of the store; `-`: standard input
+    #[arg(value_name = "FILE.jsonl", conflicts_with = "store")]
+    file: Option<PathBuf>,
+    /// A record that must be there, as it was once noted down
+    #[arg(long, value_name = "SEQ:HASH", value_parser = head)]
+    expect_head: Option<(u64, String)>,
+    /// The name of a key that may have signed. Can be given several times [default: every key that the log names]
+    #[arg(long, value_name = "KEY")]
+    key: Vec<String>,
+}
+
+fn head(text: &str) -> Result<(u64, String), InvalidValue> {
+    let wrong = || InvalidValue(format!("`{text}` is not of the form SEQ:HASH"));
+    let (seq, hash) = text.split_once(':').ok_or_else(wrong)?;
+    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match seq.parse() {
+        Ok(seq) if is_hash => Ok((seq, hash.to_ascii_lowercase())),
+        _ => Err(wrong()),
+    }
+}
+
+fn verify(args: &VerifyArgs, store: &StoreArgs, output: &mut Output) -> CliResult {
+    let expect = TrustAnchor {
+        head: args.expect_head.clone(),
+        keys: (!args.key.is_empty()).then(|| args.key.clone()),
+    };
+    let (what, verification) = match &args.file {
+        Some(file) if !is_store(file) => {
+            let mut input = BufReader::new(open(Some(file))?);
+            let verification = verify_export(&mut input, &expect)
+                .map_err(|error| CliError::new(format!("could not read {}: {error}", quoted(file))))?;
+            (file.clone(), verification)
+        }
+        file => {
+            let named = file.clone().map(|file| StoreArgs { store: Some(file), project: None });
+            let named = named.as_ref().unwrap_or(store);
+            let (path, store) = (named.display_path()?, named.read_only()?);
+            let mut progress = output.progress("verifying record");
+            (path, store.verify(&expect, &mut |done, all| progress.show(done, all))?)
+        }
+    };
+    let json = with_fields(&verification, json!({"sound": verification.is_intact()}));
+    output.show(&json, |output| verification_lines(&what, &verification, output))?;
+    Ok(Exit::good_if(verification.is_intact()))
+}
+
+/// Whether a file is a store, named where an export was expected.
+fn is_store(path: &Path) -> bool {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut start = [0; 16];
+    path.is_file()
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == *MAGIC
+}
+
+/// What was found, for people.
+fn verification_lines(what: &Path, verification: &Verification, output: &Output) -> Vec<String> {
+    let paint = output.paint;
+    let mut lines = Vec::new();
+    match &verification.misfit {
+        None if verification.records == 0 => lines.push(format!("{} is an empty log", quoted(what))),
+        None => {
+            lines.push(format!("{} the audit log is intact: {}", paint.style(Style::Good, "✓"), quoted(what)))
+        }
+        Some(misfit) => lines.push(format!(
+            "{} record {} does not match: {}",
+            paint.style(Style::Bad, "✗"),
+            misfit.seq,
+            quoted(what)
+        )),
+    }
+    let mut add = |name: &str, text: String| lines.extend(field(name, &text, paint, output.width));
+    if let Some(misfit) = &verification.misfit {
+        add("what", misfit.detail.clone());
+    }
+    let fit = if verification.is_intact() { "" } else { " intact, from the first on" };
+    add("records", format!("{}{fit}", verification.records));
+    if verification.withheld > 0 {
+        add("", format!("{} of them by their hashes alone", verification.withheld));
+    }
+    if let Some(head) = &verification.head {
+        add("head", format!("{}:{}", head.seq, head.hash));
+    }
+    let signed = match verification.last_checkpoint {
+        Some(last) => format!("{}, the last one at record {last}", verification.checkpoints),
+        None => verification.checkpoints.to_string(),
+    };
+    add("signatures", signed);
+    if verification.unsigned > 0 {
+        add(
+            "unsigned",
+            format!("{} at the end; note the head to see if they are cut off", verification.unsigned),
+        );
+    }
+    if !verification.keys.is_empty() {
+        add("keys", verification.keys.join(", "));
+    }
+    lines
 }

@@ -57,10 +57,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         let Some(detector) = detector else { continue };
         let (score, wrong) = measure(&file, detector, args.wrong, output)?;
         output.show(&as_json(&name, detector, &score, &wrong), |output| {
-            let name = output.paint().style(Style::Dim, &name);
+            let name = output.paint.style(Style::Dim, &name);
             let line = |(label, text): &(&str, String)| {
                 let text = text.replace('\n', "⏎");
-                format!("{name}  {label:<10} {}", short(&text, output.width().saturating_sub(24)))
+                format!("{name}  {label:<10} {}", short(&text, output.width.saturating_sub(24)))
             };
             wrong.iter().map(line).collect()
         })?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         return Err(CliError::new("there is no corpus to measure")
             .help("name files by their detector, such as `cmd-mine.jsonl`, or give `--only WHAT`"));
     }
-    if !output.is_json() {
+    if !output.is_json {
         table(&measured).print(0, output)?;
     }
     Ok(Exit::Good)

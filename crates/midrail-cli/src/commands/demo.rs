@@ -42,18 +42,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     lay_out(&project).map_err(cannot)?;
     let store = Arc::new(SqliteStore::open(folder.path().join("midrail.db"))?);
 
-    if !output.is_json() {
+    if !output.is_json {
         introduce(&project, output)?;
     }
     let mut player = Player::new(&project, store.clone(), output)?;
     player.play()?;
     let (timeline, clock) = (player.timeline, player.clock);
     let signed = store.checkpoint_now(clock.now())?.map_or(0, |checkpoint| checkpoint.seq);
-    if output.is_json() {
+    if output.is_json {
         keep(folder, args.keep);
         return Ok(Exit::Good);
     }
-    output.line(format!("\n{}\n", timeline.summary(output.paint())))?;
+    output.line(format!("\n{}\n", timeline.summary(output.paint)))?;
     conclude(&store, signed, folder, args.keep, output)
 }
 
@@ -72,7 +72,7 @@ fn lay_out(project: &Path) -> std::io::Result<()> {
 }
 
 fn introduce(project: &Path, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     output.line(
         paint.style(Style::Strong, "An agent works on a shop. Midrail decides everything that it does."),
     )?;
@@ -94,7 +94,7 @@ fn conclude(
     is_kept: bool,
     output: &mut Output,
 ) -> CliResult {
-    let paint = output.paint();
+    let paint = output.paint;
     let verification = store.verify(&TrustAnchor::default(), &mut |_, _| {})?;
     if let Some(misfit) = &verification.misfit {
         return Err(CliError::new(format!(
@@ -112,7 +112,7 @@ fn conclude(
     output.line(paint.style(Style::Dim, format!("  the store was {} ({fate})", quoted(&path))))?;
     keep(folder, is_kept);
 
-    output.line(format!("\n{}", paint.style(Style::Strong, "What to do next")))?;
+    output.section("What to do next")?;
     let next = if is_kept {
         let path = path.display();
         [
@@ -218,10 +218,10 @@ impl<'o> Player<'o> {
     }
 
     fn scene(&mut self, text: &str) -> CliResult<()> {
-        if self.output.is_json() {
+        if self.output.is_json {
             return Ok(());
         }
-        let text = self.output.paint().style(Style::Strong, text);
+        let text = self.output.paint.style(Style::Strong, text);
         self.output.line(format!("\n{text}"))
     }
 
@@ -278,7 +278,7 @@ impl<'o> Player<'o> {
 
     fn show(&mut self, event: &Event, decision: &Decision) -> CliResult<()> {
         self.clock.advance(5.0);
-        if self.output.is_json() {
+        if self.output.is_json {
             return self.output.json_text(&wire::encode(decision));
         }
         for line in self.timeline.add(self.clock.now(), event, decision, self.output) {

@@ -9,7 +9,7 @@ use midrail::detection::{Detection, Detector};
 use midrail::pack::diagnostic::visible;
 use serde_json::{Value, json};
 
-use crate::error::{CliError, CliResult, InvalidValue, count};
+use crate::error::{CliError, CliResult, InvalidValue, count, without_nulls};
 use crate::exit::{self, Exit};
 use crate::input;
 use crate::output::{Output, short, wrap};
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let text = String::from_utf8_lossy(&bytes);
     let text = if matches!(detector, Detector::Command) { text.trim_end_matches('\n') } else { &text };
     let detection = detector.detect(text);
-    if output.is_json() {
+    if output.is_json {
         output.json(&as_line(Value::Null, &detection))?;
     } else {
         show(detector, text, &detection, output)?;
@@ -90,15 +90,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
 }
 
 fn as_line(id: Value, detection: &Detection) -> Value {
-    let mut line = json!({"findings": detection.findings, "effect": detection.effect});
-    if let (Value::Object(fields), false) = (&mut line, id.is_null()) {
-        fields.insert("id".to_owned(), id);
-    }
-    line
+    without_nulls(json!({"findings": detection.findings, "effect": detection.effect, "id": id}))
 }
 
 fn show(detector: Detector, text: &str, detection: &Detection, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     if detection.findings.is_empty() {
         return output.line(paint.style(Style::Good, "✓ no findings"));
     }
@@ -113,11 +109,10 @@ fn show(detector: Detector, text: &str, detection: &Detection, output: &mut Outp
         ))?;
         // A secret is never shown, only its position.
         if !found.command.is_empty() && matches!(detector, Detector::Command | Detector::Sql) {
-            output
-                .line(format!("  {}", visible(&short(&found.command, output.width().saturating_sub(4)))))?;
+            output.line(format!("  {}", visible(&short(&found.command, output.width.saturating_sub(4)))))?;
         }
         for (mark, text) in [("", &found.explanation), ("→ ", &found.safer)] {
-            for line in wrap(&visible(text), output.width().saturating_sub(4)) {
+            for line in wrap(&visible(text), output.width.saturating_sub(4)) {
                 output.line(format!("  {mark}{line}"))?;
             }
         }

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let places = init::places(args.root.clone())?;
     let diagnosis = setup::diagnose(&args.agents, &places);
     let exit = Exit::good_if(diagnosis.is_sound());
-    if output.is_json() {
+    if output.is_json {
         let agents: Vec<Value> = diagnosis
             .hosts
             .iter()
@@ -50,18 +50,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     if diagnosis.hosts.is_empty() {
         output.line("no coding agent was detected; `midrail init --agent NAME` sets one up")?;
     } else if diagnosis.is_protected() {
-        output.line(output.paint().style(Style::Good, "every agent is protected"))?;
+        output.line(output.paint.style(Style::Good, "every agent is protected"))?;
     } else if diagnosis.is_sound() {
         let text = "the installed hooks work, but an agent might not be protected: see the lines with !";
-        output.line(output.paint().style(Style::Caution, text))?;
+        output.line(output.paint.style(Style::Caution, text))?;
     } else {
-        output.line(output.paint().style(Style::Bad, "an agent is not protected: see the lines with ✗"))?;
+        output.line(output.paint.style(Style::Bad, "an agent is not protected: see the lines with ✗"))?;
     }
     Ok(exit)
 }
 
 fn block(head: &str, findings: &[CheckResult], output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     output.line(paint.style(Style::Strong, head))?;
     for finding in findings {
         let mark = match finding.level {

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let all: u64 = sessions.iter().map(|session| session.bytes).sum();
     let mut progress = output.progress("reading");
     let mut file = args.out.as_deref().map(create).transpose()?;
-    let is_shown = output.is_terminal();
+    let is_shown = output.is_terminal;
     {
         let to: &mut dyn Write = match &mut file {
             Some(file) => file,
@@ -138,21 +138,20 @@ fn create(path: &Path) -> CliResult<BufWriter<std::fs::File>> {
 
 fn report(args: &Args, sessions: &[RecordedSession], counts: &Counts, output: &mut Output) -> CliResult<()> {
     let files: usize = sessions.iter().map(|session| session.files.len()).sum();
-    if output.is_json() && args.out.is_some() {
+    if output.is_json && args.out.is_some() {
         return output.json(&json!({
             "sessions": sessions.len(), "files": files, "events": counts.events, "broken": counts.broken,
         }));
     }
-    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let mut text = format!(
         "{} of {} in {}",
-        count(number(counts.events), "event"),
+        count(counts.events, "event"),
         count(sessions.len(), "session"),
         count(files, "file")
     );
     if counts.broken > 0 {
         let of = if counts.broken > 10 { ", the first 10 of them named above" } else { "" };
-        text.push_str(&format!("; {} invalid{of}", count(number(counts.broken), "line")));
+        text.push_str(&format!("; {} invalid{of}", count(counts.broken, "line")));
     }
     output.note(&text);
     Ok(())

@@ -17,7 +17,7 @@ use midrail_adapters::setup::{
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::error::{CliError, CliResult, count};
+use crate::error::{CliError, CliResult, count, with_fields};
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::paint::Style;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         .map_err(|error| CliError::from(&error))?;
     let request = InstallRequest { hosts: agents, scope, program, trust: args.trust };
     let plan = setup::install(&request, &places);
-    if !output.is_json() {
+    if !output.is_json {
         let names: Vec<&str> = request.hosts.iter().map(|host| host.title).collect();
         output.line(format!("agents   {}", names.join(", ")))?;
         output.line(format!("for      {}", audience(scope, &places)))?;
@@ -164,25 +164,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     } else if !trusting.is_empty() && (outcome.is_agreed || args.consent.dry_run) {
         outcome.add(settle(&setup::trust(&trusting, &places), &places, &args.consent, output)?);
     }
-    if output.is_json() {
+    if output.is_json {
         let remarks: Vec<Value> =
             plan.remarks.iter().map(|(host, text)| json!({"agent": host.name, "text": text})).collect();
-        let mut report = outcome.json();
-        if let Some(fields) = report.as_object_mut() {
-            fields.insert("agents".into(), request.hosts.iter().map(|host| host.name).collect());
-            fields.insert("scope".into(), scope.name().into());
-            fields.insert("program".into(), request.program.name.as_str().into());
-            fields.insert("remarks".into(), remarks.into());
-        }
-        output.json(&report)?;
+        let agents: Vec<&str> = request.hosts.iter().map(|host| host.name).collect();
+        let program = &request.program.name;
+        output.json(&with_fields(
+            &outcome.json(),
+            json!({"agents": agents, "scope": scope.name(), "program": program, "remarks": remarks}),
+        ))?;
     } else {
         for (host, text) in &plan.remarks {
-            output.line(format!("\n{}: {text}", output.paint().style(Style::Note, host.title)))?;
+            output.line(format!("\n{}: {text}", output.paint.style(Style::Note, host.title)))?;
         }
         if outcome.is_agreed && outcome.errors.is_empty() {
             output.line(format!(
                 "\n{}",
-                output.paint().style(Style::Dim, "Check the installation: midrail doctor")
+                output.paint.style(Style::Dim, "Check the installation: midrail doctor")
             ))?;
         }
     }
@@ -243,9 +241,9 @@ pub(crate) fn settle(
         done: ApplyReport::default(),
         errors: plan.errors.clone(),
     };
-    if !output.is_json() {
+    if !output.is_json {
         for (host, path) in &plan.current {
-            let good = output.paint().style(Style::Good, "✓");
+            let good = output.paint.style(Style::Good, "✓");
             output.line(format!("\n{good} {} is up to date ({})", shown(path), host.title))?;
         }
         for change in &plan.changes {
@@ -254,13 +252,13 @@ pub(crate) fn settle(
         plan.errors.iter().for_each(|error| output.remark(&error.into()));
     }
     if plan.changes.is_empty() {
-        if !output.is_json() && plan.errors.is_empty() {
+        if !output.is_json && plan.errors.is_empty() {
             output.line("\nnothing to do")?;
         }
         return Ok(outcome);
     }
     if consent.dry_run {
-        if !output.is_json() {
+        if !output.is_json {
             output.line("\nnothing was written (--dry-run)")?;
         }
         return Ok(outcome);
@@ -272,9 +270,9 @@ pub(crate) fn settle(
     }
     outcome.done = setup::apply(plan, places, clock::now());
     outcome.errors.extend(outcome.done.errors.clone());
-    if !output.is_json() {
+    if !output.is_json {
         output.line("")?;
-        let good = output.paint().style(Style::Good, "✓");
+        let good = output.paint.style(Style::Good, "✓");
         for path in &outcome.done.written {
             output.line(format!("{good} wrote    {}", shown(path)))?;
         }
@@ -282,7 +280,7 @@ pub(crate) fn settle(
             output.line(format!("{good} removed  {}", shown(path)))?;
         }
         for path in &outcome.done.backups {
-            output.line(output.paint().style(Style::Dim, format!("  backup   {}", shown(path))))?;
+            output.line(output.paint.style(Style::Dim, format!("  backup   {}", shown(path))))?;
         }
         outcome.done.errors.iter().for_each(|error| output.remark(&error.into()));
     }
@@ -295,7 +293,7 @@ const NO_TERMINAL: &str =
 
 /// Asks the user to confirm, on a terminal.
 fn is_confirmed(changes: usize, output: &mut Output) -> CliResult<bool> {
-    if output.is_json() || !io::stdin().is_terminal() || !output.is_terminal() {
+    if output.is_json || !io::stdin().is_terminal() || !output.is_terminal {
         output.note(NO_TERMINAL);
         return Ok(false);
     }
@@ -314,7 +312,7 @@ fn is_confirmed(changes: usize, output: &mut Output) -> CliResult<bool> {
 const BEGINNING: usize = 12;
 
 fn show(change: &FileChange, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     let what = match (&change.before, &change.after) {
         (None, _) => "new",
         (Some(_), Some(_)) => "changed",

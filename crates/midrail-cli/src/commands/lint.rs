@@ -47,14 +47,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let of = |severity| lints.iter().filter(|lint| lint.severity == severity).count();
     let (errors, warnings, notes) =
         (broken + of(DiagnosticLevel::Error), of(DiagnosticLevel::Warning), of(DiagnosticLevel::Note));
-    if output.is_json() {
+    if output.is_json {
         let findings: Vec<Value> = reports.iter().flat_map(DiagnosticReport::plain).map(as_finding).collect();
         let findings: Vec<Value> = findings.into_iter().chain(lints.iter().map(|lint| json!(lint))).collect();
         output
             .json(&json!({"errors": errors, "warnings": warnings, "notes": notes, "findings": findings}))?;
     } else {
         for report in reports.iter().chain(&by_file(&lints, &documents)) {
-            let text = report.render(output.paint().is_on());
+            let text = report.render(output.paint.is_on());
             output.line(text)?;
         }
         output.line(summary(errors, warnings, notes, output))?;
@@ -103,7 +103,7 @@ fn by_file(lints: &[LintFinding], documents: &[(Layer, PackDocument)]) -> Vec<Di
 }
 
 fn summary(errors: usize, warnings: usize, notes: usize, output: &Output) -> String {
-    let paint = output.paint();
+    let paint = output.paint;
     let parts =
         [(errors, "error", Style::Bad), (warnings, "warning", Style::Caution), (notes, "note", Style::Note)];
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);

@@ -2,7 +2,6 @@
 
 mod entry;
 mod line;
-mod pages;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -16,7 +15,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::entry::Entry;
 use self::line::Printer;
-use self::pages::Pages;
 use crate::error::{CliError, CliResult, InvalidValue};
 use crate::exit::Exit;
 use crate::input::StoreArgs;
@@ -76,7 +74,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let mut printer = Printer::default();
     let filters = args.filters(session);
     let (entries, is_cut) = past(args, filters.clone(), &*store, last)?;
-    if entries.is_empty() && !args.follow && !output.is_json() {
+    if entries.is_empty() && !args.follow && !output.is_json {
         output.line("no such records")?;
     }
     entries.iter().for_each(|entry| printer.fit(entry, output));
@@ -245,4 +243,42 @@ fn past(
     }
     shown.retain(|entry| !entry.is_joined);
     Ok((shown.into(), false))
+}
+
+/// Records that fit any of some filters, the newest first.
+struct Pages<'s> {
+    store: &'s dyn Store,
+    sources: Vec<Source>,
+}
+
+struct Source {
+    filter: AuditFilter,
+    page: VecDeque<AuditEntry>,
+    is_over: bool,
+}
+
+impl<'s> Pages<'s> {
+    /// Those before a record. The first page is small: most who look want the end of the log.
+    fn new(store: &'s dyn Store, filters: Vec<AuditFilter>, before: u64, first_page: usize) -> Self {
+        let source = |filter: AuditFilter| Source {
+            filter: AuditFilter { after_seq: Some(before), limit: Some(first_page), ..filter },
+            page: VecDeque::new(),
+            is_over: false,
+        };
+        Pages { store, sources: filters.into_iter().map(source).collect() }
+    }
+
+    /// The next older one.
+    fn next(&mut self) -> CliResult<Option<AuditEntry>> {
+        for source in &mut self.sources {
+            if source.page.is_empty() && !source.is_over {
+                source.page = self.store.entries(&source.filter)?.into();
+                source.is_over = source.page.is_empty();
+                source.filter.after_seq = source.page.back().map(|last| last.seq);
+                source.filter.limit = Some(MAX_PAGE);
+            }
+        }
+        let newest = self.sources.iter_mut().max_by_key(|source| source.page.front().map(|entry| entry.seq));
+        Ok(newest.and_then(|source| source.page.pop_front()))
+    }
 }

@@ -85,7 +85,7 @@ fn first(args: &Args, store: &dyn Store, output: &mut Output) -> CliResult<u64> 
         Ok(())
     })?;
     kept.iter().try_for_each(|notice| print(notice, output))?;
-    if kept.is_empty() && !args.follow && !output.is_json() {
+    if kept.is_empty() && !args.follow && !output.is_json {
         output.line(StoredNotice::EMPTY)?;
     }
     Ok(last)
@@ -109,10 +109,10 @@ fn each(
 }
 
 fn print(notice: &StoredNotice, output: &mut Output) -> CliResult<()> {
-    if output.is_json() {
+    if output.is_json {
         return output.json(notice);
     }
-    let paint = output.paint();
+    let paint = output.paint;
     output.line(format!(
         "{:>5}  {}  {}  {}  {}",
         notice.id,

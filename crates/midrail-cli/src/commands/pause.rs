@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         "  blocked calls are allowed and recorded; self-protection and the built-ins stay enforced\n  \
          `midrail pause --end{everywhere}` ends it, `midrail shadow report` shows what was allowed"
     );
-    let more = output.paint().style(Style::Dim, more);
+    let more = output.paint.style(Style::Dim, more);
     output.done(&pause, format!("{}\n{more}", line(&pause, engine.now(), output)))
 }
 
@@ -100,7 +100,7 @@ fn show(engine: &Engine, output: &mut Output) -> CliResult {
 
 /// A pause in a line.
 pub(crate) fn line(pause: &Pause, now: jiff::Timestamp, output: &Output) -> String {
-    let head = output.paint().style(Style::Caution, format!("‖ {} is paused", project(pause)));
+    let head = output.paint.style(Style::Caution, format!("‖ {} is paused", project(pause)));
     format!(
         "{head} until {} ({} left), by {}: {}",
         time::date_time(pause.until),

@@ -1,7 +1,5 @@
 //! `midrail policy`: the policy in force, layer by layer, with a summary.
 
-mod routing;
-
 use std::collections::BTreeMap;
 
 use midrail::core::{Authorities, Bypass, Definition, Risk};
@@ -9,10 +7,9 @@ use midrail::guardrails::builtin;
 use midrail::pack::diagnostic::visible;
 use midrail::pack::raw::AlertRule;
 use midrail::pack::{Channel, GuardrailPlacement, PackDocument, TimeOrDuration, locate_guardrails};
-use midrail::{Effect, LoadedPolicy, Mode, PolicyEntry, Tools, summary};
+use midrail::{Effect, LoadedPolicy, Mode, Policy, PolicyEntry, Tools, summary};
 use serde_json::{Value, json};
 
-use crate::decision::field;
 use crate::error::{CliResult, without_nulls};
 use crate::exit::Exit;
 use crate::input::PackArgs;
@@ -46,7 +43,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         None => loaded.policy.entries().iter().collect(),
     };
     let view = View { loaded: &loaded, places, entries };
-    match (output.is_json(), args.prompt) {
+    match (output.is_json, args.prompt) {
         (true, true) => output.json(&json!({"prompt": sentences}))?,
         (true, false) => output.json(&view.as_json(&sentences))?,
         (false, true) => {
@@ -56,7 +53,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         (false, false) => {
             view.print_layers(output)?;
             view.print_definitions(output)?;
-            print_fields("risks", &routing::lines(&loaded.policy), output)?;
+            print_fields("risks", &routing_lines(&loaded.policy), output)?;
             view.print_approvals(output)?;
             view.print_alerts(output)?;
             view.print_channels(output)?;
@@ -71,23 +68,19 @@ fn print_table(title: &str, table: &Table, output: &mut Output) -> CliResult<()>
     if table.is_empty() {
         return Ok(());
     }
-    output.line(format!("\n{}", output.paint().style(Style::Strong, title)))?;
+    output.section(title)?;
     table.print(2, output)
 }
 
 /// Prints named texts with a title, unless there are none.
 fn print_fields(title: &str, fields: &[(&str, String)], output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
-    if !fields.is_empty() {
-        output.line(format!("\n{}", paint.style(Style::Strong, title)))?;
+    if fields.is_empty() {
+        return Ok(());
     }
-    for (name, text) in fields {
-        output.lines(field(name, text, paint, output.width()))?;
-    }
-    Ok(())
+    output.section(title)?;
+    output.fields(fields)
 }
 
-/// The summary for an agent's prompt.
 fn prompt(sentences: &[String]) -> Vec<String> {
     if sentences.is_empty() {
         return vec!["No guardrails limit what you do beyond the usual care.".to_owned()];
@@ -112,7 +105,7 @@ impl View<'_> {
     }
 
     fn print_layers(&self, output: &mut Output) -> CliResult<()> {
-        let paint = output.paint();
+        let paint = output.paint;
         let always_on = self.of_document(None);
         if !always_on.is_empty() {
             output.line(format!("{}  in every policy", paint.style(Style::Strong, "always on")))?;
@@ -146,7 +139,7 @@ impl View<'_> {
 
     fn print_entries(&self, entries: &[&PolicyEntry], output: &mut Output) -> CliResult<()> {
         if entries.is_empty() {
-            output.line(output.paint().style(Style::Dim, "  no guardrails here"))?;
+            output.line(output.paint.style(Style::Dim, "  no guardrails here"))?;
         } else {
             self.table(entries).print(2, output)?;
         }
@@ -188,7 +181,7 @@ impl View<'_> {
 
     fn print_definitions(&self, output: &mut Output) -> CliResult<()> {
         for definition in self.loaded.policy.definitions() {
-            let name = output.paint().style(Style::Strong, "definition");
+            let name = output.paint.style(Style::Strong, "definition");
             output.line(format!("\n{name}  {}", visible(&definition.name)))?;
             for line in yaml::lines(&definition_json(definition)) {
                 output.line(format!("  {line}"))?;
@@ -269,12 +262,9 @@ impl View<'_> {
         if sentences.is_empty() {
             return Ok(());
         }
-        output.line(format!(
-            "\n{}",
-            output.paint().style(Style::Strong, "summary (--prompt prints only this)")
-        ))?;
+        output.section("summary (--prompt prints only this)")?;
         for sentence in sentences {
-            for (at, line) in wrap(sentence, output.width().saturating_sub(4)).into_iter().enumerate() {
+            for (at, line) in wrap(sentence, output.width.saturating_sub(4)).into_iter().enumerate() {
                 output.line(format!("  {} {line}", if at == 0 { "•" } else { " " }))?;
             }
         }
@@ -307,7 +297,7 @@ impl View<'_> {
             "revision": self.loaded.policy.revision(), "mode": self.loaded.policy.mode(), "packs": packs,
             "guardrails": guardrails, "definitions": definitions, "alerts": alerts,
             "approvals": approvals_json(self.loaded.policy.authorities()), "notify": self.channels(),
-            "routing": routing::as_json(&self.loaded.policy), "prompt": sentences,
+            "routing": routing_json(&self.loaded.policy), "prompt": sentences,
         })
     }
 
@@ -374,20 +364,64 @@ fn effect(entry: &PolicyEntry) -> Effect {
 }
 
 fn definition_json(definition: &Definition) -> Value {
-    let mut value = json!({"name": definition.name});
-    let Some(fields) = value.as_object_mut() else { return value };
-    for (name, patterns) in [("agents", &definition.agents), ("tasks", &definition.tasks)] {
-        if !patterns.is_empty() {
-            fields.insert(name.to_owned(), json!(patterns));
+    let patterns = |patterns: &Vec<String>| (!patterns.is_empty()).then(|| json!(patterns));
+    let part = |part: Value| part.as_object().is_some_and(|part| !part.is_empty()).then_some(part);
+    without_nulls(json!({
+        "name": definition.name, "agents": patterns(&definition.agents), "tasks": patterns(&definition.tasks),
+        "agent": part(json!(definition.agent)), "task": part(json!(definition.task)),
+        "deadline": definition.deadline.map(TimeOrDuration),
+    }))
+}
+
+const RISKS: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+
+/// The lines about the risks of tools and the effects of strikes. None if they do not concern the guardrails of the policy.
+fn routing_lines(policy: &Policy) -> Vec<(&'static str, String)> {
+    let routing = policy.routing();
+    let has_external = policy.entries().iter().any(|entry| entry.guardrail.has_late_answers());
+    let mut lines = Vec::new();
+    for (tool, risk) in routing.tools.iter().flatten() {
+        lines.push(("tool", format!("{tool} is of {} risk", risk.as_str())));
+    }
+    for risk in RISKS.into_iter().filter(|_| has_external) {
+        let tier = routing.tier(risk);
+        let mut text = match tier.wait_ms {
+            0 => format!("{}: does not wait for an answer", risk.as_str()),
+            wait => format!("{}: waits {wait} ms for an answer, then {}", risk.as_str(), tier.on_timeout),
+        };
+        if !tier.require.is_empty() {
+            text.push_str(&format!("; always required: {}", tier.require.join(", ")));
         }
+        lines.push(("waits", text));
     }
-    for (name, part) in [("agent", json!(definition.agent)), ("task", json!(definition.task))] {
-        if part.as_object().is_some_and(|part| !part.is_empty()) {
-            fields.insert(name.to_owned(), part);
-        }
+    for rule in policy.strike_rules() {
+        let of = rule
+            .guardrail
+            .as_ref()
+            .map(|id| format!(" of {}", midrail::guardrails::label(id)))
+            .unwrap_or_default();
+        lines.push(("strikes", format!("{}{of} lead to {}", rule.count, rule.effect)));
     }
-    if let Some(deadline) = definition.deadline {
-        fields.insert("deadline".to_owned(), json!(TimeOrDuration(deadline)));
-    }
-    value
+    lines
+}
+
+/// The same as JSON.
+fn routing_json(policy: &Policy) -> Value {
+    let routing = policy.routing();
+    let tools: Vec<Value> =
+        routing.tools.iter().flatten().map(|(tool, risk)| json!({"tool": tool, "risk": risk})).collect();
+    let tiers: Vec<Value> = RISKS
+        .iter()
+        .map(|risk| {
+            let tier = routing.tier(*risk);
+            json!({"risk": risk, "wait_ms": tier.wait_ms, "then": tier.on_timeout, "require": tier.require})
+        })
+        .collect();
+    let strikes = policy.strike_rules().iter().map(|rule| {
+        json!({"count": rule.count, "of": rule.guardrail, "effect": rule.effect, "user_message": rule.user_message})
+    });
+    json!({
+        "tool_risks": tools, "tiers": tiers, "model_wait_ms": routing.model_wait_ms,
+        "strikes": strikes.collect::<Vec<_>>(),
+    })
 }

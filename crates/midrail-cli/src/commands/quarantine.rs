@@ -79,7 +79,7 @@ fn check_reason(reason: &str) -> CliResult<&str> {
 }
 
 fn show(agents: &[QuarantinedAgent], runs: &[HaltedRun], output: &mut Output) -> CliResult {
-    let is_text = !output.is_json();
+    let is_text = !output.is_json;
     if agents.is_empty() && runs.is_empty() && is_text {
         output.line("No agent is in quarantine, and no run is halted.")?;
         return Ok(Exit::Good);

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
 
 fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> CliResult {
     let exit = Exit::from_effect(run.decision.effect);
-    if output.is_json() {
+    if output.is_json {
         let (answer, error) = match &run.end {
             Ok(end) => (Some(end), None),
             Err(why) => (None, Some(why.to_string())),
@@ -62,7 +62,7 @@ fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> CliResult {
         }))?;
         return Ok(exit);
     }
-    let paint = output.paint();
+    let paint = output.paint;
     for line in &run.printed {
         output.line(paint.style(Style::Dim, format!("console  {}", short(line, 2_000))))?;
     }

@@ -147,12 +147,12 @@ fn otlp(named: Option<&str>) -> Option<Otlp> {
 }
 
 fn report(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) -> CliResult<()> {
-    if output.is_json() {
+    if output.is_json {
         output
             .json(&json!({"ready": true, "url": url, "takes_keys": takes_keys, "has_people": has_people}))?;
         return output.flush();
     }
-    let strong = output.paint().style(Style::Strong, url);
+    let strong = output.paint.style(Style::Strong, url);
     output.line(format!(
         "midrail is ready at {strong}\n  decide   POST {url}/v1/decide\n  console  {url}/\n  API      {url}/v1/docs"
     ))?;

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     if let Some(id) = args.guardrail.as_deref().filter(|_| report.guardrails.is_empty()) {
         check_known(id, &report, &*store)?;
     }
-    if output.is_json() {
+    if output.is_json {
         output.json(&report)?
     } else {
         print(&report, args.guardrail.as_deref(), output)?
@@ -94,7 +94,7 @@ fn check_known(id: &str, report: &ShadowReport, store: &dyn Store) -> CliResult<
 const MOST_NAMES: usize = 20;
 
 fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     if let (Some(id), true) = (only, report.guardrails.is_empty()) {
         output.line(format!("`{}` was never evaluated in shadow mode", short(id, 40)))?;
         return output.line("`midrail policy` lists the guardrails and their modes");
@@ -102,14 +102,14 @@ fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> CliR
     if report.guardrails.is_empty() {
         output.line(format!(
             "no guardrail was evaluated in shadow mode in {}",
-            count(usize::try_from(report.decisions).unwrap_or(usize::MAX), "decision")
+            count(report.decisions, "decision")
         ))?;
         return output.line("set `mode: shadow` for a pack or a guardrail");
     }
     output.line(format!(
         "{} of {} would have been stricter{}",
         paint.style(Style::Strong, report.stricter.to_string()),
-        count(usize::try_from(report.decisions).unwrap_or(usize::MAX), "decision"),
+        count(report.decisions, "decision"),
         only.map(|id| format!(" with `{}`", short(id, 40))).unwrap_or_default(),
     ))?;
     output.line("")?;

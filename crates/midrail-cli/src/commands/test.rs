@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
             }
         };
         totals.add(&result);
-        if !output.is_json() && result.error.is_none() {
+        if !output.is_json && result.error.is_none() {
             show(&result, output)?;
         }
         results.push(result);
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         output.remark(&no_cases(args));
     }
     let is_good = totals.failed == 0 && totals.unreadable == 0 && !has_none;
-    if output.is_json() {
+    if output.is_json {
         let outcomes: BTreeMap<&str, usize> =
             totals.outcomes.iter().map(|(outcome, count)| (outcome.word(), *count)).collect();
         output.json(&json!({
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
             "outcomes": outcomes, "files": results,
         }))?;
     } else {
-        output.line(totals.summary(output.paint()))?;
+        output.line(totals.summary(output.paint))?;
     }
     Ok(Exit::good_if(is_good))
 }
@@ -234,7 +234,7 @@ fn read(file: &TestFile) -> CliResult<String> {
 }
 
 fn show(result: &FileResult, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     let is_good = result.failed == 0;
     let mark = if is_good { paint.style(Style::Good, "✓") } else { paint.style(Style::Bad, "✗") };
     let failed =
@@ -272,13 +272,13 @@ fn place(checked: &CheckedStep) -> String {
 
 /// One expectation that was not met, and the differences.
 fn miss(case: &CaseResult, checked: &CheckedStep, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     let word = paint.style(Style::Bad, format!("{:<9}", checked.outcome.word()));
     let id = paint.style(Style::Strong, short(&case.id, 100));
     output.line(format!("  {word} {id} › {}", place(checked)))?;
     for difference in &checked.differences {
         output.line(format!("            {}", visible(&difference.field)))?;
-        let room = output.width().saturating_sub(24).max(20);
+        let room = output.width.saturating_sub(24).max(20);
         for (sign, word, text, style) in [
             ('-', "expected", &difference.expected, Style::Good),
             ('+', "found   ", &difference.found, Style::Bad),

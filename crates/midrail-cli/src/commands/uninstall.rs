@@ -32,11 +32,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let plan = setup::uninstall(agents, scope, args.purge, &places);
     let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
     let copies = folder.join("backup");
-    if args.purge && scope == InstallScope::Project && !plan.changes.is_empty() && !output.is_json() {
+    if args.purge && scope == InstallScope::Project && !plan.changes.is_empty() && !output.is_json {
         output.line(format!("{} (removed, with all copies in it)", shown(&copies)))?;
     }
     let outcome = settle(&plan, &places, &args.consent, output)?;
-    if output.is_json() {
+    if output.is_json {
         output.json(&outcome.json())?;
         return Ok(outcome.exit());
     }

@@ -1,120 +1,75 @@
-//! The tree of checks, with `all` and `any` as its nodes.
+//! A map of checks: its requirements in words, and its command.
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use midrail_core::{Context, Effect};
 
-use super::settings::{CheckExpression, CompletionChecks, TodoCheck};
-use crate::deep::DeepSettings;
-use crate::shared::compiled_schema::CompiledSchema;
+use super::settings::Completion;
 use crate::shared::durations::Timeout;
 use crate::shared::required_command::{RequiredCommand, all_files};
-use crate::shared::settings::{CommandLine, Pattern};
+use crate::shared::settings::Pattern;
 
-/// A check, or a combination of checks.
-pub(super) enum Check {
-    Files(Vec<String>),
-    Glob { pattern: Pattern, at_least: u64 },
-    Todos,
-    Output { name: String, schema: CompiledSchema },
-    Expression(CheckExpression),
-    Command { name: String, run: CommandLine, timeout: Timeout, files: Vec<Pattern> },
-    Judge(Arc<DeepSettings>),
-    All(Vec<Check>),
-    Any(Vec<Check>),
+/// The files after whose change a command runs again, unless the settings name others.
+static ALL_FILES: LazyLock<Vec<Pattern>> = LazyLock::new(all_files);
+
+/// The name of the state of a check in the map at a place.
+pub(super) fn state_name(check: &str, at: &str) -> String {
+    format!("{check}{}", at.replace('/', "-"))
 }
 
-impl Check {
-    pub(super) fn new(checks: &CompletionChecks) -> Check {
-        Check::below(checks, "")
-    }
-
-    /// The checks of a map, the most expensive last. `place` makes the state keys of the checks unique.
-    fn below(checks: &CompletionChecks, place: &str) -> Check {
-        let mut parts = Vec::new();
-        parts.extend(checks.files.clone().map(Check::Files));
-        if let Some(pattern) = checks.glob.clone() {
-            parts.push(Check::Glob { pattern, at_least: checks.at_least.unwrap_or(1) });
-        }
-        parts.extend(checks.todos.map(|TodoCheck::NoneOpen| Check::Todos));
-        if let Some(output) = checks.output.clone() {
-            parts.push(Check::Output { name: format!("output{place}"), schema: output.schema });
-        }
-        parts.extend(checks.check.clone().map(Check::Expression));
-        let below = |of: &[CompletionChecks], word: &str| {
-            let of = of.iter().enumerate();
-            of.map(|(i, checks)| Check::below(checks, &format!("{place}-{word}-{i}"))).collect::<Vec<_>>()
-        };
-        parts.extend(checks.all.as_deref().map(|all| Check::All(below(all, "all"))));
-        parts.extend(checks.any.as_deref().map(|any| Check::Any(below(any, "any"))));
-        if let Some(run) = checks.command.clone() {
-            let timeout = checks.timeout.unwrap_or(Timeout::seconds::<600>());
-            let files = checks.when_changed.clone().unwrap_or_else(all_files);
-            parts.push(Check::Command { name: format!("command{place}"), run, timeout, files });
-        }
-        parts.extend(checks.ask.clone().map(|settings| Check::Judge(Arc::new(settings))));
-        match parts.len() {
-            1 => parts.pop().unwrap_or(Check::All(Vec::new())),
-            _ => Check::All(parts),
-        }
-    }
-
-    /// The check itself and all checks below it.
-    pub(super) fn parts(&self) -> Vec<&Check> {
-        let mut all = vec![self];
-        if let Check::All(parts) | Check::Any(parts) = self {
-            all.extend(parts.iter().flat_map(Check::parts));
-        }
-        all
-    }
-
+impl Completion {
     pub(super) fn has_todos(&self) -> bool {
-        self.parts().iter().any(|part| matches!(part, Check::Todos))
+        self.maps().iter().any(|(_, checks)| checks.todos.is_some())
     }
 
-    /// The command of a check, with the context that contains its state.
-    pub(super) fn required<'p, 'a>(
-        &'p self,
+    /// The command of the map at a place, with the context that contains its state.
+    pub(super) fn required<'a>(
+        &self,
+        at: &str,
         context: &Context<'a>,
-    ) -> Option<(RequiredCommand<'p>, Context<'a>)> {
-        let Check::Command { name, run, timeout, files } = self else { return None };
+    ) -> Option<(RequiredCommand<'_>, Context<'a>)> {
         let required = RequiredCommand {
-            run,
-            timeout: *timeout,
-            files,
+            run: self.command.as_ref()?,
+            timeout: self.timeout.unwrap_or(Timeout::seconds::<600>()),
+            files: self.when_changed.as_deref().unwrap_or(&ALL_FILES),
             tries_again: true,
             effect: Effect::Retry,
             wrong: "A required command failed",
             advice: String::new(),
         };
-        Some((required, context.part(name)))
+        Some((required, context.part(&state_name("command", at))))
     }
 
     /// The requirements in words. `None`: there are none, so that it always passes.
     pub(super) fn description(&self) -> Option<String> {
-        let joined = |parts: &[Check], word: &str| {
-            let parts: Vec<String> = parts.iter().filter_map(Check::description).collect();
-            (!parts.is_empty()).then(|| parts.join(word))
-        };
-        match self {
-            Check::Files(files) if files.is_empty() => None,
-            Check::Files(files) => {
-                Some(files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", "))
-            }
-            Check::Glob { pattern, at_least } => Some(format!("{at_least} of `{}`", pattern.0)),
-            Check::Todos => Some("no open item on the to-do list".to_owned()),
-            Check::Output { .. } => Some("an output that conforms to its schema".to_owned()),
-            Check::Expression(holds) => Some(holds.source.trim().to_owned()),
-            Check::Command { run, .. } => Some(format!("a successful run of `{}`", run.0)),
-            Check::Judge(_) => Some("the approval of the judge".to_owned()),
-            Check::All(parts) => joined(parts, "; "),
-            // An alternative without requirements is always met.
-            Check::Any(parts) if parts.iter().any(|part| part.description().is_none()) => None,
-            Check::Any(parts) => match parts.as_slice() {
-                [] => Some("one of no checks".to_owned()),
-                [one] => one.description(),
-                parts => joined(parts, ", or ").map(|either| format!("one of these ({either})")),
-            },
-        }
+        let quoted = |files: &Vec<String>| files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>();
+        let parts = [
+            self.files.as_ref().and_then(|files| joined(quoted(files), ", ")),
+            self.glob.as_ref().map(|glob| format!("{} of `{}`", self.at_least.unwrap_or(1), glob.0)),
+            self.todos.map(|_| "no open item on the to-do list".to_owned()),
+            self.output.as_ref().map(|_| "an output that conforms to its schema".to_owned()),
+            self.check.as_ref().map(|check| check.trim().to_owned()),
+            self.all.as_ref().and_then(|all| joined(all.iter().filter_map(Completion::description), "; ")),
+            self.any.as_deref().and_then(alternatives),
+            self.command.as_ref().map(|run| format!("a successful run of `{}`", run.0)),
+            self.ask.as_ref().map(|_| "the approval of the judge".to_owned()),
+        ];
+        joined(parts.into_iter().flatten(), "; ")
     }
+}
+
+/// The alternatives of `any` in words. An alternative without requirements is always met.
+fn alternatives(any: &[Completion]) -> Option<String> {
+    let parts: Vec<String> = any.iter().map(Completion::description).collect::<Option<_>>()?;
+    match parts.as_slice() {
+        [] => Some("one of no checks".to_owned()),
+        [one] => Some(one.clone()),
+        parts => Some(format!("one of these ({})", parts.join(", or "))),
+    }
+}
+
+/// The parts as one text. `None`: there are none.
+fn joined(parts: impl IntoIterator<Item = String>, word: &str) -> Option<String> {
+    let parts: Vec<String> = parts.into_iter().collect();
+    (!parts.is_empty()).then(|| parts.join(word))
 }

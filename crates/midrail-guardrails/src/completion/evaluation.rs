@@ -3,10 +3,10 @@
 use midrail_core::path::{self, Place, Roots};
 use midrail_core::{DeepOutcome, FileState, StopFinding};
 
-use super::checks::Check;
-use super::settings::CheckExpression;
+use super::settings::{Completion, Conditions};
 use crate::deep::{DeepGuardrail, DeepSettings};
 use crate::prelude::*;
+use crate::shared::required_command::RequiredCommand;
 use crate::shared::settings::Pattern;
 
 /// How many missing items are named.
@@ -43,7 +43,8 @@ impl State {
 
 /// Evaluates the checks at one moment.
 pub(super) struct Evaluation<'l, 'a> {
-    pub(super) whole: &'l Check,
+    pub(super) whole: &'l Completion,
+    pub(super) conditions: &'l Conditions,
     pub(super) context: &'l Context<'a>,
     pub(super) moment: Moment,
 }
@@ -62,38 +63,33 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    pub(super) fn state(&self, part: &Check) -> Result<State, Fault> {
-        match part {
-            Check::Files(files) => self.files(files),
-            Check::Glob { pattern, at_least } => self.glob(pattern, *at_least),
-            Check::Todos => self.todos(),
-            Check::Output { name, schema } => self.output(name, schema),
-            Check::Expression(holds) => self.expression(holds),
-            Check::Command { .. } => self.command(part),
-            Check::Judge(settings) => self.judge(settings),
-            Check::All(parts) => self.all(parts),
-            Check::Any(parts) => self.any(parts),
-        }
+    /// The state of the map at a place, the most expensive checks last.
+    pub(super) fn state(&self, at: &str, checks: &Completion) -> Result<State, Fault> {
+        let parts: [&dyn Fn() -> Option<Result<State, Fault>>; 9] = [
+            &|| Some(self.files(checks.files.as_deref()?)),
+            &|| Some(self.glob(checks.glob.as_ref()?, checks.at_least.unwrap_or(1))),
+            &|| checks.todos.map(|_| self.todos()),
+            &|| Some(self.output(at, &checks.output.as_ref()?.schema)),
+            &|| Some(self.expression(at, checks.check.as_deref()?)),
+            &|| Some(self.all(at, checks.all.as_deref()?)),
+            &|| Some(self.any(at, checks.any.as_deref()?)),
+            &|| self.command(at, checks),
+            &|| Some(self.judge(checks.ask.as_ref()?)),
+        ];
+        first_incomplete(parts.iter().filter_map(|part| part()))
     }
 
-    fn all(&self, parts: &[Check]) -> Result<State, Fault> {
-        let mut state = State::Complete;
-        for part in parts {
-            match self.state(part)? {
-                State::Complete => {}
-                State::Unknown => state = State::Unknown,
-                incomplete @ State::Incomplete(..) => return Ok(incomplete),
-            }
-        }
-        Ok(state)
+    fn all(&self, at: &str, parts: &[Completion]) -> Result<State, Fault> {
+        let parts = parts.iter().enumerate();
+        first_incomplete(parts.map(|(i, part)| self.state(&format!("{at}/all/{i}"), part)))
     }
 
-    fn any(&self, parts: &[Check]) -> Result<State, Fault> {
+    fn any(&self, at: &str, parts: &[Completion]) -> Result<State, Fault> {
         let mut is_known = true;
         let mut missing = Vec::new();
         let mut found: Vec<StopFinding> = Vec::new();
-        for part in parts {
-            match self.state(part)? {
+        for (i, part) in parts.iter().enumerate() {
+            match self.state(&format!("{at}/any/{i}"), part)? {
                 State::Complete => return Ok(State::Complete),
                 State::Unknown => is_known = false,
                 State::Incomplete(what, exactly) => {
@@ -154,9 +150,8 @@ impl Evaluation<'_, '_> {
     }
 
     /// An expression that must be true.
-    fn expression(&self, check: &CheckExpression) -> Result<State, Fault> {
-        let CheckExpression { source, condition } = check;
-        let held = match condition {
+    fn expression(&self, at: &str, source: &str) -> Result<State, Fault> {
+        let held = match self.conditions.get(at) {
             Some(condition) => self.available(condition.holds(self.context))?,
             None => Err(Missing("the expression is invalid".to_owned())),
         };
@@ -172,11 +167,15 @@ impl Evaluation<'_, '_> {
     }
 
     /// Runs the command when the agent wants to stop. Later its last result counts.
-    fn command(&self, part: &Check) -> Result<State, Fault> {
-        let Some((required, context)) = part.required(self.context) else { return Ok(State::Unknown) };
+    fn command(&self, at: &str, checks: &Completion) -> Option<Result<State, Fault>> {
+        let (required, context) = checks.required(at, self.context)?;
+        Some(self.required(&required, &context))
+    }
+
+    fn required(&self, required: &RequiredCommand<'_>, context: &Context<'_>) -> Result<State, Fault> {
         let verdict = match self.moment {
             Moment::Call => return Ok(State::Unknown),
-            Moment::End => match required.last_verdict(&context) {
+            Moment::End => match required.last_verdict(context) {
                 Ok(Some(verdict)) => Ok(verdict),
                 // A command that runs every time has no relevant files.
                 Ok(None) if required.files.is_empty() => return Ok(State::Unknown),
@@ -189,12 +188,12 @@ impl Evaluation<'_, '_> {
                 Err(fault) => Err(fault),
             },
             Moment::Stop => {
-                for (other, context) in
-                    self.whole.parts().iter().filter_map(|part| part.required(self.context))
-                {
-                    other.prefetch_files(&context);
+                for (at, checks) in self.whole.maps() {
+                    if let Some((other, context)) = checks.required(&at, self.context) {
+                        other.prefetch_files(&context);
+                    }
                 }
-                required.verdict(&context)
+                required.verdict(context)
             }
         };
         Ok(match verdict {
@@ -227,6 +226,19 @@ impl Evaluation<'_, '_> {
             Err(why) => lacks(format!("Whether the work is complete is unknown: {why}.")),
         })
     }
+}
+
+/// The first incomplete state, if there is one.
+fn first_incomplete(states: impl Iterator<Item = Result<State, Fault>>) -> Result<State, Fault> {
+    let mut whole = State::Complete;
+    for state in states {
+        match state? {
+            State::Complete => {}
+            State::Unknown => whole = State::Unknown,
+            incomplete @ State::Incomplete(..) => return Ok(incomplete),
+        }
+    }
+    Ok(whole)
 }
 
 /// The first names of a list.

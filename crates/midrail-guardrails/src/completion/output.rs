@@ -3,19 +3,20 @@
 use midrail_core::{Event, StopFinding};
 use serde_json::Value;
 
+use super::checks::state_name;
 use super::evaluation::{Evaluation, Moment, NAMED, State};
 use crate::prelude::*;
 use crate::shared::applicability::is_checked;
 use crate::shared::compiled_schema::CompiledSchema;
 
 impl Evaluation<'_, '_> {
-    pub(super) fn output(&self, name: &str, schema: &CompiledSchema) -> Result<State, Fault> {
+    pub(super) fn output(&self, at: &str, schema: &CompiledSchema) -> Result<State, Fault> {
         let event = self.context.event;
         match self.moment {
             Moment::Call => Ok(State::Unknown),
             Moment::Stop => Ok(validate(schema, event)),
             Moment::End if event.output.is_some() => Ok(validate(schema, event)),
-            Moment::End => Ok(match key(self.context, name).read(self.context)? {
+            Moment::End => Ok(match key(self.context, at).read(self.context)? {
                 Some(what) if what.is_empty() => State::Complete,
                 Some(what) => State::lacks(what),
                 None => State::lacks("There was no output.".to_owned()),
@@ -36,7 +37,7 @@ fn validate(schema: &CompiledSchema, event: &Event) -> State {
 
 /// Stores the problems of the run's last output. Empty: it conforms.
 pub(super) fn observe(
-    name: &str,
+    at: &str,
     schema: &CompiledSchema,
     context: &Context<'_>,
     changes: &mut Changes,
@@ -49,13 +50,13 @@ pub(super) fn observe(
         State::Incomplete(what, _) => what,
         State::Complete | State::Unknown => String::new(),
     };
-    if key(context, name).read(context)?.as_ref() != Some(&what) {
-        key(context, name).write(changes, &what)?;
+    if key(context, at).read(context)?.as_ref() != Some(&what) {
+        key(context, at).write(changes, &what)?;
     }
     Ok(())
 }
 
 /// The slice with the problems of the last output.
-fn key(context: &Context<'_>, name: &str) -> Key<String> {
-    Key::own(context, name)
+fn key(context: &Context<'_>, at: &str) -> Key<String> {
+    Key::own(context, &state_name("output", at))
 }

@@ -1,6 +1,6 @@
 //! The settings of completion, and their validation.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::Condition;
@@ -17,71 +17,57 @@ const MAX_DEPTH: usize = 8;
 /// Maximum number of commands.
 const MAX_COMMANDS: usize = 3;
 
-macro_rules! with_checks {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct $name {
-            /// Required files: paths below the root. A path that ends with `/` is a folder.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub files: Option<Vec<String>>,
-            /// A glob pattern that files below the root must match.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub glob: Option<Pattern>,
-            /// How many files must match `glob`. Default: 1.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub at_least: Option<u64>,
-            /// `none_open`: the agent's to-do list has no open item.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub todos: Option<TodoCheck>,
-            /// The schema of the output.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub output: Option<OutputCheck>,
-            /// An expression that must be true.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub check: Option<CheckExpression>,
-            /// Checks that must all pass. The first that fails is reported.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub all: Option<Vec<CompletionChecks>>,
-            /// Checks of which one must pass.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub any: Option<Vec<CompletionChecks>>,
-            /// A command that must exit with 0. It runs after the other checks of the map have passed.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub command: Option<CommandLine>,
-            /// The time limit of `command`. Default: ten minutes.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub timeout: Option<Timeout>,
-            /// `command` runs again after one of these files changed. Default: all files; empty: every time.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub when_changed: Option<Vec<Pattern>>,
-            /// An external judge of the completion, called after the other checks of the map have passed. At most one.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub ask: Option<DeepSettings>,
-            $($(#[$field_doc])* #[serde(skip_serializing_if = "is_default")] pub $field: $kind,)*
-        }
-
-        impl PartialEq for $name {
-            fn eq(&self, other: &Self) -> bool {
-                serde_json::to_value(self).ok() == serde_json::to_value(other).ok()
-            }
-        }
-    };
+/// The settings of `completion`: checks that must all pass.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Completion {
+    /// Required files: paths below the root. A path that ends with `/` is a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<String>>,
+    /// A glob pattern that files below the root must match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub glob: Option<Pattern>,
+    /// How many files must match `glob`. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<u64>,
+    /// `none_open`: the agent's to-do list has no open item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todos: Option<TodoCheck>,
+    /// The schema of the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputCheck>,
+    /// An expression that must be true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// Checks that must all pass. The first that fails is reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all: Option<Vec<Completion>>,
+    /// Checks of which one must pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub any: Option<Vec<Completion>>,
+    /// A command that must exit with 0. It runs after the other checks of the map have passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandLine>,
+    /// The time limit of `command`. Default: ten minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Timeout>,
+    /// `command` runs again after one of these files changed. Default: all files; empty: every time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when_changed: Option<Vec<Pattern>>,
+    /// An external judge of the completion, called after the other checks of the map have passed. At most one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<DeepSettings>,
+    /// Report what is still missing after each call, if that changed. Runs no commands. Only in the outermost map.
+    #[serde(skip_serializing_if = "is_default")]
+    pub also_after_tool: bool,
+    /// Whether stops of sub-agents are checked. Only in the outermost map.
+    #[serde(skip_serializing_if = "is_default")]
+    pub sub_agents: SubAgentStops,
 }
 
-with_checks! {
-    /// Checks that must all pass.
-    CompletionChecks {}
-}
-
-with_checks! {
-    /// The settings of `completion`. All checks in one map must pass.
-    Completion {
-        /// Report what is still missing after each call, whenever that changed. Commands are not run for it.
-        also_after_tool: bool,
-        /// Whether stops of sub-agents are checked.
-        sub_agents: SubAgentStops,
+impl PartialEq for Completion {
+    fn eq(&self, other: &Self) -> bool {
+        serde_json::to_value(self).ok() == serde_json::to_value(other).ok()
     }
 }
 
@@ -116,99 +102,71 @@ pub enum SubAgentStops {
     Check,
 }
 
-/// An expression.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "String", into = "String")]
-#[schemars(rename = "Expression")]
-pub struct CheckExpression {
-    /// The source text.
-    pub source: String,
-    /// The compiled expression.
-    pub(super) condition: Option<Arc<dyn Condition>>,
-}
-
-impl fmt::Debug for CheckExpression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CheckExpression").field(&self.source).finish()
-    }
-}
-
-impl From<String> for CheckExpression {
-    fn from(source: String) -> Self {
-        CheckExpression { source, condition: None }
-    }
-}
-
-impl From<CheckExpression> for String {
-    fn from(expression: CheckExpression) -> Self {
-        expression.source
-    }
-}
-
 /// Compiles an expression at a place of the settings, given as a JSON pointer.
 pub type CompileCondition<'b> = dyn FnMut(&str, &str) -> Option<Arc<dyn Condition>> + 'b;
 
+/// The compiled expressions, by the places of their maps.
+pub(super) type Conditions = BTreeMap<String, Arc<dyn Condition>>;
+
 impl Completion {
-    /// All checks.
-    pub(super) fn checks(&self) -> CompletionChecks {
-        let Completion { files, glob, at_least, todos, output, check, all, any, .. } = self.clone();
-        let Completion { command, timeout, when_changed, ask, .. } = self.clone();
-        CompletionChecks {
-            files,
-            glob,
-            at_least,
-            todos,
-            output,
-            check,
-            all,
-            any,
-            command,
-            timeout,
-            when_changed,
-            ask,
-        }
+    /// This map of checks and all maps below it, each with its place, as a JSON pointer.
+    pub(super) fn maps(&self) -> Vec<(String, &Completion)> {
+        self.maps_at(String::new())
     }
 
-    /// All checks with compiled expressions, or all errors in the settings.
-    pub(super) fn bound(
+    fn maps_at(&self, at: String) -> Vec<(String, &Completion)> {
+        let mut maps = vec![(at.clone(), self)];
+        for (name, parts) in [("all", &self.all), ("any", &self.any)] {
+            let parts = parts.iter().flatten().enumerate();
+            maps.extend(parts.flat_map(|(i, part)| part.maps_at(format!("{at}/{name}/{i}"))));
+        }
+        maps
+    }
+
+    /// The compiled expressions, or all errors in the settings.
+    pub(super) fn conditions(
         &self,
         bind: &mut CompileCondition<'_>,
-    ) -> Result<CompletionChecks, Vec<SettingsProblem>> {
-        let mut checks = self.checks();
+    ) -> Result<Conditions, Vec<SettingsProblem>> {
+        let maps = self.maps();
         let mut problems = Vec::new();
-        checks.problems("", 0, &mut problems);
-        let commands = checks.count(|checks| checks.command.is_some());
+        for (at, checks) in &maps {
+            checks.problems(at, &mut problems);
+        }
+        let commands = maps.iter().filter(|(_, checks)| checks.command.is_some()).count();
         if commands > MAX_COMMANDS {
             let message = format!("there are {commands} commands; at most {MAX_COMMANDS} are allowed");
             problems.push(SettingsProblem::with_help("", message, "combine them: `make lint && make test`"));
         }
-        if checks.count(|checks| checks.ask.is_some()) > 1 {
+        if maps.iter().filter(|(_, checks)| checks.ask.is_some()).count() > 1 {
             let message = "there are several `ask`; at most one is allowed";
             problems.push(SettingsProblem::with_help("", message, "write a separate guardrail for each"));
         }
         if !problems.is_empty() {
             return Err(problems);
         }
-        checks.bind("", bind);
-        Ok(checks)
+        let bound = maps.into_iter().filter_map(|(at, checks)| {
+            let condition = bind(&format!("{at}/check"), checks.check.as_ref()?)?;
+            Some((at, condition))
+        });
+        Ok(bound.collect())
     }
-}
 
-impl CompletionChecks {
-    fn problems(&self, at: &str, depth: usize, problems: &mut Vec<SettingsProblem>) {
+    /// The errors in this map, without those below it.
+    fn problems(&self, at: &str, problems: &mut Vec<SettingsProblem>) {
         let mut wrong = |name: &str, what: &str, help: &str| {
             problems.push(SettingsProblem::with_help(format!("{at}/{name}"), what, help));
         };
-        if depth > MAX_DEPTH {
-            return wrong("all", "the nesting is too deep", "merge nested checks into one map");
+        match at.matches('/').count() / 2 {
+            ..=MAX_DEPTH => {}
+            // Deeper ones are consequences.
+            depth if depth > MAX_DEPTH + 1 => return,
+            _ => return wrong("all", "the nesting is too deep", "merge nested checks into one map"),
         }
         for (i, file) in self.files.iter().flatten().enumerate() {
             if file.trim().is_empty() {
-                wrong(
-                    &format!("files/{i}"),
-                    "the file name is empty",
-                    "write its path relative to the root, or remove it",
-                );
+                let help = "write its path relative to the root, or remove it";
+                wrong(&format!("files/{i}"), "the file name is empty", help);
             }
         }
         if self.at_least.is_some() && self.glob.is_none() {
@@ -226,26 +184,12 @@ impl CompletionChecks {
         if self.any.as_ref().is_some_and(Vec::is_empty) {
             wrong("any", "an empty `any` can never pass", "add a check, or remove it");
         }
-        for (name, parts) in [("all", &self.all), ("any", &self.any)] {
-            for (i, part) in parts.iter().flatten().enumerate() {
-                part.problems(&format!("{at}/{name}/{i}"), depth.saturating_add(1), problems);
-            }
-        }
-    }
-
-    /// The number of maps with a certain check.
-    fn count(&self, has: fn(&CompletionChecks) -> bool) -> usize {
-        let below = self.all.iter().chain(&self.any).flatten().map(|checks| checks.count(has));
-        usize::from(has(self)).saturating_add(below.sum())
-    }
-
-    fn bind(&mut self, at: &str, bind: &mut CompileCondition<'_>) {
-        if let Some(check) = &mut self.check {
-            check.condition = bind(&format!("{at}/check"), &check.source);
-        }
-        for (name, parts) in [("all", &mut self.all), ("any", &mut self.any)] {
-            for (i, part) in parts.iter_mut().flatten().enumerate() {
-                part.bind(&format!("{at}/{name}/{i}"), bind);
+        for (name, is_set) in
+            [("also_after_tool", self.also_after_tool), ("sub_agents", !is_default(&self.sub_agents))]
+        {
+            if is_set && !at.is_empty() {
+                let message = format!("`{name}` applies to all checks");
+                wrong(name, &message, "move it to the outermost map");
             }
         }
     }

@@ -108,7 +108,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Erro
 }
 
 /// The pieces of all texts of a body.
-pub(super) fn body_pieces(body: &Value) -> Vec<TemplatePiece<'_>> {
+fn body_pieces(body: &Value) -> Vec<TemplatePiece<'_>> {
     match body {
         Value::String(text) => parse_template(text),
         Value::Array(values) => values.iter().flat_map(body_pieces).collect(),

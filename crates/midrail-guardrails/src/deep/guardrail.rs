@@ -13,26 +13,18 @@ use crate::prelude::*;
 /// A guardrail that calls an external service.
 pub struct DeepGuardrail {
     settings: Arc<DeepSettings>,
-    /// The condition that an allowed answer meets. `None`: the default of the backend.
-    passes: Option<Arc<dyn Condition>>,
-    /// The source of the condition, for messages.
-    described: Option<String>,
+    /// The condition that an allowed answer meets, and its source. `None`: the default of the backend.
+    passes: Option<(Arc<dyn Condition>, String)>,
 }
 
 /// Maximum length of a reason in an answer.
 const MAX_REASON: usize = 500;
 
 impl DeepGuardrail {
-    /// A guardrail that allows answers which meet `passes`, or the default of its backend.
-    pub fn new(settings: DeepSettings, passes: Option<Arc<dyn Condition>>) -> Self {
+    /// A guardrail that allows answers which meet `passes`, a condition with its source, or the default of its backend.
+    pub fn new(settings: DeepSettings, passes: Option<(Arc<dyn Condition>, String)>) -> Self {
         let settings = DeepSettings { uses_default_check: passes.is_none(), ..settings };
-        DeepGuardrail { settings: Arc::new(settings), passes, described: None }
-    }
-
-    /// Adds the source of the condition.
-    pub fn described(mut self, check: Option<String>) -> Self {
-        self.described = check;
-        self
+        DeepGuardrail { settings: Arc::new(settings), passes }
     }
 
     /// The verdict on an answer. Of several answers for the windows of one text the strongest counts: an objection,
@@ -72,7 +64,7 @@ impl DeepGuardrail {
             text.chars().take(MAX_REASON).collect::<String>()
         };
         let passes = match &self.passes {
-            Some(passes) => {
+            Some((passes, _)) => {
                 let held = passes.holds(&context.with_external_answer(answer));
                 held.map_err(|missing| Missing(format!("{missing}; {}", describe_mismatch(answer))))?
             }
@@ -93,8 +85,8 @@ impl DeepGuardrail {
             DeepBackend::Judge(_) | DeepBackend::Http(_) | DeepBackend::Command(_) => field("reason"),
         };
         let id = &context.spec.id;
-        let reason = match (reason.is_empty(), &self.described) {
-            (true, Some(check)) => format!("`{id}` blocked this: the answer does not meet `{check}`"),
+        let reason = match (reason.is_empty(), &self.passes) {
+            (true, Some((_, check))) => format!("`{id}` blocked this: the answer does not meet `{check}`"),
             (true, None) => format!("`{id}` blocked this"),
             (false, _) => format!("`{id}` blocked this: {reason}"),
         };

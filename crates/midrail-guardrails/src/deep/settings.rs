@@ -4,10 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::address::EndpointUrl;
-use super::backends::{
-    DeepBackend, HttpSettings, JudgeApi, JudgeSettings, ModerationSettings, ModerationStyle, body_pieces,
-};
-use super::parts::{EventPart, TemplatePiece};
+use super::backends::{DeepBackend, HttpSettings, JudgeSettings, ModerationSettings, ModerationStyle};
 use crate::shared::durations::{Seconds, Timeout};
 use crate::shared::settings::{CommandLine, SettingsProblem, within};
 
@@ -203,17 +200,6 @@ impl Default for DeepBreaker {
     }
 }
 
-/// A setting that is valid but probably unintended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeepWarning {
-    /// Its place, as a JSON pointer into the settings.
-    pub at: &'static str,
-    /// The message.
-    pub message: String,
-    /// How to fix it.
-    pub help: String,
-}
-
 impl DeepSettings {
     /// The URL of the service, unless it is a command.
     pub fn address(&self) -> Option<&EndpointUrl> {
@@ -223,66 +209,6 @@ impl DeepSettings {
             DeepBackend::Moderation(moderation) => Some(&moderation.url),
             DeepBackend::Command(_) => None,
         }
-    }
-
-    /// Settings that are valid but probably unintended.
-    pub fn warnings(&self) -> Vec<DeepWarning> {
-        let mut warnings = Vec::new();
-        let at = match &self.kind {
-            DeepBackend::Http(_) => "/http/url",
-            DeepBackend::Judge(_) => "/judge/url",
-            DeepBackend::Moderation(_) => "/moderation/url",
-            DeepBackend::Command(_) => "/command",
-        };
-        if let Some(address) = self.address().filter(|address| address.is_plain() && !address.is_loopback()) {
-            let message = format!("the connection to `{}` is not encrypted", address.host());
-            warnings.push(DeepWarning { at, message, help: "use `https://`".to_owned() });
-        }
-        let expected = match &self.kind {
-            DeepBackend::Judge(judge) => Some(match judge.api {
-                JudgeApi::Openai => "/chat/completions",
-                JudgeApi::Anthropic => "/messages",
-            }),
-            DeepBackend::Moderation(moderation) if moderation.style == ModerationStyle::LlamaGuard => {
-                Some("/chat/completions")
-            }
-            DeepBackend::Http(_) | DeepBackend::Moderation(_) | DeepBackend::Command(_) => None,
-        };
-        if let (Some(address), Some(expected)) = (self.address(), expected)
-            && !address.path().trim_end_matches('/').ends_with(expected)
-        {
-            let message = format!("the URL does not end in `{expected}`, as such endpoints do");
-            let help = "write the full URL of the endpoint".to_owned();
-            warnings.push(DeepWarning { at, message, help });
-        }
-        let has_text = !matches!(self.kind, DeepBackend::Command(_));
-        if self.long_text == LongText::Cut && has_text {
-            let message = "the middle of a long text is not sent".to_owned();
-            let help = "remove `long_text`, so that the text is sent in windows".to_owned();
-            warnings.push(DeepWarning { at: "/long_text", message, help });
-        }
-        if let DeepBackend::Http(http) = &self.kind
-            && !body_pieces(&http.body).iter().any(|piece| matches!(piece, TemplatePiece::Part(_)))
-        {
-            let message = "the body contains no part of the event, so every request is the same".to_owned();
-            let help = "add `{text}` or another part".to_owned();
-            warnings.push(DeepWarning { at: "/http/body", message, help });
-        }
-        if let DeepBackend::Judge(judge) = &self.kind {
-            if judge.include.contains(&EventPart::Text) {
-                let message = "`text` is always sent; `include` lists further parts".to_owned();
-                let help = "remove `text` from `include`".to_owned();
-                warnings.push(DeepWarning { at: "/judge/include", message, help });
-            }
-            let limits = judge.budget.unwrap_or_default();
-            let is_zero = [limits.session, limits.day].into_iter().flatten().any(|limit| limit.0 <= 0.0);
-            if is_zero {
-                let message = "the budget is zero, so the judge is never called".to_owned();
-                let help = "raise it, or remove it".to_owned();
-                warnings.push(DeepWarning { at: "/judge/budget", message, help });
-            }
-        }
-        warnings
     }
 }
 

@@ -27,7 +27,6 @@ fn optional_settings_have_defaults() {
     assert_eq!((settings.breaker.failures, settings.breaker.pause), (5, Seconds(30.0)));
     let DeepBackend::Http(http) = &settings.kind else { panic!("{settings:?}") };
     assert_eq!((http.method, http.body.clone()), (HttpMethod::Post, text_and_event()));
-    assert!(settings.warnings().is_empty());
 
     // A command may look at files, so its answers do not hold.
     assert_eq!(read(json!({"command": "./classify"})).unwrap().cache, Seconds(0.0));
@@ -80,24 +79,6 @@ fn invalid_settings_are_rejected() {
         let error = read(value).unwrap_err();
         assert!(error.contains(part), "{error}");
     }
-}
-
-#[test]
-fn unusual_settings_cause_warnings() {
-    let at = |value| -> Vec<&'static str> {
-        read(value).unwrap().warnings().into_iter().map(|warning| warning.at).collect()
-    };
-    assert_eq!(at(json!({"http": {"url": "http://example.com"}})), ["/http/url"]);
-    assert!(at(json!({"http": {"url": "http://127.0.0.1:8080/c"}})).is_empty());
-    assert_eq!(at(json!({"http": {"url": "https://a", "body": {"q": "text"}}})), ["/http/body"]);
-    assert_eq!(at(judge(json!({"url": "https://a/v1"}))), ["/judge/url"]);
-    let free = json!({"cost": {"input": 1, "output": 1}, "budget": {"session": 0}});
-    assert_eq!(at(judge(free)), ["/judge/budget"]);
-    assert!(at(judge(json!({}))).is_empty());
-    assert_eq!(at(judge(json!({"include": ["goal", "text"]}))), ["/judge/include"]);
-    assert!(at(judge(json!({"include": ["goal", "tool", "args"]}))).is_empty());
-    assert_eq!(at(json!({"http": {"url": "https://a"}, "long_text": "cut"})), ["/long_text"]);
-    assert!(at(json!({"command": "./classify", "long_text": "cut"})).is_empty());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use midrail_core::Recovery;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::de::value::StrDeserializer;
@@ -21,20 +22,6 @@ pub(crate) enum ErrorSeverity {
     Unknown,
 }
 
-/// How to recover from an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum RecoveryStep {
-    /// Try again, a bounded number of times.
-    Retry,
-    /// Undo what was done in part.
-    Rollback,
-    /// Ask a person.
-    Escalate,
-    /// Block further actions of the agent.
-    Quarantine,
-}
-
 impl ErrorSeverity {
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -52,7 +39,7 @@ pub(super) struct Row {
     /// Phrases, one of which must occur as whole words.
     phrases: &'static [&'static str],
     pub(super) severity: ErrorSeverity,
-    pub(super) next: RecoveryStep,
+    pub(super) next: Recovery,
 }
 
 impl Row {

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::settings::SettingsProblem;
 #[cfg(feature = "json-schema")]
-use super::text::shorten;
+use super::schema_validator::Validator;
+use super::settings::SettingsProblem;
 
 /// A JSON Schema.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +16,7 @@ use super::text::shorten;
 pub struct CompiledSchema {
     schema: Value,
     #[cfg(feature = "json-schema")]
-    validator: std::sync::Arc<jsonschema::Validator>,
+    validator: std::sync::Arc<Validator>,
 }
 
 impl From<CompiledSchema> for Value {
@@ -24,10 +24,6 @@ impl From<CompiledSchema> for Value {
         compiled.schema
     }
 }
-
-/// Maximum length of a problem.
-#[cfg(feature = "json-schema")]
-const MAX_TEXT: usize = 201;
 
 /// The place of a problem, as a JSON pointer, and its description. Contains no values.
 type Problem = (String, String);
@@ -51,15 +47,8 @@ impl TryFrom<Value> for CompiledSchema {
                 "the reference `{reference}` points outside of the schema, and nothing is fetched"
             )));
         }
-        let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
-        match options.build(&schema) {
-            Ok(validator) => Ok(CompiledSchema { schema, validator: std::sync::Arc::new(validator) }),
-            Err(error) => {
-                let at = error.instance_path().as_str();
-                let place = if at.is_empty() { String::new() } else { format!(" at `{at}`") };
-                Err(SettingsProblem::new(format!("this is not a valid JSON Schema{place}: {error}")))
-            }
-        }
+        let validator = Validator::compile(&schema).map_err(SettingsProblem::new)?;
+        Ok(CompiledSchema { schema, validator: std::sync::Arc::new(validator) })
     }
 }
 
@@ -76,14 +65,7 @@ impl CompiledSchema {
     pub(crate) fn problems(&self, value: &Value, may_be_text: bool, most: usize) -> Vec<Problem> {
         let value = if may_be_text { self.read(value) } else { Ok(std::borrow::Cow::Borrowed(value)) };
         let Ok(value) = value else { return vec![("/".to_owned(), "is not JSON".to_owned())] };
-        let problem = |error: jsonschema::ValidationError<'_>| {
-            let at = error.instance_path().as_str();
-            let at = if at.is_empty() { "/" } else { at };
-            // Values are left out because they may be secrets.
-            let text = error.masked_with("this").to_string();
-            (shorten(at, MAX_TEXT), shorten(text.trim_start_matches("this "), MAX_TEXT))
-        };
-        self.validator.iter_errors(value.as_ref()).take(most).map(problem).collect()
+        self.validator.problems(value.as_ref(), most)
     }
 
     /// The effective value: a text is parsed as JSON unless the schema requires a text; MCP answers are

@@ -99,21 +99,16 @@ pub(crate) fn agent_scripts<'a>(
     context: &Context<'a>,
     action: &'a Action,
 ) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
-    followed(context, own_files(context, action, &[])?)
+    agent_scripts_and(context, action, &[])
 }
 
-/// The same, including git hooks.
-pub(crate) fn agent_scripts_and_hooks<'a>(
+/// The same, with further files that the action runs, such as git hooks.
+pub(crate) fn agent_scripts_and<'a>(
     context: &Context<'a>,
     action: &'a Action,
+    hooks: &'a [String],
 ) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
-    followed(context, own_files(context, action, &action.hooks)?)
-}
-
-fn followed<'a>(
-    context: &Context<'a>,
-    own: Vec<(&'a str, ScriptSource)>,
-) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
+    let own = own_files(context, action, hooks)?;
     let mut starts: Vec<Vec<(&'a str, ScriptSource)>> = own.iter().map(|file| vec![file.clone()]).collect();
     if own.len() > 1 {
         starts.push(own);

@@ -11,27 +11,20 @@ pub(crate) fn all<T, C: FromIterator<T>>(
 }
 
 /// The first objection. An objection counts even if other checks lack a fact.
-pub(crate) fn first_objection(
+pub(crate) fn first_verdict(
     checks: impl IntoIterator<Item = Result<Option<Verdict>, Missing>>,
-) -> Result<Option<Verdict>, Missing> {
+) -> Result<Verdict, Fault> {
     // All checks run before the first missing fact ends the evaluation, so that their facts are fetched together.
     let checks: Vec<_> = checks.into_iter().collect();
     let mut unknown = None;
     for check in checks {
         match check {
-            Ok(Some(verdict)) => return Ok(Some(verdict)),
+            Ok(Some(verdict)) => return Ok(verdict),
             Ok(None) => {}
             Err(missing) => unknown = Some(missing),
         }
     }
-    unknown.map_or(Ok(None), Err)
-}
-
-/// The verdict with the first objection.
-pub(crate) fn first_verdict(
-    checks: impl IntoIterator<Item = Result<Option<Verdict>, Missing>>,
-) -> Result<Verdict, Fault> {
-    Ok(first_objection(checks)?.unwrap_or_default())
+    unknown.map_or(Ok(Verdict::allow()), |missing| Err(missing.into()))
 }
 
 /// The strongest objection, the first one if several are equal.

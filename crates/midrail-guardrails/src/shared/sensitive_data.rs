@@ -70,11 +70,6 @@ impl Default for SensitiveData {
 }
 
 impl SensitiveData {
-    /// Only secrets.
-    pub(crate) fn secrets_only() -> Self {
-        SensitiveData { personal_data: false, ..SensitiveData::default() }
-    }
-
     /// The findings that count in the output of an event, in order and without overlaps.
     pub(crate) fn in_output(&self, context: &Context<'_>) -> Result<Vec<Finding>, Missing> {
         let (secrets, personal) = (

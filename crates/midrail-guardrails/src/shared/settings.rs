@@ -138,6 +138,15 @@ pub(crate) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     within::<_, _, 1, { u64::MAX }>(deserializer)
 }
 
+/// A key without a value means the default settings: `read_before_write:`.
+pub fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Some(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::data::PROGRAMS;
 
 /// One program that a call starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct StartedProgram {
     /// Its name without its folder. Empty: unknown.
     pub(crate) program: String,
@@ -26,12 +26,7 @@ pub(crate) struct StartedProgram {
 impl StartedProgram {
     /// A program with unknown arguments.
     pub(crate) fn with_unknown_args(program: &str) -> Self {
-        StartedProgram {
-            program: program.to_owned(),
-            args: None,
-            has_more_args: false,
-            is_substituted: false,
-        }
+        StartedProgram { program: program.to_owned(), ..StartedProgram::default() }
     }
 
     /// The arguments as one text.

@@ -1,15 +1,12 @@
 //! Authorities for approvals, and channels of notices.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use midrail_core::{Authorities, Emergency};
 
 use crate::compile::compiler::Compiler;
-use crate::expr::Expected;
 use crate::issue::pointer_key;
 use crate::raw::{ApprovalRules, Channel};
-use crate::rule::ExpressionCondition;
 
 impl Compiler<'_> {
     pub(super) fn authorities(&mut self, rules: &ApprovalRules) -> Authorities {
@@ -20,10 +17,8 @@ impl Compiler<'_> {
             self.roles(&format!("/approvals/{name}"), roles.as_deref());
         }
         let emergency = rules.emergency.as_ref().and_then(|rule| {
-            let only_for =
-                self.expression("/approvals/emergency/only_for", &rule.only_for, Expected::Bool)?;
             Some(Emergency {
-                only_for: Arc::new(ExpressionCondition(only_for)),
+                only_for: self.condition("/approvals/emergency/only_for", &rule.only_for)?,
                 description: rule.only_for.trim().to_owned(),
                 wait_s: rule.wait.map_or(60, |wait| wait.whole()),
                 review_within_s: rule.review_within.map_or(24 * 60 * 60, |within| within.whole()),

@@ -17,7 +17,7 @@ use crate::decode::{describe_serde_error, split_keys};
 use crate::expr::Expected;
 use crate::issue::{Issue, pointer_key};
 use crate::raw::{Guard, KeySource, RequireBefore};
-use crate::rule::{CustomCheck, Deferred, ExpressionCondition, key, with_messages};
+use crate::rule::{CustomCheck, Deferred, key, with_messages};
 use crate::scalar::OneOrMany;
 
 type Check = Option<Arc<dyn Guardrail>>;
@@ -98,8 +98,7 @@ impl Compiler<'_> {
         }
         if let Some(settings) = &guard.deep {
             let condition = self.condition_at(&format!("{at}/check"), guard.check.as_ref())?;
-            let deep = DeepGuardrail::new(settings.clone(), condition).described(guard.check.clone());
-            return Some(Arc::new(deep));
+            return Some(Arc::new(DeepGuardrail::new(settings.clone(), condition.zip(guard.check.clone()))));
         }
         let at = format!("{at}/with");
         if builtin.pack_key == PackKey::Completion
@@ -114,8 +113,7 @@ impl Compiler<'_> {
     /// A condition, if there is one. `None`: it is invalid.
     fn condition_at(&mut self, at: &str, source: Option<&String>) -> Option<Option<Arc<dyn Condition>>> {
         let Some(source) = source else { return Some(None) };
-        let expression = self.expression(at, source, Expected::Bool)?;
-        Some(Some(Arc::new(ExpressionCondition(expression))))
+        self.condition(at, source).map(Some)
     }
 
     fn script(&mut self, at: &str, script: &Script) -> Check {
@@ -130,9 +128,9 @@ impl Compiler<'_> {
     fn completion(&mut self, at: &str, completion: &Completion) -> Check {
         let mut is_valid = true;
         let compiled = completion.compiled(&mut |below, source| {
-            let condition = self.expression(&format!("{at}{below}"), source, Expected::Bool);
+            let condition = self.condition(&format!("{at}{below}"), source);
             is_valid &= condition.is_some();
-            Some(Arc::new(ExpressionCondition(condition?)))
+            condition
         });
         match compiled {
             Ok(guardrail) => Some(guardrail).filter(|_| is_valid),

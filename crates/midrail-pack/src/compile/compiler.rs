@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Bypass, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob};
+use midrail_core::{
+    Bypass, Condition, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob,
+};
 use midrail_guardrails::{
     Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by, guardrail_id,
 };
@@ -266,6 +268,10 @@ impl<'p> Compiler<'p> {
                 None
             }
         }
+    }
+
+    pub(super) fn condition(&mut self, at: &str, source: &str) -> Option<Arc<dyn Condition>> {
+        Some(Arc::new(self.expression(at, source, Expected::Bool)?))
     }
 
     fn expression_problems(&mut self, at: &str, problems: Vec<Diagnostic>) {

@@ -6,10 +6,8 @@ use midrail_core::{Bypass, Condition, Effect, Mode, OnFault, Spec, Tools};
 use midrail_guardrails::{Builtin, PackKey, Seconds};
 
 use crate::compile::compiler::{Binding, Compiler, HUMAN};
-use crate::expr::Expected;
 use crate::pattern::{is_everything, within};
 use crate::raw::{Guard, StateScope};
-use crate::rule::ExpressionCondition;
 
 impl Compiler<'_> {
     /// Applies the settings of a guardrail, then the defaults of its pack.
@@ -149,7 +147,6 @@ impl Compiler<'_> {
 
     /// The condition under which a guardrail applies.
     pub(super) fn when(&mut self, at: &str, guard: &Guard) -> Option<Arc<dyn Condition>> {
-        let when = self.expression(&format!("{at}/when"), guard.when.as_ref()?, Expected::Bool)?;
-        Some(Arc::new(ExpressionCondition(when)))
+        self.condition(&format!("{at}/when"), guard.when.as_ref()?)
     }
 }

@@ -32,16 +32,16 @@ pub struct PolicyPack {
     #[serde(default)]
     pub async_rules: Vec<RuleRef>,
     /// The risks of tools.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub tool_risks: BTreeMap<String, Risk>,
     /// The wait times for deep guardrails.
     #[serde(default)]
     pub risk_router: RiskRouter,
     /// Overlays by environment.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub env: BTreeMap<String, Value>,
     /// Test cases.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub tests: Vec<Case>,
 }
 

@@ -24,34 +24,24 @@ pub struct HookDocument {
     /// A custom guardrail.
     pub custom_guardrail: Option<HookGuardrail>,
     /// Safety guardrails of the catalogue, by id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety_guardrails: Vec<CatalogueEntry>,
     /// Quality guardrails of the catalogue, by id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quality_guardrails: Vec<CatalogueEntry>,
     /// Compliance guardrails of the catalogue, by id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compliance_guardrails: Vec<CatalogueEntry>,
     /// Budget guardrails of the catalogue, by id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_guardrails: Vec<CatalogueEntry>,
     /// Scope guardrails of the catalogue, by id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope_guardrails: Vec<CatalogueEntry>,
     /// Guardrails of the catalogue for the time before each call, by id.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pre_execution_chain: Vec<ChainLink>,
     /// Guardrails for each result.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post_execution_chain: Vec<ChainLink>,
     /// Guardrails for the time before each hand-off.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pre_handoff_chain: Vec<ChainLink>,
     /// Guardrails for the time after each hand-off.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post_handoff_chain: Vec<ChainLink>,
     /// Guardrails for each error.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_error_chain: Vec<ChainLink>,
     /// The built-in for the token budget.
     pub builtin_token_budget: Option<BuiltInGuardrail>,
@@ -62,24 +52,20 @@ pub struct HookDocument {
     /// The built-in for the tools of the agent.
     pub builtin_tool_allowlist: Option<BuiltInGuardrail>,
     /// Alerts on metrics of the guardrails.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
     /// Metrics, and alerts on them.
     pub monitoring: Option<Monitoring>,
     /// Test cases.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
 }
 
 /// Metrics and alerts.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Monitoring {
     /// Figures that are kept, in words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
     /// Alerts on metrics of the guardrails.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
 }
 
@@ -241,7 +227,7 @@ pub struct BuiltInGuardrail {
     /// The description of its check.
     pub check: Option<String>,
     /// Shares with an effect: `80%`, followed by any text.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub thresholds: BTreeMap<String, LooseShare>,
     /// The effect of a violation. Budgets use their thresholds instead.
     #[schemars(with = "Option<String>")]
@@ -249,29 +235,22 @@ pub struct BuiltInGuardrail {
 }
 
 /// A share: `0.9`, `80%`, `80% consumed`, `0.9 (warn at 90%)`.
-#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
-#[schemars(with = "LooseShareSchema")]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "Value")]
+#[schemars(extend("type" = ["number", "string"]))]
 pub struct LooseShare(pub f64);
 
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "it only defines a schema")]
-enum LooseShareSchema {
-    Number(f64),
-    Text(String),
-}
+impl TryFrom<Value> for LooseShare {
+    type Error = String;
 
-impl<'de> Deserialize<'de> for LooseShare {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
+    fn try_from(value: Value) -> Result<Self, String> {
         let share = match &value {
             Value::Number(number) => number.as_f64(),
             Value::String(text) => share(text),
             _ => None,
         };
-        share.filter(|share| (0.0..=1.0).contains(share)).map(LooseShare).ok_or_else(|| {
-            D::Error::custom(format!("expected a share such as `0.9` or `80%`, found `{value}`"))
-        })
+        let valid = share.filter(|share| (0.0..=1.0).contains(share)).map(LooseShare);
+        valid.ok_or_else(|| format!("expected a share such as `0.9` or `80%`, found `{value}`"))
     }
 }
 

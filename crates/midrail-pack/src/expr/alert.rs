@@ -1,6 +1,5 @@
 //! Conditions of alerts, with windows and groups such as `over 10 minute window` and `per agent per hour`.
 
-use std::fmt;
 use std::time::Duration;
 
 use midrail_core::duration::unit_seconds;
@@ -30,16 +29,6 @@ impl AlertCondition {
     /// Whether a value raises the alert.
     pub fn holds(&self, value: f64) -> bool {
         self.op.holds(value, self.threshold).unwrap_or(false)
-    }
-
-    pub(super) fn print_window(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(seconds) = self.window_seconds {
-            write!(f, " over {seconds}s")?;
-        }
-        if let Some(group) = &self.group_by {
-            write!(f, " per {group}")?;
-        }
-        Ok(())
     }
 }
 

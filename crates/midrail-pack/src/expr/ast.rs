@@ -6,12 +6,18 @@ use crate::diagnostic::Span;
 use crate::expr::vocabulary::{Name, Type};
 
 /// A part of an expression.
-#[derive(Debug)]
 pub(super) struct Ast {
     pub(super) span: Span,
     pub(super) kind: AstKind,
     /// The height of the tree below this part, including it.
     pub(super) height: usize,
+}
+
+/// The same for equal parts.
+impl fmt::Debug for Ast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
 }
 
 /// Equal if the meaning is the same, wherever it is written.
@@ -156,19 +162,18 @@ impl Comparison {
         COMPARISONS.iter().find(|(_, known, ..)| *known == symbol).map(|(operator, ..)| *operator)
     }
 
-    fn row(self) -> (&'static str, Comparison, Comparison) {
-        let row = COMPARISONS.iter().find(|(operator, ..)| *operator == self);
-        row.map_or(("==", self, self), |(_, symbol, opposite, mirrored)| (symbol, *opposite, *mirrored))
+    fn row(self) -> Option<&'static (Comparison, &'static str, Comparison, Comparison)> {
+        COMPARISONS.iter().find(|(operator, ..)| *operator == self)
     }
 
     /// The comparison that holds exactly if this one does not.
     pub(super) fn opposite(self) -> Comparison {
-        self.row().1
+        self.row().map_or(self, |(_, _, opposite, _)| *opposite)
     }
 
     /// The comparison with exchanged sides.
     pub(super) fn mirrored(self) -> Comparison {
-        self.row().2
+        self.row().map_or(self, |(.., mirrored)| *mirrored)
     }
 
     /// Whether it holds between two numbers. `None`: they have no order.
@@ -186,12 +191,6 @@ impl Comparison {
 
     pub(super) fn is_equality(self) -> bool {
         matches!(self, Comparison::Equal | Comparison::NotEqual)
-    }
-}
-
-impl fmt::Display for Comparison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.row().0)
     }
 }
 
@@ -215,10 +214,6 @@ impl Arithmetic {
         Self::SYMBOLS.iter().find(|(known, _)| *known == symbol).map(|(_, operator)| *operator)
     }
 
-    pub(super) fn symbol(self) -> &'static str {
-        Self::SYMBOLS.iter().find(|(_, known)| *known == self).map_or("+", |(symbol, _)| symbol)
-    }
-
     pub(super) fn power(self) -> u8 {
         if matches!(self, Arithmetic::Add | Arithmetic::Subtract) { power::SUM } else { power::PRODUCT }
     }
@@ -233,7 +228,6 @@ pub(super) mod power {
     pub(crate) const SUM: u8 = 5;
     pub(crate) const PRODUCT: u8 = 6;
     pub(crate) const SIGN: u8 = 7;
-    pub(crate) const VALUE: u8 = 8;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

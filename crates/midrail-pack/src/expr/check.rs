@@ -11,8 +11,6 @@ use crate::expr::vocabulary::{Name, Segment, Type, Vocabulary, path_text};
 pub enum Expected {
     /// A condition or a check.
     Bool,
-    /// A key that must be a text.
-    Text,
     /// A key of any type.
     Any,
     /// A comparison of a metric with a number, with an optional window and group.
@@ -71,7 +69,6 @@ impl<'a> Checker<'a> {
         match expected {
             Expected::Bool | Expected::Alert { .. } => self.truth(ast),
             Expected::Any => _ = self.part(ast),
-            Expected::Text => self.typed(ast, &[Type::Text, Type::Texts], "a text"),
         }
     }
 

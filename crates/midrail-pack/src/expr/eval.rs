@@ -8,41 +8,19 @@ use crate::expr::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns,
 use crate::expr::value::{Scope, Value};
 use crate::expr::vocabulary::{Name, Type};
 
-/// The answer of a condition or check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Truth<'e> {
-    /// It holds.
-    True,
-    /// It does not hold.
-    False,
-    /// It is undetermined, because these names are unknown or have a value of a wrong type.
-    Unknown(Vec<&'e Name>),
-}
-
-impl Truth<'_> {
-    /// True or false. `None`: unknown.
-    pub fn known(&self) -> Option<bool> {
-        match self {
-            Truth::True => Some(true),
-            Truth::False => Some(false),
-            Truth::Unknown(_) => None,
-        }
-    }
-}
-
-pub(super) fn evaluate<'e>(root: &'e Ast, names: &'e [Name], scope: &dyn Scope) -> Truth<'e> {
+pub(super) fn evaluate<'e>(
+    root: &'e Ast,
+    names: &'e [Name],
+    scope: &dyn Scope,
+) -> Result<bool, Vec<&'e Name>> {
     let evaluator = Evaluator { names, scope };
-    match evaluator.truth(root) {
-        Some(true) => Truth::True,
-        Some(false) => Truth::False,
-        None => {
-            let mut indexes = Vec::new();
-            evaluator.unknown_names(root, &mut indexes);
-            indexes.sort_unstable();
-            indexes.dedup();
-            Truth::Unknown(indexes.into_iter().filter_map(|index| names.get(index)).collect())
-        }
-    }
+    evaluator.truth(root).ok_or_else(|| {
+        let mut indexes = Vec::new();
+        evaluator.unknown_names(root, &mut indexes);
+        indexes.sort_unstable();
+        indexes.dedup();
+        indexes.into_iter().filter_map(|index| names.get(index)).collect()
+    })
 }
 
 pub(super) fn value<'s>(root: &'s Ast, names: &'s [Name], scope: &'s dyn Scope) -> Value<'s> {

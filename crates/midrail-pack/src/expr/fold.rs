@@ -41,7 +41,7 @@ impl Folder<'_> {
             AstKind::All(parts) => self.conjunction(parts, false),
             // NOT (a OR b) is (NOT a) AND (NOT b).
             AstKind::Any(parts) => self.conjunction(parts, true).map(|holds| !holds),
-            _ if ast.names().is_empty() => eval::evaluate(ast, self.names, &Nothing).known(),
+            _ if ast.names().is_empty() => eval::evaluate(ast, self.names, &Nothing).ok(),
             _ => None,
         }
     }

@@ -64,13 +64,13 @@ fn parse(source: &str, expected: Expected) -> Expression {
 
 fn problems(source: &str, expected: Expected) -> Vec<Diagnostic> {
     match Expression::parse(source, &VOCABULARY, expected) {
-        Ok(expression) => panic!("{source} parsed as {expression}"),
+        Ok(expression) => panic!("{source} parsed as {expression:?}"),
         Err(problems) => problems,
     }
 }
 
 fn known(source: &str, value: serde_json::Value) -> Option<bool> {
-    parse(source, Expected::Bool).evaluate(&world(value)).known()
+    parse(source, Expected::Bool).evaluate(&world(value)).ok()
 }
 
 #[test]
@@ -82,12 +82,12 @@ fn expressions_are_cheap_to_share() {
 }
 
 #[test]
-fn names_have_ids_and_tails() {
+fn names_have_terms_and_tails() {
     let expression =
         parse("agent.role == 'x' AND tool.args.a['b c'][2] == 1 AND agent.role != 'y'", Expected::Bool);
     let names = expression.names();
     assert_eq!(names.len(), 2);
-    assert_eq!((names[0].id(), names[0].term(), names[0].kind()), (0, "agent.role", Type::Text));
+    assert_eq!((names[0].term(), names[0].kind()), ("agent.role", Type::Text));
     assert!(names[0].tail().is_empty() && !names[0].is_dynamic());
     assert_eq!(names[1].term(), "tool.args.*");
     assert_eq!(
@@ -159,29 +159,27 @@ fn worlds() -> impl Strategy<Value = World> {
 
 proptest! {
     #[test]
-    fn printed_expression_parses_to_an_equal_one(source in conditions(), scope in worlds()) {
+    fn parentheses_and_negation_keep_the_meaning(source in conditions(), scope in worlds()) {
         // Joining parts can put a pattern list and an AND side by side in a way that is refused.
         let Ok(expression) = Expression::parse(&source, &VOCABULARY, Expected::Bool) else { return Ok(()) };
-        let printed = expression.to_string();
-        let again = parse(&printed, Expected::Bool);
-        prop_assert_eq!(&again, &expression, "{} -> {}", source, printed);
-        prop_assert_eq!(again.to_string(), printed);
+        let again = parse(&format!("( {source} )"), Expected::Bool);
+        prop_assert_eq!(&again, &expression, "{}", source);
+        prop_assert_eq!(again.meaning(), expression.meaning());
         prop_assert_eq!(again.evaluate(&scope), expression.evaluate(&scope));
-        if let (Some(always), Some(known)) = (expression.always(), expression.evaluate(&scope).known()) {
+        if let (Some(always), Some(known)) = (expression.always(), expression.evaluate(&scope).ok()) {
             prop_assert_eq!(always, known, "{}", source);
         }
         let negated = parse(&format!("NOT ({source})"), Expected::Bool);
-        prop_assert_eq!(negated.evaluate(&scope).known(), expression.evaluate(&scope).known().map(|known| !known));
+        prop_assert_eq!(negated.evaluate(&scope).ok(), expression.evaluate(&scope).ok().map(|known| !known));
     }
 
     #[test]
     fn no_text_panics(source in "\\PC*|[-a-z0-9 .'\"()\\[\\]<>=!&|+*/%,_\\\\\n]{0,60}|((a|n|t|and|or|not|in|is|does|match|'x'|\\(|\\)|\\[|\\]|over|per|5m|==|,|\\.) ?){0,20}") {
-        for expected in [Expected::Bool, Expected::Text, Expected::Any, ALERT] {
+        for expected in [Expected::Bool, Expected::Any, ALERT] {
             match Expression::parse(&source, &VOCABULARY, expected) {
                 Ok(expression) => {
-                    expression.evaluate(&world(json!({})));
+                    let _ = expression.evaluate(&world(json!({})));
                     expression.always();
-                    prop_assert_eq!(&parse(&expression.to_string(), expected), &expression);
                 }
                 Err(problems) => {
                     prop_assert!(!problems.is_empty());

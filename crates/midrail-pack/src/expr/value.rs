@@ -56,15 +56,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text, if the value is one.
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Value::Text(text) => Some(text),
-            Value::Json(json) => json.as_str(),
-            _ => None,
-        }
-    }
-
     /// Whether the value is unknown.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Value::Unknown)

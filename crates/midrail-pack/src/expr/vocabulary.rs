@@ -174,11 +174,6 @@ impl Name {
         !self.term.is_empty()
     }
 
-    /// The index of its term in the vocabulary.
-    pub fn id(&self) -> usize {
-        self.id
-    }
-
     /// The name of its term: `agent.role`, or `tool.args.*`.
     pub fn term(&self) -> &'static str {
         self.term
@@ -190,7 +185,7 @@ impl Name {
     }
 
     /// The whole path.
-    pub fn segments(&self) -> &[Segment] {
+    pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
     }
 

@@ -144,7 +144,7 @@ fn essence(guard: &Guard) -> Guard {
     let normal = |source: &Option<String>| {
         let source = source.as_ref()?;
         let parsed = event_expression(source, Expected::Bool);
-        Some(parsed.map_or_else(|_| source.clone(), |expression| expression.to_string()))
+        Some(parsed.map_or_else(|_| source.clone(), |expression| expression.meaning()))
     };
     Guard {
         with: guard.with.clone(),

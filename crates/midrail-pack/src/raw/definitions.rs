@@ -16,13 +16,13 @@ use crate::scalar::{OneOrMany, TimeOrDuration, amount};
 #[serde(deny_unknown_fields)]
 pub struct AgentDefinition {
     /// Ids of its agents: names or glob patterns.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub id: OneOrMany,
     /// The role of its agents. Without `id` and `role`, it is the name of the definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Ids of its tasks: names or glob patterns.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub task_ids: OneOrMany,
     /// The capabilities of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub struct Section {
 #[serde(deny_unknown_fields)]
 pub struct TaskDefinition {
     /// Ids of its tasks: names or glob patterns. Without any, it is the name of the definition.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub id: OneOrMany,
     /// The goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,6 +6,7 @@ use std::fmt;
 use midrail_core::{Category, Effect, EventKind, Mode, OnFault};
 use midrail_guardrails::{
     Completion, DeepSettings, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite, Script, Seconds,
+    present,
 };
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::raw::gateway::Consequence;
-use crate::scalar::{OneOrMany, present};
+use crate::scalar::OneOrMany;
 
 /// A guardrail: its check (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
 /// `rules`, `feedback`, `completion`, `script`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
@@ -76,17 +77,17 @@ pub struct Guard {
     pub deep: Option<DeepSettings>,
 
     /// The kinds of event that it applies to.
-    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany<crate::words::KindWord>")]
     pub on: OneOrMany<EventKind>,
     /// The tools that it applies to: names or glob patterns.
-    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: OneOrMany,
     /// The agents that it applies to, by id: names or glob patterns.
-    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: OneOrMany,
     /// The tasks that it applies to, by id: names or glob patterns.
-    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: OneOrMany,
     /// An expression: the guardrail applies if it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +116,7 @@ pub struct Guard {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrective_message: Option<String>,
     /// Further consequences of a violation: `increment_strike`, `flag_trajectory`, `emit_alert`.
-    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: OneOrMany<Consequence>,
     /// The timeout for the facts that it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,10 +198,10 @@ pub struct RequireBefore {
     /// The gated tools: names or glob patterns.
     pub tool: OneOrMany,
     /// The prerequisites: names or glob patterns.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty", alias = "any_of")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "any_of")]
     pub requires: OneOrMany,
     /// The reading tools: read-before-write for this tool.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: OneOrMany,
     /// The source of the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]

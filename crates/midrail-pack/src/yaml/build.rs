@@ -33,6 +33,7 @@ pub(super) struct Scalar<'t> {
 }
 
 /// Collects documents and problems.
+#[derive(Default)]
 pub(super) struct Builder<'a> {
     source: &'a str,
     stack: Vec<Frame>,
@@ -73,15 +74,7 @@ struct Size {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(source: &'a str) -> Builder<'a> {
-        Builder {
-            source,
-            stack: Vec::new(),
-            anchors: BTreeMap::new(),
-            documents: Vec::new(),
-            problems: Vec::new(),
-            size: Size::default(),
-            content_end: 0,
-        }
+        Builder { source, ..Builder::default() }
     }
 
     /// The documents and the problems.

@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_wrong_digit_is_always_seen(body in "[0-9]{8,12}", place in 0_usize..8, by in 1_u8..10) {
+        fn one_wrong_digit_is_always_detected(body in "[0-9]{8,12}", place in 0_usize..8, by in 1_u8..10) {
             for check in [luhn, verhoeff, mod_11_10] {
                 let valid = (b'0'..=b'9').map(|last| {
                     let mut text = body.clone().into_bytes();

@@ -129,7 +129,7 @@ async fn admit(app: &App, right: Right, request: &Parts) -> HandlerResult<Caller
             .await?
         }
     };
-    Ok(Caller::new(who, project))
+    Ok(Caller { identity: who, project })
 }
 
 /// The project of a request, if the caller may access it.

@@ -54,8 +54,10 @@ pub const VIEWER: &str = "viewer";
 /// An authenticated caller and the project of the request.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    identity: Identity,
-    project: Arc<Project>,
+    /// Who it is.
+    pub(crate) identity: Identity,
+    /// The project.
+    pub(crate) project: Arc<Project>,
 }
 
 /// The identity of a caller.
@@ -111,20 +113,6 @@ impl Identity {
 }
 
 impl Caller {
-    pub(crate) fn new(identity: Identity, project: Arc<Project>) -> Self {
-        Caller { identity, project }
-    }
-
-    /// The project that they are in.
-    pub(crate) fn project(&self) -> &Arc<Project> {
-        &self.project
-    }
-
-    /// The identity of the caller.
-    pub(crate) fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
     /// Whether they have a right beyond the one that their route took.
     pub(crate) fn may(&self, right: Right) -> bool {
         self.identity.may(right)

@@ -92,7 +92,7 @@ fn list<R: Resource + JsonSchema>(caller: &Caller, (): ()) -> HandlerResult<Page
 }
 
 fn visible<R: Resource>(caller: &Caller) -> HandlerResult<Vec<R>> {
-    let mut items = R::list(caller.project().engine().admin())?;
+    let mut items = R::list(caller.project.engine().admin())?;
     items.retain(|item| item.agent().is_none_or(|agent| caller.visibility().agent(Some(agent))));
     Ok(items)
 }
@@ -126,7 +126,7 @@ struct LimitQuery {
 }
 
 fn alerts(caller: &Caller, Query(query): Query<LimitQuery>) -> HandlerResult<Page<Alert>> {
-    Ok(Page { items: caller.project().store().alerts(page_size(query.limit)?)?, next: None })
+    Ok(Page { items: caller.project.store().alerts(page_size(query.limit)?)?, next: None })
 }
 
 /// The page of a list.
@@ -141,7 +141,7 @@ struct PageQuery {
 
 fn notices(caller: &Caller, Query(query): Query<PageQuery>) -> HandlerResult<Page<StoredNotice>> {
     let limit = page_size(query.limit)?;
-    let items = caller.project().store().notices(query.after.unwrap_or(0), limit)?;
+    let items = caller.project.store().notices(query.after.unwrap_or(0), limit)?;
     let next = items.last().filter(|_| items.len() >= limit).map(|last| last.id.to_string());
     Ok(Page { items, next })
 }
@@ -158,7 +158,7 @@ fn check_path(path: &str) -> HandlerResult<()> {
 /// Checks that the caller is an administrator of the home project. Keys are valid for all projects, so administrators
 /// of other projects may not manage them.
 pub(crate) fn check_home(caller: &Caller) -> HandlerResult<()> {
-    if caller.signed_in().is_some_and(SignedIn::is_home_admin) && caller.project().name() == HOME {
+    if caller.signed_in().is_some_and(SignedIn::is_home_admin) && caller.project.name() == HOME {
         return Ok(());
     }
     Err(Problem::forbidden("only administrators of the home project may manage keys, in that project")
@@ -194,7 +194,7 @@ fn take_lock(caller: &Caller, Body(lock): Body<TakeLock>) -> HandlerResult<Lock>
     }
     caller.check_agent(Some(&lock.agent))?;
     let (path, duration) = (Path::new(&lock.path), Duration::from_secs(lock.lasts_s));
-    Ok(caller.project().engine().admin().take_lock(path, &lock.agent, &lock.session, duration)?)
+    Ok(caller.project.engine().admin().take_lock(path, &lock.agent, &lock.session, duration)?)
 }
 
 /// A lock to release.
@@ -211,7 +211,7 @@ struct ReleaseLock {
 fn release_lock(caller: &Caller, Body(lock): Body<ReleaseLock>) -> HandlerResult<()> {
     check_path(&lock.path)?;
     caller.check_agent(Some(&lock.agent))?;
-    let (admin, path) = (caller.project().engine().admin(), Path::new(&lock.path));
+    let (admin, path) = (caller.project.engine().admin(), Path::new(&lock.path));
     // The lock is found by the path it was taken with; links are not followed here.
     let is_held = |held: &Lock| Path::new(&held.path) == path && held.actor == lock.agent;
     if !admin.list::<midrail::admin::Lock>()?.iter().any(is_held) {
@@ -232,7 +232,7 @@ struct BreakLock {
 fn break_lock(caller: &Caller, Body(lock): Body<BreakLock>) -> HandlerResult<()> {
     check_path(&lock.path)?;
     let by = caller.person()?.name();
-    Ok(caller.project().engine().admin().release_lock(Path::new(&lock.path), by)?)
+    Ok(caller.project.engine().admin().release_lock(Path::new(&lock.path), by)?)
 }
 
 /// An agent to put in quarantine.
@@ -250,7 +250,7 @@ fn quarantine(caller: &Caller, Body(agent): Body<QuarantineAgent>) -> HandlerRes
     check_length("actor", &agent.actor, MAX_TEXT)?;
     check_length("reason", &agent.reason, MAX_TEXT)?;
     let by = caller.person()?.name();
-    Ok(caller.project().engine().admin().quarantine(&agent.actor, by, &agent.reason)?)
+    Ok(caller.project.engine().admin().quarantine(&agent.actor, by, &agent.reason)?)
 }
 
 /// A quarantine or a halt to lift.
@@ -270,7 +270,7 @@ struct LiftQuarantine {
 
 fn lift(caller: &Caller, Body(lift): Body<LiftQuarantine>) -> HandlerResult<()> {
     check_length("reason", &lift.reason, MAX_TEXT)?;
-    let (admin, person) = (caller.project().engine().admin(), caller.person()?);
+    let (admin, person) = (caller.project.engine().admin(), caller.person()?);
     match (&lift.actor, &lift.run) {
         (Some(actor), None) => {
             check_length("actor", actor, MAX_TEXT)?;
@@ -298,7 +298,7 @@ struct SetTask {
 fn set_task(caller: &Caller, Body(set): Body<SetTask>) -> HandlerResult<()> {
     check_length("task", &set.task, MAX_TEXT)?;
     let by = caller.person()?.name();
-    Ok(caller.project().engine().admin().set_task(&set.task, set.status, by)?)
+    Ok(caller.project.engine().admin().set_task(&set.task, set.status, by)?)
 }
 
 /// A key that was created.
@@ -313,7 +313,7 @@ struct CreatedKey {
 
 fn add_key(caller: &Caller, Body(scope): Body<KeyScope>) -> HandlerResult<CreatedKey> {
     check_home(caller)?;
-    let admin = caller.project().engine().admin();
+    let admin = caller.project.engine().admin();
     let key = admin.add_api_key(&scope, Some(caller.person()?))?;
     let about = admin.api_key(&key)?.ok_or_else(|| Problem::internal("the key was not stored"))?;
     Ok(CreatedKey { key, about })
@@ -321,7 +321,7 @@ fn add_key(caller: &Caller, Body(scope): Body<KeyScope>) -> HandlerResult<Create
 
 fn revoke_key(caller: &Caller, Named(id): Named<String>) -> HandlerResult<ApiKey> {
     check_home(caller)?;
-    let admin = caller.project().engine().admin();
+    let admin = caller.project.engine().admin();
     if !admin.list::<midrail::admin::ApiKey>()?.iter().any(|key| key.id == id) {
         return Err(Problem::not_found(format!("there is no key `{}`", short(&id))));
     }
@@ -360,12 +360,12 @@ fn add_approver(caller: &Caller, Body(person): Body<NewPerson>) -> HandlerResult
     if is_odd(&name) || roles.iter().any(is_bad_role) || roles.len() > MAX_ROLES {
         return Err(Problem::invalid("names and roles have at most 100 bytes and no surrounding spaces"));
     }
-    let key = caller.project().engine().admin().add_approver(&name, &roles, Some(caller.person()?))?;
+    let key = caller.project.engine().admin().add_approver(&name, &roles, Some(caller.person()?))?;
     Ok(NewApprover { name, roles, key })
 }
 
 fn revoke_approver(caller: &Caller, Named(name): Named<String>) -> HandlerResult<()> {
-    let project = caller.project();
+    let project = &caller.project;
     if project.store().approver(&name)?.is_none() {
         return Err(Problem::not_found(format!("there is no approver `{}`", short(&name))));
     }

@@ -100,7 +100,7 @@ struct ListQuery {
 
 fn list(caller: &Caller, Query(query): Query<ListQuery>) -> HandlerResult<Page<ApprovalView>> {
     let limit = page_size(query.limit)?;
-    let project = caller.project();
+    let project = &caller.project;
     // If the store cannot be written, requests are shown as they are.
     if let Err(error) = project.engine().approvals().settle_all() {
         log::warn!(project = project.name(), error:%; "requests cannot be settled");
@@ -137,7 +137,7 @@ fn list(caller: &Caller, Query(query): Query<ListQuery>) -> HandlerResult<Page<A
 
 /// A request, if it is visible to the caller.
 fn visible_approval(caller: &Caller, id: &str) -> HandlerResult<Approval> {
-    let found = caller.project().approval(id)?;
+    let found = caller.project.approval(id)?;
     if caller.visibility().approval(&found) { Ok(found) } else { Err(not_found(id)) }
 }
 
@@ -166,7 +166,7 @@ struct ApprovalDetails {
 }
 
 fn details(caller: &Caller, Named(id): Named<String>) -> HandlerResult<ApprovalDetails> {
-    let (project, visibility) = (caller.project(), caller.visibility());
+    let (project, visibility) = (&caller.project, caller.visibility());
     let engine = project.engine_of(&visible_approval(caller, &id)?)?;
     let approval = engine.approvals().settle(&id)?;
     let now = engine.now();
@@ -180,7 +180,7 @@ fn details(caller: &Caller, Named(id): Named<String>) -> HandlerResult<ApprovalD
     };
     let before = visibility.entries(&**project.store(), &before)?.0.iter().map(RecordLine::new).collect();
     let policy = engine.policy();
-    let (may_answer, can) = permissions(&approval, policy.authorities(), caller.identity(), now);
+    let (may_answer, can) = permissions(&approval, policy.authorities(), &caller.identity, now);
     let asked_by = entry.as_ref().filter(|entry| visibility.entry(entry)).map(RecordLine::with_record);
     let policy = policy.revision().to_string();
     Ok(ApprovalDetails { shown: ApprovalView::new(approval, now), asked_by, before, policy, may_answer, can })
@@ -271,7 +271,7 @@ struct RequestBody {
 
 fn request(caller: &Caller, Body(body): Body<RequestBody>) -> HandlerResult<ApprovalView> {
     check_length("reason", &body.reason, MAX_TEXT)?;
-    let project = caller.project();
+    let project = &caller.project;
     let entry = project.store().entry(body.decision)?;
     let entry = entry.ok_or_else(|| Problem::not_found(format!("there is no record {}", body.decision)))?;
     let record = super::audit::decode_record(&entry)?;
@@ -328,7 +328,7 @@ fn act(
     id: &str,
     change: impl FnOnce(Approvals<'_>, &Person) -> Result<Approval, midrail::EngineError>,
 ) -> HandlerResult<ApprovalView> {
-    let (person, project) = (caller.person()?, caller.project());
+    let (person, project) = (caller.person()?, &caller.project);
     let engine = project.engine_of(&project.approval(id)?)?;
     Ok(ApprovalView::new(change(engine.approvals(), person)?, engine.now()))
 }
@@ -351,13 +351,13 @@ async fn wait(
         return Err(Problem::malformed(format!("`timeout_s` is 0 to {MAX_WAIT_S}")));
     }
     let end = Instant::now() + Duration::from_secs(seconds);
-    let mut listener = caller.project().live.listen(caller.project().store())?;
+    let mut listener = caller.project.live.listen(caller.project.store())?;
     let caller = Arc::new(caller);
     loop {
         listener.catch_up();
         let (caller, id) = (caller.clone(), id.clone());
         let view = blocking(move || {
-            let project = caller.project();
+            let project = &caller.project;
             let found = project.approval(&id)?;
             // Callers that may not see the request do not learn that it exists.
             caller.check_agent(found.requested_by.as_deref()).map_err(|_| not_found(&id))?;

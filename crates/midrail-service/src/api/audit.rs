@@ -221,13 +221,13 @@ pub(crate) fn page(
     filter: &AuditFilter,
     line: fn(&AuditEntry) -> RecordLine,
 ) -> HandlerResult<Page<RecordLine>> {
-    let (entries, next) = caller.visibility().entries(&**caller.project().store(), filter)?;
+    let (entries, next) = caller.visibility().entries(&**caller.project.store(), filter)?;
     Ok(Page { items: entries.iter().map(line).collect(), next: next.map(|next| next.to_string()) })
 }
 
 /// A record, if it is visible to the caller.
 pub(crate) fn entry(caller: &Caller, seq: u64) -> HandlerResult<AuditEntry> {
-    let store = caller.project().store();
+    let store = caller.project.store();
     let found = store.entry(seq)?.filter(|entry| caller.visibility().entry(entry));
     found.ok_or_else(|| {
         let problem = Problem::not_found(format!("there is no record {seq}"));
@@ -250,12 +250,12 @@ pub(crate) fn decode_record(entry: &AuditEntry) -> HandlerResult<Record> {
 pub(crate) fn audit_record(caller: &Caller, seq: u64) -> HandlerResult<AuditRecord> {
     let AuditEntry { seq, labels, prev, hash, body } = entry(caller, seq)?;
     let record = serde_json::from_str(&body).ok();
-    let checkpoint = caller.project().store().checkpoints(seq.saturating_sub(1), 1)?.into_iter().next();
+    let checkpoint = caller.project.store().checkpoints(seq.saturating_sub(1), 1)?.into_iter().next();
     Ok(AuditRecord { seq, labels, prev, hash, body, record, checkpoint })
 }
 
 fn explain(caller: &Caller, Named(seq): Named<u64>) -> HandlerResult<Explanation> {
-    let project = caller.project();
+    let project = &caller.project;
     let entry = entry(caller, seq)?;
     let record = decode_record(&entry)?;
     let replay = |outcome: &str, changes, why| Replay { outcome: outcome.to_owned(), changes, why };
@@ -288,10 +288,10 @@ fn verify(caller: &Caller, Body(expected): Body<ExpectedLog>) -> HandlerResult<V
 
 /// Verifies the log of the caller's project. Only one verification runs at a time.
 pub(crate) fn verify_project_log(caller: &Caller, anchor: &TrustAnchor) -> HandlerResult<Verification> {
-    let _permit = caller.project().verifying.try_acquire().map_err(|_| {
+    let _permit = caller.project.verifying.try_acquire().map_err(|_| {
         Problem::refused("this log is already being verified").help("wait until it is done").retry_after(5)
     })?;
-    Ok(caller.project().store().verify(anchor, &mut |_, _| {})?)
+    Ok(caller.project.store().verify(anchor, &mut |_, _| {})?)
 }
 
 async fn export(
@@ -302,17 +302,17 @@ async fn export(
     let ExportQuery { session, kind, tool, effect, guardrail, since, until } = query;
     let filter =
         AuditFilter { session, kind, tool, effect, guardrail, since, until, ..AuditFilter::default() };
-    let permit = caller.project().exporting.clone().try_acquire_owned();
+    let permit = caller.project.exporting.clone().try_acquire_owned();
     let permit = permit
         .map_err(|_| Problem::unavailable("too many exports of this log are running").retry_after(5))?;
     let (sender, body) = stream_body(2);
-    let name = format!("midrail-audit-{}.jsonl", caller.project().name().replace('/', "-"));
+    let name = format!("midrail-audit-{}.jsonl", caller.project.name().replace('/', "-"));
     tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let mut out = BufWriter::with_capacity(CHUNK, BodyWriter { app, sender, to: Handle::current() });
-        let (store, visibility) = (caller.project().store(), caller.visibility());
+        let (store, visibility) = (caller.project.store(), caller.visibility());
         if let Err(error) = store.export_shown(&filter, &|entry| visibility.entry(entry), &mut out) {
-            log::warn!(project = caller.project().name(), error:%; "an export was aborted");
+            log::warn!(project = caller.project.name(), error:%; "an export was aborted");
             // The connection is closed with an error, so that an incomplete export is recognised.
             let _ = out.into_parts().0.send(Err(io::Error::other("the export was aborted")));
         }

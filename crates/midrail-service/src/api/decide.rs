@@ -1,14 +1,21 @@
-//! One event in, one decision out.
+//! Decides one event, or a batch of events.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::post;
-use midrail::{Decision, Event};
+use midrail::{Decision, Engine, Event};
 use midrail_adapters::wire::{self, WireError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::access::{Caller, Right};
-use crate::api::input::JsonBytes;
+use crate::api::input::{JsonBytes, parse};
 use crate::api::openapi::Content;
 use crate::api::router::Api;
 use crate::app::App;
@@ -40,6 +47,14 @@ pub(super) fn routes(api: Api) -> Api {
             Some(Content::json::<Decision>()),
         )
         .handler(Right::Decide, post(decide_one))
+        .post(
+            "/v1/decide/batch",
+            "decide_batch",
+            "Decide up to 1,000 events, those of one session in order. If an event is invalid, none is decided",
+        )
+        .takes_body::<BatchSchema>("application/json")
+        .answers(200, "The decisions, one for each event", Some(Content::json::<Decisions>()))
+        .handler(Right::Decide, post(decide_all))
 }
 
 async fn decide_one(
@@ -58,7 +73,7 @@ async fn decide_one(
     let decision = if once.is_some() || is_traced || bytes.len() > LARGE {
         blocking(move || {
             let event = decode_event(&caller, &bytes)?;
-            let engine = caller.project().engine();
+            let engine = caller.project.engine();
             Ok(with_parent(parent, || match once {
                 Some(key) => engine.decide_idempotent(event, &key),
                 None => Ok(engine.decide(event)),
@@ -67,7 +82,7 @@ async fn decide_one(
         .await?
     } else {
         let event = decode_event(&caller, &bytes)?;
-        caller.project().queue.decide(event).await?
+        caller.project.queue.decide(event).await?
     };
     Ok(with_type("application/json", wire::encode(&decision)))
 }
@@ -91,4 +106,107 @@ pub(crate) fn problem(error: WireError) -> Problem {
         _ => Problem::invalid(error.to_string()),
     };
     Problem { help: error.help(), ..problem }
+}
+
+/// The most events of one request.
+const MAX_EVENTS: usize = 1_000;
+
+/// Groups of sessions of one request that are decided concurrently.
+const AT_ONCE: usize = 8;
+
+/// Events to decide.
+#[derive(JsonSchema)]
+#[schemars(rename = "Batch")]
+#[allow(dead_code, reason = "it describes the body; each event is read from its own text")]
+struct BatchSchema {
+    /// The events, at most 1,000. Those of one session are decided in this order.
+    #[schemars(length(max = 1000))]
+    events: Vec<Event>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Batch<'b> {
+    #[serde(borrow)]
+    events: Vec<&'b RawValue>,
+}
+
+/// The decisions of a batch.
+#[derive(Serialize, JsonSchema)]
+struct Decisions {
+    /// The decisions, in the order of the events.
+    decisions: Vec<Decision>,
+}
+
+async fn decide_all(
+    State(app): State<App>,
+    caller: Caller,
+    JsonBytes(bytes): JsonBytes,
+) -> HandlerResult<Response> {
+    let until = Instant::now() + app.config.limits.time;
+    blocking(move || {
+        let events = decode_events(&caller, &bytes)?;
+        // The request itself was counted as one.
+        app.authenticator.count(&caller.identity, events.len().saturating_sub(1))?;
+        let decisions = decide_events(caller.project.engine(), events, until)?;
+        let texts: Vec<String> = decisions.iter().map(wire::encode).collect();
+        Ok(with_type("application/json", format!("{{\"decisions\":[{}]}}", texts.join(","))))
+    })
+    .await
+}
+
+/// The events of a body, each of which the caller may send.
+fn decode_events(caller: &Caller, bytes: &[u8]) -> HandlerResult<Vec<Event>> {
+    let batch: Batch<'_> = parse(bytes)?;
+    if batch.events.len() > MAX_EVENTS {
+        return Err(Problem::invalid(format!("a batch holds at most {MAX_EVENTS} events")));
+    }
+    let mut events = Vec::with_capacity(batch.events.len());
+    for (at, text) in batch.events.iter().enumerate() {
+        events.push(decode_event(caller, text.get().as_bytes()).map_err(|problem| {
+            let detail = format!("events[{at}]: {}", problem.detail);
+            let is_forbidden = problem.status == 403;
+            let problem_here =
+                if is_forbidden { Problem::forbidden(detail) } else { Problem::invalid(detail) };
+            Problem { help: problem.help, ..problem_here }
+        })?);
+    }
+    Ok(events)
+}
+
+/// Decides events: those of one session in order, sessions concurrently.
+fn decide_events(engine: &Engine, events: Vec<Event>, until: Instant) -> HandlerResult<Vec<Decision>> {
+    let mut sessions: BTreeMap<Option<String>, Vec<(usize, Event)>> = BTreeMap::new();
+    for (at, event) in events.into_iter().enumerate() {
+        sessions.entry(event.session.clone()).or_default().push((at, event));
+    }
+    let mut groups: Vec<Vec<(usize, Event)>> = Vec::new();
+    for (at, (_, events)) in sessions.into_iter().enumerate() {
+        match groups.get_mut(at % AT_ONCE) {
+            Some(group) => group.extend(events),
+            None => groups.push(events),
+        }
+    }
+    let work = |group: Vec<(usize, Event)>| -> Option<Vec<(usize, Decision)>> {
+        let mut made = Vec::with_capacity(group.len());
+        for (at, event) in group {
+            // The caller has timed out.
+            if Instant::now() + Duration::from_millis(1) > until {
+                return None;
+            }
+            made.push((at, engine.decide(event)));
+        }
+        Some(made)
+    };
+    let results: Vec<Option<Vec<(usize, Decision)>>> = thread::scope(|scope| {
+        let threads: Vec<_> = groups.into_iter().map(|group| scope.spawn(|| work(group))).collect();
+        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+    });
+    let Some(groups) = results.into_iter().collect::<Option<Vec<_>>>() else {
+        return Err(Problem::too_slow("not all events were decided in time")
+            .help("a missing decision is not a permission; send fewer events at a time"));
+    };
+    let mut made: Vec<(usize, Decision)> = groups.into_iter().flatten().collect();
+    made.sort_by_key(|(at, _)| *at);
+    Ok(made.into_iter().map(|(_, decision)| decision).collect())
 }

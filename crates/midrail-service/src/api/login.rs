@@ -119,7 +119,7 @@ async fn wrong_key(app: &App, from: &str, project: String) -> Problem {
 }
 
 async fn log_out(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
-    if let Identity::Person(signed_in) = caller.identity().clone() {
+    if let Identity::Person(signed_in) = caller.identity.clone() {
         blocking(move || {
             let project = app.projects.get(&signed_in.belongs)?;
             Ok(project.engine().admin().sign_out(&signed_in.person, &signed_in.ticket.id)?)
@@ -130,8 +130,8 @@ async fn log_out(State(app): State<App>, caller: Caller) -> HandlerResult<Respon
 }
 
 fn me(caller: &Caller, (): ()) -> HandlerResult<Me> {
-    let (name, project) = (caller.identity().name(), caller.project().name().to_owned());
-    let kind = match caller.identity() {
+    let (name, project) = (caller.identity.name(), caller.project.name().to_owned());
+    let kind = match &caller.identity {
         Identity::Anyone => "anyone",
         Identity::Program(_) => "program",
         Identity::Person(_) => "person",

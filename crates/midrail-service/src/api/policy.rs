@@ -1,6 +1,5 @@
 //! The policy over HTTP: guardrails, layers, revisions, validation, reload and shadow report.
 
-pub(crate) mod diff;
 mod validate;
 pub(crate) mod view;
 
@@ -14,9 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::diff::{Difference, difference};
 use self::validate::{Candidate, validated};
-use self::view::{GuardrailView, guardrails};
+use self::view::{Difference, GuardrailView, difference, guardrails};
 use crate::access::{Caller, Right};
 use crate::api::input::{Body, Named, Query};
 use crate::api::router::Api;
@@ -44,19 +42,7 @@ struct PolicyView {
     /// Its guardrails, in the order of the chain.
     guardrails: Vec<GuardrailView>,
     /// Reloads of its packs in this instance.
-    reloads: ReloadsView,
-}
-
-/// Reloads of packs since this instance started.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ReloadsView {
-    /// Reloads that were applied.
-    applied: u64,
-    /// Reloads that were rejected.
-    refused: u64,
-    /// Why the current packs are invalid. Absent: they are valid.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_error: Option<String>,
+    reloads: ReloadStats,
 }
 
 /// The packs of the policy in force, highest layer first.
@@ -164,9 +150,8 @@ pub(super) fn routes(api: Api) -> Api {
 }
 
 fn policy(caller: &Caller, (): ()) -> HandlerResult<PolicyView> {
-    let project = caller.project();
+    let project = &caller.project;
     let (policy, source) = (project.engine().policy(), project.engine().policy_source());
-    let ReloadStats { applied, refused, last_error, .. } = project.reloads();
     let (since, by) = project.policy_sync.since();
     Ok(PolicyView {
         revision: policy.revision().to_string(),
@@ -174,12 +159,12 @@ fn policy(caller: &Caller, (): ()) -> HandlerResult<PolicyView> {
         since,
         by,
         guardrails: guardrails(&policy, &source),
-        reloads: ReloadsView { applied, refused, last_error },
+        reloads: project.reloads(),
     })
 }
 
 fn layers(caller: &Caller, (): ()) -> HandlerResult<Layers> {
-    let engine = caller.project().engine();
+    let engine = caller.project.engine();
     let packs = engine.policy_source().0.into_iter().map(|layered| PackView {
         layer: layered.layer,
         path: layered.path,
@@ -194,11 +179,11 @@ fn layers(caller: &Caller, (): ()) -> HandlerResult<Layers> {
 }
 
 fn revision(caller: &Caller, Named(revision): Named<String>) -> HandlerResult<KeptPolicy> {
-    let engine = caller.project().engine();
+    let engine = caller.project.engine();
     let source = if **engine.policy().revision() == *revision {
         serde_json::to_value(engine.policy_source()).unwrap_or_default()
     } else {
-        let text = caller.project().store().policy(&revision)?.ok_or_else(|| unknown(&revision))?;
+        let text = caller.project.store().policy(&revision)?.ok_or_else(|| unknown(&revision))?;
         serde_json::from_str(&text)
             .map_err(|error| Problem::internal(format!("the stored policy is invalid: {error}")))?
     };
@@ -211,31 +196,31 @@ fn unknown(revision: &str) -> Problem {
 }
 
 fn diff(caller: &Caller, Query(FromTo { from, to }): Query<FromTo>) -> HandlerResult<Difference> {
-    let to = to.unwrap_or_else(|| caller.project().engine().policy().revision().to_string());
+    let to = to.unwrap_or_else(|| caller.project.engine().policy().revision().to_string());
     let (before, after) = (made(caller, &from)?, made(caller, &to)?);
     Ok(difference((from, guardrails(&before.0, &before.1)), (to, guardrails(&after.0, &after.1))))
 }
 
 /// A policy of a revision.
 pub(crate) fn made(caller: &Caller, revision: &str) -> HandlerResult<(Policy, PolicySource)> {
-    let engine = caller.project().engine();
+    let engine = caller.project.engine();
     if **engine.policy().revision() == *revision {
         let source = engine.policy_source();
         if let Ok(policy) = source.compile() {
             return Ok((policy, source));
         }
     }
-    if caller.project().store().policy(revision)?.is_none() {
+    if caller.project.store().policy(revision)?.is_none() {
         return Err(unknown(revision));
     }
-    engine.announcements().policy(revision).map_err(|error| match error {
+    engine.stored_policy(revision).map_err(|error| match error {
         midrail::load::StoredPolicyError::Store(error) => error.into(),
         other => Problem::refused(other.to_string()),
     })
 }
 
 fn reload(caller: &Caller, (): ()) -> HandlerResult<Reloaded> {
-    let (by, project) = (caller.person()?.name(), caller.project());
+    let (by, project) = (caller.person()?.name(), &caller.project);
     let changed = project.reload_now().map_err(|refused| {
         let why =
             if refused.problems.is_empty() { refused.why.clone() } else { first_problems(&refused.problems) };
@@ -266,5 +251,5 @@ fn shadow(caller: &Caller, Query(query): Query<ShadowFilter>) -> HandlerResult<S
         return Err(Problem::malformed(format!("`examples` is at most {MAX_EXAMPLES}")));
     }
     let query = ShadowQuery { since, until, guardrail, examples, at_most: Some(MAX_DECISIONS) };
-    Ok(shadow_report(&**caller.project().store(), &query, &mut |_| {})?)
+    Ok(shadow_report(&**caller.project.store(), &query, &mut |_| {})?)
 }

@@ -25,7 +25,7 @@ struct ProjectView {
 }
 
 fn list(caller: &Caller, app: App) -> HandlerResult<Page<ProjectView>> {
-    let names = app.projects.names()?.into_iter().filter(|name| caller.identity().may_enter(name));
-    let items = names.map(|name| ProjectView { current: name == caller.project().name(), name });
+    let names = app.projects.names()?.into_iter().filter(|name| caller.identity.may_enter(name));
+    let items = names.map(|name| ProjectView { current: name == caller.project.name(), name });
     Ok(Page { items: items.collect(), next: None })
 }

@@ -103,7 +103,7 @@ impl Route {
     pub(crate) fn act<I: Input, O: Answer>(self, right: Right, handler: Handler<I, O>) -> Api {
         self.fails(&[409]).typed(right, handler, |app, caller, change| {
             app.authenticator.forget();
-            let (by, project) = (caller.identity().name(), caller.project().name());
+            let (by, project) = (caller.identity.name(), caller.project.name());
             log::info!(by:%, project, change; "an administrative change was made");
         })
     }

@@ -61,7 +61,7 @@ struct ListQuery {
 }
 
 fn list(caller: &Caller, Query(query): Query<ListQuery>) -> HandlerResult<Page<SessionInfo>> {
-    let (limit, store) = (page_size(query.limit)?, caller.project().store());
+    let (limit, store) = (page_size(query.limit)?, caller.project.store());
     let (items, next) = caller.visibility().sessions(&**store, query.after, limit)?;
     Ok(Page { items, next: next.map(|next| next.to_string()) })
 }
@@ -84,7 +84,7 @@ struct Session {
 }
 
 fn show(caller: &Caller, Named(id): Named<String>) -> HandlerResult<Session> {
-    let (engine, store) = (caller.project().engine(), caller.project().store());
+    let (engine, store) = (caller.project.engine(), caller.project.store());
     check_exists(caller, &id)?;
     let (visibility, info) = (caller.visibility(), store.session(&id)?.ok_or_else(|| unknown(&id))?);
     let mut locks = engine.admin().list::<midrail::admin::Lock>()?;
@@ -130,7 +130,7 @@ fn records(
 
 fn snapshot(caller: &Caller, Named(id): Named<String>) -> HandlerResult<Snapshot> {
     check_exists(caller, &id)?;
-    Ok(caller.project().engine().session(id).snapshot()?)
+    Ok(caller.project.engine().session(id).snapshot()?)
 }
 
 fn restore(
@@ -142,7 +142,7 @@ fn restore(
         return Err(Problem::invalid("a snapshot cannot contain slices that all sessions share"));
     }
     check_exists(caller, &id)?;
-    Ok(caller.project().engine().session(id).restore_by(&snapshot, Some(by))?)
+    Ok(caller.project.engine().session(id).restore_by(&snapshot, Some(by))?)
 }
 
 /// The end of a session.
@@ -157,15 +157,15 @@ struct End {
 
 fn end(caller: &Caller, (Named(id), Body(end)): (Named<String>, Body<End>)) -> HandlerResult<Decision> {
     caller.check_agent(end.agent.as_deref())?;
-    caller.project().store().session(&id)?.ok_or_else(|| unknown(&id))?;
+    caller.project.store().session(&id)?.ok_or_else(|| unknown(&id))?;
     let mut event = Event::new(EventKind::SessionEnd).in_session(id);
     event.agent = end.agent.map(|id| Agent { id: Some(id), ..Agent::default() });
-    Ok(caller.project().engine().decide(event))
+    Ok(caller.project.engine().decide(event))
 }
 
 /// Checks that a session has records, and that the caller may see it.
 fn check_exists(caller: &Caller, id: &str) -> HandlerResult<()> {
-    let store = &**caller.project().store();
+    let store = &**caller.project.store();
     let any = AuditFilter { session: Some(id.to_owned()), limit: Some(1), ..AuditFilter::default() };
     let exists = !store.entries(&any)?.is_empty() && caller.visibility().session(store, id)?;
     if exists { Ok(()) } else { Err(unknown(id)) }

@@ -28,7 +28,7 @@ struct StatsQuery {
 }
 
 fn stats(caller: &Caller, Query(query): Query<StatsQuery>) -> HandlerResult<Stats> {
-    let project = caller.project();
+    let project = &caller.project;
     Ok(Stats::load(&**project.store(), query.since, project.engine().now())?)
 }
 
@@ -45,8 +45,8 @@ struct TimelineQuery {
 }
 
 fn timeline(caller: &Caller, Query(query): Query<TimelineQuery>) -> HandlerResult<Timeline> {
-    let until = query.until.unwrap_or_else(|| caller.project().engine().now());
+    let until = query.until.unwrap_or_else(|| caller.project.engine().now());
     let hour = || until.checked_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
-    let store = &**caller.project().store();
+    let store = &**caller.project.store();
     Timeline::load(store, query.since.unwrap_or_else(hour), until, query.buckets.unwrap_or(60))
 }

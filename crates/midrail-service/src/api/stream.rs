@@ -2,7 +2,6 @@
 //! Text that is not decided is withheld, also after an error.
 
 mod lines;
-mod message;
 mod session;
 
 use axum::body::{Body, Bytes};
@@ -15,8 +14,8 @@ use axum::routing::{get, post};
 use tokio::time::timeout;
 
 use self::lines::Lines;
-use self::message::{StreamMessage, StreamedStep};
-use self::session::{Reply, StreamSession};
+
+use self::session::{Reply, StreamMessage, StreamSession, StreamedStep};
 use crate::access::{Caller, Right};
 use crate::api::input::media_type;
 use crate::api::openapi::Content;
@@ -151,7 +150,7 @@ async fn run(session: &mut StreamSession, transport: &mut impl Transport) -> boo
 
 /// Sends a step in time. `false`: the client has disconnected, or does not read.
 async fn send(session: &StreamSession, transport: &mut impl Transport, step: &StreamedStep) -> bool {
-    let sent = timeout(session.app().config.limits.silence, transport.send(step.to_line())).await;
+    let sent = timeout(session.app.config.limits.silence, transport.send(step.to_line())).await;
     sent.unwrap_or(false)
 }
 
@@ -161,7 +160,7 @@ async fn received<T>(
     next: impl Future<Output = HandlerResult<T>>,
 ) -> HandlerResult<T> {
     tokio::select! {
-        () = session.app().closed() => {
+        () = session.app.closed() => {
             Err(Problem::unavailable("the service is being stopped").help("start a new stream on another instance"))
         }
         received = timeout(session.message_timeout(), next) => match received {
@@ -187,7 +186,7 @@ async fn stream_socket(
     Ok(upgrade.on_upgrade(async move |mut socket| {
         let _permit = permit;
         if run(&mut session, &mut socket).await {
-            let silence = session.app().config.limits.silence;
+            let silence = session.app.config.limits.silence;
             let _ = timeout(silence, WebSocket::send(&mut socket, Message::Close(None))).await;
         }
     }))

@@ -80,7 +80,7 @@ pub(crate) fn waiting(view: &View, (): ()) -> HandlerResult<axum::Json<Value>> {
 
 /// The queue of open requests.
 pub(crate) fn part(view: &View, (): ()) -> HandlerResult<Markup> {
-    let (store, now) = (view.caller.project().store(), view.now);
+    let (store, now) = (view.caller.project.store(), view.now);
     let mut owed = store.approvals(&ApprovalFilter {
         needs_review: true,
         limit: Some(PAGE),
@@ -91,7 +91,7 @@ pub(crate) fn part(view: &View, (): ()) -> HandlerResult<Markup> {
     waiting
         .sort_by_key(|approval| (std::cmp::Reverse(approval.urgency), approval.deadline(), approval.created));
     owed.sort_by_key(|approval| approval.review.as_ref().map(|review| review.due));
-    let policy = view.caller.project().engine().policy();
+    let policy = view.caller.project.engine().policy();
     let more = waiting.len().saturating_sub(PAGE);
     Ok(html! {
         @for approval in &owed { (owed_card(approval, now)) }
@@ -147,7 +147,7 @@ fn left(approval: &Approval, now: Timestamp) -> Markup {
 }
 
 fn buttons(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
-    let (_, can) = permissions(approval, policy.authorities(), caller.identity(), now);
+    let (_, can) = permissions(approval, policy.authorities(), &caller.identity, now);
     html! {
         @if can.answer {
             div.actions {
@@ -183,7 +183,7 @@ fn owed_card(approval: &Approval, now: Timestamp) -> Markup {
 fn every_request(view: &View, page: usize) -> HandlerResult<Markup> {
     let limit = page.saturating_add(1).saturating_mul(PAGE).saturating_add(1);
     let filter = ApprovalFilter { limit: Some(limit), ..ApprovalFilter::default() };
-    let rows = view.caller.project().store().approvals(&filter)?;
+    let rows = view.caller.project.store().approvals(&filter)?;
     let has_more = rows.len() >= limit && limit < midrail::store::MAX_PAGE;
     let rows = rows.into_iter().skip(page.saturating_mul(PAGE)).take(PAGE);
     let rows: Vec<ApprovalView> = rows.map(|approval| ApprovalView::new(approval, view.now)).collect();
@@ -206,7 +206,7 @@ fn at(approval: &Approval) -> String {
 }
 
 pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Markup> {
-    let approval = view.caller.project().approval(&id)?;
+    let approval = view.caller.project.approval(&id)?;
     let title = format!("{} {}", approval.tool.as_deref().unwrap_or("Approval"), arguments(&approval));
     view.page(
         title,
@@ -219,11 +219,11 @@ pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Marku
 }
 
 fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
-    let (store, now) = (caller.project().store(), caller.project().engine().now());
+    let (store, now) = (caller.project.store(), caller.project.engine().now());
     let entry = record_for_approval(&**store, approval)?;
     let record = entry.as_ref().and_then(|entry| entry.record().ok());
     let history = session_around(&**store, approval, AROUND)?;
-    let engine = caller.project().engine_of(approval)?;
+    let engine = caller.project.engine_of(approval)?;
     let policy = engine.policy();
     Ok(html! {
         article.approval #approval data-item data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&arguments(approval), 300)) } {

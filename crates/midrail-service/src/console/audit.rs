@@ -17,7 +17,7 @@ use crate::problem::HandlerResult;
 const PAGE: usize = 50;
 
 pub(crate) fn list(view: &View, Query(filter): Query<Filter>) -> HandlerResult<Markup> {
-    let store = view.caller.project().store();
+    let store = view.caller.project.store();
     let entries = store.entries(&filter.audit(PAGE)?)?;
     let is_empty = store.head()?.is_none();
     let export = format!("/v1/audit/export{}", filter.exact()?.query(None));
@@ -53,7 +53,7 @@ pub(crate) fn list(view: &View, Query(filter): Query<Filter>) -> HandlerResult<M
 }
 
 pub(crate) fn show(view: &View, Named(seq): Named<u64>) -> HandlerResult<Markup> {
-    let store = view.caller.project().store();
+    let store = view.caller.project.store();
     let AuditRecord { prev, hash, body, checkpoint, .. } = audit_record(&view.caller, seq)?;
     let head = store.head()?.map_or(0, |head| head.seq);
     let record: Option<Record> = serde_json::from_str(&body).ok();

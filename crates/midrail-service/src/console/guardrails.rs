@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use midrail::core::{Bypass, Category};
 use midrail::files::RecordedFiles;
 use midrail::guardrails::{Builtin, CATALOGUE};
+use midrail::metrics::CATEGORIES;
 use midrail::pack::PolicySource;
 use midrail::store::{AuditFilter, AuditStats, GuardrailStats};
 use midrail::{Effect, Engine, Event, Files, Mode, Policy, PolicyEntry, Tools};
@@ -73,13 +74,9 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
     all.sort_by_key(|one| one.entry.is_none());
     all
 }
-
-const CATEGORIES: [Category; 5] =
-    [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
-
 pub(crate) fn list(view: &View, (): ()) -> HandlerResult<Markup> {
-    let policy = view.caller.project().engine().policy();
-    let (log, behind) = stats::log_figures(view.caller.project())?;
+    let policy = view.caller.project.engine().policy();
+    let (log, behind) = stats::log_figures(&view.caller.project)?;
     let known = all(&policy);
     let in_force = known.iter().filter(|one| one.entry.is_some()).count();
     view.page(
@@ -166,16 +163,16 @@ fn try_it() -> Markup {
 }
 
 pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Markup> {
-    let policy = view.caller.project().engine().policy();
+    let policy = view.caller.project.engine().policy();
     let mut known = all(&policy);
     let Some(at) = known.iter().position(|one| one.id == id) else {
         return Err(Problem::not_found(format!("there is no guardrail `{}` here", short(&id)))
             .help("it may have been part of an earlier policy; the audit log still shows its decisions"));
     };
     let one = known.swap_remove(at);
-    let (log, behind) = stats::log_figures(view.caller.project())?;
+    let (log, behind) = stats::log_figures(&view.caller.project)?;
     let figures = log.guardrails.get(&one.id);
-    let source = view.caller.project().engine().policy_source();
+    let source = view.caller.project.engine().policy_source();
     let settings =
         guardrails(&policy, &source).into_iter().find(|own| own.id == one.id).map(|own| own.settings);
     let settings = settings.filter(|settings| !settings.is_empty()).map(|own| widgets::json(&own.into()));
@@ -185,7 +182,7 @@ pub(crate) fn show(view: &View, Named(id): Named<String>) -> HandlerResult<Marku
         limit: Some(RECENT),
         ..AuditFilter::default()
     };
-    let recent = view.caller.project().store().entries(&filter)?;
+    let recent = view.caller.project.store().entries(&filter)?;
     view.page(id.clone(), "/guardrails", html! {
         nav.crumbs { a href="/guardrails" { "Guardrails" } span { "/" } }
         div.page-head {
@@ -276,7 +273,7 @@ fn spec(entry: &PolicyEntry) -> Markup {
 pub(crate) fn try_event(view: &View, body: Bytes) -> HandlerResult<Markup> {
     let text = form_value(&body, "event").ok_or_else(|| Problem::malformed("the form has no event"))?;
     let event = wire::decode_strict(text.as_bytes()).map_err(crate::api::decide::problem)?;
-    let (decision, left_out) = tried(&view.caller.project().engine().policy(), event)?;
+    let (decision, left_out) = tried(&view.caller.project.engine().policy(), event)?;
     Ok(html! {
         div.tried {
             div.record-head { (badge(decision.effect)) @if let Some(by) = &decision.by { span { "by " (widgets::guardrail(by)) } } }

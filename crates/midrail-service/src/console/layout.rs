@@ -52,13 +52,13 @@ struct Frame<'v> {
 
 impl View {
     pub(crate) fn new(app: App, caller: Caller) -> Self {
-        let now = caller.project().engine().now();
+        let now = caller.project.engine().now();
         View { app, caller, now }
     }
 
     /// The number of requests that wait for an answer.
     pub(crate) fn waiting(&self) -> HandlerResult<usize> {
-        Ok(open_approvals(&**self.caller.project().store(), None, self.now)?.len())
+        Ok(open_approvals(&**self.caller.project.store(), None, self.now)?.len())
     }
 
     /// The whole page around its content. The tab is the path of a page of the navigation.
@@ -76,7 +76,7 @@ impl View {
             (DOCTYPE)
             html lang="en" {
                 (head(title.as_ref(), person.map(|person| person.csrf.as_str())))
-                body data-project=(self.caller.project().name()) data-waiting=(frame.waiting) data-live="/live/stream" {
+                body data-project=(self.caller.project.name()) data-waiting=(frame.waiting) data-live="/live/stream" {
                     a.skip href="#main" { "Skip to content" }
                     header.top {
                         a.brand href="/" aria-label="Midrail, overview" { (mark()) span { "Midrail" } }
@@ -116,7 +116,7 @@ impl Frame<'_> {
 
     /// The logged-in person and the project.
     fn side(&self) -> Markup {
-        let project = self.caller.project().name();
+        let project = self.caller.project.name();
         html! {
             div.side {
                 @if self.projects.len() > 1 {

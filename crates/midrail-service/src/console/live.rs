@@ -22,7 +22,7 @@ use crate::project::Project;
 const AT_FIRST: usize = 50;
 
 pub(crate) fn page(view: &View, Query(filter): Query<Filter>) -> HandlerResult<Markup> {
-    let store = view.caller.project().store();
+    let store = view.caller.project.store();
     let entries = store.entries(&filter.audit(AT_FIRST)?)?;
     let head = store.head()?.map_or(0, |head| head.seq);
     view.page("Live", "/live", html! {
@@ -59,7 +59,7 @@ pub(crate) async fn stream(
     Read(Query(filter)): Read<Query<Filter>>,
 ) -> HandlerResult<Response> {
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.trim().parse().ok());
-    let (project, rows) = (caller.project().clone(), filter.rows);
+    let (project, rows) = (caller.project.clone(), filter.rows);
     let filter = LiveFilter { after: last.or(filter.after), ..filter.live() };
     let render = Arc::new(move |event: &LiveEvent| message(&project, event, rows));
     live::stream(Reader { app, caller, headers }, filter, render).await

@@ -47,7 +47,7 @@ pub(crate) fn part(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
 }
 
 fn content(view: &View, range: Range) -> HandlerResult<Markup> {
-    let (project, now) = (view.caller.project(), view.now);
+    let (project, now) = (&view.caller.project, view.now);
     let store = project.store();
     let timeline = stats::timeline(project, range)?;
     let window = store.action_counts(timeline.since)?;
@@ -226,7 +226,7 @@ fn slowest(log: &AuditStats) -> Markup {
 }
 
 fn health(view: &View, log: &AuditStats) -> HandlerResult<Markup> {
-    let (project, now) = (view.caller.project(), view.now);
+    let (project, now) = (&view.caller.project, view.now);
     let policy = project.engine().policy();
     let reloads = project.reloads();
     let head = project.store().head()?;

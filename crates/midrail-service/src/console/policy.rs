@@ -15,9 +15,8 @@ use super::record_view;
 use super::widgets::{self, badge, count, short_line, visible_text};
 use crate::access::Caller;
 use crate::api::input::{Named, Query};
-use crate::api::policy::diff::difference;
 use crate::api::policy::made;
-use crate::api::policy::view::{GuardrailView, guardrails};
+use crate::api::policy::view::{GuardrailView, difference, guardrails};
 use crate::problem::HandlerResult;
 
 /// The latest records that are searched for revisions.
@@ -33,7 +32,7 @@ pub(crate) struct PageQuery {
 }
 
 pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
-    let project = view.caller.project();
+    let project = &view.caller.project;
     let policy = project.engine().policy();
     let reloads = project.reloads();
     let (since, _) = project.policy_sync.since();
@@ -219,7 +218,7 @@ fn render_difference(caller: &Caller, from: &str, to: &str) -> HandlerResult<Mar
 /// One stored revision.
 pub(crate) fn revision(view: &View, Named(revision): Named<String>) -> HandlerResult<Markup> {
     let (policy, source) = made(&view.caller, &revision)?;
-    let now = view.caller.project().engine().policy();
+    let now = view.caller.project.engine().policy();
     let is_in_force = **now.revision() == *revision;
     view.page("Policy", "/policy", html! {
         nav.crumbs { a href="/policy" { "Policy" } span { "/" } }
@@ -237,14 +236,14 @@ pub(crate) fn revision(view: &View, Named(revision): Named<String>) -> HandlerRe
 }
 
 pub(crate) fn shadow(view: &View, (): ()) -> HandlerResult<Markup> {
-    let store = view.caller.project().store();
+    let store = view.caller.project.store();
     let head = store.head()?.map_or(0, |head| head.seq);
     // Only the latest records are read, because the log may be long.
     let first = store.entry(head.saturating_sub(SHADOWED).max(1))?;
     let query =
         ShadowQuery { since: first.map(|entry| entry.labels.time), examples: 3, ..ShadowQuery::default() };
     let report = shadow_report(&**store, &query, &mut |_| {})?;
-    Ok(render_report(&report, view.caller.project().engine().now()))
+    Ok(render_report(&report, view.caller.project.engine().now()))
 }
 
 fn render_report(report: &ShadowReport, now: jiff::Timestamp) -> Markup {

@@ -43,7 +43,7 @@ fn page<R: Resource>(
     form: Markup,
     action: impl Fn(&R) -> Markup,
 ) -> HandlerResult<Markup> {
-    let records = R::list(view.caller.project().engine().admin())?;
+    let records = R::list(view.caller.project.engine().admin())?;
     view.page(
         R::TITLE,
         tab,

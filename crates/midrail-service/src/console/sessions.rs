@@ -29,7 +29,7 @@ pub(crate) struct PageQuery {
 }
 
 pub(crate) fn list(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
-    let store = view.caller.project().store();
+    let store = view.caller.project.store();
     let wanted = query.q.unwrap_or_default();
     let some = SessionFilter {
         containing: Some(wanted.clone()).filter(|part| !part.is_empty()),
@@ -114,7 +114,7 @@ pub(crate) fn show(
     view: &View,
     (Named(session), Query(place)): (Named<String>, Query<Place>),
 ) -> HandlerResult<Markup> {
-    let store = view.caller.project().store();
+    let store = view.caller.project.store();
     let of = AuditFilter { session: Some(session.clone()), limit: Some(EVENTS), ..AuditFilter::default() };
     let latest = |before: Option<u64>| -> HandlerResult<Vec<AuditEntry>> {
         let mut page = store.entries(&AuditFilter { after_seq: before, newest_first: true, ..of.clone() })?;

@@ -159,7 +159,7 @@ pub(crate) struct Feed {
 impl Feed {
     /// Starts after the record of the filter, or with new events.
     pub(crate) fn begin(caller: Caller, filter: LiveFilter) -> HandlerResult<Self> {
-        let store = caller.project().store();
+        let store = caller.project.store();
         let head = store.head()?.map_or(0, |head| head.seq);
         // A position after the head belongs to another log.
         let cursor = filter.after.filter(|after| *after <= head).unwrap_or(head);
@@ -175,7 +175,7 @@ impl Feed {
 
     /// The next page of events, each with the id to reconnect with, and whether there may be more.
     pub(crate) fn next(&mut self) -> HandlerResult<(EventPage, bool)> {
-        let store = self.caller.project().store().clone();
+        let store = self.caller.project.store().clone();
         let filter = AuditFilter {
             session: self.filter.session.clone(),
             after_seq: Some(self.cursor),
@@ -190,7 +190,7 @@ impl Feed {
             if let Some(id) = &line.approval
                 && let Some(approval) = store.approval(id)?
             {
-                let status = approval.status_at(self.caller.project().engine().now()).to_owned();
+                let status = approval.status_at(self.caller.project.engine().now()).to_owned();
                 let approval = Approval { seal: None, ..approval };
                 let checked = ApprovalEvent { record: line.clone(), approval, status };
                 // INVARIANT: the id comes with the last event of a record, so that none of them is missed.
@@ -243,7 +243,7 @@ impl Reader {
 /// A stream of live events until the reader disconnects, is too slow or not authorised any more, or the service
 /// stops.
 pub(crate) async fn stream(reader: Reader, filter: LiveFilter, show: Arc<Render>) -> HandlerResult<Response> {
-    let (caller, project) = (reader.caller.clone(), reader.caller.project());
+    let (caller, project) = (reader.caller.clone(), &reader.caller.project);
     // Listen before reading the start position, so that no event is missed.
     let listener = project.live.listen(project.store())?;
     let feed = blocking(move || Feed::begin(caller, filter)).await?;
@@ -373,7 +373,7 @@ mod tests {
         let show = || Arc::new(|it: &LiveEvent| serde_json::to_string(it).ok());
         let reader = || Reader {
             app: app.clone(),
-            caller: Caller::new(crate::access::Identity::Anyone, project.clone()),
+            caller: Caller { identity: crate::access::Identity::Anyone, project: project.clone() },
             headers: HeaderMap::new(),
         };
         let open =

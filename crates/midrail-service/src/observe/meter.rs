@@ -39,11 +39,11 @@ struct Key {
     status: u16,
 }
 
+/// The requests by duration, and the time that they took. The last bucket has no bound.
 #[derive(Default)]
 struct Tally {
-    count: u64,
     micros: u64,
-    buckets: [u64; BOUNDS.len()],
+    buckets: [u64; BOUNDS.len() + 1],
 }
 
 impl Meter {
@@ -51,7 +51,6 @@ impl Meter {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let mut routes = self.routes.lock();
         let tally = routes.entry(key).or_default();
-        tally.count += 1;
         tally.micros = tally.micros.saturating_add(micros);
         let bucket = BOUNDS.partition_point(|(bound, _)| *bound < micros);
         if let Some(bucket) = tally.buckets.get_mut(bucket) {
@@ -66,34 +65,25 @@ impl Meter {
         for (Key { method, route, status }, tally) in &*routes {
             let status = status.to_string();
             let labels = [("method", *method), ("route", *route), ("status", status.as_str())];
-            out.sample("http_requests_total", &labels, &tally.count.to_string());
+            out.sample("http_requests_total", &labels, tally.buckets.iter().sum::<u64>());
         }
         out.head("http_request_duration_seconds", "histogram", "How long requests took, by route.");
         let mut by_route: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
         for (key, tally) in &*routes {
             let sum = by_route.entry((key.method, key.route)).or_default();
-            sum.count += tally.count;
             sum.micros = sum.micros.saturating_add(tally.micros);
             for (all, one) in sum.buckets.iter_mut().zip(tally.buckets) {
                 *all += one;
             }
         }
         for ((method, route), tally) in by_route {
-            let mut up_to = 0;
-            for ((_, bound), count) in BOUNDS.iter().zip(tally.buckets) {
-                up_to += count;
-                let labels = [("method", method), ("route", route), ("le", bound)];
-                out.sample("http_request_duration_seconds_bucket", &labels, &up_to.to_string());
-            }
-            let labels = [("method", method), ("route", route), ("le", "+Inf")];
-            out.sample("http_request_duration_seconds_bucket", &labels, &tally.count.to_string());
             let labels = [("method", method), ("route", route)];
+            let bounds = BOUNDS.iter().map(|(_, bound)| *bound);
             let seconds = format!("{}.{:06}", tally.micros / 1_000_000, tally.micros % 1_000_000);
-            out.sample("http_request_duration_seconds_sum", &labels, &seconds);
-            out.sample("http_request_duration_seconds_count", &labels, &tally.count.to_string());
+            out.histogram("http_request_duration_seconds", &labels, bounds, &tally.buckets, &seconds);
         }
-        out.head("http_requests_in_flight", "gauge", "Requests that are being worked on.");
-        out.sample("http_requests_in_flight", &[], &self.under_way.load(Ordering::Relaxed).to_string());
+        let in_flight = [(Vec::new(), self.under_way.load(Ordering::Relaxed))];
+        out.family("http_requests_in_flight", "gauge", "Requests that are being worked on.", in_flight);
     }
 }
 

@@ -107,11 +107,9 @@ impl Exporter {
     pub(crate) fn write(&self, out: &mut MetricsText) {
         let counts =
             [("sent", &self.counts.sent), ("dropped", &self.counts.dropped), ("failed", &self.counts.failed)];
-        out.head("midrail_otlp_spans_total", "counter", "Spans, by outcome.");
-        for (outcome, count) in counts {
-            let count = count.load(Ordering::Relaxed).to_string();
-            out.sample("midrail_otlp_spans_total", &[("outcome", outcome)], &count);
-        }
+        let counts =
+            counts.map(|(outcome, count)| (vec![("outcome", outcome)], count.load(Ordering::Relaxed)));
+        out.family("midrail_otlp_spans_total", "counter", "Spans, by outcome.", counts);
     }
 
     /// Sends queued decisions, and ends.

@@ -14,8 +14,7 @@ pub(crate) fn write(out: &mut MetricsText) {
     let page = u64::try_from(rustix::param::page_size()).unwrap_or(4_096);
     let mut one = |name: &str, kind: &str, help: &str, value: Option<String>| {
         if let Some(value) = value {
-            out.head(name, kind, help);
-            out.sample(name, &[], &value);
+            out.family(name, kind, help, [(Vec::new(), value)]);
         }
     };
     let hundredths = |ticks_spent: u64| {

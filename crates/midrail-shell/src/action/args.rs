@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::code;
+use super::names::file_ending;
 use crate::command::invocation::quoted;
 use crate::words::tools::{
     ADDRESS_ARGS, CODE_ARGS, COMMAND_ARGS, LANGUAGE_ARGS, PATCH_ARGS, PATH_ARGS, PATH_LIST_ARGS,
@@ -109,7 +109,7 @@ impl<'a> Args<'a> {
     }
 
     fn text(&mut self, name: &str, text: &'a str) {
-        if LANGUAGE_ARGS.contains(&name) && self.runner.and_then(code::file_ending).is_some() {
+        if LANGUAGE_ARGS.contains(&name) && self.runner.and_then(file_ending).is_some() {
             self.codes.push(text);
             if text.contains(['(', '\n']) || text.starts_with(['!', '%']) {
                 return;

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_as_a_whole_is_known() {
+    fn completely_shown_files_are_known() {
         assert_eq!(seen("Read", json!({"file_path": "a"})), ["a"]);
         assert_eq!(seen("Read", json!({"file_path": "a", "limit": 2000})), ["a"]);
         assert_eq!(seen("mcp__fs__read_text_file", json!({"path": "a"})), ["a"]);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_named_or_shown_in_part_is_not() {
+    fn partially_shown_files_are_unknown() {
         for (tool, args) in [
             ("Read", json!({"file_path": "a", "limit": 1})),
             ("Read", json!({"file_path": "a", "offset": 900})),

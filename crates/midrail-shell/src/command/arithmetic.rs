@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn simple_sums_are_known() {
+    fn simple_arithmetic_is_evaluated() {
         for (text, expected) in
             [("1+2*3", Some(7)), ("(1+2)*3", Some(9)), ("-0x10", Some(-16)), ("x+1", None), ("1/0", None)]
         {

@@ -24,23 +24,13 @@ pub(super) struct Trouble {
 }
 
 /// Pipelines one after the other.
+pub(super) type List<'a> = Vec<Item<'a>>;
+
 #[derive(Debug, Default)]
-pub(super) struct List<'a> {
-    pub(super) items: Vec<Item<'a>>,
-}
-
-/// How a pipeline follows the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joint {
-    Then,
-    And,
-    Or,
-}
-
-#[derive(Debug)]
 pub(super) struct Item<'a> {
-    pub(super) joint: Joint,
     pub(super) commands: Vec<Command<'a>>,
+    /// It follows `&&` or `||`: what comes before it decides whether it runs.
+    pub(super) is_conditional: bool,
     pub(super) is_background: bool,
 }
 
@@ -83,7 +73,7 @@ pub(super) enum CommandKind<'a> {
     },
     Case {
         subject: Word<'a>,
-        arms: Vec<(Vec<Word<'a>>, List<'a>)>,
+        arms: Vec<List<'a>>,
     },
     /// A function keeps its body as text: it is parsed again where it is called.
     Function {
@@ -133,13 +123,11 @@ pub(super) enum RedirectKind<'a> {
     /// `<<< word`
     HereString(Word<'a>),
     /// `<<EOF`; its body follows the line.
-    HereDoc(Rc<OnceCell<HereDoc<'a>>>),
+    HereDoc(HereDoc<'a>),
 }
 
-#[derive(Debug)]
-pub(super) struct HereDoc<'a> {
-    pub(super) parts: Vec<WordPart<'a>>,
-}
+/// The body of a here-document, once it is read.
+pub(super) type HereDoc<'a> = Rc<OnceCell<Vec<WordPart<'a>>>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Word<'a> {

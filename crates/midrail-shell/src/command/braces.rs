@@ -7,146 +7,110 @@ use super::ast::WordPart;
 /// How deep braces may nest.
 const MAX_DEPTH: usize = 24;
 
+/// The parts of one word.
+type Parts<'a> = Vec<WordPart<'a>>;
+
 /// The words that a word with braces becomes. `None` where there would be more than `most`.
-pub(super) fn expand<'a>(parts: &[WordPart<'a>], most: usize) -> Option<Vec<Vec<WordPart<'a>>>> {
-    let words = alternatives(&pieces(parts), most, 0)?;
-    Some(words.into_iter().map(|word| join(&word)).collect())
+pub(super) fn expand<'a>(parts: &[WordPart<'a>], most: usize) -> Option<Vec<Parts<'a>>> {
+    alternatives(&pieces(parts), most, 0)
 }
 
-/// One character of bare text, or a part without brace expansion.
-#[derive(Clone, Debug)]
-enum Piece<'a> {
-    Open,
-    Comma,
-    Close,
-    Bare(&'a str),
-    Made(String),
-    Other(WordPart<'a>),
-}
-
-fn pieces<'a>(parts: &[WordPart<'a>]) -> Vec<Piece<'a>> {
+/// The parts of a word, in which each brace and comma without quotes is a part of its own.
+fn pieces<'a>(parts: &[WordPart<'a>]) -> Parts<'a> {
     let mut pieces = Vec::new();
     for part in parts {
         let WordPart::Bare(text) = part else {
-            pieces.push(Piece::Other(part.clone()));
+            pieces.push(part.clone());
             continue;
         };
-        let mut start = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            let sign = match byte {
-                b'{' => Piece::Open,
-                b',' => Piece::Comma,
-                b'}' => Piece::Close,
-                _ => continue,
-            };
-            if start < at {
-                pieces.push(Piece::Bare(text.get(start..at).unwrap_or("")));
-            }
-            pieces.push(sign);
-            start = at + 1;
-        }
-        if start < text.len() {
-            pieces.push(Piece::Bare(text.get(start..).unwrap_or("")));
+        for run in text.split_inclusive(['{', ',', '}']) {
+            let sign = run.len() - usize::from(run.ends_with(['{', ',', '}']));
+            let halves = <[&str; 2]>::from(run.split_at_checked(sign).unwrap_or((run, "")));
+            pieces.extend(halves.into_iter().filter(|half| !half.is_empty()).map(WordPart::Bare));
         }
     }
     pieces
 }
 
+/// Whether a part is this sign.
+fn is(part: &WordPart<'_>, sign: &str) -> bool {
+    matches!(part, WordPart::Bare(text) if *text == sign)
+}
+
 /// All words that the pieces expand to. `None` if there are too many, or they nest too deep.
-fn alternatives<'a>(pieces: &[Piece<'a>], most: usize, depth: usize) -> Option<Vec<Vec<Piece<'a>>>> {
+fn alternatives<'a>(pieces: &[WordPart<'a>], most: usize, depth: usize) -> Option<Vec<Parts<'a>>> {
     if depth > MAX_DEPTH {
         return None;
     }
-    let mut words: Vec<Vec<Piece<'a>>> = vec![Vec::new()];
+    let mut words: Vec<Parts<'a>> = vec![Vec::new()];
     let closings = closings(pieces);
     let mut at = 0;
     while let Some(piece) = pieces.get(at) {
-        let group = match (piece, closings.get(at).copied().flatten()) {
-            (Piece::Open, Some(close)) => {
-                group(pieces.get(at + 1..close).unwrap_or(&[]), most, depth)?.map(|choices| (choices, close))
-            }
-            _ => None,
+        let close = closings.get(at).copied().flatten();
+        let inside = close.and_then(|close| pieces.get(at + 1..close));
+        let choices = match inside {
+            Some(inside) => group(inside, most, depth)?,
+            None => None,
         };
-        match group {
-            Some((choices, close)) => {
-                if words.len().saturating_mul(choices.len()) > most {
-                    return None;
-                }
-                let mut longer = Vec::with_capacity(words.len() * choices.len());
-                for word in &words {
-                    for choice in &choices {
-                        let mut word = word.clone();
-                        word.extend(choice.iter().cloned());
-                        longer.push(word);
-                    }
-                }
-                words = longer;
-                at = close + 1;
-            }
-            None => {
-                for word in &mut words {
-                    word.push(piece.clone());
-                }
-                at += 1;
-            }
+        let Some(choices) = choices else {
+            words.iter_mut().for_each(|word| word.push(piece.clone()));
+            at += 1;
+            continue;
+        };
+        at = close.unwrap_or(at) + 1;
+        if words.len().saturating_mul(choices.len()) > most {
+            return None;
         }
+        let longer = |word: &Parts<'a>, choice: &Parts<'a>| [word.as_slice(), choice].concat();
+        words = words.iter().flat_map(|word| choices.iter().map(|it| longer(word, it))).collect();
     }
     Some(words)
 }
 
 /// For each opening brace the place of the one that closes it.
-fn closings(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+fn closings(pieces: &[WordPart<'_>]) -> Vec<Option<usize>> {
     let mut closings = vec![None; pieces.len()];
     let mut open = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
-        match piece {
-            Piece::Open => open.push(at),
-            Piece::Close => {
-                if let Some(start) = open.pop()
-                    && let Some(slot) = closings.get_mut(start)
-                {
-                    *slot = Some(at);
-                }
-            }
-            _ => {}
+        if is(piece, "{") {
+            open.push(at);
+        } else if is(piece, "}")
+            && let Some(start) = open.pop()
+            && let Some(slot) = closings.get_mut(start)
+        {
+            *slot = Some(at);
         }
     }
     closings
 }
 
 /// The choices between two braces. `Some(None)` where it is no brace expansion: `{}` and `{x}`.
-fn group<'a>(inside: &[Piece<'a>], most: usize, depth: usize) -> Option<Option<Vec<Vec<Piece<'a>>>>> {
-    let mut choices = Vec::new();
+fn group<'a>(inside: &[WordPart<'a>], most: usize, depth: usize) -> Option<Option<Vec<Parts<'a>>>> {
     let mut level = 0_usize;
-    let mut start = 0;
-    let mut has_comma = false;
-    for (at, piece) in inside.iter().enumerate() {
-        match piece {
-            Piece::Open => level += 1,
-            Piece::Close => level = level.saturating_sub(1),
-            Piece::Comma if level == 0 => {
-                has_comma = true;
-                choices.extend(alternatives(inside.get(start..at).unwrap_or(&[]), most, depth + 1)?);
-                start = at + 1;
-            }
-            _ => {}
-        }
-        if choices.len() > most {
+    let is_comma = |piece: &WordPart<'_>| {
+        level += usize::from(is(piece, "{"));
+        level -= usize::from(is(piece, "}")).min(level);
+        level == 0 && is(piece, ",")
+    };
+    let choices: Vec<&[WordPart<'a>]> = inside.split(is_comma).collect();
+    if let [only] = choices.as_slice() {
+        return match only {
+            [WordPart::Bare(text)] if text.contains("..") => range(text, most),
+            _ => Some(None),
+        };
+    }
+    let mut words = Vec::new();
+    for choice in choices {
+        words.extend(alternatives(choice, most, depth + 1)?);
+        if words.len() > most {
             return None;
         }
     }
-    if has_comma {
-        choices.extend(alternatives(inside.get(start..).unwrap_or(&[]), most, depth + 1)?);
-        return Some(Some(choices));
-    }
-    match inside {
-        [Piece::Bare(text)] if text.contains("..") => range(text, most),
-        _ => Some(None),
-    }
+    Some(Some(words))
 }
 
 /// `1..5`, `a..e`, `1..9..2`, `01..10`.
-fn range<'a>(text: &str, most: usize) -> Option<Option<Vec<Vec<Piece<'a>>>>> {
+fn range<'a>(text: &str, most: usize) -> Option<Option<Vec<Parts<'a>>>> {
     let mut ends = text.split("..");
     let (Some(first), Some(last)) = (ends.next(), ends.next()) else { return Some(None) };
     let step = match ends.next().map(str::parse::<i64>) {
@@ -157,7 +121,7 @@ fn range<'a>(text: &str, most: usize) -> Option<Option<Vec<Vec<Piece<'a>>>>> {
     if ends.next().is_some() {
         return Some(None);
     }
-    let one = |value: String| vec![Piece::Made(value)];
+    let one = |value: String| vec![WordPart::Quoted(Cow::Owned(value))];
     if let (Ok(from), Ok(to)) = (first.parse::<i64>(), last.parse::<i64>()) {
         let count = from.abs_diff(to) / step.unsigned_abs();
         if usize::try_from(count).map_or(true, |count| count >= most) {
@@ -187,21 +151,6 @@ fn range<'a>(text: &str, most: usize) -> Option<Option<Vec<Vec<Piece<'a>>>>> {
     let step = usize::try_from(step).unwrap_or(1);
     let letters: Vec<char> = if low <= high { (low..=high).collect() } else { (high..=low).rev().collect() };
     Some(Some(letters.into_iter().step_by(step).map(|letter| one(letter.to_string())).collect()))
-}
-
-fn join<'a>(pieces: &[Piece<'a>]) -> Vec<WordPart<'a>> {
-    let mut parts: Vec<WordPart<'a>> = Vec::new();
-    for piece in pieces {
-        parts.push(match piece {
-            Piece::Open => WordPart::Bare("{"),
-            Piece::Comma => WordPart::Bare(","),
-            Piece::Close => WordPart::Bare("}"),
-            Piece::Bare(text) => WordPart::Bare(text),
-            Piece::Made(text) => WordPart::Quoted(Cow::Owned(text.clone())),
-            Piece::Other(part) => part.clone(),
-        });
-    }
-    parts
 }
 
 #[cfg(test)]

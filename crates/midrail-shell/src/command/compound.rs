@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Command, CommandKind, Joint, List, Word, is_name_byte};
-use super::lex::Until;
+use super::ast::{Command, CommandKind, List, Word, is_name_byte};
 use super::parse::{Parser, Stops};
 
 impl<'a> Parser<'a> {
@@ -42,8 +41,7 @@ impl<'a> Parser<'a> {
                 if !matches!(parser.peek(), Some(b'{' | b'(')) {
                     parser.at = before;
                 }
-                let item = parser.pipeline(Joint::Then, stops);
-                CommandKind::Subshell(List { items: vec![item] })
+                CommandKind::Subshell(vec![parser.pipeline(stops)])
             })),
             b'f' if self.eat_word("function") => {
                 self.skip_blanks();
@@ -70,9 +68,7 @@ impl<'a> Parser<'a> {
             && let Some(close) = self.arithmetic_end(self.at + 2)
             && !is_command(self.slice(self.at + 2, close))
         {
-            self.at += 2;
-            let parts = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)))?;
-            self.at = close + 2;
+            let parts = self.arithmetic(self.at + 2, close, 2)?;
             return Some(CommandKind::Test(vec![Word { parts, has_brace: false }]));
         }
         self.at += 1;
@@ -146,7 +142,7 @@ impl<'a> Parser<'a> {
             self.expect_word("}");
             return body;
         }
-        List { items: vec![self.pipeline(Joint::Then, stops)] }
+        vec![self.pipeline(stops)]
     }
 
     pub(super) fn for_command(&mut self, stops: Stops, is_foreach: bool) -> CommandKind<'a> {
@@ -155,12 +151,9 @@ impl<'a> Parser<'a> {
             && self.peek_at(1) == Some(b'(')
             && let Some(close) = self.arithmetic_end(self.at + 2)
         {
-            self.at += 2;
-            let parts = self.within(close, |inner| inner.parts(Until::End));
-            self.at = close + 2;
+            let parts = self.arithmetic(self.at + 2, close, 2).unwrap_or_default();
             let head = Word { parts, has_brace: false };
-            let body = self.loop_body(stops);
-            return CommandKind::Repeat { head, body };
+            return CommandKind::Repeat { head, body: self.loop_body(stops) };
         }
         let name = self.take_while(is_name_byte);
         self.skip_lines();
@@ -208,22 +201,17 @@ impl<'a> Parser<'a> {
             }
             let before = self.at;
             self.eat(b'(');
-            let mut patterns = Vec::new();
+            // Any of its patterns may match.
             loop {
                 self.skip_blanks();
-                let word_start = self.at;
-                let word = self.word();
-                if self.at > word_start {
-                    patterns.push(word);
-                }
+                let _ = self.word();
                 self.skip_blanks();
                 if !self.eat(b'|') {
                     break;
                 }
             }
             self.expect(b')');
-            let body = self.list(Stops::CASE);
-            arms.push((patterns, body));
+            arms.push(self.list(Stops::CASE));
             if self.eat(b';') {
                 while matches!(self.peek(), Some(b';' | b'&')) {
                     self.at += 1;

@@ -18,10 +18,10 @@
 
 use std::borrow::Cow;
 
-use super::invocation::{Arg, Input, Invocation};
+use super::invocation::{Input, Invocation};
 use super::options::Arguments;
 use super::programs::{self, Program, Tag};
-use crate::tables::{Condition, OptionPattern, Pattern, Rule, TermKind};
+use crate::tables::{Condition, OptionPattern, Pattern, TermKind};
 
 /// Whether a program has a property with these arguments.
 pub(super) fn does(invocation: &Invocation, tag: Tag) -> bool {
@@ -37,22 +37,18 @@ pub(super) struct Call<'a> {
     /// The invocation.
     pub(super) invocation: &'a Invocation,
     /// Its arguments.
-    pub(super) arguments: Arguments,
-    /// The words that are neither options nor their values, in order.
-    pub(super) operands: Vec<&'a Arg>,
+    pub(super) arguments: Arguments<'a>,
 }
 
 impl<'a> Call<'a> {
     /// Parses the arguments of an invocation. The options in `more` take a value as well.
     pub(super) fn new(invocation: &'a Invocation, program: &'static Program, more: &[&str]) -> Call<'a> {
-        let arguments = Arguments::parse(program, &invocation.args, more);
-        let operands = arguments.operands_in(&invocation.args);
-        Call { invocation, arguments, operands }
+        Call { invocation, arguments: Arguments::parse(program, &invocation.args, more) }
     }
 
     /// The text of an operand, as conditions see it.
     pub(super) fn word(&self, index: usize) -> Option<Cow<'a, str>> {
-        let text = self.operands.get(index)?.text.as_str();
+        let text = self.arguments.operands.get(index)?.text.as_str();
         Some(if self.arguments.program.ignores_case {
             Cow::Owned(text.to_ascii_lowercase())
         } else {
@@ -61,20 +57,24 @@ impl<'a> Call<'a> {
     }
 }
 
-impl Rule {
-    /// Whether the rule applies to a call.
-    pub(super) fn applies(&self, call: &Call) -> bool {
-        applies(self.when, self.unless, call)
-    }
-}
-
 /// Whether one of the first conditions holds, or there is none, and none of the second.
-fn applies(when: &[Condition], unless: &[Condition], call: &Call) -> bool {
+pub(super) fn applies(when: &[Condition], unless: &[Condition], call: &Call) -> bool {
     (when.is_empty() || when.iter().any(|condition| condition.holds(call)))
         && !unless.iter().any(|condition| condition.holds(call))
 }
 
 impl Condition {
+    /// Whether it requires a certain operand.
+    pub(super) fn has_word(&self) -> bool {
+        self.0.iter().any(|term| matches!(term.kind, TermKind::Word(_)) && !term.is_denied)
+    }
+
+    /// Whether it requires this operand.
+    pub(super) fn mentions(&self, word: &str) -> bool {
+        let is_it = |pattern: &Pattern| matches!(pattern, Pattern::Exactly(exact) if *exact == word);
+        self.0.iter().any(|term| matches!(term.kind, TermKind::Word(patterns) if patterns.iter().any(is_it)))
+    }
+
     fn holds(&self, call: &Call) -> bool {
         let mut matched = 0;
         self.0.iter().all(|term| match &term.kind {
@@ -111,7 +111,7 @@ impl TermKind {
             TermKind::Option(options) => options.iter().any(|option| option.is_given(call, is_denied)),
             TermKind::MoreArguments => call.invocation.has_more_args,
             TermKind::EndOfOptions => {
-                call.arguments.end_of_options.is_some_and(|before| before < call.operands.len())
+                call.arguments.end_of_options.is_some_and(|before| before < call.arguments.operands.len())
             }
         }
     }
@@ -159,7 +159,8 @@ impl Pattern {
 }
 
 fn word_from(patterns: &[Pattern], call: &Call, from: usize) -> Option<usize> {
-    (from..call.operands.len()).find(|index| call.word(*index).is_some_and(|word| one_of(patterns, &word)))
+    (from..call.arguments.operands.len())
+        .find(|index| call.word(*index).is_some_and(|word| one_of(patterns, &word)))
 }
 
 fn one_of(patterns: &[Pattern], text: &str) -> bool {

@@ -9,16 +9,19 @@ mod tests;
 use midrail_core::{Confidence, Danger, Severity};
 
 use self::place::Target;
-use super::condition::Call;
+use super::condition::{Call, applies};
 use super::invocation::{Arg, Folder, Input, Invocation};
-use super::options::tail;
+use super::options::{Arguments, MAX_UNKNOWN};
 use super::programs::{self, Loss, Program, Rule, Targets};
+use crate::tables::Condition;
 use crate::tables::Place;
 
 /// Longest command in a finding, in bytes.
 const COMMAND_LENGTH: usize = 200;
 /// Most targets that a finding names.
 const MOST_TARGETS: usize = 64;
+/// Options with which a program only shows what would happen.
+const DRY_RUNS: &[&str] = &["dry-run", "dryrun", "what-if", "simulate", "just-print", "noop"];
 
 /// What one program might destroy.
 pub(crate) fn judge(invocation: &Invocation) -> Vec<Danger> {
@@ -30,7 +33,7 @@ pub(crate) fn judge(invocation: &Invocation) -> Vec<Danger> {
 
 /// Whether a place, relative to the folder that a command line starts in, may be destroyed: it lies strictly below that
 /// folder, and holds nothing of its version control or of this guard.
-pub(crate) fn is_expendable(place: &str) -> bool {
+pub fn is_expendable(place: &str) -> bool {
     let arg = Arg { is_glob: place.contains(['*', '?', '[']), ..Arg::known(place) };
     place::is_harmless(place::locate(&arg, &Folder::Known(String::new()), false).place)
 }
@@ -46,7 +49,7 @@ pub(crate) fn is_temporary(file: &Arg, folder: &Folder) -> bool {
 }
 
 fn judge_program(invocation: &Invocation) -> Vec<Danger> {
-    let program = programs::row_ignoring_case(&invocation.program);
+    let program = programs::row(&invocation.program);
     if program.dangers.is_empty() {
         return Vec::new();
     }
@@ -54,7 +57,8 @@ fn judge_program(invocation: &Invocation) -> Vec<Danger> {
     let mut dangers = judge_call(program.dangers, &call);
     keep_worst(&mut dangers);
     if dangers.is_empty() {
-        dangers.extend(judge_unknown_option(program, &call));
+        let unknown = judge_unknown_options(program, &call).or_else(|| judge_unknown_word(program, &call));
+        dangers.extend(unknown);
     }
     dangers
 }
@@ -63,24 +67,70 @@ fn judge_call(rules: &[&'static Rule], call: &Call) -> Vec<Danger> {
     if is_dry_run(call) {
         return Vec::new();
     }
-    rules.iter().filter(|rule| rule.applies(call)).filter_map(|rule| danger(rule, call)).collect()
+    rules
+        .iter()
+        .filter(|rule| !(shows_help(call) && rule.when.iter().all(Condition::has_word)))
+        .filter(|rule| applies(rule.when, rule.unless, call))
+        .filter_map(|rule| danger(rule, call))
+        .collect()
 }
 
-/// An option that the row does not know hides a danger if it takes the next word as its value.
-fn judge_unknown_option(program: &'static Program, call: &Call) -> Option<Danger> {
-    let option = call.arguments.unknown.as_deref()?;
-    let other = Call::new(call.invocation, program, &[option]);
-    judge_call(program.dangers, &other).iter().any(|danger| !danger.is_inside).then(|| Danger {
+/// Options that the row does not know hide a danger if they take the next word as their value.
+fn judge_unknown_options(program: &'static Program, call: &Call) -> Option<Danger> {
+    let options = call.arguments.unknown_options();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let is_dangerous = |count: usize| {
+        let other = Call::new(call.invocation, program, options.get(..count).unwrap_or_default());
+        judge_call(program.dangers, &other).iter().any(|danger| !danger.is_inside)
+    };
+    let count = (1..=options.len()).find(|count| is_dangerous(*count))?;
+    let option = options.get(count - 1)?;
+    let reason = format!("`{option}` is not a known option: the command may destroy something");
+    Some(opaque(call.invocation, reason, "write the option as `--option=value`, or leave it out"))
+}
+
+/// A word of which nothing is known hides a subcommand if it is no word, or only options.
+fn judge_unknown_word(program: &'static Program, call: &Call) -> Option<Danger> {
+    let rules: Vec<&'static Rule> =
+        program.dangers.iter().copied().filter(|rule| rule.names_subcommand()).collect();
+    let mut rest = call.arguments.after_unknown_word().filter(|_| !rules.is_empty())?;
+    for _ in 0..MAX_UNKNOWN {
+        let invocation = Invocation { args: rest.to_vec(), ..call.invocation.clone() };
+        let other = Call::new(&invocation, program, &[]);
+        if judge_call(&rules, &other).iter().any(|danger| !danger.is_inside) {
+            break;
+        }
+        rest = Arguments::parse(program, rest, &[]).after_unknown_word()?;
+    }
+    let reason =
+        "a word whose value is not known comes before the subcommand: the command may destroy something";
+    Some(opaque(call.invocation, reason.to_owned(), "write the word out, or leave it out"))
+}
+
+fn opaque(invocation: &Invocation, reason: String, safer: &str) -> Danger {
+    Danger {
         rule: "opaque".to_owned(),
         severity: Severity::Medium,
         confidence: Confidence::Medium,
-        reason: format!("`{option}` is not a known option: the command may destroy something"),
-        safer: "write the option as `--option=value`, or leave it out".to_owned(),
-        command: spelt_out(call.invocation),
-        start: call.invocation.start,
-        end: call.invocation.end,
+        reason,
+        safer: safer.to_owned(),
+        command: spelt_out(invocation),
+        start: invocation.start,
+        end: invocation.end,
         ..Danger::default()
-    })
+    }
+}
+
+impl Rule {
+    /// Whether it is about an operand with this text.
+    pub(super) fn mentions(&self, word: &str) -> bool {
+        self.when.iter().any(|condition| condition.mentions(word))
+    }
+
+    /// Whether it is about a subcommand, such as `push`.
+    pub(super) fn names_subcommand(&self) -> bool {
+        self.when.iter().any(Condition::has_word)
+    }
 }
 
 /// A redirection onto a file: `> file`, `>> file`. What is appended matters only for files that give access or run by
@@ -110,20 +160,27 @@ pub(crate) fn judge_redirection(
     Some(danger)
 }
 
-/// Whether a command only shows help, its version or what would happen.
+/// Whether a command only shows help, its version or what would happen. An option that says so may be revoked by another
+/// one: then it does not count.
 fn is_dry_run(call: &Call) -> bool {
     let arguments = &call.arguments;
-    let only_shows = |name: &str, value: Option<&str>| match name.trim_start_matches('-') {
+    let is_dry = |name: &str| DRY_RUNS.contains(&name.trim_start_matches('-'));
+    let is_no = |value: &str| matches!(value, "none" | "false" | "no" | "0");
+    let is_revoked = arguments.flags.iter().any(|flag| flag.strip_prefix("--no-").is_some_and(is_dry))
+        || arguments.values.iter().any(|(name, value)| is_dry(name) && is_no(&value.text))
+        || arguments.operands.iter().any(|operand| is_no(&operand.text));
+    let only_shows = |name: &str| match name.trim_start_matches('-') {
         "help" => name.len() > 2,
         "version" => call.invocation.args.len() == 1,
-        "dry-run" | "dryrun" | "what-if" | "simulate" | "just-print" | "noop" => {
-            !matches!(value, Some("none" | "false" | "no" | "0"))
-        }
-        _ => false,
+        _ => is_dry(name) && !is_revoked,
     };
-    arguments.flags.iter().any(|flag| only_shows(flag, None))
-        || arguments.values.iter().any(|(name, value)| only_shows(name, Some(&value.text)))
-        || call.operands.first().is_some_and(|first| first.text == "help")
+    arguments.flags.iter().any(|flag| only_shows(flag))
+        || arguments.values.iter().any(|(name, _)| only_shows(name))
+}
+
+/// `git help push`
+fn shows_help(call: &Call) -> bool {
+    call.arguments.operands.first().is_some_and(|first| first.text == "help")
 }
 
 /// One finding for a rule that holds, if its targets matter.
@@ -166,7 +223,7 @@ fn targets(rule: &Rule, call: &Call) -> Vec<Target> {
     let invocation = call.invocation;
     let locate = |arg: &Arg| place::locate(arg, &invocation.folder, invocation.is_remote);
     let content = |arg: &Arg| place::locate_content(arg, &invocation.folder, invocation.is_remote);
-    let operands = call.operands.as_slice();
+    let operands = call.arguments.operands.as_slice();
     let is_file = |arg: &&&Arg| arg.text != "{}" && !arg.text.is_empty();
     let after = || operands.get(rule.target_skip..).unwrap_or_default();
     let values = || call.arguments.values_of(rule.target_options);
@@ -187,7 +244,7 @@ fn targets(rule: &Rule, call: &Call) -> Vec<Target> {
         Targets::Keyed => operands
             .iter()
             .filter(|arg| arg.text.starts_with(rule.target_key))
-            .map(|arg| locate(&tail(arg, rule.target_key.len())))
+            .map(|arg| locate(&arg.tail(rule.target_key.len())))
             .collect(),
         Targets::Printed => {
             operands.first().into_iter().flat_map(|arg| printed_onto(arg)).map(|arg| locate(&arg)).collect()
@@ -195,7 +252,7 @@ fn targets(rule: &Rule, call: &Call) -> Vec<Target> {
         Targets::ContentOrHere if after().is_empty() => vec![content(&Arg::known("."))],
         Targets::ContentOrHere => after().iter().filter(is_file).map(|arg| content(arg)).collect(),
         Targets::Uploads => values()
-            .filter_map(|arg| arg.text.find('@').map(|at| tail(arg, at + 1)))
+            .filter_map(|arg| arg.text.find('@').map(|at| arg.tail(at + 1)))
             .map(|arg| locate(&arg))
             .collect(),
     };

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::ast::{Param, Word, WordPart};
 use super::invocation::Arg;
 use super::pattern;
-use super::scope::{Scope, Variable};
+use super::scope::{Candidates, Scope};
 use super::walk::{Stream, Walk};
 
 /// How many words one brace expansion may make.
@@ -32,9 +32,7 @@ impl Fields {
         const LONGEST: usize = 1 << 15;
         let text = if text.len() > LONGEST { "$(…)" } else { text };
         self.is_begun = true;
-        let start = self.now.text.len();
-        self.now.text.push_str(text);
-        self.now.unknown.push(start..self.now.text.len());
+        self.now.append(&Arg::unknown(text));
     }
 
     fn next_field(&mut self) {
@@ -51,13 +49,13 @@ impl Fields {
     /// A value: split at blanks where it is not quoted.
     fn value(&mut self, value: &Arg, is_quoted: bool, separators: &str) {
         self.now.is_glob |= value.is_glob || (!is_quoted && value.text.contains(['*', '?', '[']));
-        let mut at = 0;
-        for range in &value.unknown {
-            self.known(value.text.get(at..range.start).unwrap_or(""), is_quoted, separators);
-            self.unknown(value.text.get(range.clone()).unwrap_or(""));
-            at = range.end;
+        for (text, is_known) in value.pieces() {
+            if is_known {
+                self.known(text, is_quoted, separators);
+            } else {
+                self.unknown(text);
+            }
         }
-        self.known(value.text.get(at..).unwrap_or(""), is_quoted, separators);
     }
 
     fn known(&mut self, text: &str, is_quoted: bool, separators: &str) {
@@ -95,43 +93,27 @@ impl Walk {
             && !word.has_brace
         {
             self.spend(1);
-            return vec![Arg {
-                text: (*text).to_owned(),
-                unknown: Vec::new(),
-                is_glob: text.contains(['*', '?', '[']),
-            }];
+            return vec![Arg { is_glob: text.contains(['*', '?', '[']), ..Arg::known(*text) }];
         }
         let words = if word.has_brace { super::braces::expand(&word.parts, MAX_BRACES) } else { None };
         self.is_given_up |= word.has_brace && words.is_none();
-        let mut results = Vec::new();
         match words {
-            Some(words) => {
-                words.iter().for_each(|parts| self.expand_parts(parts, scope, false, &mut results))
-            }
-            None => self.expand_parts(&word.parts, scope, false, &mut results),
+            Some(words) => words.iter().flat_map(|parts| self.expand_parts(parts, scope, false)).collect(),
+            None => self.expand_parts(&word.parts, scope, false),
         }
-        results
     }
 
-    fn expand_parts(
-        &mut self,
-        parts: &[WordPart<'_>],
-        scope: &mut Scope,
-        never_splits: bool,
-        results: &mut Vec<Arg>,
-    ) {
+    fn expand_parts(&mut self, parts: &[WordPart<'_>], scope: &mut Scope, never_splits: bool) -> Vec<Arg> {
         let mut fields = Fields { never_splits, ..Fields::default() };
         for part in parts {
             self.part(part, false, scope, &mut fields);
         }
-        results.extend(fields.finish());
+        fields.finish()
     }
 
     /// The value of a word where nothing is split: of an assignment, of a redirection.
     pub(super) fn expand_one(&mut self, parts: &[WordPart<'_>], scope: &mut Scope) -> Arg {
-        let mut results = Vec::new();
-        self.expand_parts(parts, scope, true, &mut results);
-        results.into_iter().next().unwrap_or_default()
+        self.expand_parts(parts, scope, true).into_iter().next().unwrap_or_default()
     }
 
     fn part(&mut self, part: &WordPart<'_>, is_quoted: bool, scope: &mut Scope, fields: &mut Fields) {
@@ -258,7 +240,7 @@ impl Walk {
                 }
                 let default = self.expand_one(&param.operand, scope);
                 if param.operator.ends_with('=') {
-                    scope.set(&name, vec![default.clone()], false);
+                    scope.set(&name, vec![default.clone()]);
                 }
                 Some((vec![default], false))
             }
@@ -330,9 +312,9 @@ impl Walk {
     }
 
     /// The value that is used in this round (see [`Walk::choice`]).
-    fn candidate(&mut self, variable: &Variable) -> Rc<Vec<Arg>> {
-        self.choices = self.choices.max(variable.candidates.len());
-        let chosen = variable.candidates.get(self.choice).or_else(|| variable.candidates.first());
+    fn candidate(&mut self, candidates: &Candidates) -> Rc<Vec<Arg>> {
+        self.choices = self.choices.max(candidates.len());
+        let chosen = candidates.get(self.choice).or_else(|| candidates.first());
         chosen.map(Rc::clone).unwrap_or_default()
     }
 }

@@ -2,21 +2,17 @@
 
 mod formatters;
 mod found;
-mod inside;
-mod named;
 mod uploads;
 
 use self::found::TouchedFiles;
 use super::condition::does;
 use super::danger::is_credential;
-use super::find::{self, FindPart};
 use super::invocation::{Arg, Folder, Input, Invocation};
-use super::options::{Arguments, tail};
+use super::options::{Arguments, FindPart, find_parts};
 use super::programs::{self, Files, Operands, Tag};
 use super::scope::join;
 
-pub(super) use self::found::{Touched, is_on_host};
-pub(super) use self::named::led_to;
+pub(super) use self::found::{Touched, is_on_host, led_to};
 pub(super) use self::uploads::uploaded;
 use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 
@@ -30,7 +26,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         "find" | "gfind" | "bfs" => printed_by_find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
         "xargs" | "gxargs" => xargs(invocation, &mut found),
-        "docker" | "podman" | "nerdctl" => inside::read_in_container(invocation, &mut found),
+        "docker" | "podman" | "nerdctl" => found::read_in_container(invocation, &mut found),
         _ => {}
     }
     let row = programs::row(program);
@@ -57,7 +53,7 @@ pub(super) fn patched(invocation: &Invocation) -> Option<String> {
         return None;
     }
     let sorted = Arguments::new(invocation);
-    let reads_file = sorted.values_of(&["-i", "--input"]).next().is_some();
+    let reads_file = sorted.has_value(&["-i", "--input"]);
     let has_patch_text = matches!(invocation.input, Input::Text(_)) && !reads_file;
     if has_patch_text || !sorted.operands.is_empty() || sorted.has(&["--dry-run", "--help", "--version"]) {
         return None;
@@ -84,7 +80,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
             found.add(value, false, true);
         }
     }
-    let operands = sorted.operands_in(&invocation.args);
+    let operands = sorted.operands.as_slice();
     let last = operands.len().saturating_sub(1);
     for (index, operand) in operands.iter().enumerate() {
         match row.operands {
@@ -96,27 +92,24 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
             Operands::PatternThenRead => {
-                let has_pattern = sorted
-                    .values_of(&["-e", "--regexp", "--expression", "-f", "--file", "--from-file"])
-                    .next()
-                    .is_some()
-                    || sorted.has(&["--files"]);
+                let patterns = ["-e", "--regexp", "--expression", "-f", "--file", "--from-file"];
+                let has_pattern = sorted.has_value(&patterns) || sorted.has(&["--files"]);
                 if index > 0 || has_pattern {
                     found.add(operand, true, does(invocation, Tag::EditsInPlace));
                 }
             }
             Operands::CopyToLast => {
-                let has_target = sorted.values_of(&target).next().is_some();
+                let has_target = sorted.has_value(&target);
                 let is_elsewhere = matches!(program, "scp" | "rsync" | "rclone") && is_on_host(&operand.text);
                 if is_elsewhere {
                     continue;
                 }
                 let is_source = index < last || has_target;
                 if is_source && does(invocation, Tag::LinksSymbolically) {
-                    named::linked(operand, operands.last().copied(), invocation, found);
+                    found::linked(operand, operands.last().copied(), invocation, found);
                 } else if is_source {
                     found.add(operand, true, false);
-                } else if last == 1 && named::is_from_template(&operands, invocation) {
+                } else if last == 1 && found::is_from_template(operands, invocation) {
                     found.add_named(operand, true);
                 } else if last > 0 {
                     found.add(operand, false, true);
@@ -125,7 +118,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
             Operands::MoveToLast => found.add(operand, index < last, true),
             Operands::ModeThenWrite => {
                 if index > 0 {
-                    found.add_named(operand, !named::only_keeps_others_out(&operands, operand, invocation));
+                    found.add_named(operand, !found::only_keeps_others_out(operands, operand, invocation));
                 }
             }
             Operands::WriteThenRead => found.add(operand, index > 0, index == 0),
@@ -138,8 +131,8 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     }
     if matches!(row.operands, Operands::CopyToLast | Operands::MoveToLast) {
         match sorted.values_of(&target).last() {
-            Some(folder) => put_into(&folder.text, &operands, found),
-            None => into_folder(&operands, found),
+            Some(folder) => put_into(&folder.text, operands, found),
+            None => into_folder(operands, found),
         }
         // What is copied with all that is in it is a folder.
         if row.operands == Operands::CopyToLast && sorted.has(&["-r", "-R", "-a", "--recursive", "--archive"])
@@ -151,8 +144,8 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     match program {
         "curl" | "curlie" => curl(invocation, found),
         "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
-        "openssl" | "ssh-keygen" => named::keys(invocation, &sorted, found),
-        "sqlite3" | "sqlite" | "litecli" | "duckdb" => inside::read_by_statements(invocation, found),
+        "openssl" | "ssh-keygen" => found::keys(invocation, &sorted, found),
+        "sqlite3" | "sqlite" | "litecli" | "duckdb" => found::read_by_statements(invocation, found),
         // Where nothing is piped to it, the one word is the file.
         "yq" if operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {
             let files = operands.iter().filter(|file| is_credential(file, &invocation.folder));
@@ -189,13 +182,9 @@ fn in_place(invocation: &Invocation, found: &mut TouchedFiles) {
     if !sorted.has(&["-i"]) {
         return;
     }
-    let has_code = sorted.values_of(&["-e", "-E"]).next().is_some();
     // Without code the first is the program.
-    for at in sorted.operands.iter().skip(usize::from(!has_code)) {
-        if let Some(file) = invocation.args.get(*at) {
-            found.add(file, true, true);
-        }
-    }
+    let skip = usize::from(!sorted.has_value(&["-e", "-E"]));
+    sorted.operands.iter().skip(skip).for_each(|file| found.add(file, true, true));
 }
 
 /// `xargs -a file program`
@@ -206,7 +195,7 @@ fn xargs(invocation: &Invocation, found: &mut TouchedFiles) {
 
 /// `find -fprint file`
 fn printed_by_find(invocation: &Invocation, found: &mut TouchedFiles) {
-    for part in find::parts(&invocation.args) {
+    for part in find_parts(&invocation.args) {
         if let FindPart::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
             found.add(file, false, true);
         }
@@ -230,7 +219,7 @@ fn curl(invocation: &Invocation, found: &mut TouchedFiles) {
         }
     }
     let addresses = invocation.args.iter().filter(|arg| arg.text.starts_with(LOCAL));
-    addresses.for_each(|arg| found.add(&tail(arg, LOCAL.len()), true, false));
+    addresses.for_each(|arg| found.add(&arg.tail(LOCAL.len()), true, false));
 }
 
 /// How the address of a file of this machine begins.
@@ -250,11 +239,7 @@ fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
         .map(|(_, arg)| arg.text.as_str())
         .collect();
     let is_create = letters.contains(['c', 'r', 'u']) || sorted.has(&["--create", "--append"]);
-    let mut operands = sorted.operands_in(&invocation.args);
-    if !first.starts_with('-') && !operands.is_empty() {
-        operands.remove(0);
-    }
-    let mut operands = operands.into_iter();
+    let mut operands = sorted.operands.iter().copied().skip(usize::from(!first.starts_with('-')));
     let named = sorted.values_of(&["-f", "--file"]).next();
     let is_bare = !first.starts_with('-') && first.contains('f');
     if let Some(archive) = if is_bare { operands.next() } else { named } {
@@ -295,9 +280,8 @@ fn dd(invocation: &Invocation, found: &mut TouchedFiles) {
 /// `git show HEAD:file`, `git checkout -- file` and the like.
 fn git(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
-    let Some(at) = sorted.operands.first().copied() else { return };
-    let subcommand = invocation.args.get(at).map_or("", |arg| arg.text.as_str());
-    let rest = invocation.args.get(at + 1..).unwrap_or(&[]);
+    let Some((subcommand, rest)) = sorted.rest().split_first() else { return };
+    let subcommand = subcommand.text.as_str();
     let after_dashes = rest.iter().position(|arg| arg.text == "--").map(|at| at + 1);
     match subcommand {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
@@ -347,7 +331,7 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
             if is_index {
                 return;
             }
-            for arg in sorted.operands.iter().filter_map(|at| rest.get(*at)) {
+            for arg in sorted.operands {
                 found.add(arg, false, true);
             }
         }

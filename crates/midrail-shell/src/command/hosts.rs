@@ -8,7 +8,7 @@ use super::programs::Hosts;
 pub(super) fn contacted(invocation: &Invocation) -> Vec<String> {
     let mut hosts = Vec::new();
     let sorted = Arguments::new(invocation);
-    let mut operands = sorted.operands.iter().filter_map(|at| invocation.args.get(*at));
+    let mut operands = sorted.operands.iter().copied();
     match sorted.program.hosts {
         Hosts::None => {}
         Hosts::Url => {
@@ -88,7 +88,6 @@ fn socat_host(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::invocation::{Folder, Input};
     use super::*;
 
     #[test]
@@ -107,13 +106,7 @@ mod tests {
             let invocation = Invocation {
                 program: program.to_owned(),
                 args: args.iter().map(|arg| Arg::known(*arg)).collect(),
-                folder: Folder::Known(String::new()),
-                is_remote: false,
-                is_privileged: false,
-                has_more_args: false,
-                input: Input::Inherited,
-                start: 0,
-                end: 0,
+                ..Invocation::default()
             };
             assert_eq!(contacted(&invocation), expected, "{program} {args:?}");
         }

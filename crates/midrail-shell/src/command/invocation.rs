@@ -20,10 +20,64 @@ impl Arg {
         Arg { text: text.into(), ..Arg::default() }
     }
 
+    /// A word with an unknown value.
+    pub(crate) fn unknown(text: &str) -> Self {
+        Arg { unknown: std::iter::once(0..text.len()).collect(), ..Arg::known(text) }
+    }
+
     /// Whether the whole value is known.
     pub fn is_known(&self) -> bool {
         self.unknown.is_empty()
     }
+
+    /// Whether nothing is known about its beginning.
+    pub(crate) fn begins_unknown(&self) -> bool {
+        self.unknown.first().is_some_and(|range| range.start == 0)
+    }
+
+    /// The known and the unknown parts in turn, each with whether it is known. The first and the last are known, perhaps empty.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (&str, bool)> {
+        let ends = std::iter::once(0).chain(self.unknown.iter().map(|range| range.end));
+        let starts = self.unknown.iter().map(|range| range.start).chain([self.text.len()]);
+        let known = ends.zip(starts).map(|(from, to)| (self.text.get(from..to).unwrap_or_default(), true));
+        let mut unknown = self.unknown.iter();
+        known.flat_map(move |piece| {
+            let next = unknown.next().map(|range| (self.text.get(range.clone()).unwrap_or_default(), false));
+            std::iter::once(piece).chain(next)
+        })
+    }
+
+    /// The word from a byte on.
+    pub(crate) fn tail(&self, from: usize) -> Self {
+        let unknown = self.unknown.iter().filter(|range| range.end > from);
+        Arg {
+            text: self.text.get(from..).unwrap_or_default().to_owned(),
+            unknown: unknown.map(|range| range.start.saturating_sub(from)..range.end - from).collect(),
+            is_glob: self.is_glob,
+        }
+    }
+
+    /// Adds a text.
+    pub(crate) fn append(&mut self, other: &Arg) {
+        let offset = self.text.len();
+        self.text.push_str(&other.text);
+        self.unknown.extend(other.unknown.iter().map(|range| range.start + offset..range.end + offset));
+        self.is_glob |= other.is_glob;
+    }
+
+    /// The text that a shell would read as the same word.
+    pub(crate) fn quoted(&self) -> String {
+        if self.is_known() && (self.is_glob || self.text.is_empty()) {
+            return if self.is_glob { self.text.clone() } else { quoted("") };
+        }
+        let pieces = self.pieces().filter(|(text, _)| !text.is_empty());
+        pieces.map(|(text, is_known)| if is_known { quoted(text) } else { format!("\"{text}\"") }).collect()
+    }
+}
+
+/// Arguments as text that a shell would read as the same arguments.
+pub(crate) fn quoted_line(args: &[Arg]) -> String {
+    args.iter().map(|arg| format!(" {}", arg.quoted())).collect()
 }
 
 /// Words with blanks between them.
@@ -84,8 +138,6 @@ pub struct Invocation {
     pub folder: Folder,
     /// It runs on another machine or in a container: no file of it lies in the sandbox.
     pub is_remote: bool,
-    /// It runs with the rights of another user (`sudo`, `doas`).
-    pub is_privileged: bool,
     /// Its arguments are followed by others that are not known (`xargs rm`, `find -exec rm {}`).
     pub has_more_args: bool,
     /// What it reads.
@@ -94,4 +146,13 @@ pub struct Invocation {
     pub start: usize,
     /// One past its last byte.
     pub end: usize,
+}
+
+/// A file of which it is known what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// As command lines spell it, seen from the folder that they start in.
+    pub path: String,
+    /// Its text. None: it came from the network and was not reviewed.
+    pub text: Option<String>,
 }

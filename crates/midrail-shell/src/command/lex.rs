@@ -197,11 +197,7 @@ impl<'a> Parser<'a> {
 
     fn dollar(&mut self, until: Until, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
-        let Some(next) = self.peek_at(1) else {
-            self.at += 1;
-            parts.push(WordPart::Quoted(Cow::Borrowed("$")));
-            return;
-        };
+        let Some(next) = self.peek_at(1) else { return self.plain_dollar(parts) };
         match next {
             b'\'' if matches!(until, Until::Word | Until::Brace { is_quoted: false, .. }) => self.ansi(parts),
             b'"' if matches!(until, Until::Word | Until::Brace { is_quoted: false, .. }) => {
@@ -220,11 +216,14 @@ impl<'a> Parser<'a> {
                 self.at += 2;
                 parts.push(plain_param(self.slice(start + 1, self.at), self.slice(start, self.at)));
             }
-            _ => {
-                self.at += 1;
-                parts.push(WordPart::Quoted(Cow::Borrowed("$")));
-            }
+            _ => self.plain_dollar(parts),
         }
+    }
+
+    /// A `$` that expands nothing.
+    fn plain_dollar(&mut self, parts: &mut Vec<WordPart<'a>>) {
+        self.at += 1;
+        parts.push(WordPart::Quoted(Cow::Borrowed("$")));
     }
 
     fn dollar_parenthesis(&mut self, parts: &mut Vec<WordPart<'a>>) {
@@ -232,19 +231,32 @@ impl<'a> Parser<'a> {
         if self.peek_at(2) == Some(b'(')
             && let Some(close) = self.arithmetic_end(start + 3)
         {
-            self.at = start + 3;
-            let Some(inner) = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)))
-            else {
-                return;
-            };
-            self.at = close + 2;
+            let Some(inner) = self.arithmetic(start + 3, close, 2) else { return };
             parts.push(WordPart::Arithmetic { parts: Rc::new(inner), source: self.slice(start, self.at) });
             return;
         }
         self.at += 2;
         let Some(list) = self.parenthesised() else { return };
-        let source = self.slice(start, self.at);
-        parts.push(WordPart::Command(Rc::new(Substitution { list, source, is_sink: false })));
+        parts.push(WordPart::Command(self.substitution(start, list)));
+    }
+
+    /// The parts of arithmetic between two places. The signs that close it are consumed. `None` where it is nested too deep.
+    pub(super) fn arithmetic(
+        &mut self,
+        from: usize,
+        close: usize,
+        signs: usize,
+    ) -> Option<Vec<WordPart<'a>>> {
+        self.at = from;
+        let parts = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)))?;
+        self.at = close + signs;
+        Some(parts)
+    }
+
+    /// A list of commands whose output takes the place of the text from a byte to here.
+    fn substitution(&self, start: usize, list: List<'a>) -> Rc<Substitution<'a>> {
+        let is_sink = self.bytes.get(start) == Some(&b'>');
+        Rc::new(Substitution { list, source: self.slice(start, self.at), is_sink })
     }
 
     /// The list up to a `)`, which is consumed. `None` where it is nested too deep.
@@ -258,20 +270,10 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let found =
             self.bytes.get(start..self.end).and_then(|rest| rest.iter().take(200).position(|b| *b == b']'));
-        match found {
-            Some(offset) => {
-                let close = start + offset;
-                self.at = start + 2;
-                let inner = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)));
-                self.at = close + 1;
-                let source = self.slice(start, self.at);
-                parts.push(WordPart::Arithmetic { parts: Rc::new(inner.unwrap_or_default()), source });
-            }
-            None => {
-                self.at += 1;
-                parts.push(WordPart::Quoted(Cow::Borrowed("$")));
-            }
-        }
+        let Some(offset) = found else { return self.plain_dollar(parts) };
+        let inner = self.arithmetic(start + 2, start + offset, 1).unwrap_or_default();
+        let source = self.slice(start, self.at);
+        parts.push(WordPart::Arithmetic { parts: Rc::new(inner), source });
     }
 
     /// `${…}`
@@ -284,8 +286,7 @@ impl<'a> Parser<'a> {
             self.eat(b'|');
             let Some(list) = self.deeper(|parser| parser.list(Stops::BRACE)) else { return };
             self.eat_word("}");
-            let source = self.slice(start, self.at);
-            parts.push(WordPart::Command(Rc::new(Substitution { list, source, is_sink: false })));
+            parts.push(WordPart::Command(self.substitution(start, list)));
             return;
         }
         // Flags of zsh: `${(f)x}`.
@@ -380,11 +381,9 @@ impl<'a> Parser<'a> {
 
     fn process(&mut self, parts: &mut Vec<WordPart<'a>>) {
         let start = self.at;
-        let is_sink = self.peek() == Some(b'>');
         self.at += 2;
         let Some(list) = self.parenthesised() else { return };
-        let source = self.slice(start, self.at);
-        parts.push(WordPart::Process(Rc::new(Substitution { list, source, is_sink })));
+        parts.push(WordPart::Process(self.substitution(start, list)));
     }
 
     /// A `(` inside of a word: an array, a pattern such as `@(a|b)`, or a qualifier of zsh. False where it is none.

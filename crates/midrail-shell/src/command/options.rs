@@ -1,17 +1,22 @@
 //! The one parser of arguments: options, their values and operands, by the row of the program.
 
-use super::find::{self, FindPart};
 use super::invocation::{Arg, Invocation};
 use super::programs::{self, Program, Run, Style};
 use crate::words::shell::COMMON_OPTIONS;
 
+/// How many unknown options of one call are tried with a value.
+pub(super) const MAX_UNKNOWN: usize = 8;
+
 /// The arguments of a program.
 #[derive(Debug)]
-pub(super) struct Arguments {
+pub(super) struct Arguments<'a> {
     /// How the program reads its arguments.
     pub(super) program: &'static Program,
-    /// The indices of arguments that are no options and no values of options.
-    pub(super) operands: Vec<usize>,
+    args: &'a [Arg],
+    /// The arguments that are no options and no values of options.
+    pub(super) operands: Vec<&'a Arg>,
+    /// Their indices.
+    pub(super) places: Vec<usize>,
     /// Options with their values: `-o file`, `-ofile`, `--output=file`.
     pub(super) values: Vec<(String, Arg)>,
     /// Options without a value; clusters such as `-rf` are split.
@@ -23,25 +28,25 @@ pub(super) struct Arguments {
     pub(super) unknown: Option<String>,
 }
 
-impl Arguments {
+impl<'a> Arguments<'a> {
     /// Parses all arguments of an invocation.
-    pub(super) fn new(invocation: &Invocation) -> Self {
+    pub(super) fn new(invocation: &'a Invocation) -> Self {
         Arguments::parse(programs::row(&invocation.program), &invocation.args, &[])
     }
 
     /// Parses arguments. The options in `more` take a value as well.
-    pub(super) fn parse(program: &'static Program, args: &[Arg], more: &[&str]) -> Self {
-        Parser { arguments: Arguments::empty(program), args, more, stops: false }.run()
+    pub(super) fn parse(program: &'static Program, args: &'a [Arg], more: &[&str]) -> Self {
+        Parser { arguments: Arguments::empty(program, args), more, stops: false }.run()
     }
 
     /// Parses arguments up to the first operand, which is then the only one.
-    pub(super) fn leading(program: &'static Program, args: &[Arg], more: &[&str]) -> Self {
-        Parser { arguments: Arguments::empty(program), args, more, stops: true }.run()
+    pub(super) fn leading(program: &'static Program, args: &'a [Arg], more: &[&str]) -> Self {
+        Parser { arguments: Arguments::empty(program, args), more, stops: true }.run()
     }
 
-    fn empty(program: &'static Program) -> Self {
-        let (operands, values, flags) = (Vec::new(), Vec::new(), Vec::new());
-        Arguments { program, operands, values, flags, end_of_options: None, unknown: None }
+    fn empty(program: &'static Program, args: &'a [Arg]) -> Self {
+        let (operands, places, values, flags) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Arguments { program, args, operands, places, values, flags, end_of_options: None, unknown: None }
     }
 
     /// Whether one of these options is present without a value.
@@ -50,8 +55,13 @@ impl Arguments {
     }
 
     /// The values of these options.
-    pub(super) fn values_of<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a Arg> {
+    pub(super) fn values_of<'n>(&'n self, names: &'n [&str]) -> impl Iterator<Item = &'n Arg> {
         self.values.iter().filter(|(name, _)| self.is_one_of(names, name)).map(|(_, value)| value)
+    }
+
+    /// Whether one of these options is present with a value.
+    pub(super) fn has_value(&self, names: &[&str]) -> bool {
+        self.values_of(names).next().is_some()
     }
 
     /// Whether an option has one of these names.
@@ -59,44 +69,80 @@ impl Arguments {
         names.iter().any(|name| self.program.is_same(name, option))
     }
 
-    /// The operands among the parsed arguments.
-    pub(super) fn operands_in<'a>(&self, args: &'a [Arg]) -> Vec<&'a Arg> {
-        self.operands.iter().filter_map(|at| args.get(*at)).collect()
+    /// The arguments from the first operand on.
+    pub(super) fn rest(&self) -> &'a [Arg] {
+        self.places.first().and_then(|at| self.args.get(*at..)).unwrap_or_default()
+    }
+
+    /// The options in front of the first operand that the row does not know, if each of them takes the next word as its
+    /// value.
+    pub(super) fn unknown_options(&self) -> Vec<String> {
+        let mut options: Vec<String> = Vec::new();
+        let mut unknown = self.unknown.clone();
+        while let Some(option) =
+            unknown.filter(|option| !options.contains(option) && options.len() < MAX_UNKNOWN)
+        {
+            options.push(option);
+            let more: Vec<&str> = options.iter().map(String::as_str).collect();
+            unknown = Arguments::parse(self.program, self.args, &more).unknown;
+        }
+        options
+    }
+
+    /// The arguments after the words in place of a subcommand of which nothing is known: these may be options, or nothing at
+    /// all (`git $OPTIONS push`).
+    pub(super) fn after_unknown_word(&self) -> Option<&'a [Arg]> {
+        let is_group = |operand: &&&Arg| self.program.groups.contains(&operand.text.as_str());
+        let at = self.operands.iter().take_while(is_group).count();
+        self.operands.get(at).filter(|first| first.begins_unknown())?;
+        let rest = self.args.get(*self.places.get(at)?..)?;
+        rest.get(rest.iter().take_while(|word| word.begins_unknown()).count()..)
+    }
+
+    /// How many operands these words are, each with its alternatives (`cp|mv`), if the operands begin with them.
+    pub(super) fn begins_with(&self, words: &str) -> Option<usize> {
+        let mut operands = self.operands.iter();
+        let mut words = words.split_whitespace();
+        let is_next =
+            |word: &str| operands.next().is_some_and(|it| word.split('|').any(|word| word == it.text));
+        words.all(is_next).then(|| self.operands.len() - operands.len())
     }
 }
 
-struct Parser<'a> {
-    arguments: Arguments,
-    args: &'a [Arg],
-    more: &'a [&'a str],
+struct Parser<'a, 'm> {
+    arguments: Arguments<'a>,
+    more: &'m [&'m str],
     stops: bool,
 }
 
-impl Parser<'_> {
-    fn run(mut self) -> Arguments {
+impl<'a> Parser<'a, '_> {
+    fn run(mut self) -> Arguments<'a> {
         if self.arguments.program.style == Style::Search {
             self.search();
             return self.arguments;
         }
         let mut at = 0;
-        while let Some(arg) = self.args.get(at) {
+        let args = self.arguments.args;
+        while let Some(arg) = args.get(at) {
             let text = arg.text.as_str();
-            let is_operand = text.len() < 2
-                || !text.starts_with('-')
-                || arg.unknown.first().is_some_and(|range| range.start == 0);
+            let is_operand = !text.starts_with('-')
+                || (text.len() < 2 && !self.arguments.program.is_flag(text))
+                || arg.begins_unknown();
             if text == "--" {
                 self.arguments.end_of_options = Some(self.arguments.operands.len());
                 let most = if self.stops { 1 } else { usize::MAX };
-                self.arguments.operands.extend((at + 1..self.args.len()).take(most));
+                self.arguments.places.extend((at + 1..args.len()).take(most));
+                self.arguments.operands.extend(args.iter().skip(at + 1).take(most));
                 break;
             }
             if is_operand {
-                self.arguments.operands.push(at);
+                self.arguments.places.push(at);
+                self.arguments.operands.push(arg);
                 if self.stops {
                     break;
                 }
             } else {
-                at += self.option(arg, self.args.get(at + 1));
+                at += self.option(arg, args.get(at + 1));
             }
             at += 1;
         }
@@ -109,11 +155,13 @@ impl Parser<'_> {
         let program = self.arguments.program;
         let is_long = text.starts_with("--") || program.style == Style::SingleDash;
         if is_long && let Some((name, _)) = text.split_once('=') {
-            self.arguments.values.push((name.to_owned(), tail(arg, name.len() + 1)));
+            let full_name = program.spelled_out(name).to_owned();
+            self.arguments.values.push((full_name, arg.tail(name.len() + 1)));
             return 0;
         }
-        if self.takes_value(text) {
-            self.arguments.values.push((text.to_owned(), next.cloned().unwrap_or_default()));
+        let name = program.spelled_out(text);
+        if self.takes_value(name) {
+            self.arguments.values.push((name.to_owned(), next.cloned().unwrap_or_default()));
             return 1;
         }
         let is_signal = program.has_signals
@@ -140,7 +188,7 @@ impl Parser<'_> {
                 let (value, used) = if rest.is_empty() {
                     (next.cloned().unwrap_or_default(), 1)
                 } else {
-                    (tail(arg, from), 0)
+                    (arg.tail(from), 0)
                 };
                 self.arguments.values.push((flag, value));
                 return used;
@@ -155,17 +203,21 @@ impl Parser<'_> {
     }
 
     fn takes_value(&self, option: &str) -> bool {
-        let is_leading = self.arguments.operands.is_empty();
-        self.more.contains(&option) || self.arguments.program.takes_value(option, is_leading)
+        self.more.contains(&option) || self.arguments.program.takes_value(option, self.is_leading())
+    }
+
+    /// Whether the subcommand is still to come.
+    fn is_leading(&self) -> bool {
+        let groups = self.arguments.program.groups;
+        self.arguments.operands.iter().all(|operand| groups.contains(&operand.text.as_str()))
     }
 
     /// Remembers an option that might take the next word as its value.
     fn note_unknown(&mut self, option: &str, text: &str, next: Option<&Arg>) {
-        let arguments = &mut self.arguments;
-        let is_followed = next.is_some_and(|next| !next.text.starts_with('-') && !next.text.is_empty());
-        let is_known = arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option);
-        if arguments.unknown.is_none() && arguments.operands.is_empty() && is_followed && !is_known {
-            arguments.unknown = Some(text.to_owned());
+        let is_followed = next.is_some_and(|next| !next.text.starts_with('-'));
+        let is_known = self.arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option);
+        if self.arguments.unknown.is_none() && self.is_leading() && is_followed && !is_known {
+            self.arguments.unknown = Some(text.to_owned());
         }
     }
 
@@ -173,10 +225,10 @@ impl Parser<'_> {
     fn search(&mut self) {
         let arguments = &mut self.arguments;
         let mut is_negated = false;
-        for part in find::parts(self.args) {
+        for part in find_parts(arguments.args) {
             let (name, value) = match part {
-                FindPart::Folder(at) => {
-                    arguments.operands.push(at);
+                FindPart::Folder(folder) => {
+                    arguments.operands.push(folder);
                     continue;
                 }
                 FindPart::Not => {
@@ -211,16 +263,9 @@ pub(super) fn after_subcommand(
     if subcommands.is_empty() {
         return Some(0);
     }
-    let operands = Arguments::parse(program, args, more).operands;
-    subcommands.iter().find_map(|words| {
-        let mut places = operands.iter().copied();
-        let mut end = 0;
-        for word in words.split_whitespace() {
-            let at = places.next().filter(|at| args.get(*at).is_some_and(|arg| arg.text == word))?;
-            end = at + 1;
-        }
-        Some(end)
-    })
+    let parsed = Arguments::parse(program, args, more);
+    let count = subcommands.iter().find_map(|words| parsed.begins_with(words))?;
+    parsed.places.get(count.checked_sub(1)?).map(|last| last + 1)
 }
 
 /// The arguments after a subcommand that runs a command, such as `docker run`, and its row.
@@ -231,38 +276,81 @@ pub(super) fn find_run<'a>(invocation: &'a Invocation, name: &str) -> Option<(&'
     Some((invocation.args.get(end..)?, run))
 }
 
-/// A word with an unknown value.
-pub(super) fn unknown(text: &str) -> Arg {
-    Arg { text: text.to_owned(), unknown: std::iter::once(0..text.len()).collect(), is_glob: false }
+/// One part of the arguments of `find`.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FindPart<'a> {
+    /// A folder that is searched.
+    Folder(&'a Arg),
+    /// `(`
+    Open,
+    /// `)`
+    Close,
+    /// `-o` or `,`
+    Or,
+    /// `!`
+    Not,
+    /// An action that runs a command on what was found: its name, and the command.
+    Run(&'a str, &'a [Arg]),
+    /// Another test or action, and its value.
+    Test(&'a str, Option<&'a Arg>),
 }
 
-/// A word from a byte on.
-pub(super) fn tail(arg: &Arg, from: usize) -> Arg {
-    Arg {
-        text: arg.text.get(from..).unwrap_or_default().to_owned(),
-        unknown: arg
-            .unknown
-            .iter()
-            .filter(|range| range.end > from)
-            .map(|range| range.start.saturating_sub(from)..range.end - from)
-            .collect(),
-        is_glob: arg.is_glob,
+/// The parts of the arguments of `find`.
+pub(super) fn find_parts(args: &[Arg]) -> Vec<FindPart<'_>> {
+    let row = programs::row("find");
+    let mut parts = Vec::new();
+    let mut is_expression = false;
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        at += 1;
+        let part = match arg.text.as_str() {
+            "-H" | "-L" | "-P" => continue,
+            "(" | "\\(" => FindPart::Open,
+            ")" | "\\)" => FindPart::Close,
+            "-o" | "-or" | "," => FindPart::Or,
+            "!" | "\\!" | "-not" => FindPart::Not,
+            name @ ("-exec" | "-execdir" | "-ok" | "-okdir") => {
+                let rest = args.get(at..).unwrap_or_default();
+                let length = (0..rest.len()).find(|end| ends_command(rest, *end)).unwrap_or(rest.len());
+                at += length + 1;
+                FindPart::Run(name, rest.get(..length).unwrap_or_default())
+            }
+            name if name.len() > 1 && name.starts_with('-') => {
+                let value = args.get(at).filter(|_| row.takes_value(name, true));
+                at += usize::from(value.is_some());
+                FindPart::Test(name, value)
+            }
+            _ if is_expression => continue,
+            _ => {
+                parts.push(FindPart::Folder(arg));
+                continue;
+            }
+        };
+        is_expression = true;
+        parts.push(part);
     }
+    parts
+}
+
+/// Whether a command of `-exec` ends here: at `;`, or at a `+` after `{}`.
+fn ends_command(args: &[Arg], at: usize) -> bool {
+    let is = |at: usize, text: &str| args.get(at).is_some_and(|arg| arg.text == text);
+    is(at, ";") || is(at, "\\;") || (is(at, "+") && at.checked_sub(1).is_some_and(|before| is(before, "{}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(program: &str, line: &str) -> Arguments {
+    fn parse(program: &str, line: &str) -> Arguments<'static> {
         let args: Vec<Arg> = line.split(' ').map(Arg::known).collect();
-        Arguments::parse(programs::row(program), &args, &[])
+        Arguments::parse(programs::row(program), args.leak(), &[])
     }
 
     #[test]
     fn options_values_and_operands_are_separated() {
         let parsed = parse("sort", "-rf -ofile x -uo y --key=1 -- -z");
-        assert_eq!(parsed.operands, [2, 7]);
+        assert_eq!(parsed.places, [2, 7]);
         let values: Vec<(&str, &str)> =
             parsed.values.iter().map(|(name, value)| (name.as_str(), value.text.as_str())).collect();
         assert_eq!(values, [("-o", "file"), ("-o", "y"), ("--key", "1")]);
@@ -272,11 +360,19 @@ mod tests {
 
     #[test]
     fn global_options_take_values_before_the_subcommand_only() {
-        assert_eq!(parse("docker", "-f x rm -f c").operands, [2, 4]);
+        assert_eq!(parse("docker", "-f x rm -f c").places, [2, 4]);
+    }
+
+    #[test]
+    fn global_options_may_follow_a_group() {
+        let parsed = parse("docker", "compose -f x exec -f c");
+        assert_eq!(parsed.places, [0, 3, 5]);
+        assert_eq!(parse("docker", "compose --no-such x exec").unknown.as_deref(), Some("--no-such"));
     }
 
     #[test]
     fn unknown_options_before_operands_are_reported() {
+        assert_eq!(parse("uv", "--no-such  run").unknown.as_deref(), Some("--no-such"));
         assert_eq!(parse("uv", "--no-such x run").unknown.as_deref(), Some("--no-such"));
         assert_eq!(parse("uv", "--cache-dir x run").unknown, None);
         assert_eq!(parse("uv", "run --no-such x").unknown, None);

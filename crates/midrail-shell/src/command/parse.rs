@@ -2,12 +2,8 @@
 //! it cannot make sense of it skips and says so; it never fails.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::rc::Rc;
 
-use super::ast::{
-    Assignment, Command, CommandKind, HereDoc, Item, Joint, List, Script, Trouble, Value, Word,
-};
+use super::ast::{Assignment, Command, CommandKind, HereDoc, Item, List, Script, Trouble, Value, Word};
 use super::ast::{ends_word, is_name_byte, is_name_start};
 
 /// How deep brackets, quotes and keywords may nest. A frame of a debug build takes some kilobytes of stack.
@@ -31,8 +27,7 @@ pub(super) fn parse(text: &str) -> Script<'_> {
     let mut parser = Parser { text, bytes: text.as_bytes(), end, trouble, ..Parser::default() };
     let mut list = List::default();
     loop {
-        let more = parser.list(Stops::NONE);
-        list.items.extend(more.items);
+        list.extend(parser.list(Stops::NONE));
         if parser.peek().is_none() {
             break;
         }
@@ -102,7 +97,7 @@ pub(super) struct Pending<'a> {
     pub(super) delimiter: String,
     pub(super) is_quoted: bool,
     pub(super) strips_tabs: bool,
-    pub(super) body: Rc<OnceCell<HereDoc<'a>>>,
+    pub(super) body: HereDoc<'a>,
 }
 
 impl<'a> Parser<'a> {
@@ -221,7 +216,7 @@ impl<'a> Parser<'a> {
     /// Reads pipelines until something that closes the list.
     pub(super) fn list(&mut self, stops: Stops) -> List<'a> {
         let mut list = List::default();
-        let mut joint = Joint::Then;
+        let mut is_conditional = false;
         loop {
             self.skip_lines();
             match self.peek() {
@@ -267,17 +262,13 @@ impl<'a> Parser<'a> {
                 break;
             }
             let before = self.at;
-            let mut item = self.pipeline(joint, stops);
-            joint = Joint::Then;
+            let mut item = Item { is_conditional, ..self.pipeline(stops) };
+            is_conditional = false;
             self.skip_blanks();
             match (self.peek(), self.peek_at(1)) {
-                (Some(b'&'), Some(b'&')) => {
+                (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|')) => {
                     self.at += 2;
-                    joint = Joint::And;
-                }
-                (Some(b'|'), Some(b'|')) => {
-                    self.at += 2;
-                    joint = Joint::Or;
+                    is_conditional = true;
                 }
                 (Some(b'&'), next) => {
                     self.at += 1;
@@ -289,7 +280,7 @@ impl<'a> Parser<'a> {
                 }
                 _ => {}
             }
-            list.items.push(item);
+            list.push(item);
             if self.at == before {
                 // A byte that begins nothing.
                 self.trouble.is_broken = true;
@@ -299,8 +290,8 @@ impl<'a> Parser<'a> {
         list
     }
 
-    pub(super) fn pipeline(&mut self, joint: Joint, stops: Stops) -> Item<'a> {
-        let mut item = Item { joint, commands: Vec::new(), is_background: false };
+    pub(super) fn pipeline(&mut self, stops: Stops) -> Item<'a> {
+        let mut item = Item::default();
         loop {
             self.skip_blanks();
             if self.eat_word("!") {

@@ -16,11 +16,6 @@ pub(super) fn find(program: &str) -> Option<&'static Program> {
     PROGRAMS.get(program).or_else(family).copied()
 }
 
-/// The row of a program on a file system that ignores case: `RM` is `rm`.
-pub(super) fn row_ignoring_case(program: &str) -> &'static Program {
-    row(&program.to_ascii_lowercase())
-}
-
 /// The row of a program, or an empty one if there is none.
 pub(super) fn row(program: &str) -> &'static Program {
     find(program).unwrap_or(&UNKNOWN)
@@ -41,14 +36,33 @@ pub(super) fn looks_like_command(word: &str) -> bool {
 impl Program {
     /// Whether an option takes the next word as its value.
     pub(super) fn takes_value(&self, option: &str, is_leading: bool) -> bool {
-        let is_in = |list: &[&str]| list.iter().any(|known| self.is_same(known, option));
-        is_in(self.values)
-            || is_in(self.folders)
-            || (is_leading && is_in(self.globals))
-            || self.files.as_ref().is_some_and(|it| is_in(it.reads) || is_in(it.names) || is_in(it.writes))
-            || self.client.as_ref().is_some_and(|it| is_in(it.statements) || is_in(it.files))
-            || self.recipes.as_ref().is_some_and(|it| is_in(it.options))
-            || self.runs.iter().any(|run| run.subcommands.is_empty() && is_in(run.code))
+        let is_it = |known: &&str| self.is_same(known, option);
+        self.valued().any(|known| is_it(&known)) || (is_leading && self.globals.iter().any(is_it))
+    }
+
+    /// The options that take a value wherever they are.
+    fn valued(&self) -> impl Iterator<Item = &'static str> {
+        let files = self.files.iter().flat_map(|it| [it.reads, it.names, it.writes]);
+        let client = self.client.iter().flat_map(|it| [it.statements, it.files]);
+        let recipes = self.recipes.iter().map(|it| it.options);
+        let code = self.runs.iter().filter(|run| run.subcommands.is_empty()).map(|run| run.code);
+        let lists =
+            [self.values, self.folders].into_iter().chain(files).chain(client).chain(recipes).chain(code);
+        lists.flatten().copied()
+    }
+
+    /// The full name of a long option with a value that may be shortened: `--split` for `--split-string`.
+    pub(super) fn spelled_out<'o>(&self, option: &'o str) -> &'o str
+    where
+        'static: 'o,
+    {
+        let may_be_short = self.abbreviates && option.len() > 3 && option.starts_with("--");
+        let is_other =
+            || self.runs.iter().any(|run| run.values.contains(&option) || run.code.contains(&option));
+        if !may_be_short || self.is_flag(option) || self.takes_value(option, true) || is_other() {
+            return option;
+        }
+        self.valued().find(|it| it.starts_with(option)).unwrap_or(option)
     }
 
     /// Whether an option is documented and takes no value.

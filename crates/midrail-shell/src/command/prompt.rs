@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_for_typing_is_found() {
+    fn interactive_programs_are_found() {
         for line in [
             "bash",
             "sh -i",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_its_work_on_the_line_passes() {
+    fn programs_with_work_on_the_line_are_not_interactive() {
         for line in [
             "bash script.sh",
             "bash -c 'ls'",

@@ -1,8 +1,6 @@
 //! Redirections and here-documents, as they are written.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::rc::Rc;
 
 use super::ast::{HereDoc, Redirect, RedirectKind, Word, WordPart, ends_word, is_name_byte};
 use super::lex::{Until, is_quote};
@@ -48,7 +46,7 @@ impl<'a> Parser<'a> {
                 self.deeper(|parser| parser.within(end, |inner| inner.parts(Until::End))).unwrap_or_default()
             };
             self.at = if self.trouble.is_too_deep { self.end } else { next };
-            let _ = pending.body.set(HereDoc { parts });
+            let _ = pending.body.set(parts);
         }
     }
 
@@ -149,8 +147,8 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-        let body = Rc::new(OnceCell::new());
-        self.pending.push(Pending { delimiter, is_quoted, strips_tabs, body: Rc::clone(&body) });
+        let body = HereDoc::default();
+        self.pending.push(Pending { delimiter, is_quoted, strips_tabs, body: HereDoc::clone(&body) });
         RedirectKind::HereDoc(body)
     }
 }

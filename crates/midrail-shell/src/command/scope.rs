@@ -21,12 +21,8 @@ const MAX_REFERENCES: usize = 8;
 /// The longest value that is kept.
 const MAX_VALUE: usize = 1 << 16;
 
-/// What a variable may hold: the newest value first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Variable {
-    pub(super) candidates: Vec<Rc<Vec<Arg>>>,
-    pub(super) is_array: bool,
-}
+/// What a variable may hold, each value with its items: the newest first.
+pub(super) type Candidates = Vec<Rc<Vec<Arg>>>;
 
 /// The state of a shell at one place of the line.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +30,7 @@ pub(super) struct Scope {
     pub(super) folder: Folder,
     /// Folders to come back to: `cd -`, `popd`.
     pub(super) folders: Vec<Folder>,
-    variables: Rc<BTreeMap<String, Variable>>,
+    variables: Rc<BTreeMap<String, Candidates>>,
     /// Variables that are other names of variables: `declare -n`.
     references: Rc<BTreeMap<String, String>>,
     pub(super) functions: Rc<BTreeMap<String, Rc<str>>>,
@@ -42,19 +38,23 @@ pub(super) struct Scope {
     /// `$0`, `$1`, … where they are known.
     pub(super) positional: Option<Rc<Vec<Arg>>>,
     pub(super) is_remote: bool,
-    pub(super) is_privileged: bool,
     /// Something was not remembered: what follows may be misunderstood. Shared by all scopes of a line.
     pub(super) has_forgotten: Rc<Cell<bool>>,
 }
 
 impl Scope {
-    pub(super) fn variable(&self, name: &str) -> Option<&Variable> {
+    pub(super) fn variable(&self, name: &str) -> Option<&Candidates> {
         self.variables.get(self.referred(name))
+    }
+
+    /// The items of the newest value of a variable.
+    pub(super) fn items(&self, name: &str) -> Option<&Rc<Vec<Arg>>> {
+        self.variable(name)?.first()
     }
 
     /// The first word of the newest value of a variable.
     pub(super) fn first_value(&self, name: &str) -> Option<&Arg> {
-        self.variable(name)?.candidates.first()?.first()
+        self.items(name)?.first()
     }
 
     /// The folder as the value of `$PWD`.
@@ -90,7 +90,7 @@ impl Scope {
         keep(&mut self.references, &self.has_forgotten, name, variable.to_owned());
     }
 
-    pub(super) fn set(&mut self, name: &str, items: Vec<Arg>, is_array: bool) {
+    pub(super) fn set(&mut self, name: &str, items: Vec<Arg>) {
         let name = &self.referred(name).to_owned();
         let size: usize = items.iter().map(|item| item.text.len()).sum();
         let variables = Rc::make_mut(&mut self.variables);
@@ -99,14 +99,13 @@ impl Scope {
             self.has_forgotten.set(true);
             return;
         }
-        variables.insert(name.to_owned(), Variable { candidates: vec![Rc::new(items)], is_array });
+        variables.insert(name.to_owned(), vec![Rc::new(items)]);
     }
 
     /// Several values, of which any may hold.
     pub(super) fn set_any(&mut self, name: &str, values: Vec<Arg>) {
-        let candidates =
-            values.into_iter().take(MAX_CANDIDATES * 2).map(|value| Rc::new(vec![value])).collect();
-        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Variable { candidates, is_array: false });
+        let candidates = values.into_iter().take(MAX_CANDIDATES * 2).map(|value| Rc::new(vec![value]));
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), candidates.collect());
     }
 
     /// The variables as they were before a command that had some of its own: `X=1 command`.
@@ -135,10 +134,10 @@ impl Scope {
             return;
         }
         let variables = Rc::make_mut(&mut self.variables);
-        for (name, variable) in variables.iter_mut() {
-            for candidate in before.variables.get(name).into_iter().flat_map(|old| &old.candidates) {
-                if variable.candidates.len() < MAX_CANDIDATES && !variable.candidates.contains(candidate) {
-                    variable.candidates.push(Rc::clone(candidate));
+        for (name, candidates) in variables.iter_mut() {
+            for candidate in before.variables.get(name).into_iter().flatten() {
+                if candidates.len() < MAX_CANDIDATES && !candidates.contains(candidate) {
+                    candidates.push(Rc::clone(candidate));
                 }
             }
         }

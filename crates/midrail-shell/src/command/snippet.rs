@@ -1,11 +1,9 @@
 //! Code of other languages that a command line holds (`python -c`, `perl -e`): what it starts, removes, reads, writes
 //! and contacts, as far as its text shows without a full parser.
 
-mod calls;
 mod effects;
 mod eval;
 mod lex;
-mod model;
 mod pure;
 mod state;
 mod statements;
@@ -16,7 +14,7 @@ mod world;
 
 use crate::tables::{LANGUAGES, LanguageRow, NO_LANGUAGE};
 
-pub(crate) use self::model::{Snippet, Start};
+pub(crate) use self::state::{Snippet, Start};
 pub(crate) use crate::tables::Language;
 
 impl Language {

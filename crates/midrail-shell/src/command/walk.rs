@@ -8,7 +8,6 @@ mod each;
 mod exfiltration;
 mod flow;
 mod git;
-mod inline;
 mod interpreters;
 mod invoke;
 mod listing;
@@ -16,33 +15,26 @@ mod origins;
 mod output;
 mod recipes;
 mod redirect;
-mod settings;
 mod shells;
-mod simple;
 mod sourced;
 mod state;
-mod stream;
 mod sweeps;
 mod tools;
-mod unknown_programs;
-mod windows;
 mod wrap;
 
 use midrail_core::Action;
 
-use super::ast::{Command, CommandKind, Item, Joint, List, Substitution, Trouble, Word};
-use super::file::File;
-use super::invocation::{Arg, Folder, Invocation};
+use super::ast::{
+    Assignment, Command, CommandKind, Item, List, Substitution, Trouble, Value, Word, WordPart,
+};
+use super::invocation::{Arg, File, Folder, Invocation};
 use super::parse::{bounded, parse};
 use super::scope::Scope;
 use super::snippet::Language;
 use super::windows::Dialect;
 use crate::sql;
-use simple::Simple;
-pub(crate) use state::Walk;
-use state::{Listed, MAX_DEPTH, MAX_LOOP};
-use stream::Content;
-pub(crate) use stream::Stream;
+use state::{Content, Listed, MAX_DEPTH, MAX_LOOP, MAX_ROUNDS};
+pub(crate) use state::{Stream, Walk};
 
 impl Walk {
     /// Analyses a file of another language.
@@ -131,13 +123,10 @@ impl Walk {
             danger.is_inside &= found.iter().all(|path| super::danger::is_expendable(path));
             danger.targets.extend(found);
         }
-        for (listed, paths) in [(Listed::Read, &self.analysis.reads), (Listed::Write, &self.analysis.writes)]
-            .map(|(listed, paths)| (listed, paths.iter().filter_map(beyond).collect::<Vec<_>>()))
-        {
-            for path in paths {
-                self.note(listed, &path);
-            }
-        }
+        let reads: Vec<String> = self.analysis.reads.iter().filter_map(beyond).collect();
+        let writes: Vec<String> = self.analysis.writes.iter().filter_map(beyond).collect();
+        reads.iter().for_each(|path| self.note(Listed::Read, path));
+        writes.iter().for_each(|path| self.note(Listed::Write, path));
     }
 
     /// Reports text that could not be parsed and mentions destructive programs.
@@ -180,13 +169,13 @@ impl Walk {
 
     fn list(&mut self, list: &List<'_>, scope: &mut Scope, input: &Stream) -> Stream {
         let mut stream = Stream::silent();
-        for item in &list.items {
+        for item in list {
             if self.is_exhausted() {
                 break;
             }
             let next = if item.is_background {
                 self.item(item, &mut scope.clone(), input)
-            } else if item.joint == Joint::Then {
+            } else if !item.is_conditional {
                 self.item(item, scope, input)
             } else {
                 let before = scope.clone();
@@ -301,7 +290,7 @@ impl Walk {
                 let _ = self.expand_one(&subject.parts, scope);
                 let before = scope.clone();
                 let mut stream = Stream::silent();
-                for (_, body) in arms {
+                for body in arms {
                     stream = stream.and(self.branch(body, scope, &before, input));
                 }
                 Stream { text: None, ..stream }
@@ -359,7 +348,7 @@ impl Walk {
         let is_cut = values.len() > MAX_LOOP;
         self.analysis.is_partial |= is_cut;
         for value in values.into_iter().take(MAX_LOOP) {
-            scope.set(name, vec![value], false);
+            scope.set(name, vec![value]);
             stream = stream.and(self.list(body, scope, input));
         }
         if is_cut {
@@ -370,4 +359,148 @@ impl Walk {
         scope.may_have_been(&before);
         stream
     }
+
+    /// Walks a simple command once for each value that its variables may have.
+    fn rounds(&mut self, simple: Simple<'_, '_>, scope: &mut Scope, input: &Stream) -> Stream {
+        let outer = (self.choice, self.choices, self.is_on_socket);
+        (self.choice, self.choices) = (0, 1);
+        if simple.words.is_empty() {
+            let stream = self.simple(simple, scope, input);
+            (self.choice, self.choices, self.is_on_socket) = outer;
+            return stream;
+        }
+        let before = scope.clone();
+        let stream = self.simple(simple, scope, input);
+        let rounds = self.choices.min(MAX_ROUNDS);
+        for choice in 1..rounds {
+            self.choice = choice;
+            if self.is_exhausted() {
+                break;
+            }
+            let _ = self.simple(simple, &mut before.clone(), input);
+        }
+        (self.choice, self.choices, self.is_on_socket) = outer;
+        stream
+    }
+
+    fn simple(&mut self, simple: Simple<'_, '_>, scope: &mut Scope, input: &Stream) -> Stream {
+        let Simple { command, assignments, words } = simple;
+        let mut argv = Vec::with_capacity(words.len());
+        let outer = std::mem::take(&mut self.flowing);
+        // Only then: the text may be long.
+        if words.iter().any(has_sink) {
+            self.flowing = input.clone();
+        }
+        for word in words {
+            if self.is_exhausted() {
+                break;
+            }
+            if let Some(assigned) = self.declared(word, &argv, scope) {
+                argv.push(assigned);
+                continue;
+            }
+            self.is_given_up = false;
+            argv.extend(self.expand(word, scope));
+            if self.is_given_up && argv.len() == 1 {
+                self.opaque("the command expands to more words than Midrail analyses");
+            }
+        }
+        self.flowing = outer;
+        let redirected = self.redirects(&command.redirects, scope);
+        let input = redirected.input.as_ref().unwrap_or(input);
+        if argv.is_empty() {
+            for assignment in assignments {
+                self.assign(assignment, scope);
+            }
+            let stream = if command.redirects.is_empty() { Stream::silent() } else { input.clone() };
+            return self.redirect_output(&redirected, stream);
+        }
+        let stream = if assignments.is_empty() {
+            self.invoke(argv, false, scope, input)
+        } else {
+            let saved = scope.clone();
+            for assignment in assignments {
+                self.assign(assignment, scope);
+            }
+            let stream = self.invoke(argv, false, scope, input);
+            scope.restore_variables(&saved);
+            stream
+        };
+        self.redirect_output(&redirected, stream)
+    }
+
+    /// The items of `(a b [4]=c)`, after those that are there already.
+    fn array_items(&mut self, words: &[Word<'_>], mut items: Vec<Arg>, scope: &mut Scope) -> Vec<Arg> {
+        for word in words {
+            for item in self.expand(word, scope) {
+                let named = item.text.strip_prefix('[').and_then(|rest| rest.split_once("]="));
+                match named.map(|(index, _)| (place_in_array(index), index.len() + "[]=".len())) {
+                    Some((at, from)) => {
+                        let mut value = item.tail(from);
+                        value.is_glob = value.text.contains(['*', '?', '[']);
+                        let at = at.unwrap_or(items.len());
+                        put_at(&mut items, at, value);
+                    }
+                    None => items.push(item),
+                }
+            }
+        }
+        self.spend(items.len() / 4);
+        items
+    }
+
+    fn assign(&mut self, assignment: &Assignment<'_>, scope: &mut Scope) {
+        let adds = assignment.is_append || assignment.index.is_some();
+        let old = scope.items(assignment.name).filter(|_| adds);
+        let mut items = old.map(|items| items.to_vec()).unwrap_or_default();
+        match (&assignment.value, assignment.index) {
+            (Value::Array(words), _) => {
+                let items = self.array_items(words, items, scope);
+                scope.set(assignment.name, items);
+            }
+            (Value::Word(word), Some(index)) => {
+                let value = self.expand_one(&word.parts, scope);
+                match place_in_array(index) {
+                    Some(at) => {
+                        put_at(&mut items, at, value);
+                        scope.set(assignment.name, items);
+                    }
+                    None => scope.forget(assignment.name),
+                }
+            }
+            (Value::Word(word), None) => {
+                let mut whole = items.into_iter().next().unwrap_or_default();
+                whole.append(&self.expand_one(&word.parts, scope));
+                scope.set(assignment.name, vec![whole]);
+                self.code_variable(assignment.name, scope);
+            }
+        }
+    }
+}
+
+/// A simple command and its parts.
+#[derive(Clone, Copy)]
+struct Simple<'a, 't> {
+    command: &'a Command<'t>,
+    assignments: &'a [Assignment<'t>],
+    words: &'a [Word<'t>],
+}
+
+/// The place that an index names, where it is a number that is not too large.
+fn place_in_array(index: &str) -> Option<usize> {
+    index.trim().parse::<usize>().ok().filter(|at| *at < 1000)
+}
+
+fn put_at(items: &mut Vec<Arg>, at: usize, value: Arg) {
+    while items.len() <= at {
+        items.push(Arg::default());
+    }
+    if let Some(slot) = items.get_mut(at) {
+        *slot = value;
+    }
+}
+
+/// Whether a word is `>(…)`.
+fn has_sink(word: &Word<'_>) -> bool {
+    word.parts.iter().any(|part| matches!(part, WordPart::Process(substitution) if substitution.is_sink))
 }

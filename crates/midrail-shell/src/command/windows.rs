@@ -4,7 +4,6 @@
 mod cmd;
 mod command;
 mod dialect;
-mod path;
 mod powershell;
 #[cfg(test)]
 mod tests;

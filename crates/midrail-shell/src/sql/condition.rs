@@ -64,15 +64,17 @@ impl Parser<'_> {
         marks.iter().enumerate().all(|(ahead, mark)| self.source.is_mark(self.at + ahead, *mark))
     }
 
+    /// Takes a connective in either spelling.
+    fn connects(&mut self, marks: &[u8], word: &str) -> bool {
+        let is_marked = self.marks(marks);
+        self.at += if is_marked { marks.len() } else { 0 };
+        is_marked || self.take(&[word])
+    }
+
     fn or(&mut self, depth: usize) -> ConditionPart {
         let first = self.and(depth);
         let mut parts = vec![first];
-        loop {
-            if self.marks(b"||") {
-                self.at += 2;
-            } else if !self.take(&["or"]) {
-                break;
-            }
+        while self.connects(b"||", "or") {
             let part = self.and(depth);
             // A long list of alternatives is no trick; a true one among them is still seen.
             if parts.len() < 16 || part.truth == Some(true) {
@@ -96,8 +98,7 @@ impl Parser<'_> {
                 && self.is_same(one.subject, two.subject)
                 && self.is_same(one.other, two.other)
         };
-        let pairs = tests.iter().enumerate();
-        pairs.into_iter().any(|(at, one)| tests.iter().skip(at + 1).any(|two| is_opposite(one, two)))
+        tests.iter().enumerate().any(|(at, one)| tests.iter().skip(at + 1).any(|two| is_opposite(one, two)))
     }
 
     fn is_same(&self, one: (usize, usize), other: (usize, usize)) -> bool {
@@ -110,12 +111,7 @@ impl Parser<'_> {
     fn and(&mut self, depth: usize) -> ConditionPart {
         let first = self.not(depth);
         let (mut truth, mut is_single) = (first.truth, true);
-        loop {
-            if self.marks(b"&&") {
-                self.at += 2;
-            } else if !self.take(&["and"]) {
-                break;
-            }
+        while self.connects(b"&&", "and") {
             is_single = false;
             truth = match (truth, self.not(depth).truth) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
@@ -128,10 +124,7 @@ impl Parser<'_> {
 
     fn not(&mut self, depth: usize) -> ConditionPart {
         let mut is_negated = false;
-        while self.take(&["not"]) || (self.marks(b"!") && !self.marks(b"!=")) {
-            if self.kind() == Some(SqlKind::Mark(b'!')) {
-                self.at += 1;
-            }
+        while !self.marks(b"!=") && self.connects(b"!", "not") {
             is_negated = !is_negated;
         }
         let part = self.predicate(depth);

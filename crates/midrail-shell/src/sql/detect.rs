@@ -93,13 +93,6 @@ impl Tokens<'_> {
                     self.is_name(next) && self.is_any(next + 1, &["in"]) && !self.is_mark(next + 2, b'(');
                 !self.is_end(next) && !is_loop && !self.has_option()
             }
-            "with" => {
-                let named = next + usize::from(self.is_any(next, &["recursive"]));
-                self.is_name(named) && (self.is_any(named + 1, &["as"]) || self.is_mark(named + 1, b'('))
-            }
-            "insert" | "replace" => {
-                self.has(next, &["into", "overwrite", "values", "select"]) && !self.has_option()
-            }
             "update" => {
                 let set = (next..self.tokens.len()).find(|place| self.is_any(*place, &["set"]));
                 let assigns = |set: usize| (set..self.tokens.len()).any(|place| self.is_mark(place, b'='));
@@ -107,7 +100,6 @@ impl Tokens<'_> {
                     && !self.has_option()
             }
             "delete" => self.has(next, &["from", "where"]) && self.is_delete(next) && !self.has_option(),
-            "merge" => self.has(next, &["into", "using"]) && !self.has_option(),
             "truncate" => {
                 let after = |place: usize| {
                     self.is_end(place)
@@ -126,8 +118,6 @@ impl Tokens<'_> {
                 (self.object(next).is_some() || self.is_any(next, &["system", "session", "definer", "sql"]))
                     && !self.has_option()
             }
-            "grant" => self.has(next, &["to"]) && !self.has_option(),
-            "revoke" => self.has(next, &["from"]) && !self.has_option(),
             "explain" | "describe" | "desc" => {
                 let skipped = (next..next + 8).find(|place| {
                     !self.is_any(*place, EXPLAIN_OPTIONS)
@@ -139,8 +129,6 @@ impl Tokens<'_> {
             "begin" | "commit" | "rollback" => {
                 self.is_end(next) || self.is_any(next, TRANSACTION_WORDS) || self.is_sql(next)
             }
-            "savepoint" => self.is_name(next) && self.is_end(next + 1),
-            "values" => self.is_mark(next, b'(') || self.is_any(next, &["row"]),
             "set" => {
                 let is_value =
                     |place: usize| self.is_mark(place, b'=') || self.is_any(place, &["to", "on", "off"]);
@@ -151,32 +139,7 @@ impl Tokens<'_> {
                         && !self.has_option()
                         && !self.is_expansion(next + 2))
             }
-            "use" => {
-                self.is_name(next)
-                    && !self.has_option()
-                    && (self.is_end(next + 1)
-                        || self.is_any(next, &["catalog", "schema", "database", "role", "warehouse"]))
-            }
             "call" => self.is_name(next) && (next..next + 6).any(|place| self.is_mark(place, b'(')),
-            "exec" | "execute" => {
-                self.is_any(next, &["immediate", "sp_executesql", "xp_cmdshell"])
-                    || matches!(self.kind(next), Some(SqlKind::Text | SqlKind::Mark(b'(')))
-                    || self.is_any(next, &["master"])
-            }
-            "prepare" => self.is_name(next) && self.has(next, &["from", "as"]),
-            "declare" => {
-                self.kind(next) == Some(SqlKind::Variable)
-                    || (self.is_name(next)
-                        && self.has(next, &["int", "integer", "varchar", "text", "cursor", "begin"]))
-            }
-            "do" => {
-                self.kind(next) == Some(SqlKind::Text)
-                    || (self.is_any(next, &["language"]) && self.kind(next + 2) == Some(SqlKind::Text))
-            }
-            "if" => {
-                let tested = next + usize::from(self.is_any(next, &["not"]));
-                self.is_any(tested, &["exists", "object_id", "db_id"]) && self.is_mark(tested + 1, b'(')
-            }
             "copy" => {
                 self.has(next, &["from", "to", "into"])
                     && !self.has_option()
@@ -186,14 +149,38 @@ impl Tokens<'_> {
             "vacuum" | "analyze" | "reindex" => {
                 !self.text.contains(" -") && (self.is_end(next) || self.is_name(next))
             }
-            "pragma" => self.is_name(next),
-            "purge" | "reset" => {
-                self.is_any(next, &["binary", "master", "recyclebin", "dba_recyclebin"]) && !self.has_option()
+            word => SQL_STARTS.get(word).is_some_and(|start| {
+                start.next.iter().any(|terms| self.begins(next, terms))
+                    && (start.options || !self.has_option())
+            }),
+        }
+    }
+
+    /// Whether the tokens from here on begin with the terms of a row.
+    fn begins(&self, mut at: usize, terms: &str) -> bool {
+        let mut is_later = false;
+        terms.split(' ').all(|term| {
+            if term == "..." {
+                is_later = true;
+                return true;
             }
-            "match" => {
-                self.is_mark(next, b'(') && self.has(next, &["return", "delete", "set", "remove", "with"])
-            }
-            word => SQL_STARTS.get(word).is_some_and(|words| self.is_any(next, words)),
+            let last = if is_later { self.tokens.len() } else { at };
+            let mut places = (at..=last).take_while(|place| *place == at || !self.is_end(*place));
+            let found = places.find(|place| term.split('|').any(|term| self.is_term(*place, term)));
+            at = found.map_or(at, |place| place + 1);
+            is_later = false;
+            found.is_some()
+        })
+    }
+
+    fn is_term(&self, place: usize, term: &str) -> bool {
+        match term {
+            "NAME" => self.is_name(place),
+            "TEXT" => self.kind(place) == Some(SqlKind::Text),
+            "VARIABLE" => self.kind(place) == Some(SqlKind::Variable),
+            "END" => self.is_end(place),
+            "(" => self.is_mark(place, b'('),
+            word => self.is(place, word),
         }
     }
 

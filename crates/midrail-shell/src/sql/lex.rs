@@ -99,16 +99,12 @@ impl<'a> Lexer<'a> {
         memchr::memchr2(b'\n', b'\r', rest).map_or(self.bytes.len(), |found| self.at + found)
     }
 
-    fn skip_line(&mut self) {
-        self.at = self.line_end();
-    }
-
     /// Skips a comment, if one starts here.
     fn comment(&mut self) -> bool {
         let (byte, next, third) = (self.peek(0), self.peek(1), self.peek(2));
         match (byte, next) {
-            (b'-', b'-') if !self.is_double_minus(third) => self.skip_line(),
-            (b'#', _) if self.is_hash_comment(next, third) => self.skip_line(),
+            (b'-', b'-') if !self.is_double_minus(third) => self.at = self.line_end(),
+            (b'#', _) if self.is_hash_comment(next, third) => self.at = self.line_end(),
             (b'/', b'*') if third == b'!' || (third == b'M' && self.peek(3) == b'!') => {
                 self.at += if third == b'M' { 4 } else { 3 };
                 while self.peek(0).is_ascii_digit() {
@@ -330,32 +326,19 @@ impl<'a> Lexer<'a> {
         if byte == b'.' && self.peek(1).is_ascii_alphabetic() {
             return meta(SqlKind::Meta, self.line_end());
         }
-        if !(is_word("go") || is_word("delimiter") || is_word("system")) {
-            return None;
-        }
+        let word = ["go", "delimiter", "system"].into_iter().find(|word| is_word(word))?;
         let line_end = self.line_end();
-        if is_word("go")
-            && self
-                .text
-                .get(start + 2..line_end)
-                .is_some_and(|tail| tail.trim().bytes().all(|byte| byte.is_ascii_digit()))
-        {
-            return meta(SqlKind::End, line_end);
+        let tail = self.text.get(start + word.len()..line_end).unwrap_or("").trim();
+        let is_end = |kind| matches!(kind, SqlKind::End | SqlKind::Delimiter | SqlKind::Meta);
+        match word {
+            "go" if tail.bytes().all(|byte| byte.is_ascii_digit()) => meta(SqlKind::End, line_end),
+            "delimiter" => {
+                self.delimiter = (!tail.is_empty() && tail != ";" && tail.len() <= 16).then_some(tail);
+                meta(SqlKind::Meta, line_end)
+            }
+            "system" if self.last.is_none_or(|last| is_end(last.kind)) => meta(SqlKind::Meta, line_end),
+            _ => None,
         }
-        if is_word("delimiter") {
-            let delimiter = self.text.get(start + 9..line_end).unwrap_or("").trim();
-            self.delimiter =
-                (!delimiter.is_empty() && delimiter != ";" && delimiter.len() <= 16).then_some(delimiter);
-            return meta(SqlKind::Meta, line_end);
-        }
-        if is_word("system")
-            && self
-                .last
-                .is_none_or(|last| matches!(last.kind, SqlKind::End | SqlKind::Delimiter | SqlKind::Meta))
-        {
-            return meta(SqlKind::Meta, line_end);
-        }
-        None
     }
 
     fn single(&mut self) -> SqlToken {

@@ -38,7 +38,7 @@ fn several_statements_are_reported_in_order() {
 }
 
 #[test]
-fn tables_for_a_while_are_the_texts_own() {
+fn temporary_tables_belong_to_their_text() {
     assert_eq!(kinds("CREATE TEMP TABLE x (a int); DROP TABLE x"), [""; 0]);
     assert_eq!(kinds("CREATE TEMP TABLE x (a int); DROP TABLE y"), ["sql-drop-table"]);
 }
@@ -186,7 +186,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn spans_lie_in_the_text(text in "(DROP TABLE|DELETE FROM|EXEC|WHERE|[a-z'\"`(){}\\[\\].,;$#%/\\\\ =+\n|:é*!-]){0,40}") {
+    fn spans_are_within_the_text(text in "(DROP TABLE|DELETE FROM|EXEC|WHERE|[a-z'\"`(){}\\[\\].,;$#%/\\\\ =+\n|:é*!-]){0,40}") {
         for hit in scan(&text) {
             prop_assert!(text.get(hit.start..hit.end).is_some());
         }

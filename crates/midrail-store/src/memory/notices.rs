@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::approver::{self, Approver};
-use crate::audit_stats::{ActionCounts, AuditStats};
+use crate::audit_stats::{ActionCounts, AuditStats, Stats};
 use crate::entry::{Labels, whole_micros};
 use crate::error::Result;
 use crate::filter::MAX_PAGE;
 use crate::memory::MemoryStore;
 use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice, is_apart};
-use crate::stats::Stats;
 use crate::store::{Alerts, Approvers, Notices};
 
 impl Approvers for MemoryStore {
@@ -33,8 +32,7 @@ impl Notices for MemoryStore {
 
     fn pending_deliveries(&self, channel: &str, limit: usize) -> Result<Vec<PendingDelivery>> {
         let state = self.state();
-        let through = state.delivered_through(channel);
-        let waiting = state.notices.iter().filter(|notice| notice.id > through).filter_map(|notice| {
+        let waiting = state.notices.iter().filter_map(|notice| {
             let delivery = state.deliveries.get(&(channel.to_owned(), notice.id));
             delivery.is_none_or(|delivery| delivery.delivered.is_none()).then(|| PendingDelivery {
                 notice: notice.clone(),
@@ -47,9 +45,6 @@ impl Notices for MemoryStore {
 
     fn claim_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool> {
         let mut state = self.state();
-        if id <= state.delivered_through(channel) {
-            return Ok(false);
-        }
         let Some(delivery) = state.delivery(id, channel) else { return Ok(false) };
         let is_free = delivery.delivered.is_none()
             && delivery.tried.is_none_or(|tried| is_apart(tried, now, again_after_s));
@@ -64,14 +59,6 @@ impl Notices for MemoryStore {
         if let Some(delivery) = self.state().delivery(id, channel) {
             delivery.delivered.get_or_insert(whole_micros(now));
         }
-        Ok(())
-    }
-
-    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()> {
-        let mut state = self.state();
-        let through = through_id.min(state.last_notice());
-        let delivered = state.delivered_through.entry(channel.to_owned()).or_default();
-        *delivered = through.max(*delivered);
         Ok(())
     }
 }

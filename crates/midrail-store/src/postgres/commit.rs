@@ -27,7 +27,7 @@ use crate::postgres::session::Session;
 use crate::postgres::writes::{Writes, send};
 use crate::sql::job::Job;
 use crate::sql::queue::Waiting;
-use crate::sql::{approvers, decode, log, number};
+use crate::sql::{approvals, decode, log, number};
 use crate::store::{Commit, Store};
 
 /// How often a batch is tried on a new connection.
@@ -173,13 +173,13 @@ impl PostgresStore {
         let mut writes = Writes::new(i64::from_le_bytes(bytes), state.seq);
         let key = self.key().map_err(other)?;
         if jobs.iter().any(|job| !job.approvers.is_empty()) {
-            state.approvers = approvers::rows(session, &DIALECT).map_err(other)?;
+            state.approvers = approvals::approver_rows(session, &DIALECT).map_err(other)?;
         }
         let outcomes = jobs.iter().map(|job| {
             state.check(job)?;
             let changed = approver::apply_changes(&mut state.approvers, &job.approvers, job.time, key)?;
             let place = state.append(job, key, &mut writes);
-            writes.extend(approvers::changes(&DIALECT, changed));
+            writes.extend(approvals::write_approvers(&DIALECT, changed));
             Ok(place)
         });
         Ok((outcomes.collect(), writes))
@@ -187,6 +187,7 @@ impl PostgresStore {
 }
 
 /// The project under the lock, with the effects of the jobs so far.
+#[derive(Default)]
 struct ProjectState {
     seq: u64,
     hash: String,
@@ -223,13 +224,8 @@ impl ProjectState {
         );
         begun?;
         let head = head?;
-        let mut state = ProjectState {
-            seq: number(head.try_get(0)?),
-            hash: head.try_get(1)?,
-            versions: BTreeMap::new(),
-            approvals: BTreeMap::new(),
-            approvers: Vec::new(),
-        };
+        let (seq, hash) = (number(head.try_get(0)?), head.try_get(1)?);
+        let mut state = ProjectState { seq, hash, ..ProjectState::default() };
         for row in versions? {
             if let Ok(id) = Id::try_from(row.try_get::<_, &[u8]>(0)?) {
                 state.versions.insert(id, number(row.try_get(1)?));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -16,13 +16,14 @@ use tokio_postgres::Error;
 
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
+use crate::postgres::cells::signal;
 use crate::postgres::failure::Failure;
 use crate::postgres::listen::Listener;
 use crate::postgres::months::Months;
 use crate::postgres::options::{PostgresOptions, Target, settings};
-use crate::postgres::project::Project;
 use crate::postgres::tls::Tls;
 use crate::postgres::wait;
+use crate::sql::queue::Queue;
 
 pub(super) struct Server {
     /// INVARIANT: there is one until this is dropped.
@@ -163,4 +164,26 @@ fn read_key(path: &Path) -> Result<StoreKey> {
         path: path.to_owned(),
         what: "it is not a key of a store: two lines, `midrail-key-v1` and 64 hexadecimal digits".to_owned(),
     })
+}
+
+pub(super) struct Project {
+    pub(super) name: String,
+    /// Its name in notifications.
+    pub(super) signal: String,
+    /// The id of its row, once it exists.
+    pub(super) id: OnceLock<i32>,
+    pub(super) key: OnceLock<StoreKey>,
+    pub(super) queue: Queue,
+}
+
+impl Project {
+    fn new(name: &str) -> Self {
+        Project {
+            name: name.to_owned(),
+            signal: signal(name),
+            id: OnceLock::new(),
+            key: OnceLock::new(),
+            queue: Queue::new(StoreError::Uncertain { server: "PostgreSQL".to_owned() }),
+        }
+    }
 }

@@ -77,6 +77,7 @@ impl Table {
 }
 
 /// The writes of one transaction.
+#[derive(Default)]
 pub(super) struct Writes {
     /// A random number by which it can be identified.
     pub(super) batch: i64,
@@ -95,16 +96,7 @@ pub(super) struct Writes {
 impl Writes {
     /// No writes, after a record.
     pub(super) fn new(batch: i64, seq: u64) -> Self {
-        Writes {
-            batch,
-            first: seq + 1,
-            head: (seq, String::new()),
-            audit: Vec::new(),
-            sessions: BTreeMap::new(),
-            slices: BTreeMap::new(),
-            before_slices: Vec::new(),
-            others: Vec::new(),
-        }
+        Writes { batch, first: seq + 1, head: (seq, String::new()), ..Writes::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -52,7 +52,7 @@ impl<S: SqlStore> Notices for S {
     }
 
     fn mark_delivered(&self, id: u64, channel: &str, now: Timestamp) -> Result<()> {
-        let Dialect { column, value, own, .. } = S::DIALECT;
+        let Dialect { column, value, own, greatest, .. } = S::DIALECT;
         let mark = format!(
             "INSERT INTO deliveries ({column}channel, notice, attempts, delivered)
              SELECT {value}?1, id, 0, ?3 FROM notices WHERE {own}id = ?2
@@ -65,17 +65,17 @@ impl<S: SqlStore> Notices for S {
                SELECT 1 FROM deliveries WHERE {own}channel = ?1 AND notice = id AND delivered IS NOT NULL))",
             delivered_through(&S::DIALECT)
         );
-        let done = advance(&S::DIALECT, &format!("coalesce({first_waiting}, {})", last_notice(&S::DIALECT)));
+        let last = format!("coalesce((SELECT max(id) FROM notices WHERE {own}true), 0)");
+        let done = format!(
+            "INSERT INTO channels ({column}channel, through)
+             SELECT {value}?1, coalesce({first_waiting}, {last}) WHERE true
+             ON CONFLICT ({column}channel)
+             DO UPDATE SET through = {greatest}(channels.through, excluded.through)"
+        );
         self.update(|connection| {
             connection.execute(&mark, &[channel.into(), id.into(), now.into()])?;
             connection.execute(&done, &[channel.into()]).map(drop)
         })
-    }
-
-    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()> {
-        let through = format!("{}(?2, {})", S::DIALECT.least, last_notice(&S::DIALECT));
-        let skip = advance(&S::DIALECT, &through);
-        self.update(|connection| connection.execute(&skip, &[channel.into(), through_id.into()]).map(drop))
     }
 }
 
@@ -145,19 +145,6 @@ pub(crate) fn insertions(
 /// The notice through which the channel `?1` has delivered everything.
 fn delivered_through(dialect: &Dialect) -> String {
     format!("coalesce((SELECT through FROM channels WHERE {}channel = ?1), 0)", dialect.own)
-}
-
-fn last_notice(dialect: &Dialect) -> String {
-    format!("coalesce((SELECT max(id) FROM notices WHERE {}true), 0)", dialect.own)
-}
-
-/// The statement after which the channel `?1` has delivered everything through a notice. It never goes back.
-fn advance(Dialect { column, value, greatest, .. }: &Dialect, through: &str) -> String {
-    format!(
-        "INSERT INTO channels ({column}channel, through) SELECT {value}?1, {through} WHERE true
-         ON CONFLICT ({column}channel)
-         DO UPDATE SET through = {greatest}(channels.through, excluded.through)"
-    )
 }
 
 fn notice(row: &dyn Row) -> Result<StoredNotice> {

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use midrail_core::Effect;
 
-use crate::audit_stats::{ActionCounts, AuditStats, ENGINE_KINDS, Timeline};
+use crate::audit_stats::{ActionCounts, AuditStats, ENGINE_KINDS, Stats, Timeline};
 use crate::draft::encode;
 use crate::error::Result;
 use crate::sql::{Dialect, SqlStore, first_micro_from};
-use crate::stats::Stats;
 
 impl<S: SqlStore> Stats for S {
     fn saved_stats(&self) -> Result<Option<AuditStats>> {

@@ -8,7 +8,7 @@ use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::draft::{check_approval, check_slice, storage_session};
 use crate::error::Result;
 use crate::sql::job::Job;
-use crate::sql::{Connection, approvals, approvers, log, notices};
+use crate::sql::{Connection, approvals, log, notices};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::dialect::DIALECT;
 use crate::sqlite::session::Session;
@@ -65,10 +65,10 @@ impl SqliteStore {
         let approvals = job.approvals.iter();
         connection.execute_all(approvals.map(|(change, body)| approvals::write(&DIALECT, change, body)))?;
         if !job.approvers.is_empty() {
-            let mut stored = approvers::rows(connection, &DIALECT)?;
+            let mut stored = approvals::approver_rows(connection, &DIALECT)?;
             let key = self.key_under_lock()?;
             let changed = approver::apply_changes(&mut stored, &job.approvers, job.time, key)?;
-            connection.execute_all(approvers::changes(&DIALECT, changed))?;
+            connection.execute_all(approvals::write_approvers(&DIALECT, changed))?;
         }
         connection.execute_all(notices::insertions(&DIALECT, &job.notices, Some(seq), job.time))?;
         let entry = job.draft.entry(seq, prev);

@@ -87,7 +87,7 @@ impl Load {
 }
 
 #[test]
-fn a_database_that_is_stopped_comes_back_and_nothing_is_lost() {
+fn restarted_database_loses_nothing() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
     let store = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     let load = Load::default();
@@ -107,7 +107,7 @@ fn a_database_that_is_stopped_comes_back_and_nothing_is_lost() {
 }
 
 #[test]
-fn connections_that_are_cut_lose_and_double_nothing() {
+fn interrupted_connections_neither_lose_nor_repeat_records() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
     let store = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     let load = Load::default();
@@ -124,7 +124,7 @@ fn connections_that_are_cut_lose_and_double_nothing() {
 }
 
 #[test]
-fn a_database_that_hangs_makes_errors_and_no_one_wait_for_ever() {
+fn hanging_database_is_an_error_in_bounded_time() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
     let store = PostgresStore::connect(&short_timeout(server.url())).unwrap();
     let load = Load::default();
@@ -180,7 +180,7 @@ fn write_result_is_reported_correctly() {
 }
 
 #[test]
-fn a_writer_that_is_killed_takes_nothing_acknowledged_with_it() {
+fn killed_writer_loses_no_acknowledged_record() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
     let store = PostgresStore::connect(&PostgresOptions::new(server.url())).unwrap().project("killed");
     let mut acknowledged: Vec<(u64, String)> = Vec::new();

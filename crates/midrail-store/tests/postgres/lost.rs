@@ -141,7 +141,7 @@ fn many_that_are_written_together_are_found_together() {
 }
 
 #[test]
-fn what_cannot_be_found_out_is_said_to_be_uncertain() {
+fn commit_with_an_unknown_result_is_reported_as_uncertain() {
     let Some((proxy, through, direct)) = behind() else { return };
     proxy.what.store(CUT_AND_CLOSE, Ordering::SeqCst);
     let error = through.commit(&Commit::new(&record("s", 1))).unwrap_err();

@@ -88,7 +88,7 @@ fn commits_that_are_written_together_keep_their_own_outcomes() {
 }
 
 #[test]
-fn one_that_the_database_does_not_take_fails_alone() {
+fn rejected_commit_fails_alone() {
     let Some(store) = project("poison") else { return };
     // An id that is too long for its index, and cannot be made shorter.
     let mut random = 88_172_645_463_325_252_u64;

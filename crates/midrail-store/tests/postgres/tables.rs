@@ -12,7 +12,7 @@ use crate::common::{record, verify};
 use crate::server;
 
 #[test]
-fn many_can_make_the_tables_at_once_and_one_does() {
+fn concurrent_creation_of_tables_succeeds_once() {
     let Some(server) = server::own() else { return };
     let url = server.url_of(&server.database());
     let connect = || PostgresStore::connect(&PostgresOptions::new(url.as_str())).unwrap();
@@ -137,7 +137,7 @@ fn a_commit_is_durable_whatever_the_database_is_set_to() {
 }
 
 #[test]
-fn a_month_that_is_taken_out_of_the_way_is_missed_and_can_be_put_back() {
+fn detached_month_is_reported_and_can_be_attached_again() {
     let Some(server) = server::own() else { return };
     let database = server.database();
     let store = PostgresStore::connect(&PostgresOptions::new(server.url_of(&database))).unwrap();

@@ -23,7 +23,7 @@ fn store() -> Option<(&'static Server, String, PostgresStore)> {
 }
 
 #[test]
-fn what_is_changed_past_the_triggers_is_named() {
+fn changes_that_bypass_the_triggers_are_reported() {
     let Some((server, database, store)) = store() else { return };
     let other = store.project("other");
     use MisfitKind::{Changed, Head, Labels, Missing, NoCheckpoint, Reordered, Signature, Truncated};
@@ -72,7 +72,7 @@ fn what_is_changed_past_the_triggers_is_named() {
 }
 
 #[test]
-fn the_triggers_refuse() {
+fn triggers_refuse_changes() {
     let Some((server, database, store)) = store() else { return };
     let record = blocked("s", 200, "safety-001");
     let mut commit = Commit::new(&record);

@@ -10,7 +10,7 @@ use crate::server::Server;
 use crate::short_timeout;
 
 #[test]
-fn what_asks_for_tls_is_never_plain() {
+fn required_tls_is_never_replaced_by_plain_text() {
     let Some(server) = Server::start(&["fsync=off"]) else { return };
     let error =
         PostgresStore::connect(&short_timeout(format!("{}?sslmode=require", server.url()))).unwrap_err();

@@ -91,7 +91,6 @@ contract! {
     approvals::name_is_free_again_after_it_was_revoked
     notices::notices_come_with_their_record
     notices::notice_waits_until_its_channel_has_delivered_it
-    notices::new_channel_can_pass_over_what_is_old
     notices::alert_cools_down
     notices::one_thread_of_many_raises_an_alert
     notices::figures_count_what_guardrails_said

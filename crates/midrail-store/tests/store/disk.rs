@@ -21,7 +21,7 @@ fn error<T>(outcome: Result<T, StoreError>) -> StoreError {
 }
 
 #[test]
-fn files_are_their_owners_alone() {
+fn files_are_accessible_to_their_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/store.db");
     let store = SqliteStore::open(&path).unwrap();
@@ -50,7 +50,7 @@ fn wider_permissions_are_narrowed() {
 }
 
 #[test]
-fn state_is_there_after_opening_again() {
+fn state_survives_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let (record, fingerprint) =
@@ -123,7 +123,7 @@ fn copy_without_its_log_can_be_read_where_nothing_can_be_written() {
 }
 
 #[test]
-fn path_that_cannot_be_made_is_a_clear_error() {
+fn path_that_cannot_be_created_is_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();

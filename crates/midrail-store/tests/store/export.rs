@@ -66,7 +66,7 @@ fn export_without_its_keys_is_not_sound() {
 }
 
 #[test]
-fn nothing_is_not_an_export() {
+fn empty_file_is_not_an_export() {
     for bytes in [&b""[..], b"\n", b"{}\n", b"\xff\n", b"[[[[", "[".repeat(100_000).as_bytes()] {
         assert!(!check(bytes).is_intact());
     }
@@ -79,12 +79,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
-    fn arbitrary_bytes_never_bring_it_down(bytes: Vec<u8>) {
+    fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
         prop_assert!(!check(&bytes).is_intact());
     }
 
     #[test]
-    fn arbitrary_lines_after_a_header_never_bring_it_down(lines in prop::collection::vec(any_line(), 0..20)) {
+    fn arbitrary_lines_after_a_header_never_panic(lines in prop::collection::vec(any_line(), 0..20)) {
         let mut text = LINES[0].clone();
         for line in lines {
             text.push('\n');
@@ -95,7 +95,7 @@ proptest! {
 
     /// Any single byte that changes is noticed. (Inside the bodies and hashes, that is: JSON allows blanks elsewhere.)
     #[test]
-    fn any_changed_digit_or_letter_is_noticed(at: prop::sample::Index, to in b'a'..=b'z') {
+    fn any_changed_character_is_detected(at: prop::sample::Index, to in b'a'..=b'z') {
         let mut bytes = LINES.join("\n").into_bytes();
         bytes.push(b'\n');
         let at = at.index(bytes.len());
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn any_cut_is_noticed(at: prop::sample::Index) {
+    fn any_truncation_is_detected(at: prop::sample::Index) {
         let text = LINES.join("\n");
         prop_assert!(!check(&text.as_bytes()[..at.index(text.len())]).is_intact());
     }

@@ -98,7 +98,7 @@ fn triggers_refuse_to_change_what_was_written() {
 }
 
 #[test]
-fn triggers_refuse_to_take_back_what_people_decided() {
+fn triggers_refuse_to_change_decisions_of_people() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
     let record = crate::common::record("s", 1);
@@ -138,14 +138,14 @@ fn triggers_refuse_to_take_back_what_people_decided() {
 }
 
 #[test]
-fn changed_body_is_named() {
+fn changed_body_is_reported() {
     let sql = "UPDATE audit SET body = replace(body, 'Read', 'Raed') WHERE seq = 40;
                UPDATE audit SET body = '{' WHERE seq = 41";
     assert_eq!(tampered(sql), Some((40, MisfitKind::Changed)));
 }
 
 #[test]
-fn body_that_is_no_text_any_more_is_named() {
+fn body_that_is_not_text_is_reported() {
     assert_eq!(
         tampered("UPDATE audit SET body = CAST(x'7bff0a' AS TEXT) WHERE seq = 40"),
         Some((40, MisfitKind::Changed))
@@ -153,12 +153,12 @@ fn body_that_is_no_text_any_more_is_named() {
 }
 
 #[test]
-fn changed_hash_is_named() {
+fn changed_hash_is_reported() {
     assert_eq!(tampered("UPDATE audit SET hash = prev WHERE seq = 40"), Some((40, MisfitKind::Changed)));
 }
 
 #[test]
-fn removed_record_is_named() {
+fn removed_record_is_reported() {
     assert_eq!(tampered("DELETE FROM audit WHERE seq = 40"), Some((40, MisfitKind::Missing)));
     assert_eq!(tampered("DELETE FROM audit WHERE seq = 1"), Some((1, MisfitKind::Missing)));
     // The one that a checkpoint belongs to.
@@ -166,7 +166,7 @@ fn removed_record_is_named() {
 }
 
 #[test]
-fn closed_gap_is_named() {
+fn closed_gap_is_reported() {
     assert_eq!(
         tampered(
             "DELETE FROM audit WHERE seq = 40;
@@ -178,7 +178,7 @@ fn closed_gap_is_named() {
 }
 
 #[test]
-fn swapped_records_are_named() {
+fn swapped_records_are_reported() {
     let swap = "UPDATE audit SET seq = -1 WHERE seq = 40;
                 UPDATE audit SET seq = 40 WHERE seq = 45;
                 UPDATE audit SET seq = 45 WHERE seq = -1";
@@ -186,7 +186,7 @@ fn swapped_records_are_named() {
 }
 
 #[test]
-fn changed_columns_are_named() {
+fn changed_columns_are_reported() {
     for column in [
         "time = time + 1",
         "session = 't'",
@@ -203,13 +203,13 @@ fn changed_columns_are_named() {
 }
 
 #[test]
-fn log_that_was_cut_after_a_checkpoint_is_named() {
+fn log_truncated_after_a_checkpoint_is_reported() {
     assert_eq!(tampered("DELETE FROM audit WHERE seq > 120"), Some((121, MisfitKind::Truncated)));
     assert_eq!(tampered("DELETE FROM audit"), Some((1, MisfitKind::Truncated)));
 }
 
 #[test]
-fn log_that_was_cut_with_its_checkpoints_needs_a_note_from_elsewhere() {
+fn log_truncated_with_its_checkpoints_needs_an_external_anchor() {
     let (_folder, store) = store();
     let head = store.head().unwrap().unwrap();
     let connection = by_hand(&store);
@@ -224,12 +224,12 @@ fn log_that_was_cut_with_its_checkpoints_needs_a_note_from_elsewhere() {
 }
 
 #[test]
-fn removed_checkpoint_is_named() {
+fn removed_checkpoint_is_reported() {
     assert_eq!(tampered("DELETE FROM checkpoints WHERE seq = 64"), Some((64, MisfitKind::NoCheckpoint)));
 }
 
 #[test]
-fn forged_checkpoint_is_named() {
+fn forged_checkpoint_is_reported() {
     for column in ["time = '2026-01-01T00:00:00Z'", "signature = 'ab'", "key = 'none'", "hash = ''"] {
         let sql = format!("UPDATE checkpoints SET {column} WHERE seq = 64");
         assert_eq!(tampered(&sql), Some((64, MisfitKind::Signature)), "{column}");
@@ -261,7 +261,7 @@ fn rewrite_from_40(connection: &Connection) {
 }
 
 #[test]
-fn rewritten_history_is_named_by_its_checkpoint() {
+fn rewritten_history_is_detected_by_a_checkpoint() {
     assert_eq!(tampered_with(rewrite_from_40), Some((64, MisfitKind::Checkpoint)));
 }
 
@@ -286,7 +286,7 @@ fn single_rewritten_record_breaks_the_link_after_it() {
 }
 
 #[test]
-fn lost_key_is_made_anew_and_old_checkpoints_still_verify() {
+fn lost_key_is_replaced_and_old_checkpoints_still_verify() {
     let (folder, store) = store();
     let old = store.public_key().unwrap();
     let path = store.path().to_owned();
@@ -305,7 +305,7 @@ fn lost_key_is_made_anew_and_old_checkpoints_still_verify() {
 }
 
 #[test]
-fn a_log_that_was_cut_with_its_checkpoints_shows_in_the_sessions() {
+fn log_truncated_with_its_checkpoints_shows_in_the_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
     fill(&store, 70);

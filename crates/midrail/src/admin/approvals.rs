@@ -3,13 +3,13 @@
 
 use jiff::Timestamp;
 use midrail_core::duration::span;
-use midrail_store::{Approval, ApprovalFilter, ApprovalState, AuditEntry, AuditFilter, Store, StoreError};
+use midrail_store::{Approval, ApprovalFilter, ApprovalState, AuditEntry, AuditFilter, Result, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::admin::handle::{Admin, Cell, Column, Resource};
-use crate::error::EngineError;
+use crate::error::EngineResult;
 
 /// A request to a person, with its current status.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -90,7 +90,7 @@ impl Resource for ApprovalView {
         Column::new("answered by", 20, |view| Cell::text(view.approval.decided_by.as_deref())),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         let now = admin.engine.now();
         let all = admin.engine.store().approvals(&ApprovalFilter::default())?;
         Ok(all.into_iter().map(|approval| ApprovalView::new(approval, now)).collect())
@@ -102,11 +102,7 @@ impl Resource for ApprovalView {
 }
 
 /// The requests that wait for an answer. One page is read.
-pub fn open_approvals(
-    store: &dyn Store,
-    session: Option<&str>,
-    now: Timestamp,
-) -> Result<Vec<Approval>, StoreError> {
+pub fn open_approvals(store: &dyn Store, session: Option<&str>, now: Timestamp) -> Result<Vec<Approval>> {
     let (state, session) = (Some(ApprovalState::Pending), session.map(str::to_owned));
     let mut open = store.approvals(&ApprovalFilter { state, session, ..ApprovalFilter::default() })?;
     open.retain(|approval| approval.authority_at(now).is_some());
@@ -118,7 +114,7 @@ pub fn session_around(
     store: &dyn Store,
     approval: &Approval,
     (before, after): (usize, usize),
-) -> Result<Vec<AuditEntry>, StoreError> {
+) -> Result<Vec<AuditEntry>> {
     let own = AuditFilter { session: Some(approval.session.clone()), ..AuditFilter::default() };
     let (until, newest_first) = (Some(approval.created), true);
     let mut around =

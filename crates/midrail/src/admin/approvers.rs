@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::admin::event::{AdminEvent, Person, notice};
 use crate::admin::handle::{Admin, Cell, Column, Resource};
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::ids::random_hex;
 
 /// The slice that changes with the list of approvers, so that only one of two concurrent first approvers is added.
@@ -26,7 +26,7 @@ impl Resource for Approver {
         Column::new("", 40, |approver| Cell::revoked(approver.revoked, String::new())),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         Ok(admin.engine.store().approvers()?)
     }
 
@@ -37,19 +37,14 @@ impl Resource for Approver {
 
 impl Admin<'_> {
     /// Whether there is an approver.
-    pub fn has_approvers(&self) -> Result<bool, EngineError> {
+    pub fn has_approvers(&self) -> EngineResult<bool> {
         Ok(self.engine.store().approvers()?.iter().any(|approver| approver.revoked.is_none()))
     }
 
     /// Adds an approver and returns their key, of which the store keeps only a hash.
     ///
     /// The first approver needs no permission. Every other is added by a human operator or by the first approver.
-    pub fn add_approver(
-        &self,
-        name: &str,
-        roles: &[String],
-        by: Option<&Person>,
-    ) -> Result<String, EngineError> {
+    pub fn add_approver(&self, name: &str, roles: &[String], by: Option<&Person>) -> EngineResult<String> {
         if roles.is_empty() || roles.iter().any(|role| role.trim().is_empty()) {
             return Err(EngineError::invalid(format!("`{name}` needs a role to answer in")));
         }
@@ -66,7 +61,7 @@ impl Admin<'_> {
 
     /// Revokes an approver and their approvals that are not used yet, and returns how many approvals those were.
     /// Approvers may revoke themselves; for others it takes the permission to add one.
-    pub fn revoke_approver(&self, name: &str, by: Option<&Person>) -> Result<usize, EngineError> {
+    pub fn revoke_approver(&self, name: &str, by: Option<&Person>) -> EngineResult<usize> {
         let version = match by {
             Some(by) if by.name() == name => self.slice(APPROVERS)?.1,
             by => self.check_may_change_approvers(by)?,
@@ -88,7 +83,7 @@ impl Admin<'_> {
         version: u64,
         change: ApproverChange,
         notices: Vec<NewNotice>,
-    ) -> Result<(), EngineError> {
+    ) -> EngineResult {
         let read = vec![(APPROVERS.to_owned(), version)];
         let own = self.engine.admin_commit(event.by(by));
         let mut commit = Commit { read, approvers: vec![change], notices, ..own };
@@ -97,7 +92,7 @@ impl Admin<'_> {
     }
 
     /// Checks that a person may change who answers, and returns the version of the list that this was checked against.
-    pub(crate) fn check_may_change_approvers(&self, by: Option<&Person>) -> Result<u64, EngineError> {
+    pub(crate) fn check_may_change_approvers(&self, by: Option<&Person>) -> EngineResult<u64> {
         let version = self.slice(APPROVERS)?.1;
         let approvers = self.engine.store().approvers()?;
         let Some(first) = approvers.iter().find(|approver| approver.revoked.is_none()) else {
@@ -120,19 +115,19 @@ impl Admin<'_> {
     }
 
     /// Ends a browser session of a person, in every instance.
-    pub fn sign_out(&self, by: &Person, session: &str) -> Result<(), EngineError> {
+    pub fn sign_out(&self, by: &Person, session: &str) -> EngineResult {
         let mut commit = self.engine.admin_commit(AdminEvent::new("signed_out").by(Some(by)));
         commit.changes.set(&*signed_out_key(session), true);
         self.engine.commit(&commit)
     }
 
     /// Whether a browser session was ended by [`Admin::sign_out`].
-    pub fn is_signed_out(&self, session: &str) -> Result<bool, EngineError> {
+    pub fn is_signed_out(&self, session: &str) -> EngineResult<bool> {
         Ok(self.slice(&signed_out_key(session))?.0.is_some())
     }
 
     /// Authenticates an approver by name and key. A wrong key is counted and logged.
-    pub fn authenticate(&self, name: &str, key: &str) -> Result<Person, EngineError> {
+    pub fn authenticate(&self, name: &str, key: &str) -> EngineResult<Person> {
         let store = self.engine.store();
         match store.check_key(name, key.trim())? {
             Some(Approver { name, roles, .. }) => Ok(Person::authenticated(name, roles)),

@@ -8,7 +8,7 @@ use midrail_scan::secrets::{self, Mask};
 use midrail_store::{Approval, NewNotice};
 use serde_json::{Map, Value};
 
-use crate::error::EngineError;
+use crate::error::EngineResult;
 
 /// The session of changes that belong to no session.
 pub(crate) const NO_SESSION: &str = "midrail";
@@ -43,7 +43,7 @@ impl AdminEvent {
     }
 
     /// The change of an approval, in its session.
-    pub(crate) fn about(self, approval: &Approval) -> Result<Self, EngineError> {
+    pub(crate) fn about(self, approval: &Approval) -> EngineResult<Self> {
         Ok(self.in_session(&approval.session).with("approval", serde_json::to_value(approval)?))
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::admin::event::{AdminEvent, NO_SESSION, Person};
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::EngineResult;
 use crate::files::real_path;
 use crate::session_slices::load_slice;
 
@@ -29,11 +29,11 @@ impl Engine {
 
     /// A commit with the audit record of an administrative change.
     pub(crate) fn admin_commit(&self, event: AdminEvent) -> Commit<'static> {
-        Commit::owned(event.into_record(self.now(), self.fingerprint_key(), self.policy().revision()))
+        Commit::owned(event.into_record(self.now(), &self.fingerprint_key, self.policy().revision()))
     }
 
     /// Commits a change and delivers its notices.
-    pub(crate) fn commit(&self, commit: &Commit<'_>) -> Result<(), EngineError> {
+    pub(crate) fn commit(&self, commit: &Commit<'_>) -> EngineResult {
         self.store().commit(commit)?;
         self.send_notices(&commit.notices);
         Ok(())
@@ -42,12 +42,12 @@ impl Engine {
 
 impl Admin<'_> {
     /// The current records of a resource.
-    pub fn list<R: Resource>(&self) -> Result<Vec<R>, EngineError> {
+    pub fn list<R: Resource>(&self) -> EngineResult<Vec<R>> {
         R::list(*self)
     }
 
     /// Whether a person is a human operator or the first approver.
-    pub(crate) fn is_operator(&self, person: &Person) -> Result<bool, EngineError> {
+    pub(crate) fn is_operator(&self, person: &Person) -> EngineResult<bool> {
         let approvers = self.engine.store().approvers()?;
         let first = approvers.iter().find(|approver| approver.revoked.is_none());
         let is_first = first.is_some_and(|first| first.name == person.name());
@@ -61,7 +61,7 @@ impl Admin<'_> {
         key: &str,
         value: Option<Value>,
         notices: Vec<NewNotice>,
-    ) -> Result<(), EngineError> {
+    ) -> EngineResult {
         let (_, version) = self.slice(key)?;
         self.change_at(event, (key, version), value, notices)
     }
@@ -73,7 +73,7 @@ impl Admin<'_> {
         (key, version): (&str, u64),
         value: Option<Value>,
         notices: Vec<NewNotice>,
-    ) -> Result<(), EngineError> {
+    ) -> EngineResult {
         let read = vec![(key.to_owned(), version)];
         let mut commit = Commit { read, notices, ..self.engine.admin_commit(event) };
         match value {
@@ -84,7 +84,7 @@ impl Admin<'_> {
     }
 
     /// The shared slices whose keys start with a prefix, by the rest of their keys.
-    pub(crate) fn slices(&self, prefix: &str) -> Result<Vec<(String, Value)>, EngineError> {
+    pub(crate) fn slices(&self, prefix: &str) -> EngineResult<Vec<(String, Value)>> {
         debug_assert!(prefix.starts_with(SHARED_PREFIX));
         let rows = self.engine.store().load_prefix(NO_SESSION, prefix)?;
         let rest = |key: String| key.get(prefix.len()..).unwrap_or_default().to_owned();
@@ -92,7 +92,7 @@ impl Admin<'_> {
     }
 
     /// A shared slice and its version.
-    pub(crate) fn slice(&self, key: &str) -> Result<(Option<Value>, u64), EngineError> {
+    pub(crate) fn slice(&self, key: &str) -> EngineResult<(Option<Value>, u64)> {
         let slice = load_slice(&**self.engine.store(), NO_SESSION, key)?;
         Ok((slice.value, slice.version))
     }
@@ -113,7 +113,7 @@ pub trait Resource: Serialize + Sized + Send + 'static {
     const COLUMNS: &'static [Column<Self>];
 
     /// The current records.
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError>;
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>>;
 
     /// The agent that the record belongs to. A key that is limited to agents sees the records of these agents.
     fn agent(&self) -> Option<&str> {
@@ -186,7 +186,7 @@ impl Resource for StoredNotice {
         Column::new("message", 300, |notice| Cell::Text(notice.message.clone())),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         Ok(admin.engine.store().notices(0, midrail_store::MAX_PAGE)?)
     }
 }

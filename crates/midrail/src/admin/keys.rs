@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::admin::event::{AdminEvent, Person, notice};
 use crate::admin::handle::{Admin, Cell, Column, Resource};
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::ids::random_hex;
 use crate::seal::Signer;
 
@@ -130,7 +130,7 @@ impl Resource for ApiKey {
         }),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         let mut keys: Vec<ApiKey> = admin.key_rows()?.into_values().map(|row| row.key).collect();
         keys.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
         Ok(keys)
@@ -196,10 +196,10 @@ impl Admin<'_> {
     ///
     /// Without approvers, no permission is needed; then it takes an administrator, a human operator or the first
     /// approver.
-    pub fn add_api_key(&self, scope: &KeyScope, by: Option<&Person>) -> Result<String, EngineError> {
+    pub fn add_api_key(&self, scope: &KeyScope, by: Option<&Person>) -> EngineResult<String> {
         self.check_may_administer(by)?;
         check(scope)?;
-        let store_key = self.engine.fingerprint_key();
+        let store_key = &self.engine.fingerprint_key;
         let (id, secret, salt) = (random_hex::<8>()?, random_hex::<32>()?, random_hex::<16>()?);
         let key = ApiKey { id: id.clone(), scope: scope.clone(), created: self.engine.now(), revoked: None };
         let hash = signer(store_key).sign(&salted(&id, &salt, &secret));
@@ -208,7 +208,7 @@ impl Admin<'_> {
     }
 
     /// Revokes a key. It stays on record.
-    pub fn revoke_api_key(&self, id: &str, by: Option<&Person>) -> Result<ApiKey, EngineError> {
+    pub fn revoke_api_key(&self, id: &str, by: Option<&Person>) -> EngineResult<ApiKey> {
         self.check_may_administer(by)?;
         let Some(row) = self.key_rows()?.remove(id) else {
             return Err(EngineError::conflict(format!("there is no key `{id}`")));
@@ -217,22 +217,22 @@ impl Admin<'_> {
             return Err(EngineError::conflict(format!("the key `{id}` is already revoked")));
         }
         let key = ApiKey { revoked: Some(self.engine.now()), ..row.key };
-        let row = Row::sealed(key, row.salt, row.hash, self.engine.fingerprint_key());
+        let row = Row::sealed(key, row.salt, row.hash, &self.engine.fingerprint_key);
         self.write_key("api_key_revoked", &row, by)?;
         Ok(row.key)
     }
 
     /// Whether there is a key that is not revoked.
-    pub fn has_api_keys(&self) -> Result<bool, EngineError> {
+    pub fn has_api_keys(&self) -> EngineResult<bool> {
         Ok(self.key_rows()?.values().any(|row| row.key.revoked.is_none()))
     }
 
     /// The key with this text, if it is valid. A row with a wrong seal is ignored.
-    pub fn api_key(&self, text: &str) -> Result<Option<ApiKey>, EngineError> {
+    pub fn api_key(&self, text: &str) -> EngineResult<Option<ApiKey>> {
         let Some((id, secret)) = parts(text) else { return Ok(None) };
         let (value, _) = self.slice(&format!("{KEYS}{id}"))?;
         let Some(Ok(row)) = value.map(serde_json::from_value::<Row>) else { return Ok(None) };
-        let store_key = self.engine.fingerprint_key();
+        let store_key = &self.engine.fingerprint_key;
         let is_valid = row.key.id == id
             && row.is_genuine(store_key)
             && row.has_secret(secret, store_key)
@@ -241,21 +241,21 @@ impl Admin<'_> {
     }
 
     /// Checks that a person may administer the service.
-    pub fn check_may_administer(&self, by: Option<&Person>) -> Result<(), EngineError> {
+    pub fn check_may_administer(&self, by: Option<&Person>) -> EngineResult {
         match by {
             Some(by) if by.roles().iter().any(|role| role == ADMIN) => Ok(()),
             by => self.check_may_change_approvers(by).map(drop),
         }
     }
 
-    fn key_rows(&self) -> Result<BTreeMap<String, Row>, EngineError> {
+    fn key_rows(&self) -> EngineResult<BTreeMap<String, Row>> {
         let rows = self.slices(KEYS)?.into_iter();
         let rows = rows.filter_map(|(_, value)| serde_json::from_value::<Row>(value).ok());
-        let genuine = rows.filter(|row| row.is_genuine(self.engine.fingerprint_key()));
+        let genuine = rows.filter(|row| row.is_genuine(&self.engine.fingerprint_key));
         Ok(genuine.map(|row| (row.key.id.clone(), row)).collect())
     }
 
-    fn write_key(&self, name: &str, row: &Row, by: Option<&Person>) -> Result<(), EngineError> {
+    fn write_key(&self, name: &str, row: &Row, by: Option<&Person>) -> EngineResult {
         let key = &row.key;
         let event = AdminEvent::new(name).with("api_key", json!(key)).by(by);
         let change = if key.revoked.is_some() { "revoked" } else { "created" };
@@ -266,7 +266,7 @@ impl Admin<'_> {
 }
 
 /// Rejects a key that could not be used.
-fn check(scope: &KeyScope) -> Result<(), EngineError> {
+fn check(scope: &KeyScope) -> EngineResult {
     let name = scope.name.trim();
     if name.is_empty() || name.chars().any(char::is_control) || name.chars().count() > 100 {
         return Err(EngineError::invalid("a key needs a name of at most 100 characters"));

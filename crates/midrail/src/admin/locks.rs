@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::admin::event::AdminEvent;
 use crate::admin::handle::{Admin, Cell, Column, Resource, resolved};
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 
 /// A file that an agent has locked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ impl Resource for Lock {
         Column::new("until", 20, |lock| lock.until.map_or_else(|| Cell::text(Some("released")), Cell::Time)),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         let now = admin.engine.now();
         let mut locks = Vec::new();
         for (path, held) in admin.slices(&lock_key(""))? {
@@ -76,7 +76,7 @@ impl Admin<'_> {
         actor: &str,
         session: &str,
         duration: Duration,
-    ) -> Result<Lock, EngineError> {
+    ) -> EngineResult<Lock> {
         let path = resolved(path);
         let key = lock_key(&path);
         let (held, version) = self.slice(&key)?;
@@ -109,7 +109,7 @@ impl Admin<'_> {
     }
 
     /// Releases a file, whichever agent has locked it.
-    pub fn release_lock(&self, path: &Path, by: &str) -> Result<(), EngineError> {
+    pub fn release_lock(&self, path: &Path, by: &str) -> EngineResult {
         let path = resolved(path);
         let key = lock_key(&path);
         if self.slice(&key)?.0.is_none() {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{PAUSES, Pause};
-use midrail_store::{Store, StoreError};
+use midrail_store::{Result, Store};
 use serde_json::{Value, json};
 
 use crate::admin::event::{AdminEvent, NO_SESSION, Person, notice};
 use crate::admin::handle::{Admin, Cell, Column, Resource, resolved};
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::session_slices::load_slice;
 
 /// The most pauses at a time.
@@ -28,13 +28,13 @@ impl Resource for Pause {
         Column::new("reason", 200, |pause| Cell::Text(pause.reason.clone())),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         Ok(pauses_at(&**admin.engine.store(), admin.engine.now())?)
     }
 }
 
 /// The pauses in force at a time, from a store that is only read.
-pub fn pauses_at(store: &dyn Store, now: Timestamp) -> Result<Vec<Pause>, StoreError> {
+pub fn pauses_at(store: &dyn Store, now: Timestamp) -> Result<Vec<Pause>> {
     let slice = load_slice(store, NO_SESSION, PAUSES)?;
     Ok(in_force(slice.value.as_ref(), now))
 }
@@ -54,7 +54,7 @@ impl Admin<'_> {
         duration: Duration,
         by: &Person,
         reason: &str,
-    ) -> Result<Pause, EngineError> {
+    ) -> EngineResult<Pause> {
         if !self.is_operator(by)? {
             let roles = by.roles().join(", ");
             let humans = self.engine.policy().authorities().humans.join(" or ");
@@ -99,7 +99,7 @@ impl Admin<'_> {
     }
 
     /// Ends the pause of a project, or of all projects. Everyone may do so, because it only tightens the policy.
-    pub fn end_pause(&self, project: Option<&Path>, by: &str) -> Result<Pause, EngineError> {
+    pub fn end_pause(&self, project: Option<&Path>, by: &str) -> EngineResult<Pause> {
         let project = project.map(resolved);
         let (slice, version) = self.slice(PAUSES)?;
         let mut pauses = in_force(slice.as_ref(), self.engine.now());
@@ -132,7 +132,7 @@ impl Admin<'_> {
         pauses: &[Pause],
         version: u64,
         message: String,
-    ) -> Result<(), EngineError> {
+    ) -> EngineResult {
         let event = AdminEvent::new(name).with("pause", json!(pause)).with("by", by);
         let value = (!pauses.is_empty()).then(|| json!(pauses));
         let notice = notice("human_operator", "pause", message, json!(pause));

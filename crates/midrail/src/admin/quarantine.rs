@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::admin::event::{AdminEvent, Person, notice};
 use crate::admin::handle::{Admin, Cell, Column, Resource};
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::session_slices::load_slice;
 
 /// An agent in quarantine: all its calls are blocked.
@@ -34,7 +34,7 @@ impl Resource for QuarantinedAgent {
         Column::new("reason", 200, |agent| Cell::Text(agent.reason.clone())),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         let agent = |(actor, held): (String, Value)| {
             let since = held.get("since").and_then(Value::as_str).map(str::to_owned);
             QuarantinedAgent { actor, reason: text(&held, "reason"), since }
@@ -73,7 +73,7 @@ impl Resource for HaltedRun {
         Column::new("reason", 200, |run| Cell::Text(run.reason.clone())),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         let mut runs = Vec::new();
         for info in admin.engine.store().sessions()? {
             let state = admin.run_state(&info.session)?;
@@ -91,7 +91,7 @@ impl Resource for HaltedRun {
 
 impl Admin<'_> {
     /// Puts an agent in quarantine.
-    pub fn quarantine(&self, actor: &str, by: &str, reason: &str) -> Result<(), EngineError> {
+    pub fn quarantine(&self, actor: &str, by: &str, reason: &str) -> EngineResult {
         if actor.is_empty() {
             return Err(EngineError::invalid("the name of an agent cannot be empty"));
         }
@@ -109,7 +109,7 @@ impl Admin<'_> {
     }
 
     /// Ends the quarantine of an agent. Only a supervisor or a human operator may do so.
-    pub fn lift_quarantine(&self, actor: &str, by: &Person, reason: &str) -> Result<(), EngineError> {
+    pub fn lift_quarantine(&self, actor: &str, by: &Person, reason: &str) -> EngineResult {
         let key = quarantine_key(actor);
         if self.slice(&key)?.0.is_none() {
             return Err(EngineError::conflict(format!("`{actor}` is not in quarantine")));
@@ -124,7 +124,7 @@ impl Admin<'_> {
     }
 
     /// Lets a halted run continue, without strikes. Only a supervisor or a human operator may do so.
-    pub fn lift_halt(&self, session: &str, by: &Person, reason: &str) -> Result<(), EngineError> {
+    pub fn lift_halt(&self, session: &str, by: &Person, reason: &str) -> EngineResult {
         let RunState { halted, strikes, held_version, denied, open } = self.run_state(session)?;
         if halted.value.is_none() && denied.is_empty() {
             return Err(EngineError::conflict(format!("the run `{session}` is not halted")));
@@ -151,7 +151,7 @@ impl Admin<'_> {
     }
 
     /// Checks that a person may lift a quarantine or a halt that is not their own.
-    fn check_supervisor(&self, by: &Person, subject: &str, what: &str) -> Result<(), EngineError> {
+    fn check_supervisor(&self, by: &Person, subject: &str, what: &str) -> EngineResult {
         if by.name() == subject {
             return Err(EngineError::not_allowed(format!("`{subject}` cannot lift its own {what}")));
         }
@@ -164,7 +164,7 @@ impl Admin<'_> {
         Err(EngineError::not_allowed(format!("`{name}` has the role {roles}, and cannot lift a {what}")))
     }
 
-    fn run_state(&self, session: &str) -> Result<RunState, EngineError> {
+    fn run_state(&self, session: &str) -> EngineResult<RunState> {
         let store = self.engine.store();
         let mut slices = store.load(session, &[HALTED, STRIKES, HOLDS])?.into_iter();
         let mut next = || slices.next().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{Pause, quarantine_key};
 use midrail_store::{
-    ActionCounts, Alert, ApprovalCount, ApprovalFilter, AuditStats, MAX_PAGE, Store, StoreError,
+    ActionCounts, Alert, ApprovalCount, ApprovalFilter, AuditStats, MAX_PAGE, Result, Store,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub struct Windows {
 
 impl Stats {
     /// Counts all decisions, or those since a time.
-    pub fn load(store: &dyn Store, since: Option<Timestamp>, now: Timestamp) -> Result<Self, StoreError> {
+    pub fn load(store: &dyn Store, since: Option<Timestamp>, now: Timestamp) -> Result<Self> {
         let figures = match since {
             Some(since) => store.audit_stats_since(since)?,
             None => store.audit_stats()?,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::admin::event::{AdminEvent, notice};
 use crate::admin::handle::{Admin, Cell, Column, Resource};
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 
 /// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +84,7 @@ impl Resource for TaskState {
         Column::new("by", 40, |state| Cell::text(state.by.as_deref())),
     ];
 
-    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+    fn list(admin: Admin<'_>) -> EngineResult<Vec<Self>> {
         let state = |(task, stored): (String, Value)| {
             let status = stored_status(&stored).unwrap_or(TaskStatus::Active);
             let text = |name: &str| stored.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -96,7 +96,7 @@ impl Resource for TaskState {
 
 impl Admin<'_> {
     /// Sets the status of a task, if the task may change to it.
-    pub fn set_task(&self, task: &str, status: TaskStatus, by: &str) -> Result<(), EngineError> {
+    pub fn set_task(&self, task: &str, status: TaskStatus, by: &str) -> EngineResult {
         let key = task_key(task);
         let (held, version) = self.slice(&key)?;
         let previous = held.as_ref().and_then(stored_status);

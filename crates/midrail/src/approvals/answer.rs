@@ -5,11 +5,11 @@ use midrail_core::{EventKind, SUB_AGENT_PARENTS, ancestors};
 use midrail_store::{Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, NewNotice, Review};
 use serde_json::json;
 
+use super::due::note_reviews;
 use super::handle::{Approvals, seal};
-use super::overdue_reviews::note;
 use super::policies::record_for_approval;
 use crate::admin::event::{AdminEvent, Person, notice};
-use crate::error::{EngineError, retry_on_conflict};
+use crate::error::{EngineError, EngineResult, retry_on_conflict};
 use crate::session_slices::load_slice;
 
 /// The most attempts against other processes that change the same approval.
@@ -21,13 +21,7 @@ const MIN_REVIEW: usize = 20;
 impl Approvals<'_> {
     /// Answers a request on behalf of a person. The answer applies to exactly this action, once, and is recorded as an event
     /// of its own. Denying an approval that is not used yet revokes it.
-    pub fn answer(
-        &self,
-        id: &str,
-        approve: bool,
-        by: &Person,
-        note: Option<&str>,
-    ) -> Result<Approval, EngineError> {
+    pub fn answer(&self, id: &str, approve: bool, by: &Person, note: Option<&str>) -> EngineResult<Approval> {
         for _ in 0..MAX_TRIES {
             if let Some(answered) = self.try_answer(id, approve, by, note)? {
                 return Ok(answered);
@@ -43,7 +37,7 @@ impl Approvals<'_> {
         approve: bool,
         by: &Person,
         note: Option<&str>,
-    ) -> Result<Option<Approval>, EngineError> {
+    ) -> EngineResult<Option<Approval>> {
         let approval = self.settle(id)?;
         let now = self.engine.now();
         let is_revoked = !approve && approval.status_at(now) == "approved";
@@ -89,7 +83,7 @@ impl Approvals<'_> {
                 };
                 now.checked_add(given).unwrap_or(expires)
             });
-            decided.seal = Some(seal(&decided, self.engine.fingerprint_key()));
+            decided.seal = Some(seal(&decided, &self.engine.fingerprint_key));
         }
         let event = AdminEvent::new("approval_decided").with_kind(EventKind::ApprovalDecided);
         let notices = vec![answer_notice(&decided, state.as_str(), by)];
@@ -101,7 +95,7 @@ impl Approvals<'_> {
     }
 
     /// Another process changed the approval first. `None`: this answer can be tried again.
-    fn check_conflict(&self, id: &str, approve: bool) -> Result<Option<Approval>, EngineError> {
+    fn check_conflict(&self, id: &str, approve: bool) -> EngineResult<Option<Approval>> {
         let current = self.get(id)?;
         let now = self.engine.now();
         let status = current.status_at(now);
@@ -116,7 +110,7 @@ impl Approvals<'_> {
     }
 
     /// Files the review that is due after an emergency override.
-    pub fn review(&self, id: &str, by: &Person, text: &str) -> Result<Approval, EngineError> {
+    pub fn review(&self, id: &str, by: &Person, text: &str) -> EngineResult<Approval> {
         let approval = self.get(id)?;
         let Some(review) = approval.review.as_ref().filter(|review| !review.is_filed()) else {
             return Err(EngineError::conflict(format!("no review is due for the approval `{id}`")));
@@ -145,13 +139,13 @@ impl Approvals<'_> {
                 return Err(EngineError::conflict(format!("no review is due for the approval `{id}`")));
             }
             (commit.read, commit.changes) = Default::default();
-            note(&**self.engine.store(), &commit.approvals, &mut commit.read, &mut commit.changes)?;
+            note_reviews(&**self.engine.store(), &commit.approvals, &mut commit.read, &mut commit.changes)?;
             self.engine.commit(&commit)
         })?;
         Ok(reviewed)
     }
 
-    fn check_reviewer(&self, approval: &Approval, by: &Person) -> Result<(), EngineError> {
+    fn check_reviewer(&self, approval: &Approval, by: &Person) -> EngineResult {
         let policy = self.engine.policy();
         let authorities = policy.authorities();
         let mut able: Vec<&str> = authorities.supervisors.iter().map(String::as_str).collect();
@@ -171,7 +165,7 @@ impl Approvals<'_> {
     }
 
     /// The requester, if a person or one of their sub-agents made the request. `None`: others did.
-    fn own_request(&self, approval: &Approval, by: &Person) -> Result<Option<String>, EngineError> {
+    fn own_request(&self, approval: &Approval, by: &Person) -> EngineResult<Option<String>> {
         // Hosts name agents in any case.
         let is_own = |name: &str| name.trim().to_lowercase() == by.name().trim().to_lowercase();
         if approval.requested_by.as_deref().is_some_and(is_own) {
@@ -200,7 +194,7 @@ impl Approvals<'_> {
         by: &Person,
         role: Option<&str>,
         note: Option<&str>,
-    ) -> Result<Option<Approval>, EngineError> {
+    ) -> EngineResult<Option<Approval>> {
         let revoked = Approval {
             state: ApprovalState::Denied,
             decided_by: Some(by.name().to_owned()),
@@ -220,7 +214,7 @@ impl Approvals<'_> {
     }
 
     /// Revokes all unused approvals of an approver, and returns how many there were.
-    pub(crate) fn revoke_all(&self, name: &str, by: &Person) -> Result<usize, EngineError> {
+    pub(crate) fn revoke_all(&self, name: &str, by: &Person) -> EngineResult<usize> {
         let mut filter = ApprovalFilter { state: Some(ApprovalState::Approved), ..ApprovalFilter::default() };
         let mut count = 0;
         loop {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::handle::{request_about, seal, with_judged_event};
 use super::request::{denied_before, script_request};
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 
 /// The changes of approvals that a decision causes: new requests, and answers that it used or that came too late.
 ///
@@ -17,7 +17,7 @@ pub(crate) fn changes(
     policy: &Policy,
     store_key: &[u8],
     record: &Record,
-) -> Result<Vec<ApprovalChange>, EngineError> {
+) -> EngineResult<Vec<ApprovalChange>> {
     let mut changes = Vec::new();
     for request in &record.decision.requests {
         if store.approval(&request.id)?.is_none() {
@@ -55,7 +55,7 @@ fn end_approval(
     store_key: &[u8],
     record: &Record,
     (id, slice_state): (&str, Option<&str>),
-) -> Result<Option<ApprovalChange>, EngineError> {
+) -> EngineResult<Option<ApprovalChange>> {
     let is_allowed = record.decision.effect.allows();
     let Some(approval) = store.approval(id)? else {
         let error = EngineError::conflict(format!("the approval `{id}` was never given"));
@@ -111,7 +111,7 @@ fn end_approval(
 }
 
 /// Whether a decision makes a request with the id of one that has ended: the same action at the same time.
-pub(crate) fn has_used_name(store: &dyn Store, decision: &Decision) -> Result<bool, EngineError> {
+pub(crate) fn has_used_name(store: &dyn Store, decision: &Decision) -> EngineResult<bool> {
     for request in &decision.requests {
         let found = store.approval(&request.id)?;
         if found.is_some_and(|row| !matches!(row.state, ApprovalState::Pending | ApprovalState::Approved)) {

@@ -5,7 +5,7 @@ use midrail_store::{Approval, Urgency};
 
 use super::handle::{Approvals, sentence};
 use super::request::{action_digest_of, approver, denied_before};
-use crate::error::EngineError;
+use crate::error::EngineResult;
 
 impl Approvals<'_> {
     /// The decision, with advice on how to request what it stopped.
@@ -119,11 +119,7 @@ impl Approvals<'_> {
     }
 
     /// The request about a stopped action that the session holds, and the id of the one that a person denied.
-    fn requests_about(
-        &self,
-        seq: u64,
-        guardrail: &str,
-    ) -> Result<(Option<Approval>, Option<String>), EngineError> {
+    fn requests_about(&self, seq: u64, guardrail: &str) -> EngineResult<(Option<Approval>, Option<String>)> {
         let store = &**self.engine.store();
         let Some(entry) = store.entry(seq)? else { return Ok((None, None)) };
         let record = entry.record()?;

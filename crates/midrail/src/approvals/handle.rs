@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::admin::event::AdminEvent;
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 use crate::session_slices::load_slice;
 
 /// The approvals of an engine. See [`Engine::approvals`].
@@ -28,7 +28,7 @@ impl Engine {
 
 impl Approvals<'_> {
     /// An approval by its id.
-    pub fn get(&self, id: &str) -> Result<Approval, EngineError> {
+    pub fn get(&self, id: &str) -> EngineResult<Approval> {
         let approval = self.engine.store().approval(id)?;
         approval.ok_or_else(|| EngineError::conflict(format!("there is no approval `{id}`")))
     }
@@ -39,7 +39,7 @@ impl Approvals<'_> {
         session: &str,
         guardrail: &str,
         action: &str,
-    ) -> Result<(Option<Approval>, u64), EngineError> {
+    ) -> EngineResult<(Option<Approval>, u64)> {
         let store = &**self.engine.store();
         let slice = load_slice(store, session, &approval_key(guardrail, action))?;
         let id = slice.value.as_ref().and_then(|value| value.get("id")?.as_str());
@@ -54,7 +54,7 @@ impl Approvals<'_> {
         change: ApprovalChange,
         version: Option<u64>,
         notices: Vec<NewNotice>,
-    ) -> Result<Approval, EngineError> {
+    ) -> EngineResult<Approval> {
         let approval = change.now.clone();
         let key = approval_key(&approval.guardrail, &approval.action);
         let read = version.map(|version| (key.clone(), version)).into_iter().collect();

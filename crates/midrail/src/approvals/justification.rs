@@ -1,6 +1,6 @@
 //! Checks that the justification of a request states why its action is needed.
 
-use crate::error::EngineError;
+use crate::error::{EngineError, EngineResult};
 
 /// Words that fit every request. Words of up to two letters are ignored as well.
 const GENERIC_WORDS: &str = include_str!("generic_words.txt");
@@ -9,7 +9,7 @@ const GENERIC_WORDS: &str = include_str!("generic_words.txt");
 const ROWS: &[&str] = &["qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm", "1234567890"];
 
 /// Checks that a reason has words of its own, and not only those that fit every request.
-pub(crate) fn check_justification(reason: &str) -> Result<(), EngineError> {
+pub(crate) fn check_justification(reason: &str) -> EngineResult {
     let lower = reason.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
     let mut distinct: Vec<&str> = words.collect();

@@ -4,23 +4,20 @@
 use jiff::SignedDuration;
 use midrail_core::{Policy, Record};
 use midrail_pack::PolicySource;
-use midrail_store::{Approval, AuditEntry, AuditFilter, Store, StoreError};
+use midrail_store::{Approval, AuditEntry, AuditFilter, Result, Store};
 
 use super::request::action_digest_of;
 use crate::stored_policy::{StoredPolicyError, stored_policy};
 
 /// The policy of a recorded decision. `None`: there is no such record, or its policy cannot be compiled again.
-pub fn policy_for_record(store: &dyn Store, seq: u64) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+pub fn policy_for_record(store: &dyn Store, seq: u64) -> Result<Option<(Policy, PolicySource)>> {
     let Some(entry) = store.entry(seq)? else { return Ok(None) };
     let Ok(record) = entry.record() else { return Ok(None) };
     recorded_policy(store, &record)
 }
 
 /// The policy of the decision that an approval is about. `None`: it is not known any more.
-pub fn policy_for_approval(
-    store: &dyn Store,
-    approval: &Approval,
-) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+pub fn policy_for_approval(store: &dyn Store, approval: &Approval) -> Result<Option<(Policy, PolicySource)>> {
     match record_for_approval(store, approval)?.map(|entry| entry.record()) {
         Some(Ok(record)) => recorded_policy(store, &record),
         _ => Ok(None),
@@ -28,7 +25,7 @@ pub fn policy_for_approval(
 }
 
 /// The record that an approval was requested for. `None`: it cannot be determined.
-pub fn record_for_approval(store: &dyn Store, approval: &Approval) -> Result<Option<AuditEntry>, StoreError> {
+pub fn record_for_approval(store: &dyn Store, approval: &Approval) -> Result<Option<AuditEntry>> {
     if let Some(seq) = approval.seq {
         return store.entry(seq);
     }
@@ -57,7 +54,7 @@ pub fn record_for_approval(store: &dyn Store, approval: &Approval) -> Result<Opt
     Ok(first)
 }
 
-fn recorded_policy(store: &dyn Store, record: &Record) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+fn recorded_policy(store: &dyn Store, record: &Record) -> Result<Option<(Policy, PolicySource)>> {
     match stored_policy(store, &record.decision.policy) {
         Ok(found) => Ok(Some(found)),
         Err(StoredPolicyError::Store(error)) => Err(error),

@@ -7,14 +7,14 @@ use midrail_core::{
     HookRequest, Policy, Record, Session, Severity, Spec, action_digest, allows_emergency_override,
 };
 use midrail_store::{
-    Approval, ApprovalChange, ApprovalFilter, ApprovalState, NewNotice, Store, StoreError, Urgency,
+    Approval, ApprovalChange, ApprovalFilter, ApprovalState, NewNotice, Result, Store, Urgency,
 };
 use serde_json::json;
 
 use super::handle::{Approvals, request_about};
 use super::justification::check_justification;
 use crate::admin::event::{AdminEvent, notice};
-use crate::error::{EngineError, MAX_ROUNDS};
+use crate::error::{EngineError, EngineResult, MAX_ROUNDS};
 use crate::ids::random_hex;
 use crate::reproduce::recorded_fact;
 
@@ -33,7 +33,7 @@ pub struct BypassRequest {
 
 impl Approvals<'_> {
     /// Requests the approval of an action that was stopped. The returned approval waits for an answer.
-    pub fn request(&self, ask: &BypassRequest) -> Result<Approval, EngineError> {
+    pub fn request(&self, ask: &BypassRequest) -> EngineResult<Approval> {
         check_justification(&ask.reason)?;
         let entry = self.engine.store().entry(ask.seq)?;
         let entry = entry.ok_or_else(|| EngineError::conflict(format!("there is no record {}", ask.seq)))?;
@@ -64,7 +64,7 @@ impl Approvals<'_> {
         record: &Record,
         guardrail: &str,
         informed: Option<&str>,
-    ) -> Result<Approval, EngineError> {
+    ) -> EngineResult<Approval> {
         // The approval may be about the whole run, not the action of the record.
         let decided = record.decision.approval.as_ref();
         let decided = decided.filter(|_| record.decision.by.as_deref() == Some(guardrail));
@@ -90,7 +90,7 @@ impl Approvals<'_> {
         found: Approval,
         version: u64,
         informed: Option<&str>,
-    ) -> Result<Approval, EngineError> {
+    ) -> EngineResult<Approval> {
         let is_raised = ask.urgency > found.urgency;
         if !is_raised && found.justification.is_some() {
             return Ok(found);
@@ -121,12 +121,7 @@ impl Approvals<'_> {
         Ok(hastened)
     }
 
-    fn bypass(
-        &self,
-        ask: &BypassRequest,
-        stopped: &Record,
-        guardrail: &str,
-    ) -> Result<Approval, EngineError> {
+    fn bypass(&self, ask: &BypassRequest, stopped: &Record, guardrail: &str) -> EngineResult<Approval> {
         let policy = self.engine.policy();
         let authorities = policy.authorities();
         let spec = policy.get(guardrail).map(|entry| &entry.spec);
@@ -170,7 +165,7 @@ impl Approvals<'_> {
         record: &Record,
         urgency: Urgency,
         request: &Approval,
-    ) -> Result<Approval, EngineError> {
+    ) -> EngineResult<Approval> {
         let Approval { guardrail, action, approver, .. } = request;
         let authorities = policy.authorities();
         let denied_before = denied_before(&**self.engine.store(), &record.session, guardrail, action)?;
@@ -215,7 +210,7 @@ pub(super) fn approver(
     urgency: Urgency,
     autonomy: Autonomy,
     authorities: &Authorities,
-) -> Result<String, EngineError> {
+) -> EngineResult<String> {
     let is_emergency = urgency == Urgency::Emergency;
     let role = match &spec.bypass {
         Bypass::Never => return Err(EngineError::not_allowed(format!("`{}` is never lifted", spec.id))),
@@ -264,7 +259,7 @@ pub(super) fn denied_before(
     session: &str,
     guardrail: &str,
     action: &str,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>> {
     let mut filter = ApprovalFilter {
         state: Some(ApprovalState::Denied),
         session: Some(session.to_owned()),
@@ -284,12 +279,7 @@ pub(super) fn denied_before(
 
 impl Approvals<'_> {
     /// Whether the emergency rule of the packs covers the stopped action. Facts that were not recorded are unavailable.
-    fn is_emergency_action(
-        &self,
-        policy: &Policy,
-        record: &Record,
-        guardrail: &str,
-    ) -> Result<bool, EngineError> {
+    fn is_emergency_action(&self, policy: &Policy, record: &Record, guardrail: &str) -> EngineResult<bool> {
         let mut session = Session::new(&*record.session);
         let mut facts = record.facts.clone();
         for _ in 0..MAX_ROUNDS {
@@ -356,7 +346,7 @@ impl Approvals<'_> {
         record: &Record,
         request: &ApprovalRequest,
         seq: u64,
-    ) -> Result<Option<Approval>, EngineError> {
+    ) -> EngineResult<Option<Approval>> {
         let urgency = urgency(asked);
         let found = self.get(&request.id)?;
         if urgency == Urgency::Normal || found.urgency >= urgency {

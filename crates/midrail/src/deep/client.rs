@@ -12,25 +12,14 @@ use ureq::{Body, Error};
 use super::connection::{self, CA_FILE};
 use super::question::CANCELLED;
 use super::wire::{Call, RequestError, RequestHeaders, Retry, is_too_deep, shown};
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 use crate::unique_keys::UniqueKeys;
 
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 16 << 20;
 
-/// Sends a value and reads the answer. No error shows the value of a variable.
+/// Sends a value and reads the answer.
 pub(super) fn send(
-    call: &Call<'_>,
-    address: &EndpointUrl,
-    method: HttpMethod,
-    headers: &RequestHeaders,
-    body: &Value,
-) -> Result<Value, RequestError> {
-    let answer = exchange(call, address, method, headers, body);
-    answer.map_err(|error| RequestError { message: headers.hide(&error.message), ..error })
-}
-
-fn exchange(
     call: &Call<'_>,
     address: &EndpointUrl,
     method: HttpMethod,
@@ -107,7 +96,7 @@ fn exchange(
 }
 
 /// Posts JSON, and gives the status of the answer. The rest of it is not read.
-pub(crate) fn post(address: &str, body: &str, within: Duration) -> Result<u16, Unavailable> {
+pub(crate) fn post(address: &str, body: &str, within: Duration) -> Available<u16> {
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
     let ca_file = std::env::var(CA_FILE).ok();

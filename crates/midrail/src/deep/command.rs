@@ -6,7 +6,7 @@ use midrail_guardrails::{CommandLine, UNREADABLE_MEMBER};
 use serde_json::{Value, json};
 
 use super::wire::{Call, is_too_deep};
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 use crate::probes::converse;
 use crate::unique_keys::UniqueKeys;
 
@@ -16,7 +16,7 @@ pub(super) fn ask(
     CommandLine(command): &CommandLine,
     root: Option<&Path>,
     event: &Value,
-) -> Result<Value, Unavailable> {
+) -> Available<Value> {
     let fail = |problem: &str| Unavailable::new(format!("`{command}` gave no answer: {problem}"));
     let root = root.ok_or_else(|| fail("neither a root nor a `cwd` is known where it could run"))?;
     let left = call.left().ok_or_else(|| fail("there was no time left to run it; raise `timeout`"))?;

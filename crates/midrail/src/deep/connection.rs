@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 use ureq::Agent;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
@@ -28,7 +28,7 @@ pub(super) struct Connections(Option<(Agent, Option<String>)>);
 
 impl Connections {
     /// Connections that trust the certificates of a file.
-    pub(super) fn agent(&mut self, ca_file: Option<&str>) -> Result<Agent, Unavailable> {
+    pub(super) fn agent(&mut self, ca_file: Option<&str>) -> Available<Agent> {
         // A connection that was made under another trust is not used.
         if let Some((agent, trusted)) = &self.0
             && trusted.as_deref() == ca_file
@@ -50,7 +50,7 @@ impl Connections {
 
 /// A client with connections of its own, which trusts the certificates of a file, or else the well-known authorities.
 /// Redirects are not followed: a question goes only to the address in the pack.
-pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, Unavailable> {
+pub(super) fn agent(ca_file: Option<&str>) -> Available<Agent> {
     let roots = ca_file.map_or(Ok(RootCerts::WebPki), trusted)?;
     let config = Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(roots).build())
@@ -64,7 +64,7 @@ pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, Unavailable> {
 }
 
 /// The certificates of a file, and no others.
-fn trusted(path: &str) -> Result<RootCerts, Unavailable> {
+fn trusted(path: &str) -> Available<RootCerts> {
     let wrong = |problem: String| {
         Unavailable::new(format!(
             "the certificates in `{path}` cannot be used: {problem}; check `ca_file` or `{CA_FILE}`"

@@ -21,7 +21,7 @@ use super::question::{Answer, AnswerSlot};
 use super::wire::{Call, Lookup, RequestHeaders, Stop};
 use super::{client, command, judge, moderation};
 use crate::clock::Clock;
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// The most questions in the queue and being sent.
 pub(super) const MAX_QUESTIONS: usize = 256;
@@ -168,7 +168,7 @@ impl State {
         key: Option<&Key>,
         run: &str,
         now: jiff::Timestamp,
-    ) -> Result<Option<Answer>, Unavailable> {
+    ) -> Available<Option<Answer>> {
         if self.is_closed {
             return Err("the engine is ending".into());
         }
@@ -260,12 +260,12 @@ fn answer(shared: &QueueShared, job: &Job, stop: &Stop, cost: &mut f64) -> Resul
 }
 
 /// Asks about one window.
-fn ask(call: &Call<'_>, form: &Form, extent: Extent, cost: &mut f64) -> Result<Value, Unavailable> {
+fn ask(call: &Call<'_>, form: &Form, extent: Extent, cost: &mut f64) -> Available<Value> {
     let kind = &call.settings.kind;
     let mut value = match (kind, form) {
         (DeepBackend::Http(http), Form::Http(body)) => {
             let headers = RequestHeaders::resolve(&http.headers, call.lookup)?;
-            call.tries(http.retries, || client::send(call, &http.url, http.method, &headers, body))
+            call.tries(http.retries, &headers, || client::send(call, &http.url, http.method, &headers, body))
         }
         (DeepBackend::Judge(question), Form::Judge(parts)) => judge::ask(call, question, parts, extent, cost),
         (DeepBackend::Moderation(question), Form::Moderation { text, answers }) => {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client;
 use super::wire::{Call, RequestError, RequestHeaders, Retry, shown};
-use crate::error::Unavailable;
+use crate::error::Available;
 use crate::ids::random_hex;
 
 /// The word that fences begin with. In what is judged it is written differently.
@@ -40,7 +40,7 @@ pub(super) fn ask(
     parts: &[(EventPart, String)],
     extent: Extent,
     spent: &mut f64,
-) -> Result<Value, Unavailable> {
+) -> Available<Value> {
     let mut headers = RequestHeaders::resolve(&judge.headers, call.lookup)?;
     match judge.api {
         JudgeApi::Openai => headers.key("authorization", "Bearer ", judge.key_env.as_ref(), call.lookup)?,
@@ -52,7 +52,7 @@ pub(super) fn ask(
         }
     }
     let host = judge.url.host();
-    call.tries(judge.retries, || {
+    call.tries(judge.retries, &headers, || {
         let nonce = random_hex::<16>().map_err(|error| error.to_string())?;
         let body = request(judge, parts, extent, &nonce);
         let answer = client::send(call, &judge.url, HttpMethod::Post, &headers, &body)?;

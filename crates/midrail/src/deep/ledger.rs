@@ -15,7 +15,7 @@ use super::cache::{self, Key};
 use super::question::Answer;
 use super::wire::shown;
 use crate::admin::event::AdminEvent;
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// The most attempts against other processes that change the same slices.
 const TRIES: usize = 100;
@@ -104,8 +104,8 @@ struct Entries {
 }
 
 impl Entries {
-    fn read(slices: &[Slice]) -> Result<Self, Unavailable> {
-        fn slice<T: DeserializeOwned>(slices: &[Slice], at: usize) -> Result<Option<T>, Unavailable> {
+    fn read(slices: &[Slice]) -> Available<Self> {
+        fn slice<T: DeserializeOwned>(slices: &[Slice], at: usize) -> Available<Option<T>> {
             let value = slices.get(at).and_then(|slice| slice.value.clone());
             let value = value.map(serde_json::from_value).transpose();
             value.map_err(|error| Unavailable::new(format!("its stored state cannot be read: {error}")))
@@ -147,7 +147,7 @@ impl Item {
     }
 
     /// The names of the slices of [`Entries`].
-    fn names(&self) -> Result<[String; 4], Unavailable> {
+    fn names(&self) -> Available<[String; 4]> {
         let settings = serde_json::to_vec(&*self.settings).map_err(Unavailable::new)?;
         // Past failures say nothing about other settings. What was spent is spent.
         let same = hex::encode(&cache::key(&[self.guardrail.as_bytes(), &settings]));
@@ -168,7 +168,7 @@ impl Ledger {
     }
 
     /// Admits a question and reserves its estimated cost, or returns a stored answer. An error: it is not sent.
-    pub(super) fn admit(&self, item: &Item, now: Timestamp) -> Result<Option<Answer>, Unavailable> {
+    pub(super) fn admit(&self, item: &Item, now: Timestamp) -> Available<Option<Answer>> {
         let has_breaker = item.settings.breaker.failures > 0;
         if !has_breaker && item.budget().is_none() && !self.keeps_answers(item) {
             return Ok(None);
@@ -213,8 +213,8 @@ impl Ledger {
         what: &str,
         item: &Item,
         now: Timestamp,
-        mut edit: impl FnMut(&mut Entries) -> Result<T, Unavailable>,
-    ) -> Result<T, Unavailable> {
+        mut edit: impl FnMut(&mut Entries) -> Available<T>,
+    ) -> Available<T> {
         let failed = |error: StoreError| {
             Unavailable::new(format!("its budget and failures cannot be read from the store: {error}"))
         };
@@ -263,12 +263,7 @@ impl Ledger {
 const FIGURES: [&str; 3] = ["day", "session", "breaker"];
 
 /// Reserves the estimated cost of a question, unless the budget is used up.
-fn reserve(
-    entries: &mut Entries,
-    budget: JudgeBudget,
-    estimate: f64,
-    now: Timestamp,
-) -> Result<(), Unavailable> {
+fn reserve(entries: &mut Entries, budget: JudgeBudget, estimate: f64, now: Timestamp) -> Available {
     let of_run = entries.of_run.unwrap_or_default();
     for (limit, spent, of) in
         [(budget.session, of_run, "session"), (budget.day, entries.spent_today(now), "day")]
@@ -285,7 +280,7 @@ fn reserve(
 }
 
 /// Checks that the circuit breaker permits a question.
-fn check_breaker(entries: &mut Entries, item: &Item, now: Timestamp) -> Result<(), Unavailable> {
+fn check_breaker(entries: &mut Entries, item: &Item, now: Timestamp) -> Available {
     let Some(breaker) = &mut entries.breaker else { return Ok(()) };
     let Some((since, until)) = breaker.open else { return Ok(()) };
     // A clock that was set back must not keep it open for good.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::client;
 use super::wire::{Call, RequestError, RequestHeaders, Retry, shown};
-use crate::error::Unavailable;
+use crate::error::Available;
 
 /// Names of categories are no longer than this.
 const MAX_NAME: usize = 100;
@@ -19,7 +19,7 @@ pub(super) fn ask(
     moderation: &ModerationSettings,
     text: &str,
     answers: Option<&str>,
-) -> Result<Value, Unavailable> {
+) -> Available<Value> {
     let mut headers = RequestHeaders::resolve(&moderation.headers, call.lookup)?;
     headers.key("authorization", "Bearer ", moderation.key_env.as_ref(), call.lookup)?;
     let mut body = match (moderation.style, answers) {
@@ -36,7 +36,7 @@ pub(super) fn ask(
     if let (Some(model), Some(members)) = (&moderation.model, body.as_object_mut()) {
         members.insert("model".to_owned(), json!(model));
     }
-    call.tries(moderation.retries, || {
+    call.tries(moderation.retries, &headers, || {
         let answer = client::send(call, &moderation.url, HttpMethod::Post, &headers, &body)?;
         let read = match moderation.style {
             ModerationStyle::Openai => read_results(&answer),

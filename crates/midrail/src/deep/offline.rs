@@ -7,7 +7,7 @@ use midrail_guardrails::{EndpointUrl, HttpMethod};
 use serde_json::Value;
 
 use super::wire::{Call, RequestError, RequestHeaders};
-use crate::error::Unavailable;
+use crate::error::Available;
 
 const NO_CLIENT: &str = "this build lacks the Cargo feature `external`";
 
@@ -29,6 +29,6 @@ pub(super) fn send(
     Err(NO_CLIENT.to_owned().into())
 }
 
-pub(crate) fn post(_: &str, _: &str, _: Duration) -> Result<u16, Unavailable> {
+pub(crate) fn post(_: &str, _: &str, _: Duration) -> Available<u16> {
     Err(NO_CLIENT.into())
 }

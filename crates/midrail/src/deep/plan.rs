@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::cache::{self, Key};
 use super::judge;
 use super::question::Question;
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// The requests of a question: one, or several about the windows of a long text.
 pub(super) struct Plan {
@@ -29,7 +29,7 @@ pub(super) enum Form {
 }
 
 impl Plan {
-    pub(super) fn new(settings: &DeepSettings, question: &Question) -> Result<Self, Unavailable> {
+    pub(super) fn new(settings: &DeepSettings, question: &Question) -> Available<Self> {
         let limit = settings.max_text;
         if settings.long_text == LongText::Cut || matches!(settings.kind, DeepBackend::Command(_)) {
             let parts = Parts::new(question, &question.text, limit);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
-use crate::error::Unavailable;
+use crate::error::Available;
 
 /// A question of a deep guardrail.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub(crate) struct Answer {
     pub(crate) cut: bool,
 }
 
-pub(crate) type AnswerResult = Result<Answer, Unavailable>;
+pub(crate) type AnswerResult = Available<Answer>;
 type Then = Box<dyn FnOnce(AnswerResult) + Send>;
 
 /// The error of a cancelled question.

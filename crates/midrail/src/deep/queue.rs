@@ -14,7 +14,7 @@ use super::plan::{self, Plan};
 use super::question::{AnswerSlot, Question, Ticket};
 use super::wire::Lookup;
 use crate::clock::Clock;
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// The most worker threads.
 const MAX_WORKERS: usize = 8;
@@ -48,7 +48,7 @@ impl DeepQueue {
         guardrail: &str,
         settings: &Arc<DeepSettings>,
         question: Question,
-    ) -> Result<Ticket, Unavailable> {
+    ) -> Available<Ticket> {
         let deadline = Instant::now() + Duration::from_millis(settings.timeout.0);
         let key = plan::key(settings, &question);
         let plan = Plan::new(settings, &question)?;

@@ -21,7 +21,7 @@ use super::ledger::Ledger;
 use super::question::{Answer, Question, Ticket};
 use super::queue::DeepQueue;
 use crate::clock::ManualClock;
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -71,7 +71,7 @@ fn question(run: &str, text: &str) -> Question {
     Question { run: run.to_owned(), policy, event, text: text.to_owned(), root: None }
 }
 
-fn answered(ticket: Result<Ticket, Unavailable>) -> Result<Answer, String> {
+fn answered(ticket: Available<Ticket>) -> Result<Answer, String> {
     match ticket.map_err(|error| error.to_string())?.wait(LONG) {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(_) => panic!("no answer came"),

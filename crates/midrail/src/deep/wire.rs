@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::connection::Connections;
-use crate::error::Unavailable;
+use crate::error::Available;
 
 /// The first pause before something is tried again. Each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -46,12 +46,14 @@ impl Call<'_> {
         Duration::from_millis(self.settings.timeout.0)
     }
 
-    /// Tries until it succeeds, a retry cannot help, or the retries or the time are used up.
+    /// Tries until it succeeds, a retry cannot help, or the retries or the time are used up. No error shows the value of a
+    /// variable in the headers.
     pub(super) fn tries<T>(
         &self,
         retries: u8,
+        headers: &RequestHeaders,
         mut once: impl FnMut() -> Result<T, RequestError>,
-    ) -> Result<T, Unavailable> {
+    ) -> Available<T> {
         let mut pause = FIRST_PAUSE;
         let mut tried: u32 = 0;
         loop {
@@ -60,6 +62,7 @@ impl Call<'_> {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
+            let message = headers.hide(&message);
             let message = if tried > 1 { format!("{message} (tried {tried} times)") } else { message };
             let wait = match retry {
                 Retry::Never => return Err(message.into()),
@@ -186,7 +189,7 @@ pub(super) struct RequestHeaders {
 
 impl RequestHeaders {
     /// Reads the variables that the headers name.
-    pub(super) fn resolve(headers: &Headers, lookup: Lookup) -> Result<Self, Unavailable> {
+    pub(super) fn resolve(headers: &Headers, lookup: Lookup) -> Available<Self> {
         let mut resolved = RequestHeaders { values: Vec::new(), secrets: Vec::new() };
         for (name, pieces) in headers.iter() {
             let mut value = String::new();
@@ -208,7 +211,7 @@ impl RequestHeaders {
         before: &str,
         variable: Option<&EnvVariable>,
         lookup: Lookup,
-    ) -> Result<(), Unavailable> {
+    ) -> Available {
         if let Some(variable) = variable {
             let key = self.read(variable.as_str(), lookup)?;
             self.values.push((name.to_owned(), format!("{before}{key}")));
@@ -221,7 +224,7 @@ impl RequestHeaders {
         self.values.push((name.to_owned(), value.to_owned()));
     }
 
-    fn read(&mut self, variable: &str, lookup: Lookup) -> Result<String, Unavailable> {
+    fn read(&mut self, variable: &str, lookup: Lookup) -> Available<String> {
         let value = lookup(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let unset = || format!("the environment variable `{variable}` is not set; set it where Midrail runs");
         let value = value.ok_or_else(unset)?;

@@ -18,7 +18,6 @@ pub struct LabelledText {
     #[serde(alias = "command")]
     pub text: String,
     /// What it is: see [`expected`].
-    #[serde(default)]
     pub label: Option<String>,
 }
 
@@ -48,36 +47,22 @@ pub fn detector_for_file(file: &str) -> Option<Detector> {
 
 /// A line that is no text of a corpus.
 #[derive(Debug, thiserror::Error)]
-pub enum CorpusError {
-    /// It could not be read.
-    #[error("line {line}: {source}")]
-    Io {
-        /// Its number, from 1.
-        line: usize,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is not what it should be.
-    #[error("line {line}: {source}")]
-    Json {
-        /// Its number, from 1.
-        line: usize,
-        /// Why.
-        source: serde_json::Error,
-    },
+#[error("line {line}: {source}")]
+pub struct CorpusError {
+    /// Its number, from 1.
+    line: usize,
+    /// Why.
+    source: io::Error,
 }
 
 /// The texts of a file, line by line. Empty lines are passed over.
 pub fn texts(input: impl BufRead) -> impl Iterator<Item = Result<LabelledText, CorpusError>> {
     input.lines().enumerate().filter_map(|(at, line)| {
-        let line_number = at + 1;
-        match line {
-            Ok(line) if line.trim().is_empty() => None,
-            Ok(line) => Some(
-                serde_json::from_str(&line).map_err(|source| CorpusError::Json { line: line_number, source }),
-            ),
-            Err(source) => Some(Err(CorpusError::Io { line: line_number, source })),
-        }
+        let text = match line {
+            Ok(line) if line.trim().is_empty() => return None,
+            line => line.and_then(|line| Ok(serde_json::from_str(&line)?)),
+        };
+        Some(text.map_err(|source| CorpusError { line: at + 1, source }))
     })
 }
 

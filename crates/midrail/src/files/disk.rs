@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use midrail_core::{Fact, FactKey, FileState, ScriptSource};
 
 use super::lookup::{Lookup, digest, no_probe, scripts};
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 use crate::paths::read_limited;
 use crate::probes;
 
@@ -22,7 +22,7 @@ const MAX_READ: u64 = 16 << 20;
 const MAX_SCRIPT: u64 = 1 << 20;
 
 /// A fact about the files below a folder.
-pub(super) fn fact(root: &Path, key: &FactKey, lookup: &Lookup<'_>) -> Result<Fact, Unavailable> {
+pub(super) fn fact(root: &Path, key: &FactKey, lookup: &Lookup<'_>) -> Available<Fact> {
     match key {
         FactKey::Place(path) => Ok(Fact::Place(place(root, lookup.cwd, path))),
         FactKey::File(place) => state(&root.join(place))

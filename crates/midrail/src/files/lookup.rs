@@ -7,7 +7,7 @@ use midrail_core::{Danger, Event, Fact, FactKey, ScriptSource, hex};
 use midrail_shell::{action, command};
 use sha2::{Digest, Sha256};
 
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// What a fact is looked up for.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) fn scripts(
     lookup: &Lookup<'_>,
     files: &[ScriptSource],
     mut read: impl FnMut(&ScriptSource) -> io::Result<Option<(String, bool)>>,
-) -> Result<Fact, Unavailable> {
+) -> Available<Fact> {
     let event = lookup.event.ok_or("no event runs these scripts")?;
     let mut known = Vec::new();
     let mut is_cut = None;

@@ -7,14 +7,14 @@ use midrail_core::{
     evaluate,
 };
 use midrail_scan::secrets;
-use midrail_store::StoreError;
+use midrail_store::Result;
 use serde_json::Value;
 
 use super::Pipeline;
 use super::fetch::is_slow;
 use super::inputs::DecisionInputs;
 use crate::clock::Stopwatch;
-use crate::error::{EngineError, MAX_ROUNDS};
+use crate::error::{EngineError, EngineResult, MAX_ROUNDS};
 use crate::files::Root;
 use crate::prefetch::{EventShape, Prediction};
 use crate::session_slices::{LAST_POLICY, ROOT};
@@ -27,7 +27,7 @@ struct Before {
 
 impl Pipeline<'_> {
     /// Evaluates and fetches until nothing is missing.
-    pub(super) fn evaluate(&self, inputs: &mut DecisionInputs) -> Result<Decision, EngineError> {
+    pub(super) fn evaluate(&self, inputs: &mut DecisionInputs) -> EngineResult<Decision> {
         let builtin = builtin_slice_keys(&self.event, &self.session);
         let shape = EventShape::new(&self.event);
         let prediction = self.engine.prefetcher.predict(&shape);
@@ -60,7 +60,7 @@ impl Pipeline<'_> {
         inputs: &mut DecisionInputs,
         builtin: &[String],
         prediction: &Prediction,
-    ) -> Result<Before, StoreError> {
+    ) -> Result<Before> {
         let own = [ROOT].into_iter().chain(self.last_policy.as_ref().map(|_| LAST_POLICY));
         let asked: Vec<&str> = builtin.iter().map(String::as_str).chain(own).collect();
         let predicted = prediction.slices.iter().filter(|key| !builtin.contains(key)).map(String::as_str);
@@ -85,12 +85,12 @@ impl Pipeline<'_> {
         if !self.scan.mask.is_empty() {
             // The record holds arguments without their secrets, so a keyed digest identifies the exact action.
             let text = action_text(&self.event, &self.session);
-            inputs.facts.action_digest = Some(secrets::fingerprint(&text, self.engine.fingerprint_key()));
+            inputs.facts.action_digest = Some(secrets::fingerprint(&text, &self.engine.fingerprint_key));
         }
     }
 
     /// Fetches what an evaluation needs. `true`: nothing was missing, so its decision holds.
-    fn fetch_needs(&self, inputs: &mut DecisionInputs, needs: Needs) -> Result<bool, EngineError> {
+    fn fetch_needs(&self, inputs: &mut DecisionInputs, needs: Needs) -> EngineResult<bool> {
         let Needs { slices, mut facts, within_ms } = needs;
         inputs.within_ms.extend(within_ms);
         self.load(inputs, &slices.iter().map(String::as_str).collect::<Vec<_>>(), [].into_iter())?;
@@ -187,7 +187,7 @@ impl Pipeline<'_> {
         inputs: &mut DecisionInputs,
         needed: &[&'k str],
         predicted: impl Iterator<Item = &'k str>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let DecisionInputs { session, versions, .. } = inputs;
         let mut put = |at: usize, key: &str, value: Option<Value>| {
             let slices = if at < needed.len() { &mut session.slices } else { &mut session.prefetched };
@@ -215,6 +215,6 @@ impl Pipeline<'_> {
 
     /// The key under which a slice is stored: without secrets.
     pub(super) fn stored_key(&self, key: &str) -> String {
-        self.scan.stored_key(key, self.engine.fingerprint_key())
+        self.scan.stored_key(key, &self.engine.fingerprint_key)
     }
 }

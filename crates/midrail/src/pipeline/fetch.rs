@@ -39,7 +39,7 @@ impl Pipeline<'_> {
             root: inputs.facts.root.as_deref().map(Path::new),
             cwd: self.event.cwd.as_deref(),
             event: Some(&self.event),
-            key: self.engine.fingerprint_key(),
+            key: &self.engine.fingerprint_key,
         };
         let files = &self.engine.files;
         match key {
@@ -210,7 +210,7 @@ impl Pipeline<'_> {
         fact: fn(Vec<Finding>) -> Fact,
     ) -> Fact {
         match serde_json::to_value(event) {
-            Ok(event) => fact(detector(&event, self.engine.fingerprint_key())),
+            Ok(event) => fact(detector(&event, &self.engine.fingerprint_key)),
             Err(error) => Fact::Unavailable(error.to_string()),
         }
     }

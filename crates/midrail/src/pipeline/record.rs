@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Pipeline;
 use super::inputs::DecisionInputs;
 use super::secret_scan::{ScanContext, SecretScan};
-use crate::error::EngineError;
+use crate::error::EngineResult;
 use crate::ids::unique_id;
 use crate::session_slices::{LAST_POLICY, ROOT};
 
@@ -29,11 +29,7 @@ const RESOLVED: &[&str] = &[
 
 impl Pipeline<'_> {
     /// The record of a decision, with every secret replaced by its tag.
-    pub(super) fn record(
-        &self,
-        mut decision: Decision,
-        inputs: DecisionInputs,
-    ) -> Result<Record, EngineError> {
+    pub(super) fn record(&self, mut decision: Decision, inputs: DecisionInputs) -> EngineResult<Record> {
         let changes = std::mem::take(&mut decision.changes);
         let requests = std::mem::take(&mut decision.requests);
         // Where scripts replaced the result, all other guardrails saw the replaced one.
@@ -99,13 +95,13 @@ impl Pipeline<'_> {
         Ok(record)
     }
 
-    fn scan_rewritten(&self, event: &Event) -> Result<SecretScan, EngineError> {
-        let context = ScanContext { key: self.engine.fingerprint_key(), policy: self.policy };
+    fn scan_rewritten(&self, event: &Event) -> EngineResult<SecretScan> {
+        let context = ScanContext { key: &self.engine.fingerprint_key, policy: self.policy };
         SecretScan::new(serde_json::to_value(event)?, context)
     }
 
     /// Masks secrets that appear only after quotes, encodings and variables of commands and scripts are resolved.
-    fn mask_resolved_secrets(&self, record: &mut Record) -> Result<(), EngineError> {
+    fn mask_resolved_secrets(&self, record: &mut Record) -> EngineResult {
         let is_resolved = |fact: &Fact| match fact {
             Fact::Action(action) => !action.dangers.is_empty(),
             Fact::Script(_) => true,
@@ -115,7 +111,7 @@ impl Pipeline<'_> {
             return Ok(());
         }
         let mut value = serde_json::to_value(&*record)?;
-        let mut found = secrets::scan_json(&value, self.engine.fingerprint_key());
+        let mut found = secrets::scan_json(&value, &self.engine.fingerprint_key);
         found.retain(|finding| RESOLVED.iter().any(|place| finding.at.starts_with(place)));
         if !found.is_empty() {
             let mask = Mask::new(&value, &found);
@@ -126,7 +122,7 @@ impl Pipeline<'_> {
     }
 
     /// A masked record with the name of its session, which masks do not apply to.
-    fn parse_masked(&self, masked: Value) -> Result<Record, EngineError> {
+    fn parse_masked(&self, masked: Value) -> EngineResult<Record> {
         let mut record: Record = serde_json::from_value(masked)?;
         record.session.clone_from(&self.session);
         record.event.session = Some(self.session.clone());

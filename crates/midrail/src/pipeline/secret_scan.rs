@@ -5,7 +5,7 @@ use midrail_scan::secrets::{self, Mask};
 use serde_json::Value;
 
 use crate::chunks::StreamChunk;
-use crate::error::EngineError;
+use crate::error::EngineResult;
 
 /// The secrets that were found in an event.
 pub(super) struct SecretScan {
@@ -26,7 +26,7 @@ pub(super) struct ScanContext<'e> {
 
 impl SecretScan {
     /// Scans an event.
-    pub(super) fn new(event: Value, context: ScanContext<'_>) -> Result<Self, EngineError> {
+    pub(super) fn new(event: Value, context: ScanContext<'_>) -> EngineResult<Self> {
         SecretScan::with_chunk(event, None, context)
     }
 
@@ -35,7 +35,7 @@ impl SecretScan {
         mut value: Value,
         joined: Option<&StreamChunk>,
         ScanContext { key, policy }: ScanContext<'_>,
-    ) -> Result<Self, EngineError> {
+    ) -> EngineResult<Self> {
         let findings = match joined {
             Some(joined) => {
                 let text = value.as_object_mut().and_then(|event| event.remove("text"));

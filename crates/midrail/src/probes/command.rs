@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::Value;
 
-use crate::error::Unavailable;
+use crate::error::Available;
 
 /// The most bytes of the output that are kept, both streams together.
 const KEPT: usize = 32 << 10;
@@ -39,7 +39,7 @@ pub(crate) fn run(
     root: &Path,
     PackCommand { command, timeout_ms }: &PackCommand,
     key: &[u8],
-) -> Result<Fact, Unavailable> {
+) -> Available<Fact> {
     let started = Instant::now();
     let timeout = Duration::from_millis(*timeout_ms);
     let mut both = [Source { digest: Some(StableDigest::with_key(key)), ..Source::new(SCANNED) }];
@@ -72,7 +72,7 @@ pub(crate) fn converse(
     limit: usize,
     stop: &AtomicBool,
     key: &[u8],
-) -> Result<Conversation, Unavailable> {
+) -> Available<Conversation> {
     let mut printed = [Source::new(limit), Source::new(SCANNED)];
     let status = exit_status("it", root, command, timeout, &mut printed, Some(input), Some(stop))?;
     let mut both = Source::new(SCANNED);
@@ -100,12 +100,7 @@ pub(crate) struct Exec {
 }
 
 /// Runs a command of a script. It can be stopped from outside.
-pub(crate) fn exec(
-    root: &Path,
-    command: &str,
-    timeout: Duration,
-    stop: &AtomicBool,
-) -> Result<Exec, Unavailable> {
+pub(crate) fn exec(root: &Path, command: &str, timeout: Duration, stop: &AtomicBool) -> Available<Exec> {
     let mut printed = [Source::new(SHOWN), Source::new(SHOWN)];
     let name = format!("`{command}`");
     let status = exit_status(&name, root, command, timeout, &mut printed, None, Some(stop))?;
@@ -125,7 +120,7 @@ fn exit_status(
     sources: &mut [Source],
     input: Option<&[u8]>,
     stop: Option<&AtomicBool>,
-) -> Result<ExitStatus, Unavailable> {
+) -> Available<ExitStatus> {
     let is_stopped = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
     let deadline = Instant::now().checked_add(timeout);
     let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use midrail_core::{Fact, GitState};
 
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 use crate::paths::read_limited;
 
 /// The largest file that is read, but for packed refs.
@@ -21,7 +21,7 @@ const MAX_PACKED: u64 = 64 << 20;
 const MAX_STEPS: usize = 5;
 
 /// The state of the repository around a folder.
-pub(crate) fn state(root: &Path) -> Result<Fact, Unavailable> {
+pub(crate) fn state(root: &Path) -> Available<Fact> {
     let state = find(root).and_then(|found| found.map(|repository| repository.state()).transpose());
     state.map(Fact::Git).map_err(|why| Unavailable::new(format!("the repository cannot be read: {why}")))
 }
@@ -41,7 +41,7 @@ struct Repository {
 }
 
 /// The nearest repository at or above a folder, as git looks for it.
-fn find(root: &Path) -> Result<Option<Repository>, Unavailable> {
+fn find(root: &Path) -> Available<Option<Repository>> {
     for folder in root.ancestors() {
         let entry = folder.join(".git");
         let Ok(metadata) = fs::metadata(&entry) else { continue };
@@ -67,7 +67,7 @@ fn find(root: &Path) -> Result<Option<Repository>, Unavailable> {
 }
 
 impl Repository {
-    fn new(top: &Path, own: PathBuf) -> Result<Self, Unavailable> {
+    fn new(top: &Path, own: PathBuf) -> Available<Self> {
         let common = match read(&own.join("commondir"), MAX_FILE)? {
             Some(text) => normal(&own.join(text.trim())),
             None => own.clone(),
@@ -80,7 +80,7 @@ impl Repository {
         has_head && self.common.join("objects").is_dir() && self.common.join("refs").is_dir()
     }
 
-    fn state(&self) -> Result<GitState, Unavailable> {
+    fn state(&self) -> Available<GitState> {
         let config = Config::parse(&read(&self.common.join("config"), MAX_FILE)?.unwrap_or_default());
         if let Some(format) = config.get("extensions", "", "refstorage").filter(|format| *format != "files") {
             return Err(format!("it keeps its references as `{format}`, which is not known here").into());
@@ -110,7 +110,7 @@ impl Repository {
     }
 
     /// The commit that a reference leads to. `None`: there is none yet.
-    fn resolve(&self, name: &str) -> Result<Option<String>, Unavailable> {
+    fn resolve(&self, name: &str) -> Available<Option<String>> {
         let mut name = name.to_owned();
         for _ in 0..MAX_STEPS {
             if !is_reference(&name) {
@@ -131,7 +131,7 @@ impl Repository {
         Err("its references lead to each other without end".into())
     }
 
-    fn packed(&self, name: &str) -> Result<Option<String>, Unavailable> {
+    fn packed(&self, name: &str) -> Available<Option<String>> {
         let text = read(&self.common.join("packed-refs"), MAX_PACKED)?.unwrap_or_default();
         let line = text.lines().filter_map(|line| line.split_once(' ')).find(|(_, found)| *found == name);
         line.map(|(id, _)| commit(id)).transpose()
@@ -139,7 +139,7 @@ impl Repository {
 }
 
 /// The name of a commit, if that is what it is.
-fn commit(text: &str) -> Result<String, Unavailable> {
+fn commit(text: &str) -> Available<String> {
     let id = text.trim();
     let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_id { Ok(id.to_owned()) } else { Err("a reference does not name a commit".into()) }
@@ -155,7 +155,7 @@ fn is_reference(name: &str) -> bool {
 }
 
 /// The text of a file that may be missing.
-fn read(path: &Path, limit: u64) -> Result<Option<String>, Unavailable> {
+fn read(path: &Path, limit: u64) -> Available<Option<String>> {
     let failed = |error: io::Error| Unavailable::new(format!("`{}`: {error}", path.display()));
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}

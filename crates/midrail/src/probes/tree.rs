@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use midrail_core::{Fact, glob, hex};
 use sha2::{Digest, Sha256};
 
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// Folders that are passed over unless a pattern names them.
 const PASSED_OVER: &[&str] = &[".git", ".midrail", "node_modules", "target"];
@@ -24,12 +24,12 @@ const MAX_ENTRIES: usize = 200_000;
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// The digest of the files below a folder that fit any of these patterns.
-pub(crate) fn digest(root: &Path, patterns: &[String]) -> Result<Fact, Unavailable> {
+pub(crate) fn digest(root: &Path, patterns: &[String]) -> Available<Fact> {
     Walk::new(patterns, MAX_ENTRIES).digest(root)
 }
 
 /// How many files below a folder fit any of these patterns.
-pub(crate) fn count(root: &Path, patterns: &[String]) -> Result<Fact, Unavailable> {
+pub(crate) fn count(root: &Path, patterns: &[String]) -> Available<Fact> {
     Walk::new(patterns, MAX_ENTRIES).count(root)
 }
 
@@ -61,14 +61,14 @@ impl<'p> Walk<'p> {
         Walk { patterns, entries_left, started: Instant::now() }
     }
 
-    fn digest(self, root: &Path) -> Result<Fact, Unavailable> {
+    fn digest(self, root: &Path) -> Available<Fact> {
         let mut hash = Sha256::new();
         self.each(root, |path, full, metadata| add(&mut hash, path, full, metadata))?;
         Ok(Fact::Tree(hex::encode(&hash.finalize())))
     }
 
     /// Links count where a file is behind them.
-    fn count(self, root: &Path) -> Result<Fact, Unavailable> {
+    fn count(self, root: &Path) -> Available<Fact> {
         let mut count = 0_u64;
         self.each(root, |_, full, metadata| {
             let is_file = if metadata.is_symlink() { full.is_file() } else { metadata.is_file() };
@@ -78,11 +78,7 @@ impl<'p> Walk<'p> {
     }
 
     /// Visits every file that fits, in a fixed order.
-    fn each(
-        mut self,
-        root: &Path,
-        mut visit: impl FnMut(&Path, &Path, &Metadata),
-    ) -> Result<(), Unavailable> {
+    fn each(mut self, root: &Path, mut visit: impl FnMut(&Path, &Path, &Metadata)) -> Available {
         // Folders still to be looked at, the next one last.
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -107,7 +103,7 @@ impl<'p> Walk<'p> {
     }
 
     /// The names in a folder, in order. One that is gone has none.
-    fn entries(&mut self, folder: &Path) -> Result<Vec<std::ffi::OsString>, Unavailable> {
+    fn entries(&mut self, folder: &Path) -> Available<Vec<std::ffi::OsString>> {
         let mut names = Vec::new();
         let Some(entries) = found(fs::read_dir(folder), folder)? else { return Ok(names) };
         for entry in entries {
@@ -196,7 +192,7 @@ fn stamp(metadata: &Metadata) -> String {
 }
 
 /// What was found; nothing, where it has gone meanwhile.
-fn found<T>(result: io::Result<T>, path: &Path) -> Result<Option<T>, Unavailable> {
+fn found<T>(result: io::Result<T>, path: &Path) -> Available<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -11,7 +11,7 @@ use midrail_core::{Fact, UnsavedFiles};
 use sha1::{Digest, Sha1};
 
 use super::git;
-use crate::error::Unavailable;
+use crate::error::{Available, Unavailable};
 
 /// The most files that are listed.
 const MAX_LISTED: usize = 256;
@@ -26,7 +26,7 @@ const MAX_INDEX: u64 = 256 << 20;
 const MAX_COMPARED: u64 = 4 << 20;
 
 /// What is at and below a place, and in no commit and no index as it is.
-pub(crate) fn unsaved(root: &Path, place: &str) -> Result<Fact, Unavailable> {
+pub(crate) fn unsaved(root: &Path, place: &str) -> Available<Fact> {
     find_unsaved(root, &root.join(plain(place))).map(Fact::Unsaved)
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn plain(place: &str) -> PathBuf {
     Path::new(rooted).join(parts.filter(|part| !matches!(*part, "" | ".")).collect::<PathBuf>())
 }
 
-fn find_unsaved(root: &Path, start: &Path) -> Result<UnsavedFiles, Unavailable> {
+fn find_unsaved(root: &Path, start: &Path) -> Available<UnsavedFiles> {
     let failed = |path: &Path, error: std::io::Error| {
         Unavailable::new(format!("what would be lost is unknown: `{}`: {error}", path.display()))
     };

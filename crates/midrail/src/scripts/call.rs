@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::error::Unavailable;
+use crate::error::Available;
 use crate::probes::Exec;
 
 /// Memory of a realm, unless the script's settings say otherwise.
@@ -44,16 +44,16 @@ impl Hook {
 /// no files, no history and no output, as in a dry run.
 pub(crate) trait Host: Send + Sync {
     /// The text of a file.
-    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
+    fn read_file(&self, path: &str) -> Available<String> {
         Err(format!("there is no file `{path}` in a dry run").into())
     }
     /// The checksum of a file, by a path as the script or as the agent has it. `None`: there is none.
-    fn checksum(&self, _path: &str, _is_agents: bool) -> Result<Option<String>, Unavailable> {
+    fn checksum(&self, _path: &str, _is_agents: bool) -> Available<Option<String>> {
         Ok(None)
     }
     /// Runs a command and waits for it, no longer than this and no longer than until `stop` is set. It is called on a
     /// thread of its own.
-    fn exec(&self, _command: &str, _within: Duration, _stop: &AtomicBool) -> Result<Exec, Unavailable> {
+    fn exec(&self, _command: &str, _within: Duration, _stop: &AtomicBool) -> Available<Exec> {
         Ok(Exec::default())
     }
     /// The one spelling of a file's path: the key of the snapshot.
@@ -61,19 +61,19 @@ pub(crate) trait Host: Send + Sync {
         path.to_owned()
     }
     /// The checksum that a file had when it was read, by place. `None`: it was not read.
-    fn read_before(&self, _place: &str) -> Result<Option<String>, Unavailable> {
+    fn read_before(&self, _place: &str) -> Available<Option<String>> {
         Ok(None)
     }
     /// The checksums of all files that were read, by place.
-    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
+    fn all_read(&self) -> Available<BTreeMap<String, String>> {
         Ok(BTreeMap::new())
     }
     /// The conversation so far. Requested only when a script reads it.
-    fn history(&self) -> Result<Vec<Value>, Unavailable> {
+    fn history(&self) -> Available<Vec<Value>> {
         Ok(Vec::new())
     }
     /// The calls of the prompt so far and the feedback. Requested only when a script reads it.
-    fn feedback(&self) -> Result<Value, Unavailable> {
+    fn feedback(&self) -> Available<Value> {
         Ok(Value::Object(serde_json::Map::new()))
     }
     /// A line that the script printed.

@@ -11,7 +11,7 @@ use midrail_core::HookOutcome;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::call::{Call, ScriptError};
-use crate::error::Unavailable;
+use crate::error::Available;
 use crate::probes::Exec;
 
 /// How long an announced call is awaited without sleeping.
@@ -23,7 +23,7 @@ pub(super) enum Message {
     /// A command that the script ran has ended.
     Ended {
         run: u64,
-        end: Result<Exec, Unavailable>,
+        end: Available<Exec>,
     },
 }
 

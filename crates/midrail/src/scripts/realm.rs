@@ -14,7 +14,7 @@ use super::call::{Hook, Script, ScriptError, label};
 use super::inbox::{Inbox, Message, Wakeup};
 use super::modules::{Files, Home, SourceFile};
 use super::turns::{Limit, RealmFailure, Rejections, State, Turns};
-use crate::error::Unavailable;
+use crate::error::Available;
 use crate::probes::Exec;
 
 /// The least memory of a realm: what it takes to start, before anything of the script runs.
@@ -170,7 +170,7 @@ impl Realm<'_, '_> {
     }
 
     /// Passes the end of a command to the call that ran it, unless that has ended.
-    fn ended(&mut self, run: u64, end: Result<Exec, Unavailable>) -> Result<(), RealmFailure> {
+    fn ended(&mut self, run: u64, end: Available<Exec>) -> Result<(), RealmFailure> {
         let stop = self.turns.activity.borrow_mut().call.as_mut().and_then(|call| call.runs.remove(&run));
         if stop.is_none() {
             return Ok(());

@@ -26,9 +26,10 @@ pub(super) fn variables(source: &str) -> Vec<Variable> {
 }
 
 /// The position in a declaration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum At {
     /// In none.
+    #[default]
     Nowhere,
     /// Where a name or a pattern is next.
     Name,
@@ -38,6 +39,7 @@ enum At {
     Value,
 }
 
+#[derive(Default)]
 struct Declarations {
     variables: Vec<Variable>,
     at: At,
@@ -48,20 +50,6 @@ struct Declarations {
     /// Depths at which defaults of a pattern began. Words in them declare nothing.
     in_default: Option<usize>,
     previous: Kind,
-}
-
-impl Default for Declarations {
-    fn default() -> Self {
-        Declarations {
-            variables: Vec::new(),
-            at: At::Nowhere,
-            is_const: false,
-            depth: 0,
-            candidate: None,
-            in_default: None,
-            previous: Kind::Operator,
-        }
-    }
 }
 
 impl Declarations {

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use super::call::MEMORY;
 use super::{Call, Hook, Host, STACK, Script, ScriptError, Scripts};
-use crate::error::Unavailable;
+use crate::error::Available;
 use crate::probes::Exec;
 
 impl Scripts {
@@ -64,16 +64,16 @@ impl TestHost {
 }
 
 impl Host for TestHost {
-    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
+    fn read_file(&self, path: &str) -> Available<String> {
         self.files.lock().unwrap().get(path).cloned().ok_or_else(|| format!("no file `{path}`").into())
     }
-    fn checksum(&self, path: &str, _: bool) -> Result<Option<String>, Unavailable> {
+    fn checksum(&self, path: &str, _: bool) -> Available<Option<String>> {
         if path.starts_with("../") {
             return Err(format!("`{path}` lies outside of the working directory").into());
         }
         Ok(self.files.lock().unwrap().get(&self.place(path)).map(|text| sha(text)))
     }
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, Unavailable> {
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Available<Exec> {
         if command == "wait" {
             let until = Instant::now() + within;
             while !self.gate.load(Ordering::Relaxed) {
@@ -90,16 +90,16 @@ impl Host for TestHost {
     fn place(&self, path: &str) -> String {
         path.trim_start_matches("./").to_owned()
     }
-    fn read_before(&self, place: &str) -> Result<Option<String>, Unavailable> {
+    fn read_before(&self, place: &str) -> Available<Option<String>> {
         Ok(self.read.lock().unwrap().get(place).cloned())
     }
-    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
+    fn all_read(&self) -> Available<BTreeMap<String, String>> {
         Ok(self.read.lock().unwrap().clone())
     }
-    fn feedback(&self) -> Result<Value, Unavailable> {
+    fn feedback(&self) -> Available<Value> {
         Ok(serde_json::json!({"calls": 3, "last": null}))
     }
-    fn history(&self) -> Result<Vec<Value>, Unavailable> {
+    fn history(&self) -> Available<Vec<Value>> {
         Ok(self.history.clone())
     }
     fn log(&self, level: log::Level, text: &str) {

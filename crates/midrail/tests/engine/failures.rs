@@ -109,9 +109,6 @@ impl Notices for Failing {
     fn mark_delivered(&self, id: u64, channel: &str, now: jiff::Timestamp) -> Result<()> {
         self.inner.mark_delivered(id, channel, now)
     }
-    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()> {
-        self.inner.skip_notices(channel, through_id)
-    }
 }
 
 impl Alerts for Failing {

@@ -268,3 +268,16 @@ fn a_command_that_fails_or_never_ends_is_tried_again() {
         assert!(shared.store().pending_deliveries("command", 10).unwrap().is_empty());
     }
 }
+
+#[test]
+fn request_names_its_guardrail_readably() {
+    let pack = "pack: p\nguardrails:\n  - {use: safety-001, effect: escalate, approver: reviewer}\n";
+    let shared = SharedStore::new();
+    let engine = shared.engine(pack);
+    engine.decide(midrail::Event::before_tool("Bash", serde_json::json!({"command": "rm -rf /etc"})));
+    let notices = crate::shared_store::notices(&**engine.store(), "approval");
+    assert!(
+        notices[0].message.starts_with("`destructive-command (safety-001)` asks about `Bash`"),
+        "{notices:?}"
+    );
+}

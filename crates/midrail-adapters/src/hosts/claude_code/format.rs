@@ -3,7 +3,7 @@
 use midrail::{Decision, Effect, Event, ToolCall};
 use serde_json::{Map, Value};
 
-use crate::host::{DecodeError, HookEvent, HookOutput, Payload, set_agent};
+use crate::host::{DecodeError, Decoded, HookEvent, HookOutput, Payload, set_agent};
 use crate::messages;
 
 /// The fields that every payload has.
@@ -19,7 +19,7 @@ pub(in crate::hosts) fn common(payload: &Payload, event: &mut Event) {
 }
 
 /// The tool call.
-pub(in crate::hosts) fn tool(payload: &Payload) -> Result<ToolCall, DecodeError> {
+pub(in crate::hosts) fn tool(payload: &Payload) -> Decoded<ToolCall> {
     let name = payload.owned("tool_name").ok_or(DecodeError::NoTool)?;
     let call_id = payload.owned("tool_use_id");
     Ok(ToolCall { call_id, ..ToolCall::new(name, Value::Object(payload.object("tool_input"))) })

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
 use crate::setup::command;
-use crate::setup::files::{LEFT_UNCHANGED, SettingsError, position};
+use crate::setup::files::{LEFT_UNCHANGED, SettingsError, SettingsResult, position};
 use crate::setup::format::{HookSet, SettingsFormat};
 
 /// The hooks of a machine, in its requirements.
@@ -12,7 +12,7 @@ pub(super) struct TomlFormat;
 
 impl SettingsFormat for TomlFormat {
     /// Also enables the feature that runs hooks.
-    fn install(&self, text: &str, set: &HookSet<'_>) -> Result<String, SettingsError> {
+    fn install(&self, text: &str, set: &HookSet<'_>) -> SettingsResult<String> {
         let mut document = parse(text)?;
         let features = table(document.as_table_mut(), "features", false)?;
         match features.get_mut("hooks").and_then(Item::as_value_mut) {
@@ -43,7 +43,7 @@ impl SettingsFormat for TomlFormat {
     }
 
     /// The feature is reset to what it was.
-    fn remove(&self, text: &str, host: &str, before: Option<&str>) -> Result<Option<String>, SettingsError> {
+    fn remove(&self, text: &str, host: &str, before: Option<&str>) -> SettingsResult<Option<String>> {
         let mut document = parse(text)?;
         let before = before.and_then(|before| parse(before).ok()).unwrap_or_default();
         let Some(hooks) = document.get_mut("hooks").and_then(Item::as_table_mut) else { return Ok(None) };
@@ -74,7 +74,7 @@ impl SettingsFormat for TomlFormat {
         Ok(Some(with_line_ends(&document, text)))
     }
 
-    fn registered(&self, text: &str, host: &str) -> Result<Vec<(String, Json)>, SettingsError> {
+    fn registered(&self, text: &str, host: &str) -> SettingsResult<Vec<(String, Json)>> {
         let document = parse(text)?;
         let mut found = Vec::new();
         for (event, list) in document.get("hooks").and_then(Item::as_table).into_iter().flat_map(Table::iter)
@@ -89,7 +89,7 @@ impl SettingsFormat for TomlFormat {
 }
 
 /// Trusts hooks: their keys with their hashes.
-pub(super) fn trust(text: &str, hooks: &[(String, String)]) -> Result<String, SettingsError> {
+pub(super) fn trust(text: &str, hooks: &[(String, String)]) -> SettingsResult<String> {
     let mut document = parse(text)?;
     let state = table(table(document.as_table_mut(), "hooks", true)?, "state", true)?;
     for (key, hash) in hooks {
@@ -102,11 +102,7 @@ pub(super) fn trust(text: &str, hooks: &[(String, String)]) -> Result<String, Se
 }
 
 /// Removes the trust in the hooks of a file; `None` if none is trusted.
-pub(super) fn distrust(
-    text: &str,
-    file: &str,
-    before: Option<&str>,
-) -> Result<Option<String>, SettingsError> {
+pub(super) fn distrust(text: &str, file: &str, before: Option<&str>) -> SettingsResult<Option<String>> {
     let mut document = parse(text)?;
     let before = before.and_then(|before| parse(before).ok()).unwrap_or_default();
     let prefix = format!("{file}:");
@@ -135,7 +131,7 @@ pub(super) fn text_at(text: &str, path: &[&str]) -> Option<String> {
 }
 
 /// A boolean in a document; `None` if it is not set.
-pub(super) fn flag_at(text: &str, path: &[&str]) -> Result<Option<bool>, SettingsError> {
+pub(super) fn flag_at(text: &str, path: &[&str]) -> SettingsResult<Option<bool>> {
     let document = parse(text)?;
     let item = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
     Ok(item.and_then(Item::as_bool))
@@ -151,7 +147,7 @@ pub(super) fn disabled_hooks(text: &str) -> Vec<String> {
 }
 
 /// A table in a table. An implicit one has no line of its own.
-fn table<'t>(parent: &'t mut Table, name: &str, implicit: bool) -> Result<&'t mut Table, SettingsError> {
+fn table<'t>(parent: &'t mut Table, name: &str, implicit: bool) -> SettingsResult<&'t mut Table> {
     let item = parent.entry(name).or_insert_with(|| {
         let mut table = Table::new();
         table.set_implicit(implicit);
@@ -227,7 +223,7 @@ fn with_line_ends(document: &DocumentMut, text: &str) -> String {
     written.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-fn parse(text: &str) -> Result<DocumentMut, SettingsError> {
+fn parse(text: &str) -> SettingsResult<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         let invalid = SettingsError::new(format!("is not valid TOML: {}", error.message()))
             .help(format!("fix the file, then run this command again; {LEFT_UNCHANGED}"));

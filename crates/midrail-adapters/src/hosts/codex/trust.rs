@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use super::app_server::known_hooks;
 use super::toml;
 use crate::host::{HostSpec, Installation, Trust};
-use crate::setup::backup::Backup;
-use crate::setup::change::FileChange;
+use crate::setup::change::{Backup, FileChange};
 use crate::setup::check::CheckResult;
 use crate::setup::environment::{Environment, InstallScope};
-use crate::setup::files::{self, SettingsError};
+use crate::setup::files::{self, SettingsError, SettingsResult};
 
 pub(super) const TRUST: Trust = Trust {
     remarks,
@@ -56,7 +55,7 @@ fn is_trusted_project(host: &HostSpec, env: &Environment) -> bool {
 const TRUST_MANUALLY: &str = "type `/hooks` in Codex and trust them there";
 
 /// Writes the hashes of Midrail's hooks to Codex's configuration.
-fn grant(host: &HostSpec, env: &Environment) -> Result<Option<FileChange>, SettingsError> {
+fn grant(host: &HostSpec, env: &Environment) -> SettingsResult<Option<FileChange>> {
     let path = config(host, env);
     let cannot = |message: String| SettingsError::new(message).help(TRUST_MANUALLY).in_file(&path);
     let program = env.on_path("codex").ok_or_else(|| {
@@ -90,7 +89,7 @@ fn grant(host: &HostSpec, env: &Environment) -> Result<Option<FileChange>, Setti
 }
 
 /// Removes the hashes of the hooks of a file.
-fn revoke(host: &HostSpec, hooks: &Path, env: &Environment) -> Result<Option<FileChange>, SettingsError> {
+fn revoke(host: &HostSpec, hooks: &Path, env: &Environment) -> SettingsResult<Option<FileChange>> {
     let path = config(host, env);
     let Some(text) = files::read(&path)? else { return Ok(None) };
     let backup = Backup::last(&path, env);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::host::Setup;
-use crate::setup::files::SettingsError;
+use crate::setup::files::{SettingsError, SettingsResult};
 use crate::setup::format::{HookSet, SettingsFormat};
 
 /// The plugin. It starts the program without a shell.
@@ -29,7 +29,7 @@ pub(in crate::hosts) const SETUP: Setup = Setup {
 struct Plugin;
 
 impl SettingsFormat for Plugin {
-    fn install(&self, text: &str, set: &HookSet<'_>) -> Result<String, SettingsError> {
+    fn install(&self, text: &str, set: &HookSet<'_>) -> SettingsResult<String> {
         if !text.is_empty() && !is_ours(text) {
             return Err(
                 SettingsError::new("is not Midrail's plugin").help("rename it, then run this command again")
@@ -38,11 +38,11 @@ impl SettingsFormat for Plugin {
         Ok(plugin(set.program))
     }
 
-    fn remove(&self, text: &str, _: &str, _: Option<&str>) -> Result<Option<String>, SettingsError> {
+    fn remove(&self, text: &str, _: &str, _: Option<&str>) -> SettingsResult<Option<String>> {
         Ok(is_ours(text).then(String::new))
     }
 
-    fn registered(&self, _: &str, _: &str) -> Result<Vec<(String, Value)>, SettingsError> {
+    fn registered(&self, _: &str, _: &str) -> SettingsResult<Vec<(String, Value)>> {
         Ok(Vec::new())
     }
 

@@ -7,8 +7,8 @@ use midrail::core::duration::span;
 use midrail::store::{Approval, AuditEntry, Urgency};
 use serde_json::{Value, json};
 
-use crate::decision::{field, subject};
-use crate::error::{CliError, CliResult};
+use crate::decision::subject;
+use crate::error::{CliResult, with_fields};
 use crate::output::{Output, short};
 use crate::paint::{Paint, Style, status_style};
 use crate::table::{Table, cell, effect, guardrail, styled};
@@ -23,26 +23,20 @@ pub(super) fn show(
 ) -> CliResult<()> {
     let history = history.iter().map(|entry| Ok((entry.seq, entry.record()?)));
     let history = history.collect::<CliResult<Vec<_>>>()?;
-    if output.is_json() {
-        let mut value = serde_json::to_value(view).map_err(|error| CliError::from_error(&error))?;
-        if let Value::Object(fields) = &mut value {
-            let history = history.iter().map(|(seq, record)| {
-                let (event, decision) = (&record.event, &record.decision);
-                json!({
-                    "seq": seq, "time": record.time, "kind": event.kind, "what": subject(event),
-                    "effect": decision.effect, "by": decision.by, "reason": decision.reason,
-                })
-            });
-            fields.insert("history".to_owned(), history.collect());
-        }
-        return output.json(&value);
+    if output.is_json {
+        let history = history.iter().map(|(seq, record)| {
+            let (event, decision) = (&record.event, &record.decision);
+            json!({
+                "seq": seq, "time": record.time, "kind": event.kind, "what": subject(event),
+                "effect": decision.effect, "by": decision.by, "reason": decision.reason,
+            })
+        });
+        return output.json(&with_fields(view, json!({"history": history.collect::<Value>()})));
     }
-    let (paint, width) = (output.paint(), output.width());
+    let paint = output.paint;
     let action = paint.style(Style::Strong, short(&view.action(), 80));
     output.line(format!("{}  {action}", status(view, output)))?;
-    for (name, text) in fields(view, now) {
-        output.lines(field(name, &text, paint, width))?;
-    }
+    output.fields(&fields(view, now))?;
     let table = Table::of(
         &history,
         &[
@@ -173,7 +167,7 @@ fn next(view: &ApprovalView) -> Vec<String> {
 /// The status with its mark.
 pub(super) fn status(view: &ApprovalView, output: &Output) -> String {
     let (mark, style) = status_style(&view.status);
-    output.paint().style(style, format!("{mark} {}", view.status))
+    output.paint.style(style, format!("{mark} {}", view.status))
 }
 
 /// The status, id and action of a request in one line.

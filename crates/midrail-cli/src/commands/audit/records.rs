@@ -1,7 +1,7 @@
 //! The records that the subcommands of `midrail audit` select.
 
 use jiff::Timestamp;
-use midrail::store::{AuditEntry, AuditFilter};
+use midrail::store::{AuditEntry, AuditFilter, pages};
 use midrail::{Effect, EventKind, Store};
 use serde_json::{Value, json};
 
@@ -53,19 +53,13 @@ impl Records {
 /// Visits all records that match a filter, page by page.
 pub(crate) fn each(
     store: &dyn Store,
-    mut filter: AuditFilter,
+    filter: AuditFilter,
     mut work: impl FnMut(&AuditEntry) -> CliResult<()>,
 ) -> CliResult<()> {
-    loop {
-        let page = store.entries(&filter)?;
-        for entry in &page {
-            work(entry)?;
-        }
-        match page.last() {
-            Some(last) => filter.after_seq = Some(last.seq),
-            None => return Ok(()),
-        }
+    for page in pages(store, filter, usize::MAX) {
+        page?.iter().try_for_each(&mut work)?;
     }
+    Ok(())
 }
 
 /// A record as it is in the log, for programs.

@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, file: &StoreArgs, output: &mut Output) -> CliResu
     let store = file.read_only()?;
     let is_other = args.packs.is_named();
     let totals = if is_other { what_if(args, &*store, output)? } else { reproduce(args, &*store, output)? };
-    if output.is_json() {
+    if output.is_json {
         output.json(&totals)?;
     } else {
         print(&totals, is_other, output)?;
@@ -141,7 +141,7 @@ fn what(event: &Event) -> String {
 }
 
 fn print(totals: &Totals, is_other: bool, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint();
+    let paint = output.paint;
     let shown = if output.is_verbose() { usize::MAX } else { MAX_SHOWN };
     for different in totals.differences.iter().take(shown) {
         output.line(format!(

@@ -35,14 +35,14 @@ pub(super) struct Printer {
 impl Printer {
     /// Makes the columns wide enough for an entry.
     pub(super) fn fit(&mut self, entry: &Entry, output: &Output) {
-        let widest = (output.width() / 10 * 3).clamp(12, WIDEST_ACTOR);
+        let widest = (output.width / 10 * 3).clamp(12, WIDEST_ACTOR);
         self.actor = self.actor.max(actor(entry).chars().count()).min(widest);
         self.tool = self.tool.max(kind(entry).chars().count()).min(WIDEST_TOOL);
     }
 
     /// Prints an entry.
     pub(super) fn print(&mut self, entry: &Entry, output: &mut Output) -> CliResult<()> {
-        if output.is_json() {
+        if output.is_json {
             return output.json(&entry.json(&what(entry)));
         }
         output.lines(self.lines(entry, output))?;
@@ -50,7 +50,7 @@ impl Printer {
     }
 
     fn lines(&mut self, entry: &Entry, output: &Output) -> Vec<String> {
-        let paint = output.paint();
+        let paint = output.paint;
         let mut lines = Vec::new();
         let day = time::day(entry.time);
         if self.day.as_ref() != Some(&day) {
@@ -66,7 +66,7 @@ impl Printer {
         // The time, the effect and the spaces between columns have 24 characters.
         let ending_width = ending.as_ref().map_or(0, |(text, _)| text.chars().count() + 2);
         let used = 24 + self.actor + self.tool + ending_width;
-        let room = output.width().saturating_sub(used).clamp(12, LONGEST_WHAT);
+        let room = output.width.saturating_sub(used).clamp(12, LONGEST_WHAT);
         let what = what(entry);
         let what = short(&what, room);
         let mut line = format!(
@@ -88,7 +88,7 @@ impl Printer {
         let mut below = Below { lines: Vec::new(), output };
         if let Some(because) = because(entry) {
             let length = because.chars().count();
-            if line_length.saturating_add(2 + length) <= output.width() && !because.contains('\n') {
+            if line_length.saturating_add(2 + length) <= output.width && !because.contains('\n') {
                 let style = effect_style(decision.effect.max(decision.would.unwrap_or_default()));
                 line.push_str(&format!("  {}", paint.style(style, short(&because, usize::MAX))));
             } else {
@@ -110,9 +110,9 @@ struct Below<'o> {
 
 impl Below<'_> {
     fn add(&mut self, text: &str, style: Option<Style>, most: usize) {
-        let paint = self.output.paint();
+        let paint = self.output.paint;
         let most = if self.output.is_verbose() { usize::MAX } else { most };
-        let room = self.output.width().saturating_sub(INDENT).max(30);
+        let room = self.output.width.saturating_sub(INDENT).max(30);
         let lines = wrap(text, room);
         let left = lines.len().saturating_sub(most);
         for line in lines.iter().take(most) {

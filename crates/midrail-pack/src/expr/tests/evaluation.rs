@@ -146,8 +146,6 @@ fn conditions_are_evaluated() {
     for (source, holds, fails) in cases {
         assert_eq!(known(source, holds.clone()), Some(true), "{source} with {holds}");
         assert_eq!(known(source, fails.clone()), Some(false), "{source} with {fails}");
-        let printed = parse(source, Expected::Bool).to_string();
-        assert_eq!(parse(&printed, Expected::Bool), parse(source, Expected::Bool), "{source} -> {printed}");
         let names: Vec<String> =
             parse(source, Expected::Bool).names().iter().map(ToString::to_string).collect();
         assert!(!names.is_empty() && names.iter().all(|name| source.contains(name.as_str())), "{names:?}");
@@ -210,7 +208,7 @@ fn unknown_names_are_returned() {
     ];
     for (source, value, expected) in cases {
         let expression = parse(source, Expected::Bool);
-        let Truth::Unknown(names) = expression.evaluate(&world(value.clone())) else {
+        let Err(names) = expression.evaluate(&world(value.clone())) else {
             panic!("{source} with {value} is known")
         };
         assert_eq!(
@@ -272,18 +270,17 @@ fn alert_conditions_are_parsed() {
             "{source}"
         );
         assert_eq!(alert.group_by.as_deref(), group_by, "{source}");
-        assert_eq!(parse(&expression.to_string(), ALERT), expression);
     }
     let alert = parse("block_rate > 30% over 10 minute window", ALERT);
-    assert_eq!(alert.evaluate(&world(json!({"block_rate": 0.4}))), Truth::True);
+    assert_eq!(alert.evaluate(&world(json!({"block_rate": 0.4}))), Ok(true));
     assert_eq!(alert.source(), "block_rate > 30% over 10 minute window");
 }
 
 #[test]
 fn keys_are_evaluated() {
     let scope = world(json!({"t": "x", "tool.args": {"path": "p", "n": 5}}));
-    assert_eq!(parse("t", Expected::Text).value(&scope).as_text(), Some("x"));
-    assert_eq!(parse("tool.args.path", Expected::Text).value(&scope), Value::text("p"));
+    assert_eq!(parse("t", Expected::Any).value(&scope), Value::text("x"));
+    assert_eq!(parse("tool.args.path", Expected::Any).value(&scope), Value::text("p"));
     assert_eq!(parse("tool.args.n", Expected::Any).value(&scope), Value::Number(5.0));
     assert_eq!(parse("tool.args.missing", Expected::Any).value(&scope), Value::Unknown);
     assert_eq!(parse("a OR true", Expected::Any).value(&scope), Value::Bool(true));

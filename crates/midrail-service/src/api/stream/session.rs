@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use axum::http::HeaderMap;
-use midrail::{Effect, Stream, StreamOptions, StreamStep};
+use midrail::{Agent, Decision, Effect, Event, EventKind, Stream, StreamOptions, StreamStep, Task};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::message::{StreamMessage, StreamOpening, StreamedStep};
 use crate::access::{Caller, Right};
 use crate::api::input::{check_length, parse};
 use crate::app::App;
@@ -20,7 +21,7 @@ const MAX_NAME: usize = 1_000;
 
 /// One stream of a caller.
 pub(super) struct StreamSession {
-    app: App,
+    pub(super) app: App,
     caller: Caller,
     headers: HeaderMap,
     stream: Option<Stream>,
@@ -43,10 +44,6 @@ impl StreamSession {
     pub(super) fn new(app: App, caller: Caller, headers: HeaderMap) -> Self {
         let until = Instant::now() + app.config.limits.stream;
         StreamSession { app, caller, headers, stream: None, awaits_approval: false, until }
-    }
-
-    pub(super) fn app(&self) -> &App {
-        &self.app
     }
 
     /// How long the next message may take.
@@ -80,22 +77,8 @@ impl StreamSession {
             return Err(Problem::invalid(format!("unknown field `{}`", crate::text::short(name))));
         }
         self.caller.check_agent(agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
-        let mut handle = self.caller.project().engine().session(session);
-        if let Some(agent) = agent {
-            handle = handle.agent(agent);
-        }
-        if let Some(task) = task {
-            handle = handle.task(task);
-        }
-        if let Some(cwd) = cwd {
-            handle = handle.cwd(cwd);
-        }
-        if let Some(prompt) = prompt {
-            handle = handle.prompt(prompt);
-        }
-        if let Some(parent) = parent {
-            handle = handle.sub_agent(parent);
-        }
+        let template = Event { agent, task, cwd, prompt, parent, ..Event::new(EventKind::ModelChunk) };
+        let handle = self.caller.project.engine().session(session).with_template(template);
         let defaults = StreamOptions::default();
         let max_bytes = max_bytes.unwrap_or(defaults.max_bytes).min(MAX_COLLECTED);
         Ok(handle.stream(StreamOptions { id: stream, max_bytes }))
@@ -159,7 +142,7 @@ impl StreamSession {
 
     /// Waits until the rate limit of the key permits another decision.
     async fn wait_for_rate_limit(&self) -> HandlerResult<()> {
-        while let Err(wait) = self.app.authenticator.take(self.caller.identity(), 1) {
+        while let Err(wait) = self.app.authenticator.take(&self.caller.identity, 1) {
             if Instant::now() + wait > self.until {
                 return Err(Problem::too_many("this key has reached its rate limit"));
             }
@@ -169,5 +152,82 @@ impl StreamSession {
             }
         }
         Ok(())
+    }
+}
+
+/// One message to a stream. The first one opens it; each of the others is one of the rest.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct StreamMessage {
+    /// The owner of the stream. Only the first message has this field, and requires it.
+    open: Option<StreamOpening>,
+    /// The next chunk of text.
+    text: Option<String>,
+    /// Decides the collected text now. It is always answered.
+    flush: bool,
+    /// Decides the rest and ends the stream.
+    finish: bool,
+    /// Retries the text that waits for an approval.
+    resume: bool,
+}
+
+/// The owner of a stream.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StreamOpening {
+    /// The session.
+    session: String,
+    /// The name of the stream. Absent: a generated one.
+    #[serde(default)]
+    stream: Option<String>,
+    /// Chunks are collected up to this many bytes and decided together. Absent: 4096; at most 65536. 0: each chunk is
+    /// decided on its own.
+    #[serde(default)]
+    max_bytes: Option<usize>,
+    /// The agent.
+    #[serde(default)]
+    agent: Option<Agent>,
+    /// The task of the agent.
+    #[serde(default)]
+    task: Option<Task>,
+    /// The folder that it works in.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// The prompt that it runs under.
+    #[serde(default)]
+    prompt: Option<String>,
+    /// The agent that started this sub-agent.
+    #[serde(default)]
+    parent: Option<String>,
+}
+
+/// A step of a stream.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct StreamedStep {
+    /// The name of the stream, in the first answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<String>,
+    /// The text that is allowed now.
+    text: String,
+    /// Whether the stream has ended. If the decision is `escalate`, `resume` may continue it.
+    over: bool,
+    /// The decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Decision>,
+    /// The message for the user, if the run was halted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_message: Option<String>,
+    /// Why the stream was aborted. Undecided text is withheld.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<Problem>,
+}
+
+impl StreamedStep {
+    pub(super) fn failed(problem: Problem) -> Self {
+        StreamedStep { over: true, problem: Some(problem), ..StreamedStep::default() }
+    }
+
+    pub(super) fn to_line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| r#"{"text":"","over":true}"#.to_owned())
     }
 }

@@ -10,18 +10,15 @@ pub(super) fn inner(invocation: &Invocation) -> Option<Invocation> {
     if row.launches.is_empty() {
         return None;
     }
-    let operands = Arguments::new(invocation).operands;
-    let first = operands.first().copied().unwrap_or(invocation.args.len());
+    let arguments = Arguments::new(invocation);
+    let first = arguments.places.first().copied().unwrap_or(invocation.args.len());
     let is_module = |arg: &Arg| !row.launch_option.is_empty() && arg.text == row.launch_option;
     if let Some(at) = invocation.args.iter().position(is_module).filter(|at| *at <= first) {
         return program_at(invocation, at + 1);
     }
     row.launches.iter().find_map(|words| {
-        let mut rest = operands.iter().copied();
-        let mut next = || rest.next().and_then(|at| Some((at, invocation.args.get(at)?)));
-        let is_started = words.split_whitespace().all(|word| next().is_some_and(|(_, arg)| arg.text == word));
-        let (at, _) = next().filter(|_| is_started)?;
-        program_at(invocation, at)
+        let at = arguments.places.get(arguments.begins_with(words)?)?;
+        program_at(invocation, *at)
     })
 }
 

@@ -38,13 +38,11 @@ pub(super) fn locate(arg: &Arg, folder: &Folder, is_remote: bool) -> Target {
     let known = match arg.unknown.first() {
         Some(range) if range.start == 0 => {
             let (name, rest) = text.split_at_checked(range.end).unwrap_or((text, ""));
+            let is_all = is_bare(rest) && !rest.is_empty() && !name.contains("mktemp");
             match variable_folder(name) {
-                Variable::Home => format!("~{rest}"),
-                Variable::Here => format!("./{}", rest.trim_start_matches('/')),
-                Variable::Temporary if !is_bare(rest) || rest.is_empty() || name.contains("mktemp") => {
-                    format!("/tmp/{}{rest}", "variable")
-                }
-                Variable::Temporary | Variable::Unknown => return unknown(text, name, rest),
+                Some(TEMPORARY_FOLDER) if is_all => return unknown(text, name, rest),
+                Some(folder) => format!("{folder}{rest}"),
+                None => return unknown(text, name, rest),
             }
         }
         Some(_) => filled(arg, "variable"),
@@ -66,15 +64,7 @@ pub(super) fn locate(arg: &Arg, folder: &Folder, is_remote: bool) -> Target {
 
 /// A word with something in the place of each part that is not known.
 fn filled(arg: &Arg, by: &str) -> String {
-    let mut text = String::with_capacity(arg.text.len());
-    let mut from = 0;
-    for range in &arg.unknown {
-        text.push_str(arg.text.get(from..range.start).unwrap_or_default());
-        text.push_str(by);
-        from = range.end;
-    }
-    text.push_str(arg.text.get(from..).unwrap_or_default());
-    text
+    arg.pieces().map(|(text, is_known)| if is_known { text } else { by }).collect()
 }
 
 /// The place of all that is in a folder: below a temporary folder, where the folder itself would not be.
@@ -100,25 +90,21 @@ pub(super) fn destination(arg: &Arg, folder: &Folder, is_remote: bool) -> Target
     Target { place: locate(&below, folder, is_remote).place, ..target }
 }
 
-enum Variable {
-    Home,
-    Here,
-    Temporary,
-    Unknown,
-}
+/// A placeholder for a temporary folder.
+const TEMPORARY_FOLDER: &str = "/tmp/variable";
 
 /// The folder that the name of a variable, or a command substitution, means.
-fn variable_folder(text: &str) -> Variable {
+fn variable_folder(text: &str) -> Option<&'static str> {
     let bare = text.trim_start_matches('$').trim_matches(['{', '}', '(', ')', '`', '"']).trim();
     let name = bare.split([':', '-']).next().unwrap_or(bare);
     if matches!(name, "HOME" | "USERPROFILE") {
-        return Variable::Home;
+        return Some("~");
     }
     if name == "PWD" || matches!(bare, "pwd" | "pwd -P" | "git rev-parse --show-toplevel") {
-        return Variable::Here;
+        return Some(".");
     }
     let is_temporary = TEMPORARY_VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name));
-    if is_temporary || bare.starts_with("mktemp") { Variable::Temporary } else { Variable::Unknown }
+    (is_temporary || bare.starts_with("mktemp")).then_some(TEMPORARY_FOLDER)
 }
 
 /// A path that starts with something that is not known.
@@ -355,25 +341,16 @@ fn drive_place(components: &[&str]) -> Place {
 }
 
 fn is_temporary(components: &[&str], is_content: bool) -> bool {
-    TEMPORARY.iter().any(|folder| {
-        let depth = folder.split('/').count();
-        starts_with(components, folder) && (components.len() > depth || is_content)
-    })
+    is_below(components, TEMPORARY) && (is_content || !is_exactly(components, TEMPORARY))
 }
 
 fn is_exactly(components: &[&str], folders: &[&str]) -> bool {
-    folders
-        .iter()
-        .any(|folder| folder.split('/').count() == components.len() && starts_with(components, folder))
+    folders.iter().any(|folder| folder.split('/').eq(components.iter().copied()))
 }
 
 fn is_below(components: &[&str], folders: &[&str]) -> bool {
-    folders.iter().any(|folder| starts_with(components, folder))
-}
-
-fn starts_with(components: &[&str], folder: &str) -> bool {
-    let mut components = components.iter();
-    folder.split('/').all(|part| components.next().is_some_and(|component| *component == part))
+    let start = |length: usize| components.iter().copied().take(length);
+    folders.iter().any(|folder| folder.split('/').eq(start(folder.split('/').count())))
 }
 
 /// How bad it is to write to a target. A key that is added to a login gives access at any later time.

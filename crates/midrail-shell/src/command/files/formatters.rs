@@ -22,7 +22,7 @@ pub(super) fn touched(invocation: &Invocation, found: &mut TouchedFiles) {
     let row = programs::row(program);
     let sorted = Arguments::parse(row, args, &[]);
     // `cargo +nightly fmt`
-    let named = sorted.operands_in(args).into_iter().filter(|arg| !arg.text.starts_with('+'));
+    let named = sorted.operands.iter().copied().filter(|arg| !arg.text.starts_with('+'));
     let mut named = named.peekable();
     let subcommand = named.peek().map_or("", |arg| arg.text.as_str());
     let Some(mode) =
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_checks_or_prints_is_read() {
+    fn formatters_that_only_check_or_print_read() {
         for (command, reads) in [
             ("rustfmt --check src/a.rs", &["src/a.rs"][..]),
             ("rustfmt --emit stdout src/a.rs", &["src/a.rs"]),

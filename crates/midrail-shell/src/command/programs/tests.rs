@@ -112,6 +112,35 @@ fn options_before_the_subcommand_hide_no_danger() {
     assert!(wrong.is_empty(), "{} changed:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// Words in front of a subcommand that may be anything: unknown values, and options that no row knows.
+const UNCERTAIN: &[&str] =
+    &["$WORDS", "\"${WORDS[@]}\"", "--no-such-a ''", "--no-such-a x --no-such-b y", "$A $B"];
+
+fn is_harmless(line: &str) -> bool {
+    analyse(line).dangers.iter().all(|danger| danger.is_inside)
+}
+
+#[test]
+fn uncertain_words_before_the_subcommand_hide_no_danger() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for example in examples("danger") {
+        for line in example.stops.iter().take(2).filter(|line| !is_harmless(line)) {
+            let Some((program, rest)) = line.split_once(' ') else { continue };
+            let Some(row) = find(program).filter(|row| row.style == Style::Usual) else { continue };
+            let names_subcommand =
+                row.dangers.iter().any(|rule| rule.id == example.id && rule.names_subcommand());
+            if !names_subcommand || rest.starts_with('-') {
+                continue;
+            }
+            count += 1;
+            let lines = UNCERTAIN.iter().map(|words| format!("{program} {words} {rest}"));
+            wrong.extend(lines.filter(|line| is_harmless(line)));
+        }
+    }
+    assert!(count > 200, "only {count} examples");
+    assert!(wrong.is_empty(), "{} are harmless:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 /// A command line that runs `rm -rf /etc` through a wrapper.
 fn wrapped(program: &str, run: &Run) -> String {
     let subcommand = run.subcommands.first().map(|words| format!(" {words}")).unwrap_or_default();
@@ -162,13 +191,29 @@ fn unknown_options_of_wrappers_make_a_command_opaque() {
         "sudo --no-such-option x rm -rf /etc",
         "docker exec --no-such-option x c rm -rf /",
         "git --no-such-option x push --force",
+        "uv --no-such-a x --no-such-b y run rm -rf /etc",
+        "uv --no-such-option '' run rm -rf /etc",
+        "uv $WORDS run rm -rf /etc",
+        "docker $WORDS exec c rm -rf /",
+        "docker compose $FILES exec db rm -rf /data",
+        "docker compose --no-such-option x exec db rm -rf /data",
+        "xargs --no-such-option 4 git push --force",
+        "parallel --no-such-option x git push --force ::: a",
     ] {
         let dangers = analyse(line).dangers;
         assert!(dangers.iter().any(|danger| danger.rule == "opaque"), "{line}: {dangers:?}");
     }
-    for line in
-        ["uv --no-such-option run pytest", "sudo -E apt-get update", "npx --no-such-option eslint src"]
-    {
+    for line in [
+        "uv --no-such-option run pytest",
+        "sudo -E apt-get update",
+        "npx --no-such-option eslint src",
+        "uv $FLAGS run python main.py",
+        "docker compose $FILES exec web ls",
+        "docker run $IMAGE sh -c ls",
+        "ssh $HOST sudo systemctl status nginx",
+        "git $OPTIONS push",
+        "xargs --no-such-option 4 echo",
+    ] {
         assert!(analyse(line).dangers.iter().all(|danger| danger.rule != "opaque"), "{line}");
     }
 }

@@ -1,14 +1,13 @@
 //! What calls do, noted as they are followed.
 
-use super::calls;
 use super::eval::{Args, Runner};
-use super::model::Removal;
 use super::pure::{
-    SOME, below, braces, characters, decoded, is_environment, is_home, join, member, module_name, parent,
-    reverse, split,
+    SOME, below, braces, characters, decoded, effect_of, is_environment, is_home, join, makes_path, member,
+    method_effect, module_name, parent, path_effect, reverse, split,
 };
-use super::state::MOST;
-use super::value::{Piece, Text, Value};
+use super::state::{MOST, Removal};
+use super::value::Value;
+use crate::command::invocation::Arg;
 use crate::tables::{Effect, Language};
 
 /// A placeholder for a temporary folder that the code creates.
@@ -18,24 +17,22 @@ impl Runner<'_, '_> {
     pub(super) fn call(&mut self, function: Value, args: &Args) -> Value {
         match function {
             Value::Name(name) => {
-                if calls::makes_path(&name) {
+                if makes_path(&name) {
                     return Value::Path(args.text(0));
                 }
                 if is_home(&name) {
-                    let home = Text::known("~");
+                    let home = Arg::known("~");
                     return if name.ends_with("Path.home") { Value::Path(home) } else { Value::Text(home) };
                 }
-                let mut effect = calls::effect(self.language, &name);
+                let mut effect = effect_of(self.language, &name);
                 for module in &self.state.stars {
-                    effect = effect.or_else(|| calls::effect(self.language, &format!("{module}.{name}")));
+                    effect = effect.or_else(|| effect_of(self.language, &format!("{module}.{name}")));
                 }
                 if let Some(effect) = effect {
                     return self.apply(effect, args);
                 }
                 match name.rsplit_once('.') {
-                    Some((_, "getenv")) if args.text(0).all() == Some("HOME") => {
-                        Value::Text(Text::known("~"))
-                    }
+                    Some((_, "getenv")) if args.text(0).all() == Some("HOME") => Value::known("~"),
                     Some((_, last)) => self.method(&Value::Unknown, last, args),
                     None => Value::Unknown,
                 }
@@ -49,24 +46,21 @@ impl Runner<'_, '_> {
                 Some(name) => self.call(Value::Name(name.to_owned()), args),
                 None => Value::Unknown,
             },
-            Value::Fetched => Value::Fetched,
-            Value::Decoded => Value::Decoded,
-            Value::Text(_) | Value::Number(_) | Value::List(_) | Value::Path(_) | Value::Unknown => {
-                Value::Unknown
-            }
+            Value::Fetched | Value::Decoded => function,
+            _ => Value::Unknown,
         }
     }
 
     fn method(&mut self, on: &Value, name: &str, args: &Args) -> Value {
         if let Value::Path(path) = on
-            && let Some(effect) = calls::path_method(name)
+            && let Some(effect) = path_effect(name)
         {
             let mut plain = vec![Value::Text(path.clone())];
             plain.extend(args.plain.iter().cloned());
             return self.apply(effect, &Args::new(plain));
         }
         // `platform.system()` starts nothing.
-        if let Some(effect) = calls::method(self.language, name).filter(|_| !args.plain.is_empty()) {
+        if let Some(effect) = method_effect(self.language, name).filter(|_| !args.plain.is_empty()) {
             return self.apply(effect, args);
         }
         match (on, name) {
@@ -78,7 +72,7 @@ impl Runner<'_, '_> {
             (_, "__import__") => self.apply(Effect::Module, args),
             (Value::Text(joint), "join") => join(joint, args.plain.first()),
             (Value::List(_), "join") => {
-                join(&args.plain.first().map_or_else(Text::default, Value::text), Some(on))
+                join(&args.plain.first().map_or_else(Arg::default, Value::text), Some(on))
             }
             (Value::List(_), "map" | "each" | "to_a") => on.clone(),
             (Value::List(values), "pack") => match (args.text(0).all(), values.first()) {
@@ -95,7 +89,7 @@ impl Runner<'_, '_> {
             (Value::Text(text), "replace" | "gsub" | "sub" | "replaceAll") => {
                 match (text.all(), args.text(0).all(), args.text(1).all()) {
                     (Some(text), Some(from), Some(to)) if !from.is_empty() && to.len() <= from.len() => {
-                        Value::Text(Text::known(text.replace(from, to)))
+                        Value::known(text.replace(from, to))
                     }
                     _ => Value::Unknown,
                 }
@@ -107,18 +101,12 @@ impl Runner<'_, '_> {
                 "decode" | "encode" | "toString" | "to_s" | "strip" | "trim" | "expanduser" | "resolve"
                 | "read" | "text" | "absolute" | "chomp" | "lower" | "toLowerCase" | "downcase",
             ) => on.clone(),
-            (Value::Fetched, _) => Value::Fetched,
-            (Value::Decoded, _) => Value::Decoded,
-            (Value::Path(path), "iterdir") => {
-                let mut path = path.clone();
-                path.append(Text::known("/*"));
-                Value::Path(path)
-            }
-            (Value::Path(path), "glob" | "rglob" | "joinpath" | "join") => {
+            (Value::Fetched | Value::Decoded, _) => on.clone(),
+            (Value::Path(path), "iterdir" | "glob" | "rglob" | "joinpath" | "join") => {
                 self.state.walks |= name == "rglob";
                 let mut path = path.clone();
-                path.append(Text::known("/"));
-                path.append(args.text(0));
+                path.add(&Arg::known("/"));
+                path.add(&if name == "iterdir" { Arg::known("*") } else { args.text(0) });
                 Value::Path(path)
             }
             _ => Value::Unknown,
@@ -168,12 +156,12 @@ impl Runner<'_, '_> {
             Effect::Overwrite => self.opened(&args.text(0), true, true),
             Effect::Walk => {
                 self.state.walks = true;
-                let any = || Value::Text(Text::known("*"));
+                let any = || Value::known("*");
                 return Value::List(vec![Value::Text(args.text(0)), any(), any()]);
             }
             Effect::Search => {
-                let folders = args.plain.iter().skip(1).map(Value::text).filter(Text::has_known);
-                self.state.searched.extend(folders.map(|folder| folder.to_line()).take(MOST));
+                let folders = args.plain.iter().skip(1).map(Value::text).filter(Arg::has_known);
+                self.state.searched.extend(folders.map(|folder| folder.text).take(MOST));
             }
             // Names from a folder of the project are nothing outside of it.
             Effect::Listing => {
@@ -181,12 +169,12 @@ impl Runner<'_, '_> {
                 let is_below =
                     |folder: &str| !matches!(folder, "" | "." | "./") && !folder.starts_with(['/', '~', '.']);
                 let names = if folder.all().is_some_and(is_below) { SOME } else { "*" };
-                return Value::Text(Text::known(names));
+                return Value::known(names);
             }
             Effect::Input => return self.input(),
             Effect::Parent => return Value::Text(parent(&args.text(0))),
-            Effect::Temporary => return Value::Text(Text::known(MADE)),
-            Effect::TemporaryFolder => return Value::Text(Text::known("/tmp")),
+            Effect::Temporary => return Value::known(MADE),
+            Effect::TemporaryFolder => return Value::known("/tmp"),
             Effect::Database => {
                 let place = args.text(0);
                 if place.all().is_some_and(|place| place != ":memory:" && !place.contains("://")) {
@@ -205,7 +193,7 @@ impl Runner<'_, '_> {
                 note(&mut self.state.snippet.writes, &to);
                 let moves = &mut self.state.snippet.moves;
                 if effect == Effect::Move && from.has_known() && to.has_known() && moves.len() < MOST {
-                    moves.push((from.to_line(), to.to_line()));
+                    moves.push((from.text, to.text));
                 }
             }
             Effect::Fetch => {
@@ -219,13 +207,9 @@ impl Runner<'_, '_> {
                 self.state.is_connected = true;
                 let values =
                     args.plain.iter().flat_map(Value::each).chain(args.named.iter().map(|(_, value)| value));
-                let host = values.map(Value::text).find_map(|text| {
-                    text.all()
-                        .filter(|text| text.contains(|letter: char| !letter.is_ascii_digit()))
-                        .map(str::to_owned)
-                });
-                if let Some(host) = host {
-                    self.state.host(&host);
+                let is_host = |text: &str| text.contains(|letter: char| !letter.is_ascii_digit());
+                if let Some(host) = values.map(Value::text).find(|text| text.all().is_some_and(is_host)) {
+                    self.state.host(&host.text);
                 }
             }
             Effect::Code => self.code(first),
@@ -249,7 +233,7 @@ impl Runner<'_, '_> {
                 };
                 let plain = args.plain.get(1..).unwrap_or_default().to_vec();
                 // A function that applies another is not followed: it could go round.
-                let is_round = matches!(&function, Value::Name(name) if calls::effect(self.language, name) == Some(Effect::Apply));
+                let is_round = matches!(&function, Value::Name(name) if effect_of(self.language, name) == Some(Effect::Apply));
                 return if is_round { Value::Unknown } else { self.call(function, &Args::new(plain)) };
             }
             Effect::Same => return first.cloned().unwrap_or(Value::Unknown),
@@ -268,16 +252,7 @@ impl Runner<'_, '_> {
                     _ => decoded(effect, &args.text(0), args.text(1).all()),
                 };
             }
-            Effect::JoinPath => {
-                let mut text = Text::default();
-                for (place, part) in args.plain.iter().enumerate() {
-                    if place > 0 {
-                        text.append(Text::known("/"));
-                    }
-                    text.append(part.text());
-                }
-                return Value::Text(text);
-            }
+            Effect::JoinPath => return join(&Arg::known("/"), Some(&Value::List(args.plain.clone()))),
             Effect::ResolvePath => {
                 let parts = args.plain.iter().map(Value::text);
                 return Value::Text(parts.reduce(below).unwrap_or_default());
@@ -293,7 +268,7 @@ impl Runner<'_, '_> {
                 let values: Vec<Value> = args.plain.iter().flat_map(Value::each).cloned().collect();
                 return characters(&values);
             }
-            Effect::Home => return Value::Text(Text::known("~")),
+            Effect::Home => return Value::known("~"),
             Effect::Split => return split(&args.text(0), None),
         }
         Value::Unknown
@@ -303,7 +278,7 @@ impl Runner<'_, '_> {
     fn input(&self) -> Value {
         let start = &self.state.start;
         match &start.input {
-            Some(text) => Value::Text(Text::known(text.trim_end_matches('\n'))),
+            Some(text) => Value::known(text.trim_end_matches('\n')),
             None if start.is_fed_by_network => Value::Fetched,
             None => Value::Unknown,
         }
@@ -319,11 +294,11 @@ impl Runner<'_, '_> {
                 self.state.hands_over = true;
             }
             Some(Value::List(words)) => {
-                let words: Vec<String> = words.iter().map(|word| word.text().to_word()).collect();
+                let words: Vec<String> = words.iter().map(|word| word.text().quoted()).collect();
                 self.state.command(words.join(" "));
             }
             Some(Value::Text(text) | Value::Path(text)) if text.has_known() => {
-                self.state.command(text.to_line())
+                self.state.command(text.text.clone())
             }
             Some(Value::Fetched) => self.state.snippet.runs_downloaded_code = true,
             Some(Value::Decoded) => self.state.snippet.is_opaque = true,
@@ -351,14 +326,13 @@ impl Runner<'_, '_> {
     }
 
     /// A database is given a statement.
-    fn sql(&mut self, text: &Text) {
-        let line = text.to_line();
+    fn sql(&mut self, text: &Arg) {
         if text.has_known()
             && !self.state.is_database_temporary
             && self.state.snippet.statements.len() < MOST
-            && crate::sql::looks_like_sql(&line)
+            && crate::sql::looks_like_sql(&text.text)
         {
-            self.state.snippet.statements.push(line);
+            self.state.snippet.statements.push(text.text.clone());
         }
     }
 
@@ -373,25 +347,23 @@ impl Runner<'_, '_> {
         }
     }
 
-    pub(super) fn remove(&mut self, path: &Text, is_recursive: bool) {
+    pub(super) fn remove(&mut self, path: &Arg, is_recursive: bool) {
         // The code may remove temporary files that it creates itself.
         let is_own = path.all().is_some_and(|path| path.starts_with(MADE) && !path.contains(".."));
         if self.state.snippet.removes.len() < MOST && !is_own {
-            let path = path.has_known().then(|| path.to_line());
+            let path = path.has_known().then(|| path.text.clone());
             let is_below = self.state.walks && path.as_ref().is_some_and(|path| path.contains('*'));
             let is_recursive = is_recursive || is_below;
             self.state.snippet.removes.push(Removal { path, is_recursive });
         }
     }
 
-    fn fetch(&mut self, url: &Text) -> Value {
+    fn fetch(&mut self, url: &Arg) -> Value {
         self.state.has_fetched = true;
         // Parts after the host may be unknown.
-        if let Some(Piece::Known(start)) = url.0.first()
-            && (url.all().is_some() || start.split_once("://").is_some_and(|(_, rest)| rest.contains('/')))
-        {
-            let start = start.clone();
-            self.state.host(&start);
+        let (start, _) = url.pieces().next().unwrap_or_default();
+        if url.is_known() || start.split_once("://").is_some_and(|(_, rest)| rest.contains('/')) {
+            self.state.host(start);
         }
         Value::Fetched
     }
@@ -404,8 +376,7 @@ impl Runner<'_, '_> {
         let mode = named_mode.unwrap_or(mode);
         let mode = mode.all().unwrap_or("r");
         if self.language == Language::Perl {
-            let spelling = path.to_line();
-            let spelling = spelling.trim();
+            let spelling = path.text.trim();
             // `open(F, "<", "f")`, `open(F, "-|", "cmd")`, and both in one: `open(F, ">f")`, `open(F, "cmd|")`.
             if matches!(spelling, "-|" | "|-") {
                 self.start(args.plain.get(2));
@@ -418,7 +389,7 @@ impl Runner<'_, '_> {
                 let is_overwrite = spelling.starts_with('>') && !spelling.starts_with(">>");
                 let name = spelling.trim_start_matches(['>', '<', '+']).trim();
                 let is_apart = name.is_empty() || name.starts_with(':');
-                let text = if is_apart { args.text(2) } else { Text::known(name) };
+                let text = if is_apart { args.text(2) } else { Arg::known(name) };
                 self.opened(&text, is_write, is_overwrite);
             }
             return Value::Unknown;
@@ -439,7 +410,7 @@ impl Runner<'_, '_> {
         Value::Unknown
     }
 
-    fn opened(&mut self, path: &Text, is_write: bool, is_overwrite: bool) {
+    fn opened(&mut self, path: &Arg, is_write: bool, is_overwrite: bool) {
         let snippet = &mut self.state.snippet;
         note(if is_write { &mut snippet.writes } else { &mut snippet.reads }, path);
         if is_overwrite {
@@ -452,8 +423,8 @@ fn named<'v>(args: &'v Args, names: &'v [&str]) -> impl Iterator<Item = &'v Valu
     args.named.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value)
 }
 
-fn note(list: &mut Vec<String>, path: &Text) {
+fn note(list: &mut Vec<String>, path: &Arg) {
     if path.has_known() && list.len() < MOST {
-        list.push(path.to_line());
+        list.push(path.text.clone());
     }
 }

@@ -1,12 +1,13 @@
 //! Evaluates the expressions of a snippet, as far as its text shows them, and notes what its calls do.
 
-use super::calls;
 use super::lex::{CodeKind, CodeToken, StringPart};
 use super::pure::{
-    below, format, is_environment, is_home, is_keyword, member, narrowed, parent, parse_number, reverse,
+    below, effect_of, format, is_environment, is_home, is_keyword, member, narrowed, parent, parse_number,
+    reverse,
 };
 use super::state::SnippetState;
-use super::value::{Text, Value};
+use super::value::{Value, unknown};
+use crate::command::invocation::Arg;
 use crate::tables::{Effect, Language};
 
 /// Expressions nested deeper than this are taken piece by piece.
@@ -25,8 +26,8 @@ impl Args {
         Args { plain, ..Args::default() }
     }
 
-    pub(super) fn text(&self, place: usize) -> Text {
-        self.plain.get(place).map_or_else(Text::unknown, Value::text)
+    pub(super) fn text(&self, place: usize) -> Arg {
+        self.plain.get(place).map_or_else(unknown, Value::text)
     }
 }
 
@@ -98,18 +99,17 @@ impl<'a> Runner<'a, '_> {
                 Value::Text(text) if is_format => Value::Text(format(text, &other)),
                 Value::Path(text) if is_path => Value::Path(below(text, other.text())),
                 Value::Text(mut text) => {
-                    text.append(other.text());
+                    text.add(&other.text());
                     Value::Text(text)
                 }
                 Value::List(mut values) if matches!(other, Value::List(_)) => {
                     values.extend(other.each().iter().cloned());
                     Value::List(values)
                 }
-                Value::Fetched => Value::Fetched,
-                Value::Decoded => Value::Decoded,
+                Value::Fetched | Value::Decoded => value,
                 value => {
                     let mut text = value.text();
-                    text.append(other.text());
+                    text.add(&other.text());
                     if text.has_known() { Value::Text(text) } else { Value::Unknown }
                 }
             };
@@ -123,7 +123,7 @@ impl<'a> Runner<'a, '_> {
                     self.state.is_connected = true;
                     self.state.hands_over = true;
                 } else if text.has_known() {
-                    self.state.command(text.to_line());
+                    self.state.command(text.text);
                 } else {
                     self.state.hands_over = true;
                 }
@@ -160,7 +160,7 @@ impl<'a> Runner<'a, '_> {
             } else if self.runs_template(&value, at) {
                 // Bun and zx: a template after `$` is a command line.
                 let (line, end) = self.primary(at, depth);
-                self.state.command(line.text().to_line());
+                self.state.command(line.text().text);
                 (value, at) = (Value::Unknown, end);
             } else if self.is_mark(at, b'(') {
                 let end = self.closing(at);
@@ -243,7 +243,7 @@ impl<'a> Runner<'a, '_> {
         match self.kind(at) {
             Some(CodeKind::Text(parts)) => (Value::Text(self.resolve(parts)), at + 1),
             Some(CodeKind::Shell(parts)) => {
-                let line = self.resolve(parts).to_line();
+                let line = self.resolve(parts).text;
                 self.state.command(line);
                 (Value::Unknown, at + 1)
             }
@@ -351,10 +351,10 @@ impl<'a> Runner<'a, '_> {
         let script = || self.state.start.script.clone().unwrap_or_else(|| "this-script".to_owned());
         match (self.language, word) {
             (Language::Python | Language::Ruby, "__file__" | "__FILE__") | (Language::Node, "__filename") => {
-                Some(Value::Text(Text::known(script())))
+                Some(Value::known(script()))
             }
             (Language::Node, "__dirname") | (Language::Ruby, "__dir__") => {
-                Some(Value::Text(parent(&Text::known(script()))))
+                Some(Value::Text(parent(&Arg::known(script()))))
             }
             _ => None,
         }
@@ -435,7 +435,7 @@ impl<'a> Runner<'a, '_> {
     /// `.then(eval)`: a function that runs code is handed on.
     fn note_code_by_name(&mut self, value: &Value) {
         if let Value::Name(name) = value {
-            self.state.runs_unknown_code |= calls::effect(self.language, name) == Some(Effect::Code);
+            self.state.runs_unknown_code |= effect_of(self.language, name) == Some(Effect::Code);
         }
     }
 
@@ -472,8 +472,8 @@ impl<'a> Runner<'a, '_> {
             return None;
         }
         let (value, end) = self.expression(at + 3, depth);
-        let mut text = self.state.look_up(name).map_or_else(Text::unknown, |value| value.text());
-        text.append(value.text());
+        let mut text = self.state.look_up(name).map_or_else(unknown, |value| value.text());
+        text.add(&value.text());
         self.state.set(name, Value::Text(text));
         Some(end)
     }
@@ -507,7 +507,7 @@ impl<'a> Runner<'a, '_> {
             }
             _ => false,
         };
-        let is_known = || calls::effect(self.language, name).is_some();
+        let is_known = || effect_of(self.language, name).is_some();
         starts_value
             && ((self.language.row().bare_calls && is_known())
                 || (self.language == Language::Python && name == "exec"))
@@ -530,18 +530,18 @@ impl<'a> Runner<'a, '_> {
     }
 
     /// The text of a string, with what it interpolates.
-    fn resolve(&mut self, parts: &[StringPart]) -> Text {
-        let mut text = Text::default();
+    fn resolve(&mut self, parts: &[StringPart]) -> Arg {
+        let mut text = Arg::default();
         for part in parts {
             match part {
-                StringPart::Known(known) => text.append(Text::known(known.as_str())),
+                StringPart::Known(known) => text.add(&Arg::known(known.as_str())),
                 StringPart::Code(code) => match self.state.look_up(code.trim()) {
-                    Some(value) => text.append(value.text()),
+                    Some(value) => text.add(&value.text()),
                     None => {
                         if code.contains(['(', '`']) {
                             self.state.run(self.language, code);
                         }
-                        text.append(if is_home(code) { Text::known("~") } else { Text::unknown() });
+                        text.add(&if is_home(code) { Arg::known("~") } else { unknown() });
                     }
                 },
             }
@@ -559,7 +559,7 @@ impl<'a> Runner<'a, '_> {
         };
         let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(before));
         let word = place.and_then(|place| self.state.start.args.as_ref()?.get(place));
-        word.map_or(Value::Unknown, |word| Value::Text(Text::known(word.as_str())))
+        word.map_or(Value::Unknown, |word| Value::known(word.as_str()))
     }
 
     fn index(&mut self, value: Value, args: &Args, at: usize, end: usize) -> Value {
@@ -570,8 +570,8 @@ impl<'a> Runner<'a, '_> {
         }
         match (value, args.plain.first()) {
             (Value::Name(name), Some(Value::Text(key))) => match key.all() {
-                Some("HOME" | "USERPROFILE") if is_environment(&name) => Value::Text(Text::known("~")),
-                Some(key) if name == "Dir" => Value::Text(Text::known(key)),
+                Some("HOME" | "USERPROFILE") if is_environment(&name) => Value::known("~"),
+                Some(key) if name == "Dir" => Value::known(key),
                 Some(key) if name == "sys.modules" => Value::Name(key.to_owned()),
                 Some(key) if !is_environment(&name) => Value::Name(format!("{name}.{key}")),
                 _ => Value::Unknown,

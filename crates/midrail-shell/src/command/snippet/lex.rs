@@ -93,11 +93,13 @@ impl<'a> Lexer<'a> {
         if self.skip_comment() || self.string() || self.regex() {
             return;
         }
-        let is_dollar_name = self.language == Language::Node && byte == b'$';
-        if is_word_start(byte)
-            || is_dollar_name
-            || (self.has_sigils() && byte == b'$' && is_word(self.peek(1)))
-        {
+        let is_sigil = byte == b'$'
+            && match self.language {
+                Language::Node => true,
+                Language::Perl | Language::Php | Language::Awk => is_word(self.peek(1)),
+                _ => false,
+            };
+        if is_sigil || (is_word(byte) && !byte.is_ascii_digit()) {
             self.at += 1;
             while is_word(self.peek(0)) {
                 self.at += 1;
@@ -116,10 +118,6 @@ impl<'a> Lexer<'a> {
         if byte.is_ascii() {
             self.push(start, CodeKind::Mark(byte));
         }
-    }
-
-    fn has_sigils(&self) -> bool {
-        matches!(self.language, Language::Perl | Language::Php | Language::Awk)
     }
 
     fn skip_comment(&mut self) -> bool {
@@ -431,7 +429,7 @@ fn unescape(rest: &str, keeps_escapes: bool, out: &mut String) -> usize {
     length
 }
 
-fn closing_bracket(open: u8) -> u8 {
+pub(super) fn closing_bracket(open: u8) -> u8 {
     match open {
         b'(' => b')',
         b'[' => b']',
@@ -439,10 +437,6 @@ fn closing_bracket(open: u8) -> u8 {
         b'<' => b'>',
         other => other,
     }
-}
-
-fn is_word_start(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii()
 }
 
 fn is_word(byte: u8) -> bool {

@@ -1,8 +1,7 @@
-//! The state of an analysis of code in another language.
+//! What is found in code of another language, and the state of its analysis.
 
 use std::collections::BTreeMap;
 
-use super::model::{Snippet, Start};
 use super::value::Value;
 
 /// No more findings of one sort than this.
@@ -34,4 +33,58 @@ pub(super) struct SnippetState {
     /// How many bytes may still be copied from variables: doubling a text again and again must end.
     pub(super) budget: usize,
     pub(super) depth: usize,
+}
+
+/// A file or folder that a snippet removes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Removal {
+    /// The path, with `${unknown}` for parts that are not known; `None` if nothing of it is known.
+    pub(crate) path: Option<String>,
+    /// A folder goes with all that lies in it.
+    pub(crate) is_recursive: bool,
+}
+
+/// What a snippet of code does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Snippet {
+    /// Shell command lines that it starts. Lists of arguments are joined with quotes; parts that the snippet does not
+    /// show are written as `${unknown}`.
+    pub(crate) commands: Vec<String>,
+    /// What it removes.
+    pub(crate) removes: Vec<Removal>,
+    /// What it moves, and where to.
+    pub(crate) moves: Vec<(String, String)>,
+    /// Files that it reads.
+    pub(crate) reads: Vec<String>,
+    /// Files that it creates or changes.
+    pub(crate) writes: Vec<String>,
+    /// Files among those that it writes whose content it replaces or cuts off.
+    pub(crate) overwrites: Vec<String>,
+    /// Statements of SQL that it hands to a database.
+    pub(crate) statements: Vec<String>,
+    /// It sends all of its environment, with the secrets in it, to a host.
+    pub(crate) sends_environment: bool,
+    /// Hosts that it talks to.
+    pub(crate) hosts: Vec<String>,
+    /// It connects to a host and hands the connection to a shell.
+    pub(crate) is_reverse_shell: bool,
+    /// It starts itself over and over.
+    pub(crate) is_fork_bomb: bool,
+    /// It runs code that it fetches from elsewhere.
+    pub(crate) runs_downloaded_code: bool,
+    /// It runs code or a command that it hides or builds from parts that are not known, and that looks destructive.
+    pub(crate) is_opaque: bool,
+}
+
+/// How a snippet is started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Start {
+    /// The file that contains it, relative to the folder that it runs in.
+    pub(crate) script: Option<String>,
+    /// The words that follow it, where they are known.
+    pub(crate) args: Option<Vec<String>>,
+    /// What it reads.
+    pub(crate) input: Option<String>,
+    /// What it reads comes from the network.
+    pub(crate) is_fed_by_network: bool,
 }

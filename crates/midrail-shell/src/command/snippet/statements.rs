@@ -3,7 +3,8 @@
 use super::eval::{Args, Runner};
 use super::lex::{CodeKind, StringPart};
 use super::pure::{is_keyword, module_name};
-use super::value::{Text, Value};
+use super::value::Value;
+use crate::command::invocation::Arg;
 use crate::tables::{Effect, Language};
 
 impl Runner<'_, '_> {
@@ -39,7 +40,7 @@ impl Runner<'_, '_> {
         self.assigned(at, 0).unwrap_or_else(|| self.expression(at, 0).1)
     }
 
-    /// `list.append(x)`, `list.push(x)`
+    /// `list.add(&x)`, `list.push(x)`
     fn list_change(&mut self, name: &str, at: usize) -> Option<usize> {
         let is_change = self.is_mark(at + 1, b'.')
             && matches!(self.word(at + 2), Some("append" | "push" | "extend" | "concat"))
@@ -173,7 +174,7 @@ impl Runner<'_, '_> {
                 end
             }
             (Some("trash"), _) | (Some("the"), Some("trash")) => {
-                self.remove(&Text::known("~/.Trash"), true);
+                self.remove(&Arg::known("~/.Trash"), true);
                 at + 2
             }
             _ => at + 1,
@@ -182,7 +183,7 @@ impl Runner<'_, '_> {
 
     /// `print x > "file"`, `print x | "command"`.
     fn awk_print(&mut self, at: usize) -> usize {
-        let mut printed = Text::default();
+        let mut printed = Arg::default();
         let mut at = at;
         loop {
             match self.kind(at) {
@@ -196,16 +197,16 @@ impl Runner<'_, '_> {
                 Some(CodeKind::Mark(b'|')) => {
                     at += 1 + usize::from(self.is_mark(at + 1, b'&'));
                     let (value, end) = self.expression(at, 0);
-                    let command = value.text().to_line();
+                    let command = value.text().text;
                     let feeds_shell = matches!(command.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash");
                     if !command.starts_with("/inet/") {
-                        self.state.command(if feeds_shell { printed.to_line() } else { command });
+                        self.state.command(if feeds_shell { printed.text.clone() } else { command });
                     }
                     at = end;
                 }
                 _ => {
                     let (value, end) = self.expression(at, 0);
-                    printed.append(value.text());
+                    printed.add(&value.text());
                     at = end;
                 }
             }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::Language::{AppleScript, Awk, Elixir, Groovy, Julia, Lua, Node, Perl, Php, Python, R, Ruby};
-use super::model::Removal;
+use super::state::Removal;
 use super::*;
 
 fn look(language: Language, code: &str) -> Snippet {
@@ -176,7 +176,7 @@ fn removals_of_what_a_loop_finds() {
 }
 
 #[test]
-fn what_the_code_makes_is_its_own() {
+fn removal_of_folders_that_the_code_created_is_ignored() {
     let snippet = look(Python, "import tempfile,shutil; d=tempfile.mkdtemp(); shutil.rmtree(d)");
     assert_eq!(snippet.removes, []);
 }

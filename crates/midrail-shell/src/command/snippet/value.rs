@@ -1,108 +1,44 @@
 //! The values of the expressions of a snippet, as far as its text shows them.
 
-use crate::command::invocation::quoted;
+use crate::command::invocation::Arg;
 
 /// Texts longer than this are not followed.
 const LONGEST_TEXT: usize = 64 * 1024;
 
-/// A piece of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
-    /// Plain text.
-    Known(String),
-    /// Something that is not known.
-    Unknown,
+/// A text of which nothing is known: a variable that no line sets.
+pub(super) fn unknown() -> Arg {
+    Arg::unknown("${unknown}")
 }
 
-/// A text, parts of which may be unknown.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Text(pub(super) Vec<Piece>);
-
-impl Text {
-    /// A text that is known.
-    pub(super) fn known(text: impl Into<String>) -> Self {
-        Text(vec![Piece::Known(text.into())])
-    }
-
-    /// A text of which nothing is known.
-    pub(super) fn unknown() -> Self {
-        Text(vec![Piece::Unknown])
-    }
-
+impl Arg {
     /// The whole text, where all of it is known.
     pub(super) fn all(&self) -> Option<&str> {
-        match self.0.as_slice() {
-            [] => Some(""),
-            [Piece::Known(text)] => Some(text),
-            _ => None,
-        }
+        self.is_known().then_some(&self.text)
     }
 
     /// Whether some of it is known.
     pub(super) fn has_known(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Known(text) if !text.is_empty()))
+        self.pieces().any(|(text, is_known)| is_known && !text.is_empty())
     }
 
-    /// How many bytes of it are known.
-    pub(super) fn len(&self) -> usize {
-        self.0.iter().map(|piece| if let Piece::Known(text) = piece { text.len() } else { 1 }).sum()
-    }
-
-    /// Appends a text.
-    pub(super) fn append(&mut self, other: Text) {
-        for piece in other.0 {
-            match (self.0.last_mut(), piece) {
-                (Some(Piece::Known(before)), Piece::Known(text))
-                    if before.len() + text.len() <= LONGEST_TEXT =>
-                {
-                    before.push_str(&text);
-                }
-                (Some(Piece::Known(_)), Piece::Known(_)) => self.0.push(Piece::Unknown),
-                (Some(Piece::Unknown), Piece::Unknown) => {}
-                (_, piece) => self.0.push(piece),
-            }
-        }
-    }
-
-    /// The text as a piece of a command line: unknown parts are written as a variable that no line sets.
-    pub(super) fn to_line(&self) -> String {
-        self.0.iter().map(|piece| if let Piece::Known(text) = piece { text } else { UNKNOWN }).collect()
-    }
-
-    /// The text as one word of a command line.
-    pub(super) fn to_word(&self) -> String {
-        match self.all() {
-            Some(text) => quoted(text),
-            None => {
-                let mut word = String::from("\"");
-                for piece in &self.0 {
-                    match piece {
-                        Piece::Known(text) => {
-                            for letter in text.chars() {
-                                if matches!(letter, '"' | '\\' | '$' | '`') {
-                                    word.push('\\');
-                                }
-                                word.push(letter);
-                            }
-                        }
-                        Piece::Unknown => word.push_str(UNKNOWN),
-                    }
-                }
-                word.push('"');
-                word
+    /// Adds a text. What becomes too long is not known any more.
+    pub(super) fn add(&mut self, other: &Arg) {
+        for (text, is_known) in other.pieces().filter(|(text, _)| !text.is_empty()) {
+            let known = self.text.len() - self.unknown.last().map_or(0, |range| range.end);
+            if is_known && (known == 0 || known + text.len() <= LONGEST_TEXT) {
+                self.text.push_str(text);
+            } else if known > 0 || self.text.is_empty() {
+                self.append(&unknown());
             }
         }
     }
 }
-
-/// How an unknown part is spelt in command lines and paths.
-const UNKNOWN: &str = "${unknown}";
 
 /// The value of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     /// A text.
-    Text(Text),
+    Text(Arg),
     /// A small number.
     Number(u32),
     /// A list.
@@ -110,7 +46,7 @@ pub(super) enum Value {
     /// A module, a function or a variable that has no known value, by its full name.
     Name(String),
     /// A path object.
-    Path(Text),
+    Path(Arg),
     /// A function of a value.
     Method(Box<Value>, String),
     /// Something that came from another machine.
@@ -122,17 +58,17 @@ pub(super) enum Value {
 }
 
 impl Value {
+    /// A text that is known.
+    pub(super) fn known(text: impl Into<String>) -> Self {
+        Value::Text(Arg::known(text))
+    }
+
     /// The value as a text.
-    pub(super) fn text(&self) -> Text {
+    pub(super) fn text(&self) -> Arg {
         match self {
             Value::Text(text) | Value::Path(text) => text.clone(),
-            Value::Number(number) => Text::known(number.to_string()),
-            Value::List(_)
-            | Value::Name(_)
-            | Value::Method(..)
-            | Value::Fetched
-            | Value::Decoded
-            | Value::Unknown => Text::unknown(),
+            Value::Number(number) => Arg::known(number.to_string()),
+            _ => unknown(),
         }
     }
 
@@ -158,7 +94,7 @@ impl Value {
     /// How much memory a copy takes, about.
     pub(super) fn size(&self) -> usize {
         match self {
-            Value::Text(text) | Value::Path(text) => text.len(),
+            Value::Text(text) | Value::Path(text) => text.text.len(),
             Value::List(values) => values.iter().map(|value| 1 + value.size()).sum(),
             Value::Name(name) => name.len(),
             Value::Method(on, name) => on.size() + name.len(),

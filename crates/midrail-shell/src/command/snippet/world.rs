@@ -2,8 +2,7 @@
 
 use super::eval::Runner;
 use super::lex::{self, CodeKind, CodeToken};
-use super::model::{Removal, Snippet, Start};
-use super::state::{MOST, SnippetState};
+use super::state::{MOST, Removal, Snippet, SnippetState, Start};
 use super::value::Value;
 use crate::tables::Language;
 use crate::words::code::FORK_BOMBS;
@@ -111,13 +110,7 @@ fn closings(tokens: &[CodeToken<'_>]) -> Vec<usize> {
         match token.kind {
             CodeKind::Mark(mark @ (b'(' | b'[' | b'{')) => open.push((place, mark)),
             CodeKind::Mark(mark @ (b')' | b']' | b'}')) => {
-                let wanted = match mark {
-                    b')' => b'(',
-                    b']' => b'[',
-                    _ => b'{',
-                };
-                if open.last().is_some_and(|(_, mark)| *mark == wanted)
-                    && let Some((start, _)) = open.pop()
+                if let Some((start, _)) = open.pop_if(|(_, open)| lex::closing_bracket(*open) == mark)
                     && let Some(closing) = closings.get_mut(start)
                 {
                     *closing = place;

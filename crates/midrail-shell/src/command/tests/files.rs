@@ -106,7 +106,7 @@ fn a_script_knows_its_own_place_and_its_words() {
 }
 
 #[test]
-fn a_link_is_made_and_what_it_leads_to_stays() {
+fn creating_a_link_does_not_change_its_target() {
     for (line, writes) in [
         ("ln -s ../README.md src/README.md", &["src/README.md"][..]),
         ("ln -sf /usr/bin/python3 .venv/bin/python", &[".venv/bin/python"]),
@@ -120,7 +120,7 @@ fn a_link_is_made_and_what_it_leads_to_stays() {
 }
 
 #[test]
-fn what_is_written_back_was_read() {
+fn files_that_are_written_back_are_not_overwritten() {
     let none: &[&str] = &[];
     for (line, overwrites) in [
         ("jq . a.json > /tmp/x && mv /tmp/x a.json", &["/tmp/x"][..]),

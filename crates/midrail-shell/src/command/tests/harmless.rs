@@ -62,7 +62,7 @@ fn everyday_commands_are_harmless() {
 }
 
 #[test]
-fn what_is_lost_in_a_container_is_what_it_sees_of_the_machine() {
+fn removal_in_a_container_affects_only_mounted_folders() {
     assert_harmless(&[
         "docker run --rm alpine rm -rf /etc",
         "docker run --rm -v $PWD:/work alpine sh -c 'rm -rf /work/node_modules'",
@@ -87,7 +87,7 @@ fn what_is_lost_in_a_container_is_what_it_sees_of_the_machine() {
 }
 
 #[test]
-fn what_is_temporary_elsewhere_is_nothing() {
+fn temporary_files_of_other_machines_are_harmless() {
     assert_harmless(&["ssh host 'rm -f /tmp/x.log'", "docker exec app rm /tmp/cache/a"]);
     assert!(!is_blocked("docker exec app rm -rf /tmp/cache"));
     assert_blocked(&["ssh host 'rm -rf /srv/app'", "docker exec db rm -rf /var/lib/mysql"]);

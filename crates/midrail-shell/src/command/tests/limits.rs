@@ -76,6 +76,10 @@ fn nothing_overflows_the_stack() {
     ] {
         let _ = analyse(&piece.repeat(3_000));
     }
+    for words in ["$A ", "$A -c x ", "--no-such x "] {
+        assert!(!rules(&format!("git {}push --force", words.repeat(3_000))).is_empty(), "{words}");
+        let _ = analyse(&format!("uv {}run rm -rf /etc", words.repeat(3_000)));
+    }
     let mut nested = "rm -rf /".to_owned();
     for _ in 0..12 {
         nested = format!("bash -c {}", quote(&nested));
@@ -121,12 +125,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_upsets_the_walk(text in any::<String>()) {
+    fn no_text_panics_the_analysis(text in any::<String>()) {
         let _ = analyse(&text);
     }
 
     #[test]
-    fn no_soup_of_tokens_upsets_the_walk(tokens in proptest::collection::vec(proptest::sample::select(TOKENS), 0..60)) {
+    fn no_sequence_of_tokens_panics_the_analysis(tokens in proptest::collection::vec(proptest::sample::select(TOKENS), 0..60)) {
         let text: String = tokens.concat();
         let analysis = analyse(&text);
         for danger in analysis.dangers {

@@ -22,7 +22,7 @@ fn quotes_hide_nothing() {
 }
 
 #[test]
-fn names_for_commands_are_judged_where_they_are_given() {
+fn aliases_are_judged_where_they_are_defined() {
     assert_blocked(&["alias clean='rm -rf /'", "f() { rm -rf /; }", "git config alias.x '!rm -rf ~'"]);
     assert_harmless(&["alias ll='ls -l' rm='rm -i'", "f() { rm -rf \"$1\"; ls; }", "f() { ls; }; f"]);
 }

@@ -6,20 +6,15 @@ use midrail_core::Danger;
 
 use super::super::ast::{Word, WordPart};
 use super::super::invocation::{Arg, Folder, joined};
-use super::super::options::tail;
 use super::super::scope::Scope;
 use super::flow::is_name;
-use super::state::Walk;
-use super::stream::{ProgramCall, Source, Stream};
+use super::state::{ProgramCall, Source, Stream, Walk};
 use crate::words::shell::DECLARATIONS;
 
 impl Walk {
-    pub(super) fn is_declaration(&self, argv: &[Arg]) -> bool {
-        argv.first().is_some_and(|name| DECLARATIONS.contains(&name.text.as_str()))
-    }
-
     /// `name=value` as an argument of a declaration: it is not split, and sets the variable.
     pub(super) fn declared(&mut self, word: &Word<'_>, argv: &[Arg], scope: &mut Scope) -> Option<Arg> {
+        argv.first().filter(|name| DECLARATIONS.contains(&name.text.as_str()))?;
         let Some(WordPart::Bare(head)) = word.parts.first() else { return None };
         let (name, _) = head.split_once('=')?;
         let (name, is_append) = match name.strip_suffix('+') {
@@ -30,21 +25,20 @@ impl Walk {
             return None;
         }
         if let Some(WordPart::Array(words)) = word.parts.get(1) {
-            let old = scope.variable(name).filter(|_| is_append).and_then(|it| it.candidates.first());
-            let old = old.map(|items| items.to_vec()).unwrap_or_default();
+            let old = scope.items(name).filter(|_| is_append).map(|items| items.to_vec()).unwrap_or_default();
             let items = self.array_items(words, old, scope);
-            scope.set(name, items, true);
+            scope.set(name, items);
             return Some(Arg::known(format!("{name}=(…)")));
         }
         let whole = self.expand_one(&word.parts, scope);
         let offset = head.find('=').map_or(0, |at| at + 1);
-        let value = tail(&whole, offset);
+        let value = whole.tail(offset);
         if is_append {
             scope.forget(name);
         } else if refers(argv) && value.is_known() && is_name(&value.text) {
             scope.refer(name, &value.text);
         } else {
-            scope.set(name, vec![value], false);
+            scope.set(name, vec![value]);
             self.code_variable(name, scope);
         }
         Some(whole)
@@ -68,7 +62,7 @@ impl Walk {
             }
             "unset" => {
                 for arg in args.iter().filter(|arg| !is_flag(arg)) {
-                    scope.set(&arg.text, vec![Arg::default()], false);
+                    scope.set(&arg.text, vec![Arg::default()]);
                 }
             }
             "set" => {
@@ -95,18 +89,16 @@ impl Walk {
             }
             "printf" if args.first().is_some_and(|arg| arg.text == "-v") => {
                 let name = args.get(1)?.text.clone();
-                let shown = super::output::printf(args.get(2..).unwrap_or(&[]));
-                match shown {
-                    Some(value) => scope.set(&name, vec![value], false),
+                match super::output::printf(args.get(2..).unwrap_or(&[])) {
+                    Some(value) => scope.set(&name, vec![value]),
                     None => scope.forget(&name),
                 }
             }
             "alias" => {
                 for arg in args {
                     if let Some((name, body)) = arg.text.split_once('=') {
-                        let (name, body) = (name.to_owned(), body.to_owned());
-                        self.later(&body, scope);
-                        scope.alias(&name, &body);
+                        self.later(body, scope);
+                        scope.alias(name, body);
                     }
                 }
             }
@@ -172,42 +164,22 @@ impl Walk {
                 names.push(arg.text.clone());
             }
         }
-        if input.text.is_none() {
-            let lines = input.items();
-            if let [name] = names.as_slice()
-                && !lines.is_empty()
-            {
-                if is_array || is_mapped {
-                    scope.set(name, lines, true);
-                } else {
-                    scope.set_any(name, lines);
-                }
-                return;
-            }
-        }
-        let Some(text) = input.text.as_ref().filter(|text| text.is_known()) else {
-            for name in &names {
-                scope.forget(name);
-            }
-            return;
-        };
+        let listed = if input.text.is_none() { input.items() } else { Vec::new() };
+        let known = input.text.as_ref().filter(|text| text.is_known());
+        let text = known.map_or("", |text| text.text.as_str());
+        let first = text.lines().next().unwrap_or("");
         match names.as_slice() {
-            [name] if is_mapped => {
-                let lines = text.text.lines().take(64).map(Arg::known).collect();
-                scope.set(name, lines, true);
-            }
-            [name] if is_array => {
-                let items =
-                    text.text.lines().next().unwrap_or("").split_whitespace().map(Arg::known).collect();
-                scope.set(name, items, true);
-            }
+            [name] if !listed.is_empty() && (is_array || is_mapped) => scope.set(name, listed),
+            [name] if !listed.is_empty() => scope.set_any(name, listed),
+            names if known.is_none() => names.iter().for_each(|name| scope.forget(name)),
+            [name] if is_mapped => scope.set(name, text.lines().take(64).map(Arg::known).collect()),
+            [name] if is_array => scope.set(name, first.split_whitespace().map(Arg::known).collect()),
             [name] => {
-                let lines = text.text.lines().map(str::trim).filter(|line| !line.is_empty());
+                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
                 scope.set_any(name, lines.map(Arg::known).collect());
             }
             names => {
-                let line = text.text.lines().next().unwrap_or("");
-                let mut rest = line.trim();
+                let mut rest = first.trim();
                 for (index, name) in names.iter().enumerate() {
                     let piece = if index + 1 == names.len() {
                         std::mem::take(&mut rest)
@@ -216,7 +188,7 @@ impl Walk {
                         rest = after.trim_start();
                         first
                     };
-                    scope.set(name, vec![Arg::known(piece)], false);
+                    scope.set(name, vec![Arg::known(piece)]);
                 }
             }
         }

@@ -7,15 +7,10 @@ use super::super::{danger, programs};
 use super::state::Walk;
 use crate::words::shell::CONTAINER_ACCESS;
 
-/// A folder of this machine, or a volume, that a container sees.
-struct Mount {
-    here: String,
-    there: String,
-}
-
 /// How a container that is thrown away sees this machine.
 pub(super) struct Container {
-    mounts: Vec<Mount>,
+    /// Folders of this machine, or volumes, each with its place in the container.
+    mounts: Vec<(String, String)>,
     folder: String,
 }
 
@@ -28,10 +23,7 @@ pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
     let (args, run) = find_run(invocation, "run")?;
     // What follows the image belongs to the program inside.
     let sorted = Arguments::leading(programs::row(&invocation.program), args, run.values);
-    if !sorted.has(&["--rm"])
-        || sorted.has(CONTAINER_ACCESS)
-        || sorted.values_of(CONTAINER_ACCESS).next().is_some()
-    {
+    if !sorted.has(&["--rm"]) || sorted.has(CONTAINER_ACCESS) || sorted.has_value(CONTAINER_ACCESS) {
         return None;
     }
     let mut mounts = Vec::new();
@@ -41,7 +33,7 @@ pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
         if !volume.is_known() || !there.starts_with('/') {
             return None;
         }
-        mounts.push(Mount { here: here.to_owned(), there: join("", there) });
+        mounts.push((here.to_owned(), join("", there)));
     }
     let folder = sorted.values_of(&["-w", "--workdir"]).next();
     Some(Container { mounts, folder: folder.map_or_else(|| "/".to_owned(), |folder| folder.text.clone()) })
@@ -54,7 +46,7 @@ impl Container {
             return if self.mounts.is_empty() { Ok(None) } else { Err(()) };
         }
         let path = join(&self.folder, path);
-        for Mount { here, there } in &self.mounts {
+        for (here, there) in &self.mounts {
             let rest = path.strip_prefix(there.as_str());
             if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/') || there == "/") {
                 // A volume has a name; a folder has a path.
@@ -75,24 +67,19 @@ impl Walk {
     pub(super) fn leave(&mut self, container: &Container, from: usize) {
         let inside = self.analysis.dangers.split_off(from.min(self.analysis.dangers.len()));
         for mut finding in inside {
-            if finding.targets.is_empty() {
-                self.analysis.dangers.push(finding);
-                continue;
-            }
             let places: Result<Vec<Option<String>>, ()> =
                 finding.targets.iter().map(|path| container.seen_from_here(path)).collect();
-            let Ok(places) = places else {
-                self.analysis.dangers.push(finding);
-                continue;
-            };
-            let places: Vec<String> = places.into_iter().flatten().collect();
-            if places.is_empty() {
-                self.reported.remove(&(finding.rule.clone(), finding.command.clone(), finding.start));
-                continue;
+            if let Ok(places) = places
+                && !finding.targets.is_empty()
+            {
+                finding.targets = places.into_iter().flatten().collect();
+                if finding.targets.is_empty() {
+                    self.reported.remove(&(finding.rule, finding.command, finding.start));
+                    continue;
+                }
+                finding.is_inside = finding.targets.iter().all(|place| danger::is_expendable(place));
+                finding.harmless_inside = true;
             }
-            finding.is_inside = places.iter().all(|place| danger::is_expendable(place));
-            finding.harmless_inside = true;
-            finding.targets = places;
             self.analysis.dangers.push(finding);
         }
     }

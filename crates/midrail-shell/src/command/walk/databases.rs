@@ -7,8 +7,7 @@ use super::super::invocation::{Arg, Input, Invocation};
 use super::super::options::Arguments;
 use super::super::programs::Client;
 use super::super::scope::Scope;
-use super::state::{Listed, MAX_DEPTH, Walk};
-use super::stream::{ProgramCall, Source, Stream};
+use super::state::{Listed, MAX_DEPTH, ProgramCall, Source, Stream, Walk};
 use crate::sql;
 use crate::words::sql::{BEYOND_TABLES, INCLUDES, OTHER_DATABASES};
 
@@ -19,11 +18,11 @@ fn included<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
 }
 
 /// Whether a database lies in memory or in a temporary folder, and stays the only one: `sqlite3 :memory: 'drop table t'`.
-fn is_spare(invocation: &Invocation, sorted: &Arguments, input: &Stream) -> bool {
+fn is_spare(invocation: &Invocation, sorted: &Arguments<'_>, input: &Stream) -> bool {
     if !matches!(invocation.program.as_str(), "sqlite3" | "sqlite" | "duckdb") {
         return false;
     }
-    let database = sorted.operands.first().and_then(|at| invocation.args.get(*at));
+    let database = sorted.operands.first();
     let is_gone_soon = match database {
         None => true,
         Some(file) => {
@@ -46,9 +45,9 @@ impl Walk {
         scope: &mut Scope,
     ) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
-        let mut sorted = Arguments::new(invocation);
+        let sorted = Arguments::new(invocation);
         if let Some(subcommand) = client.subcommand {
-            sorted.operands_in(&invocation.args).iter().position(|arg| arg.text == subcommand)?;
+            sorted.operands.iter().position(|arg| arg.text == subcommand)?;
         }
         // Nothing can be lost there.
         if sorted.has(&["-readonly", "-safe", "--readonly", "--safe"]) {
@@ -65,8 +64,7 @@ impl Walk {
             self.statement_file(file, scope);
         }
         if let Some(from) = client.operand {
-            let operands = std::mem::take(&mut sorted.operands);
-            for operand in operands.into_iter().skip(from).filter_map(|at| invocation.args.get(at)) {
+            for operand in sorted.operands.iter().skip(from) {
                 has_statement = true;
                 self.statements_for(&operand.text, scope, is_spare);
             }
@@ -85,22 +83,24 @@ impl Walk {
             self.note(Listed::Script, file);
         }
         let sorted = Arguments::new(invocation);
-        let operands = sorted.operands.iter().filter_map(|at| invocation.args.get(*at));
+        let operands = sorted.operands.iter().copied();
         let scripts = operands.filter(|file| file.text.ends_with(".js") || file.text.ends_with(".mongodb"));
         let named = sorted.values_of(&["-f", "--file"]).filter(|_| invocation.program.starts_with("mongo"));
         for file in scripts.chain(named) {
-            let stream = self.obeyed_file(file, scope);
-            match (stream.text, stream.source) {
-                (Some(text), _) => {
-                    let read = Invocation { input: Input::Text(text.text), ..invocation.clone() };
-                    self.judge_with_files(&read, scope);
-                }
-                (None, Source::Remote) => {
-                    self.remote_code("a database does what comes from the network", &file.text);
-                }
-                _ => {}
+            if let Some(text) = self.obeyed_text(file, scope) {
+                let read = Invocation { input: Input::Text(text.text), ..invocation.clone() };
+                self.judge_with_files(&read, scope);
             }
         }
+    }
+
+    /// The text of a file that a database obeys, where it is known.
+    fn obeyed_text(&mut self, file: &Arg, scope: &Scope) -> Option<Arg> {
+        let stream = self.obeyed_file(file, scope);
+        if stream.text.is_none() && stream.source == Source::Remote {
+            self.remote_code("a database does what comes from the network", &file.text);
+        }
+        stream.text
     }
 
     /// A file of statements.
@@ -109,12 +109,8 @@ impl Walk {
             return;
         }
         self.depth += 1;
-        match self.obeyed_file(file, scope) {
-            Stream { text: Some(text), .. } => self.statements(&text.text, scope),
-            Stream { source: Source::Remote, .. } => {
-                self.remote_code("a database does what comes from the network", &file.text);
-            }
-            _ => {}
+        if let Some(text) = self.obeyed_text(file, scope) {
+            self.statements(&text.text, scope);
         }
         self.depth -= 1;
     }

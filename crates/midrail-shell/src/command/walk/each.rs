@@ -1,24 +1,20 @@
 //! Programs that run another one for each thing that they find or read: `xargs`, `parallel`, `find`, `fd`.
 
-use super::super::find::{self, FindPart};
 use super::super::invocation::{Arg, Invocation, joined};
-use super::super::options::{self, Arguments};
+use super::super::options::{Arguments, FindPart, find_parts};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::flow::base_name;
-use super::invoke::quoted_line;
-use super::state::{MAX_LOOP, Walk};
-use super::stream::{Stream, concat};
+use super::state::{MAX_LOOP, Stream, Walk};
 use super::{listing, sweeps};
 
 impl Walk {
     pub(super) fn xargs(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
-        let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
-        let file = sorted.values_of(&["-a", "--arg-file"]).next();
-        let from_file = file.map(|file| self.obeyed_file(file, scope));
-        let input = from_file.as_ref().unwrap_or(input);
-        let Some(at) = sorted.operands.first() else { return Stream::printed_by("xargs") };
-        let mut argv: Vec<Arg> = invocation.args.get(*at..).unwrap_or(&[]).to_vec();
+        let (sorted, input) = self.items_for(invocation, scope, input);
+        if sorted.operands.is_empty() {
+            return Stream::printed_by("xargs");
+        }
+        let mut argv = sorted.rest().to_vec();
         let mark = sorted.values_of(&["-I", "--replace", "-J"]).next().map(|arg| arg.text.clone());
         let mark = mark.or_else(|| sorted.has(&["-i"]).then(|| "{}".to_owned()));
         let marks = separators(&sorted);
@@ -73,6 +69,28 @@ impl Walk {
         }
     }
 
+    /// The options in front of a command that runs for each item, and the items: from a file that an option names, or the input.
+    fn items_for<'a>(
+        &mut self,
+        call: &'a Invocation,
+        scope: &Scope,
+        input: &Stream,
+    ) -> (Arguments<'a>, Stream) {
+        let program = programs::row(&call.program);
+        let sorted = Arguments::leading(program, &call.args, &[]);
+        let options = sorted.unknown_options();
+        let more: Vec<&str> = options.iter().map(String::as_str).collect();
+        let command = Arguments::leading(program, &call.args, &more).operands.first().copied();
+        if let Some(option) = options.first()
+            && command.is_some_and(|it| programs::looks_like_command(&it.text))
+        {
+            self.report_unknown_option(option, call);
+        }
+        let file = sorted.values_of(&["-a", "--arg-file"]).next();
+        let items = file.map_or_else(|| input.clone(), |file| self.obeyed_file(file, scope));
+        (sorted, items)
+    }
+
     /// Walks a program once for each of some lists of words.
     fn invoke_each(&mut self, all: impl Iterator<Item = Vec<Arg>>, has_more: bool, scope: &Scope) -> Stream {
         let mut stream = Stream::silent();
@@ -97,18 +115,15 @@ impl Walk {
     }
 
     pub(super) fn parallel(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
-        let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
-        let file = sorted.values_of(&["-a", "--arg-file"]).next();
-        let from_file = file.map(|file| self.obeyed_file(file, scope));
-        let input = from_file.as_ref().unwrap_or(input);
-        let Some(at) = sorted.operands.first() else {
+        let (sorted, input) = self.items_for(invocation, scope, input);
+        if sorted.operands.is_empty() {
             // Without a command each line of the input is one.
             if let Some(text) = &input.text {
                 return self.code(&text.text, &mut scope.clone(), &Stream::default());
             }
             return Stream::default();
-        };
-        let rest = invocation.args.get(*at..).unwrap_or(&[]);
+        }
+        let rest = sorted.rest();
         let end = rest.iter().position(|arg| arg.text.starts_with(":::")).unwrap_or(rest.len());
         let (command, items) = rest.split_at_checked(end).unwrap_or((rest, &[]));
         let from_files = self.lines_of_files(items, scope);
@@ -142,12 +157,8 @@ impl Walk {
                 self.run(&item.text, scope);
                 continue;
             }
-            let item = quoted_line(std::slice::from_ref(item));
-            let code = if line.contains("{}") {
-                line.replace("{}", item.trim_start())
-            } else {
-                format!("{line}{item}")
-            };
+            let item = item.quoted();
+            let code = if line.contains("{}") { line.replace("{}", &item) } else { format!("{line} {item}") };
             self.run(&code, scope);
         }
         Stream::default()
@@ -163,7 +174,7 @@ impl Walk {
             });
             taken.iter().for_each(|taken| self.sweep(taken, scope));
         }
-        for part in find::parts(args) {
+        for part in find_parts(args) {
             let FindPart::Run(_, command) = part else { continue };
             // What `find` hands to a program directly is judged with `find` itself, which knows its tests.
             if !command.first().is_some_and(|first| runs_others(base_name(&first.text))) {
@@ -217,7 +228,7 @@ fn unquoted_item(word: &str, text: &Arg) -> Arg {
     if text.is_known() || !word.contains(['$', '`', '(']) {
         return Arg { is_glob: word.contains('*'), ..Arg::known(word) };
     }
-    options::unknown(word)
+    Arg::unknown(word)
 }
 
 fn replaced(arg: &Arg, mark: &str, by: &str) -> Arg {
@@ -240,7 +251,8 @@ fn marked(arg: &Arg, mark: &str, path: &Arg) -> Arg {
     let mut pieces = arg.text.split(mark).map(Arg::known);
     let mut whole = pieces.next().unwrap_or_default();
     for piece in pieces {
-        whole = concat(concat(whole, path), &piece);
+        whole.append(path);
+        whole.append(&piece);
     }
     whole.is_glob |= arg.is_glob;
     whole

@@ -9,8 +9,7 @@ use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::{danger, files, hosts};
 use super::flow::command_line;
-use super::state::Walk;
-use super::stream::{ProgramCall, Secret, Source, Stream};
+use super::state::{ProgramCall, Secret, Source, Stream, Walk};
 use crate::words::shell::{LOGINS, SECRET_VARIABLES};
 
 impl Walk {

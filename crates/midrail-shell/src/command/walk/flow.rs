@@ -3,11 +3,12 @@
 use midrail_core::Severity;
 
 use super::super::ast::{Command, CommandKind, Item, List, WordPart, is_name_byte, is_name_start};
+use super::super::files;
 use super::super::invocation::{Arg, Invocation};
 use super::super::parse::parse;
 use super::super::programs::{self, Tag};
-use super::state::Walk;
-use super::stream::{Source, Stream};
+use super::super::scope::Scope;
+use super::state::{MAX_COMMANDS, Source, Stream, Walk};
 use crate::words::shell::{COMMAND_WORDS, DESTROYERS};
 
 /// Whether a text names a destructive program where a command can begin.
@@ -55,12 +56,12 @@ pub(super) fn is_network(command: &Command<'_>) -> bool {
 /// A function that starts itself twice, or in the background.
 pub(super) fn is_fork_bomb(name: &str, body: &Command<'_>) -> bool {
     let (CommandKind::Group(list) | CommandKind::Subshell(list)) = &body.kind else { return false };
-    !name.is_empty() && list.items.iter().any(|item| bombs(name, item, 0))
+    !name.is_empty() && list.iter().any(|item| bombs(name, item, 0))
 }
 
 fn bombs(name: &str, item: &Item<'_>, depth: usize) -> bool {
     let calls = item.commands.iter().filter(|command| calls(name, command)).count();
-    let nested = |list: &List<'_>| depth < 4 && list.items.iter().any(|item| bombs(name, item, depth + 1));
+    let nested = |list: &List<'_>| depth < 4 && list.iter().any(|item| bombs(name, item, depth + 1));
     calls >= 2
         || (calls == 1 && item.is_background)
         || item.commands.iter().any(|command| match &command.kind {
@@ -100,8 +101,7 @@ pub(super) fn is_decoded(text: &str) -> bool {
 }
 
 fn list_fetches(list: &List<'_>, depth: usize) -> bool {
-    depth < 8
-        && list.items.iter().any(|item| item.commands.iter().any(|command| command_fetches(command, depth)))
+    depth < 8 && list.iter().any(|item| item.commands.iter().any(|command| command_fetches(command, depth)))
 }
 
 fn command_fetches(command: &Command<'_>, depth: usize) -> bool {
@@ -186,6 +186,47 @@ impl Walk {
                 &command,
             );
         }
+    }
+
+    /// Reports words in the arguments of a program that are a destructive command, if the program may run them: it is not
+    /// known, or its row has no such subcommand.
+    pub(super) fn report_unknown_program(&mut self, invocation: &Invocation, scope: &Scope) {
+        let program = invocation.program.as_str();
+        let row = programs::row(program);
+        if row.tags.contains(&Tag::TakesWords) || files::is_known(program) {
+            return;
+        }
+        let may_run = |word: &str| {
+            let name = base_name(word);
+            if programs::find(program).is_some() {
+                let is_destroyer = programs::is(name, Tag::Destroys) || name.starts_with("mkfs.");
+                is_destroyer && !row.dangers.iter().any(|rule| rule.mentions(name))
+            } else {
+                programs::looks_like_command(name)
+            }
+        };
+        let args = invocation.args.as_slice();
+        let places = (0..args.len())
+            .filter(|at| args.get(*at).is_some_and(|arg| arg.is_known() && may_run(&arg.text)))
+            .take(MAX_COMMANDS);
+        for at in places {
+            if self.would_destroy(args.get(at..).unwrap_or_default(), scope) {
+                let reason = format!(
+                    "what `{program}` does with these words is not known, and they are a command that destroys"
+                );
+                self.opaque_command(&reason, &command_line(program, args));
+                return;
+            }
+        }
+    }
+
+    /// Whether a command would destroy something outside of the project, or is as bad.
+    pub(super) fn would_destroy(&mut self, argv: &[Arg], scope: &Scope) -> bool {
+        let (spent, depth, is_script) = (self.spent, self.depth, self.is_script);
+        let mut other = Walk { spent, depth, is_script, is_nested: true, ..Walk::default() };
+        other.invoke(argv.to_vec(), false, &mut scope.clone(), &Stream::default());
+        self.spent = other.spent;
+        other.analysis.dangers.iter().any(|danger| danger.severity >= Severity::High && !danger.is_inside)
     }
 }
 

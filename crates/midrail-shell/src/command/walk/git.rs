@@ -1,12 +1,10 @@
 //! What git runs: names for commands, options and settings that hold commands, hooks.
 
-use super::super::invocation::{Arg, Invocation};
+use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::options::Arguments;
 use super::super::programs;
 use super::super::scope::Scope;
-use super::invoke::quoted_line;
-use super::state::{Listed, Walk};
-use super::stream::Stream;
+use super::state::{Listed, Stream, Walk};
 use crate::words::shell::{GIT_CODE_SETTINGS, GIT_HOOK_FOLDERS};
 
 /// How deep aliases of git are followed.
@@ -18,9 +16,8 @@ const HOOKS: &[(&str, &[&str])] = &[("commit", &["pre-commit", "commit-msg"]), (
 impl Walk {
     pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
-        let Some(at) = sorted.operands.first().copied() else { return };
-        let subcommand = invocation.args.get(at).map_or("", |arg| arg.text.as_str()).to_owned();
-        let rest: Vec<Arg> = invocation.args.get(at + 1..).unwrap_or(&[]).to_vec();
+        let Some((subcommand, rest)) = sorted.rest().split_first() else { return };
+        let subcommand = subcommand.text.as_str();
         let mut inner = scope.clone();
         for folder in sorted.values_of(&["-C"]) {
             inner.change_folder(Some(folder));
@@ -31,18 +28,18 @@ impl Walk {
             if let Some(name) = key.strip_prefix("alias.")
                 && name == subcommand.to_ascii_lowercase()
             {
-                self.git_alias(value, &rest, &inner);
+                self.git_alias(value, rest, &inner);
             } else {
                 self.git_setting(&key, value, &inner);
             }
         }
         let alias = scope.aliases.get(&format!("git {}", subcommand.to_ascii_lowercase())).cloned();
         if let Some(body) = alias.filter(|_| self.depth < MAX_ALIASES) {
-            self.git_alias(&body, &rest, &inner);
+            self.git_alias(&body, rest, &inner);
         }
-        self.git_options(&subcommand, &rest, &inner);
+        self.git_options(subcommand, rest, &inner);
         let first = rest.first().map_or("", |arg| arg.text.as_str());
-        match (subcommand.as_str(), first) {
+        match (subcommand, first) {
             ("bisect", "run") => {
                 let argv = rest.get(1..).unwrap_or(&[]).to_vec();
                 let _ = self.invoke(argv, false, &mut inner, &Stream::default());
@@ -52,8 +49,8 @@ impl Walk {
                 let code: Vec<&str> = words.map(|arg| arg.text.as_str()).collect();
                 let _ = self.code(&code.join(" "), &mut inner, &Stream::default());
             }
-            ("config", _) => self.git_config(&rest, scope, &inner),
-            _ => self.git_hooks(&subcommand, &rest, &inner),
+            ("config", _) => self.git_config(rest, scope, &inner),
+            _ => self.git_hooks(subcommand, rest, &inner),
         }
     }
 

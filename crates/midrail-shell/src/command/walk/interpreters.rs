@@ -1,15 +1,15 @@
-//! Interpreters of other languages: code in their options, files that they run, modules.
+//! Interpreters of other languages: code in their options, files that they run, modules. In code of languages that are not
+//! parsed: what it hands to a shell, and what it removes.
 
-use super::super::invocation::{Arg, Invocation};
+use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::options::Arguments;
-use super::super::programs;
+use super::super::programs::{self, Inline};
 use super::super::scope::Scope;
 use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
 use super::shells::Code;
-use super::state::Walk;
-use super::stream::{ProgramCall, Source, Stream};
-use crate::words::code::MODULES;
+use super::state::{ProgramCall, Source, Stream, Walk};
+use crate::words::code::{BETWEEN, MODULES};
 
 impl Walk {
     pub(super) fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -22,10 +22,7 @@ impl Walk {
         if !files.is_empty() {
             return;
         }
-        let program = sorted.values_of(&["-e"]).next().cloned();
-        let program =
-            program.or_else(|| sorted.operands.first().and_then(|at| invocation.args.get(*at)).cloned());
-        if let Some(program) = program {
+        if let Some(program) = sorted.values_of(&["-e"]).next().or(sorted.operands.first().copied()) {
             self.snippet(Language::Awk, &program.text, scope);
         }
     }
@@ -69,8 +66,7 @@ impl Walk {
             if let Some((name, value)) = text.split_once('=')
                 && matches!(name, "--eval" | "--print" | "--run")
             {
-                let value = Arg::known(value);
-                self.inline(language, &value, scope);
+                self.inline(language, &Arg::known(value), scope);
                 has_code = true;
             } else if is_code_option(language, text) {
                 has_code = true;
@@ -139,9 +135,8 @@ impl Walk {
         let Some(at) = args.iter().position(|arg| arg.text == "timeit") else { return };
         let args = args.get(at + 1..).unwrap_or(&[]);
         let sorted = Arguments::parse(programs::row(""), args, &["-s", "-n", "-r", "-u"]);
-        let operands = sorted.operands.iter().filter_map(|at| args.get(*at));
-        let code: Vec<&str> =
-            sorted.values_of(&["-s"]).chain(operands).map(|arg| arg.text.as_str()).collect();
+        let code = sorted.values_of(&["-s"]).chain(sorted.operands.iter().copied());
+        let code: Vec<&str> = code.map(|arg| arg.text.as_str()).collect();
         self.inline(Language::Python, &Arg::known(code.join("\n")), scope);
     }
 
@@ -151,6 +146,85 @@ impl Walk {
         }
         self.snippet(language, &code.text, scope);
     }
+
+    /// Searches code that a program is given, if its language is not parsed.
+    pub(super) fn inline_code(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
+        let program = invocation.program.as_str();
+        if matches!(program, "tclsh" | "wish" | "jimsh") {
+            return self.tcl(invocation, scope, input);
+        }
+        if matches!(program, "less" | "more" | "most") {
+            let commands = invocation.args.iter().filter_map(|arg| arg.text.strip_prefix("+!"));
+            return commands.for_each(|code| self.run(code, scope));
+        }
+        let Some(row) = &programs::row(program).inline else { return };
+        let args = invocation.args.as_slice();
+        let given = args.iter().zip(args.iter().skip(1));
+        let given = given.filter(|(name, _)| row.code.contains(&name.text.as_str())).map(|(_, code)| code);
+        let joined = args.iter().filter_map(|arg| {
+            let (name, code) = arg.text.split_once('=')?;
+            row.code.contains(&name).then(|| Arg::known(code))
+        });
+        let piped = input.text.iter().filter(|_| row.reads);
+        let codes: Vec<Arg> = given.cloned().chain(joined).chain(piped.cloned()).collect();
+        for code in codes {
+            self.calls_in(row, &code.text, scope);
+        }
+    }
+
+    fn calls_in(&mut self, row: &Inline, code: &str, scope: &Scope) {
+        self.spend(20 + code.len() / 4);
+        for name in row.runs.iter().filter(|name| code.contains(**name)) {
+            for texts in calls(code, name) {
+                let line = match texts.as_slice() {
+                    [line] => line.clone(),
+                    words => {
+                        let words: Vec<Arg> = words.iter().map(|word| Arg::known(word.as_str())).collect();
+                        quoted_line(&words)
+                    }
+                };
+                self.run(&line, scope);
+            }
+        }
+        for name in row.removes.iter().filter(|name| code.contains(**name)) {
+            for path in calls(code, name).into_iter().filter_map(|texts| texts.into_iter().next()) {
+                self.removed_by_code(&[path], scope);
+            }
+        }
+        for mark in row.after.iter().filter(|mark| code.contains(**mark)) {
+            for (at, _) in code.match_indices(mark).take(MOST_TEXTS) {
+                let before = code.get(..at).unwrap_or("");
+                let text = before.strip_suffix('"').and_then(|before| before.rsplit_once('"'));
+                if let Some((_, line)) = text {
+                    self.run(line, scope);
+                }
+            }
+        }
+    }
+
+    /// Tcl, whose words need no quotes: `exec rm x`, `file delete -force x`.
+    fn tcl(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
+        let Some(code) = input.text.as_ref().filter(|_| invocation.args.is_empty()) else { return };
+        for line in code.text.split(['\n', ';']).map(|line| line.trim().trim_matches(['[', ']', '{', '}'])) {
+            if let Some(command) = line.strip_prefix("exec ") {
+                self.run(command, scope);
+            } else if let Some(paths) = line.strip_prefix("file delete ") {
+                let paths = paths.split_whitespace().filter(|path| !path.starts_with('-'));
+                let paths: Vec<String> = paths.map(str::to_owned).collect();
+                self.removed_by_code(&paths, scope);
+            }
+        }
+    }
+
+    /// What code removes is judged as `rm` is.
+    fn removed_by_code(&mut self, paths: &[String], scope: &Scope) {
+        let mut args = vec![Arg::known("-rf")];
+        let target = |path: &String| {
+            if path.contains('$') { Arg::unknown(path) } else { Arg::known(path.as_str()) }
+        };
+        args.extend(paths.iter().map(target));
+        self.judge(&self.invocation("rm", args, scope));
+    }
 }
 
 /// Whether an option of an interpreter takes code.
@@ -159,4 +233,82 @@ fn is_code_option(language: Language, text: &str) -> bool {
     let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-') && letters.len() <= 8);
     row.code_options.contains(&text)
         || letters.is_some_and(|letters| letters.ends_with(|letter| row.code_letters.contains(letter)))
+}
+
+/// Between a function and the texts that it is given.
+fn is_between(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, '(' | '[' | '{' | ',' | ':' | '*' | '#' | '\'' | ')' | ']')
+}
+
+/// No more texts of one call than this.
+const MOST_TEXTS: usize = 32;
+
+/// The texts that a function is given, once for each of its calls.
+fn calls(code: &str, name: &str) -> Vec<Vec<String>> {
+    let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '*');
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices(name).take(MOST_TEXTS) {
+        let rest = code.get(at + name.len()..).unwrap_or("");
+        let is_whole =
+            !code.get(..at).is_some_and(|before| before.ends_with(is_part)) && !rest.starts_with(is_part);
+        let texts = texts_after(rest);
+        if is_whole && !texts.is_empty() {
+            found.push(texts);
+        }
+    }
+    found
+}
+
+/// The texts in quotes that follow, with nothing but brackets, commas and a few words between them.
+fn texts_after(mut rest: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    while texts.len() < MOST_TEXTS {
+        rest = rest.trim_start_matches(is_between);
+        let word = rest.split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or("");
+        if !word.is_empty() {
+            match rest.strip_prefix(word).filter(|_| BETWEEN.contains(&word)) {
+                Some(after) => rest = after,
+                None => return texts,
+            }
+            continue;
+        }
+        let Some(inner) = rest.strip_prefix('"') else { return texts };
+        let Some(end) = end_of_text(inner) else { return texts };
+        texts.push(inner.get(..end).unwrap_or("").replace("\\\"", "\""));
+        rest = inner.get(end + 1..).unwrap_or("");
+    }
+    texts
+}
+
+/// Where a text in quotes ends.
+fn end_of_text(inner: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    inner.char_indices().find_map(|(at, letter)| {
+        let is_end = letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_end.then_some(at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_calls_are_found() {
+        for (code, name, expected) in [
+            ("(shell-command \"rm -rf x\")", "shell-command", &["rm -rf x"][..]),
+            ("System.Process.system \"ls\"", "system", &["ls"]),
+            ("new ProcessBuilder(\"rm\", \"-rf\", \"/\").start()", "ProcessBuilder", &["rm", "-rf", "/"]),
+            ("os:cmd(\"a \\\"b\\\"\")", "os:cmd", &["a \"b\""]),
+            ("removeItem(atPath:\"/x\")", "removeItem", &["/x"]),
+        ] {
+            assert_eq!(calls(code, name), [expected], "{code}");
+        }
+        for (code, name) in
+            [("my-system \"ls\"", "system"), ("system(cmd) + \"ls\"", "system"), ("\"system\"", "system")]
+        {
+            assert_eq!(calls(code, name), Vec::<Vec<String>>::new(), "{code}");
+        }
+    }
 }

@@ -1,15 +1,16 @@
 //! One program with its arguments: what it is, what it runs in turn, and what it touches.
 
+use std::rc::Rc;
+
 use midrail_core::Severity;
 
 use super::super::condition::does;
-use super::super::invocation::{Arg, Folder, Invocation};
+use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
 use super::super::{danger, files, hosts, pattern, repository};
 use super::flow::base_name;
-use super::state::{Listed, MAX_DEPTH, Walk};
-use super::stream::{Content, ProgramCall, Stream};
+use super::state::{Content, Listed, MAX_DEPTH, ProgramCall, Stream, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EMPTYING_SCRIPTS, WILDCARD_PROGRAMS};
 
@@ -95,7 +96,7 @@ impl Walk {
         if let Some(stream) = self.interpreted(call, scope) {
             return stream;
         }
-        self.report_unknown_program(&invocation);
+        self.report_unknown_program(&invocation, scope);
         let mut stream = self.printed(&invocation, scope, input);
         stream.secret = self.printed_secret(call, scope);
         stream
@@ -108,18 +109,17 @@ impl Walk {
             self.called.insert(name.text.clone());
             let outer = scope.set_positional(name.clone(), &invocation.args);
             // A function that calls itself is walked once.
-            let functions = std::rc::Rc::clone(&scope.functions);
-            std::rc::Rc::make_mut(&mut scope.functions).remove(&name.text);
+            let functions = Rc::clone(&scope.functions);
+            Rc::make_mut(&mut scope.functions).remove(&name.text);
             let stream = self.code(&body, scope, input);
             scope.functions = functions;
             scope.positional = outer;
             return Some(stream);
         }
         let body = scope.aliases.get(&name.text).cloned()?;
-        let aliases = std::rc::Rc::clone(&scope.aliases);
-        std::rc::Rc::make_mut(&mut scope.aliases).remove(&name.text);
-        let code = format!("{body}{}", quoted_line(&invocation.args));
-        let stream = self.code(&code, scope, input);
+        let aliases = Rc::clone(&scope.aliases);
+        Rc::make_mut(&mut scope.aliases).remove(&name.text);
+        let stream = self.code(&format!("{body}{}", quoted_line(&invocation.args)), scope, input);
         scope.aliases = aliases;
         Some(stream)
     }
@@ -130,7 +130,7 @@ impl Walk {
         let place = scope.place(&name.text);
         match self.files.get(&place).cloned() {
             Some(content @ (Content::Known(_) | Content::Remote | Content::Hidden | Content::Copy(_))) => {
-                if self.is_appended(&place) && !scope.is_remote {
+                if self.origins.appended.contains(&place) && !scope.is_remote {
                     self.note(Listed::Script, &place);
                 }
                 Some(self.run_content(&content, None, name, &invocation.args, scope, input))
@@ -277,45 +277,7 @@ fn program_name(name: &Arg) -> String {
     // `=rm` of zsh.
     let base = base.strip_prefix('=').filter(|rest| !rest.is_empty()).unwrap_or(base);
     let base = base.strip_suffix(".exe").or_else(|| base.strip_suffix(".EXE")).unwrap_or(base);
-    base.to_owned()
-}
-
-/// Arguments as text that a shell would read as the same arguments.
-pub(super) fn quoted_line(args: &[Arg]) -> String {
-    let mut line = String::new();
-    for arg in args {
-        line.push(' ');
-        line.push_str(&quoted(arg));
-    }
-    line
-}
-
-fn quoted(arg: &Arg) -> String {
-    let is_plain = |text: &str| {
-        !text.is_empty()
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:=@%+,~".contains(&byte))
-    };
-    if arg.is_known() && (is_plain(&arg.text) || arg.is_glob) {
-        return arg.text.clone();
-    }
-    let mut line = String::new();
-    let mut at = 0;
-    let push = |text: &str, line: &mut String| {
-        if is_plain(text) {
-            line.push_str(text);
-        } else if !text.is_empty() {
-            line.push('\'');
-            line.push_str(&text.replace('\'', "'\\''"));
-            line.push('\'');
-        }
-    };
-    for range in &arg.unknown {
-        push(arg.text.get(at..range.start).unwrap_or(""), &mut line);
-        line.push('"');
-        line.push_str(arg.text.get(range.clone()).unwrap_or(""));
-        line.push('"');
-        at = range.end;
-    }
-    push(arg.text.get(at..).unwrap_or(""), &mut line);
-    if line.is_empty() { "''".to_owned() } else { line }
+    // On a file system that ignores case, `RM` is `rm`.
+    let lower = base.to_ascii_lowercase();
+    if programs::find(base).is_none() && programs::find(&lower).is_some() { lower } else { base.to_owned() }
 }

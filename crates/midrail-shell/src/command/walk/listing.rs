@@ -1,9 +1,8 @@
 //! Programs that print paths, and what these paths are: `find`, `fd`, `ls`, `grep -l`, `git ls-files`. What is done to
 //! such a list is judged by where it comes from.
 
-use super::super::find::{self, FindPart};
 use super::super::invocation::{Arg, Invocation};
-use super::super::options::Arguments;
+use super::super::options::{Arguments, FindPart, find_parts};
 use super::super::programs;
 use super::super::scope::is_absolute;
 use crate::words::shell::FIND_TESTS;
@@ -80,9 +79,9 @@ pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
     let mut tests = 0;
     let (mut is_negated, mut is_plain, mut is_pruned) = (false, true, false);
     let mut denied: usize = 0;
-    for part in find::parts(args) {
+    for part in find_parts(args) {
         match part {
-            FindPart::Folder(at) => roots.extend(args.get(at).cloned()),
+            FindPart::Folder(root) => roots.push(root.clone()),
             FindPart::Open => {
                 is_plain = false;
                 // All of a group that is turned round narrows nothing down.
@@ -139,10 +138,10 @@ pub(super) fn fd(args: &[Arg]) -> Vec<Arg> {
         .unwrap_or(args.len());
     let args = args.get(..end).unwrap_or(&[]);
     let sorted = Arguments::parse(programs::row("fd"), args, &[]);
-    let mut operands = sorted.operands.iter().filter_map(|at| args.get(*at));
+    let mut operands = sorted.operands.iter().copied();
     let is_all = operands.next().is_none_or(|pattern| matches!(pattern.text.as_str(), "." | "" | ".*" | "*"));
     let filters = ["-e", "--extension", "-S", "--size", "--changed-within", "--changed-before"];
-    let is_narrow = !is_all || sorted.values_of(&filters).next().is_some();
+    let is_narrow = !is_all || sorted.has_value(&filters);
     let mut roots: Vec<&Arg> = operands.collect();
     roots.extend(sorted.values_of(&["--base-directory", "--search-path"]));
     let here = Arg::known(".");
@@ -161,13 +160,12 @@ fn in_folders(args: &[Arg]) -> Vec<Arg> {
         return vec![names];
     }
     let shows_itself = sorted.has(&["-d", "--directory"]);
-    let operands = sorted.operands.iter().filter_map(|at| args.get(*at));
     let shown = |arg: &Arg| {
         let name = arg.text.rsplit('/').next().unwrap_or("");
         let is_file = name.trim_start_matches('.').contains('.');
         if shows_itself || arg.is_glob || is_file { arg.clone() } else { names.clone() }
     };
-    operands.take(MAX_ROOTS).map(shown).collect()
+    sorted.operands.into_iter().take(MAX_ROOTS).map(shown).collect()
 }
 
 /// What a search for a text prints if it prints the names of files.
@@ -177,9 +175,8 @@ fn searched(program: &str, args: &[Arg], recursive: &[&str]) -> Vec<Arg> {
     if !lists || !(recursive.is_empty() || sorted.has(recursive)) {
         return Vec::new();
     }
-    let has_pattern =
-        sorted.has(&["--files"]) || sorted.values_of(&["-e", "--regexp", "-f", "--file"]).next().is_some();
-    let folders = sorted.operands.iter().skip(usize::from(!has_pattern)).filter_map(|at| args.get(*at));
+    let has_pattern = sorted.has(&["--files"]) || sorted.has_value(&["-e", "--regexp", "-f", "--file"]);
+    let folders = sorted.operands.iter().skip(usize::from(!has_pattern));
     let mut paths: Vec<Arg> = folders.take(MAX_ROOTS).map(|folder| narrowed(all_in(folder))).collect();
     if paths.is_empty() {
         paths.push(narrowed(all_in(&Arg::known("."))));

@@ -13,8 +13,7 @@ use super::super::programs::{self, Tag, Transfer};
 use super::super::scope::{Scope, join};
 use super::flow::{base_name, has_fetched};
 use super::output::is_cluster_with;
-use super::state::{Listed, MAX_COPIES, Walk};
-use super::stream::{Content, Source, Stream};
+use super::state::{Content, Listed, MAX_COPIES, Source, Stream, Walk};
 use crate::words::places::{ARCHIVES, SHARED_FOLDERS};
 
 /// The most links of one line that are followed.
@@ -39,7 +38,7 @@ impl Walk {
     /// A copy holds what the original does.
     pub(super) fn copied(&mut self, invocation: &Invocation, scope: &Scope) {
         let sorted = Arguments::new(invocation);
-        let mut sources: Vec<&Arg> = sorted.operands_in(&invocation.args);
+        let mut sources = sorted.operands.clone();
         let folder = sorted.values_of(&["-t", "--target-directory"]).last();
         let Some(to) = folder.or_else(|| sources.pop()) else { return };
         let target = scope.place(&to.text);
@@ -89,7 +88,7 @@ impl Walk {
         let Some(transfer) = &row.transfers else { return };
         let Some(from) = after_subcommand(row, &invocation.args, transfer.subcommands, &[]) else { return };
         let args = invocation.args.get(from..).unwrap_or(&[]);
-        let operands = Arguments::parse(row, args, &[]).operands_in(args);
+        let operands = Arguments::parse(row, args, &[]).operands;
         let to = match operands.as_slice() {
             // `sftp host:file`
             [from] if transfer.is_elsewhere(&from.text) => ".".to_owned(),
@@ -127,12 +126,10 @@ impl Walk {
             let place = scope.place(&archive.text);
             let stem = ARCHIVES.iter().find_map(|ending| base_name(&archive.text).strip_suffix(ending));
             let Some(stem) = stem.filter(|stem| !stem.is_empty()) else { continue };
-            let to = match own {
-                Some(folder) => format!("{folder}/"),
-                None => format!(
-                    "{}/",
-                    join(folder.as_deref().unwrap_or_default(), &scope_name(scope, &folder, stem))
-                ),
+            let to = match (own, &folder) {
+                (Some(folder), _) => format!("{folder}/"),
+                (None, Some(shared)) => format!("{}/", join(shared, stem)),
+                (None, None) => format!("{}/", join("", &scope.place(stem))),
             };
             match self.files.get(&place) {
                 Some(Content::Remote) => self.origins.unpack(to),
@@ -224,19 +221,9 @@ impl Walk {
         }
     }
 
-    /// Whether a file holds more than what the line put into it.
-    pub(super) fn is_appended(&self, place: &str) -> bool {
-        self.origins.appended.contains(place)
-    }
-
     /// Whether a file lies in a folder into which something from the network was unpacked.
     pub(super) fn is_unpacked(&self, place: &str) -> bool {
         self.origins.unpacked.iter().any(|folder| place.starts_with(folder.as_str()))
-    }
-
-    /// Whether any file may be one that was fetched and unpacked.
-    pub(super) fn is_scattered(&self) -> bool {
-        self.origins.is_scattered
     }
 
     /// Lists the files that were fetched, those that the agent knows, and those that hold what others did.
@@ -271,11 +258,6 @@ impl Walk {
             self.analysis.feeds.extend(origins.archives);
         }
     }
-}
-
-/// A name in the folder that something is unpacked into: seen from the start where no folder is named.
-fn scope_name(scope: &Scope, folder: &Option<String>, name: &str) -> String {
-    if folder.is_some() { name.to_owned() } else { scope.place(name) }
 }
 
 /// The folder that something is unpacked into, where one is named.

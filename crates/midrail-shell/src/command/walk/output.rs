@@ -3,13 +3,11 @@
 use super::super::condition::does;
 use super::super::decode::{self, Escapes};
 use super::super::invocation::{Arg, Invocation};
-use super::super::options::unknown;
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
 use super::flow::base_name;
 use super::listing;
-use super::state::Walk;
-use super::stream::{Content, Source, Stream, concat};
+use super::state::{Content, Source, Stream, Walk};
 use crate::words::shell::{HINTS, SILENT_PROGRAMS};
 
 impl Walk {
@@ -40,7 +38,12 @@ impl Walk {
                 // Whatever the environment holds goes into it.
                 _ if is_decoder || program == "envsubst" => Source::Hidden,
                 Source::Hidden => Source::Hidden,
-                Source::File(file) if passes_on(invocation) => Source::File(file.clone()),
+                // `cat` and the like without operands.
+                Source::File(file)
+                    if matches!(program, "cat" | "tee" | "pv") && invocation.args.is_empty() =>
+                {
+                    Source::File(file.clone())
+                }
                 Source::Inherited | Source::Local | Source::File(_) => self.file_source(invocation, scope),
             };
             let hints = input.hints || has_hints(invocation);
@@ -135,7 +138,7 @@ impl Walk {
             // Which processes: named by what they were looked for by.
             "pgrep" | "pidof" => {
                 let name = args.iter().rev().find(|arg| !arg.text.starts_with('-'))?;
-                Some(unknown(&format!("$({} {})", invocation.program, name.text)))
+                Some(Arg::unknown(&format!("$({} {})", invocation.program, name.text)))
             }
             "mktemp" => Some(Arg::known("/tmp/mktemp")),
             "pwd" => scope.working_folder(),
@@ -154,12 +157,10 @@ impl Walk {
 
     /// The text that a filter reads, where it is known: from its pipe, or from a file that the line wrote.
     fn filter_input(&self, invocation: &Invocation, scope: &Scope, input: &Stream) -> Option<String> {
-        let mut from_file = None;
-        for arg in &invocation.args {
-            if let Some(Content::Known(text)) = self.files.get(&scope.place(&arg.text)) {
-                from_file = Some(text);
-            }
-        }
+        let from_file = invocation.args.iter().rev().find_map(|arg| {
+            let Content::Known(text) = self.files.get(&scope.place(&arg.text))? else { return None };
+            Some(text)
+        });
         let text = from_file.or(input.text.as_ref())?;
         text.is_known().then(|| text.text.clone())
     }
@@ -184,7 +185,7 @@ impl Walk {
                 _ if matches!(operand.text.as_str(), "-" | "/dev/stdin") => input.text.as_ref()?,
                 _ => return None,
             };
-            whole = concat(whole, piece);
+            whole.append(piece);
             if whole.text.len() > (1 << 20) {
                 return None;
             }
@@ -204,11 +205,6 @@ fn has_hints(invocation: &Invocation) -> bool {
         arg.text.contains(' ')
             && arg.text.split(|c: char| !c.is_alphanumeric()).any(|word| HINTS.contains(&word))
     })
-}
-
-/// `cat` and the like without operands.
-fn passes_on(invocation: &Invocation) -> bool {
-    matches!(invocation.program.as_str(), "cat" | "tee" | "pv") && invocation.args.is_empty()
 }
 
 pub(super) fn is_cluster_with(text: &str, flag: char) -> bool {
@@ -233,7 +229,7 @@ fn echo(args: &[Arg]) -> Arg {
         if index > 0 {
             text.text.push(' ');
         }
-        text = concat(text, arg);
+        text.append(arg);
     }
     if has_escapes
         && text.is_known()
@@ -269,15 +265,12 @@ pub(super) fn printf(args: &[Arg]) -> Option<Arg> {
                 Piece::Text(text) => result.text.push_str(text),
                 Piece::Value(kind) => {
                     let value = values.next().cloned().unwrap_or_default();
-                    result = match kind {
-                        'b' => {
-                            let text = decode::escapes(&value.text, Escapes::Echo)
-                                .unwrap_or_else(|| value.text.clone());
-                            concat(result, &if value.is_known() { Arg::known(text) } else { value })
-                        }
-                        'c' => concat(result, &Arg::known(value.text.chars().take(1).collect::<String>())),
-                        _ => concat(result, &value),
+                    let changed = match kind {
+                        'b' if value.is_known() => decode::escapes(&value.text, Escapes::Echo),
+                        'c' => Some(value.text.chars().take(1).collect()),
+                        _ => None,
                     };
+                    result.append(&changed.map_or(value, Arg::known));
                 }
             }
             if result.text.len() > 1 << 18 {
@@ -343,8 +336,7 @@ fn filter(invocation: &Invocation, text: &str) -> Option<String> {
         "rev" => Some(decode::reverse(text)),
         "rot13" => Some(decode::rot13(text)),
         "tac" => {
-            let mut lines: Vec<&str> = text.lines().collect();
-            lines.reverse();
+            let lines: Vec<&str> = text.lines().rev().collect();
             Some(lines.join("\n") + "\n")
         }
         "tr" => {

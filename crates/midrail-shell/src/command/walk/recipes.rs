@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::super::invocation::{Arg, Invocation};
+use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::options::Arguments;
 use super::super::programs::{self, RecipeForm};
 use super::super::scope::Scope;
 use super::flow::command_line;
 use super::flow::is_name;
-use super::invoke::quoted_line;
-use super::state::{Listed, Walk};
-use super::stream::{Source, Stream};
+use super::state::{Listed, Source, Stream, Walk};
 use crate::words::shell::INSTALL_SCRIPTS;
 
 /// How many files one makefile may include.
@@ -62,7 +60,7 @@ impl Walk {
         for folder in sorted.values_of(row.folders) {
             inner.change_folder(Some(folder));
         }
-        let goals: Vec<&Arg> = sorted.operands_in(&invocation.args);
+        let goals = &sorted.operands;
         let given: Vec<(&str, &str)> = goals.iter().filter_map(|goal| goal.text.split_once('=')).collect();
         let goals: Vec<&str> =
             goals.iter().map(|goal| goal.text.as_str()).filter(|goal| !goal.contains('=')).collect();
@@ -70,11 +68,10 @@ impl Walk {
         for (_, code) in given.iter().filter(|(name, _)| *name == "SHELL") {
             self.run(code, &inner);
         }
-        let evaluated: Vec<Arg> = sorted.values_of(&["--eval", "-E"]).cloned().collect();
-        for text in evaluated {
+        for text in sorted.values_of(&["--eval", "-E"]) {
             self.recipes(tool.form, &text.text, &goals, &given, &inner);
         }
-        inner.set("MAKE", vec![Arg::known(&*invocation.program)], false);
+        inner.set("MAKE", vec![Arg::known(&*invocation.program)]);
         let named: Vec<Arg> = sorted.values_of(tool.options).cloned().collect();
         let names =
             if named.is_empty() { tool.names.iter().map(|name| Arg::known(*name)).collect() } else { named };
@@ -152,7 +149,7 @@ impl Walk {
         };
         // What the command line says holds, whatever the file says.
         for (name, value) in given.iter().filter(|(name, _)| is_name(name)) {
-            scope.set(name, vec![Arg::known(*value)], false);
+            scope.set(name, vec![Arg::known(*value)]);
         }
         let first = recipes.iter().find_map(|it| it.names.first().filter(|name| !name.starts_with('.')));
         let first = if form == RecipeForm::Tasks { Some(&"default") } else { first };
@@ -187,7 +184,7 @@ impl Walk {
         for folder in sorted.values_of(&["--prefix", "-C", "--dir", "--cwd"]) {
             inner.change_folder(Some(folder));
         }
-        let words: Vec<&Arg> = sorted.operands_in(&invocation.args);
+        let words = &sorted.operands;
         let first = words.first().map_or("install", |word| word.text.as_str());
         let (names, rest) = match first {
             "install" | "i" | "ci" | "add" => {
@@ -203,7 +200,7 @@ impl Walk {
         let Some(text) = self.build_file(&Arg::known("package.json"), &inner).text else { return };
         self.spend(10 + text.text.len() / 4);
         let Ok(package) = serde_json::from_str::<Value>(&text.text) else { return };
-        let rest: Vec<Arg> = words.into_iter().skip(rest).cloned().collect();
+        let rest: Vec<Arg> = words.iter().copied().skip(rest).cloned().collect();
         for name in names {
             if let Some(code) = package.get("scripts").and_then(|scripts| scripts.get(&name)?.as_str()) {
                 let code = format!("{code}{}", quoted_line(&rest));
@@ -246,13 +243,12 @@ fn rules<'t>(text: &'t str, scope: &mut Scope) -> Vec<Recipe<'t>> {
         if line.starts_with('#') {
             continue;
         }
-        let assigned = line.split_once('=').filter(|(name, _)| {
-            is_name(name.trim_end_matches([':', '?', '+', ' ', '\t']).trim_start_matches("export "))
-        });
-        if let Some((name, value)) = assigned {
-            let name = name.trim_end_matches([':', '?', '+', ' ', '\t']).trim_start_matches("export ");
+        let variable =
+            |name: &'t str| name.trim_end_matches([':', '?', '+', ' ', '\t']).trim_start_matches("export ");
+        let assigned = line.split_once('=').map(|(name, value)| (variable(name), value));
+        if let Some((name, value)) = assigned.filter(|(name, _)| is_name(name)) {
             let value = shell_variables(value.trim().trim_matches(['"', '\'']));
-            scope.set(name, vec![expanded(&value, scope)], false);
+            scope.set(name, vec![expanded(&value, scope)]);
             continue;
         }
         let Some((names, rest)) = line.split_once(':') else { continue };
@@ -275,7 +271,7 @@ fn expanded(value: &str, scope: &Scope) -> Arg {
     let Some((name, tail)) = rest.split_once('}') else { return Arg::known(value) };
     match scope.first_value(name) {
         Some(head) => Arg::known(format!("{}{tail}", head.text)),
-        None => super::super::options::unknown(value),
+        None => Arg::unknown(value),
     }
 }
 

@@ -1,10 +1,9 @@
 //! Redirections: what a command reads from, which files it empties, and what it writes into them.
 
-use super::super::ast::{HereDoc, Redirect, RedirectKind, Word};
+use super::super::ast::{Redirect, RedirectKind, Word};
 use super::super::invocation::Arg;
 use super::super::scope::Scope;
-use super::state::{Listed, Walk};
-use super::stream::{Content, Source, Stream};
+use super::state::{Content, Listed, Source, Stream, Walk};
 
 /// What the redirections of a command lead to.
 #[derive(Default)]
@@ -102,10 +101,7 @@ impl Walk {
                 self.opens(redirect.fd, Stream::from_text(text), redirected);
             }
             RedirectKind::HereDoc(body) => {
-                let text = match body.get() {
-                    Some(HereDoc { parts }) => self.expand_one(parts, scope),
-                    None => Arg::default(),
-                };
+                let text = body.get().map(|parts| self.expand_one(parts, scope)).unwrap_or_default();
                 self.hands_over(&text);
                 self.opens(redirect.fd, Stream::from_text(text), redirected);
             }

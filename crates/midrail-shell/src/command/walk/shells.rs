@@ -1,14 +1,14 @@
 //! Programs that run code: shells, interpreters of other languages, clients of databases, the shells of Windows.
 
-use super::super::invocation::{Arg, Invocation};
+use super::super::invocation::{Arg, Invocation, joined};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::shell_options::{ShellOptions, is_standard_input};
 use super::super::snippet::{self, Language, Start};
-use super::super::{danger, files, notebook, options, script, windows};
+use super::super::windows::{self, PowerShellStart, Translation};
+use super::super::{danger, files, notebook, script};
 use super::flow::{command_line, has_fetched};
-use super::state::{Listed, Walk};
-use super::stream::{Content, ProgramCall, Source, Stream};
+use super::state::{Content, Listed, ProgramCall, Source, Stream, Walk};
 use crate::words::code::FETCHING;
 use crate::words::sql::OTHER_CLIENTS;
 
@@ -138,12 +138,7 @@ impl Walk {
                 };
                 self.opaque_command(&reason, &command);
             }
-            Source::File(name) => {
-                let name = name.clone();
-                if !name.is_empty() {
-                    self.note(Listed::Script, &name);
-                }
-            }
+            Source::File(name) => self.note(Listed::Script, name),
             Source::Local if stream.hints && code == Code::Shell => {
                 let reason = format!(
                     "{} puts together what {} runs, and names programs that destroy",
@@ -184,14 +179,14 @@ impl Walk {
         match self.files.get(&place).cloned() {
             Some(content) => {
                 let code = code.unwrap_or(Code::Shell);
-                if self.is_appended(&place) && !scope.is_remote {
+                if self.origins.appended.contains(&place) && !scope.is_remote {
                     self.note(Listed::Script, &place);
                 }
                 self.run_content(&content, Some(code), file, args, scope, input)
             }
             None => {
                 if file.is_known() && !file.is_glob && !scope.is_remote {
-                    self.may_be_unpacked(file, &place, args, self.is_scattered());
+                    self.may_be_unpacked(file, &place, args, self.origins.is_scattered);
                     self.note(Listed::Script, &place);
                     self.note(Listed::Read, &place);
                 }
@@ -273,7 +268,7 @@ impl Walk {
             let flags = if removal.is_recursive { "-rf" } else { "-f" };
             let target = match removal.path {
                 Some(path) => Arg { is_glob: path.contains(['*', '?']), ..Arg::known(path) },
-                None => options::unknown("$path"),
+                None => Arg::unknown("$path"),
             };
             let removed = self.invocation("rm", vec![Arg::known(flags), target], scope);
             self.judge_with_files(&removed, scope);
@@ -302,15 +297,11 @@ impl Walk {
             if !scope.is_remote && !rewritten.contains(&path) {
                 self.note(Listed::Overwrite, &scope.place(&path));
             }
-            let target = if path.contains("${unknown}") { options::unknown(&path) } else { Arg::known(path) };
+            let target = if path.contains("${unknown}") { Arg::unknown(&path) } else { Arg::known(path) };
             self.judge_redirection(&target, false, scope);
         }
-        for statement in found.statements {
-            self.statements(&statement, scope);
-        }
-        for host in found.hosts {
-            self.note(Listed::Host, &host);
-        }
+        found.statements.iter().for_each(|statement| self.statements(statement, scope));
+        found.hosts.iter().for_each(|host| self.note(Listed::Host, host));
         if found.sends_environment {
             self.report(
                 "credential-exfiltration",
@@ -341,7 +332,6 @@ impl Walk {
             args,
             folder: scope.folder.clone(),
             is_remote: scope.is_remote,
-            is_privileged: scope.is_privileged,
             start: self.span.0,
             end: self.span.1,
             ..Invocation::default()
@@ -367,6 +357,55 @@ impl Walk {
     pub(super) fn judge_redirection(&mut self, target: &Arg, is_append: bool, scope: &Scope) {
         let danger = danger::judge_redirection(target, is_append, &scope.folder, scope.is_remote, self.span);
         danger.into_iter().for_each(|danger| self.add_danger(danger));
+    }
+
+    pub(super) fn cmd(&mut self, invocation: &Invocation, scope: &mut Scope) -> Option<Stream> {
+        let at = invocation.args.iter().position(|arg| {
+            let text = arg.text.to_ascii_lowercase();
+            matches!(text.as_str(), "/c" | "/k" | "-c" | "//c") || text.starts_with("/c")
+        })?;
+        let line = joined(invocation.args.get(at + 1..).unwrap_or_default());
+        self.translated(windows::cmd(&line), scope);
+        Some(Stream::printed_by("cmd"))
+    }
+
+    pub(super) fn powershell(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Stream {
+        let ProgramCall { invocation, input } = call;
+        match windows::powershell_start(&invocation.args) {
+            PowerShellStart::Code(script) => return self.run_code(&script, Code::PowerShell, scope, input),
+            PowerShellStart::Input => return self.run_stream(input, Code::PowerShell, invocation, scope),
+            PowerShellStart::File(Some(file)) => {
+                return self.run_file(file, &[], Some(Code::PowerShell), &mut scope.clone(), input);
+            }
+            PowerShellStart::File(None) => {}
+            PowerShellStart::Encoded(code) => {
+                self.opaque_command("an encoded command cannot be decoded", code);
+            }
+        }
+        Stream::default()
+    }
+
+    /// What a line of a Windows shell does.
+    pub(super) fn translated(&mut self, translated: Translation, scope: &Scope) {
+        for mut invocation in translated.invocations {
+            (invocation.start, invocation.end) = self.span;
+            invocation.is_remote |= scope.is_remote;
+            self.note(Listed::Program, &invocation.program);
+            self.judge_with_files(&invocation, scope);
+        }
+        for mut danger in translated.dangers {
+            (danger.start, danger.end) = self.span;
+            self.add_danger(danger);
+        }
+        translated.reads.iter().for_each(|path| self.note(Listed::Read, path));
+        translated.writes.iter().for_each(|path| self.note(Listed::Write, path));
+        translated.hosts.iter().for_each(|host| self.note(Listed::Host, host));
+        if translated.runs_downloaded_code {
+            self.remote_code("the script runs what it fetches from the network", "");
+        }
+        if translated.is_opaque {
+            self.opaque("the script runs code that its text does not show");
+        }
     }
 }
 

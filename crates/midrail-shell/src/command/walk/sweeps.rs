@@ -1,13 +1,12 @@
 //! What programs change of files that they are handed and that the line does not name: `find` by `-delete` and by programs
 //! that it runs on each file, `fd` and `xargs` by theirs.
 
-use super::super::find::{self, FindPart};
 use super::super::invocation::{Arg, Invocation};
+use super::super::options::{FindPart, find_parts};
 use super::super::scope::Scope;
 use super::flow::base_name;
 use super::listing::{MAX_ROOTS, list_folder};
-use super::state::{Listed, MAX_DEPTH, Walk};
-use super::stream::Stream;
+use super::state::{Listed, MAX_DEPTH, Stream, Walk};
 
 /// A placeholder for a file that a program is given.
 const PLACEHOLDER: &str = "a-file-that-a-program-is-given";
@@ -94,9 +93,9 @@ impl<'a> Search<'a> {
         // Where tests are turned round or one of several is enough, a name says nothing of the rest.
         let mut is_plain = true;
         let (mut is_of_folders, mut removes_folders) = (false, false);
-        for part in find::parts(&find.args) {
+        for part in find_parts(&find.args) {
             match part {
-                FindPart::Folder(at) => search.roots.extend(find.args.get(at).map(|root| root.text.as_str())),
+                FindPart::Folder(root) => search.roots.push(&root.text),
                 // Of folders only those go that are empty.
                 FindPart::Test("-delete", _) if is_of_folders => removes_folders = true,
                 FindPart::Test("-delete", _) => search.changes = true,
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_to_others_counts_for_its_folders() {
+    fn listed_files_count_for_their_folders() {
         for (line, places) in [
             ("git ls-files -z | xargs -0 sed -i s/a/b/", &["."][..]),
             ("cd sub && xargs rm < list", &["sub"]),

@@ -1,31 +1,31 @@
-//! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, services, build tools.
+//! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, `sed`, services, build tools. Code in
+//! variables that programs obey.
 
+use midrail_core::Severity;
 use serde_json::Value;
 
+use super::super::condition::does;
 use super::super::invocation::{Arg, Invocation, joined};
-use super::super::options::{Arguments, tail};
+use super::super::options::Arguments;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
-use super::flow::base_name;
-use super::state::{Listed, Walk};
-use super::stream::{ProgramCall, Stream};
-use crate::words::shell::{SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
+use super::flow::{base_name, command_line};
+use super::state::{Listed, ProgramCall, Source, Stream, Walk};
+use crate::words::shell::{CODE_VARIABLES, PROMPTS, SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
 
 impl Walk {
     pub(super) fn tar(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = Arguments::new(invocation);
         for value in sorted.values_of(TAR_CODE_OPTIONS) {
-            let code = value.text.strip_prefix("exec=").unwrap_or(&value.text).to_owned();
-            self.run(&code, scope);
+            self.run(value.text.strip_prefix("exec=").unwrap_or(&value.text), scope);
         }
     }
 
     pub(super) fn editor(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = Arguments::new(invocation);
-        let values: Vec<Arg> = sorted.values_of(&["-c", "--cmd"]).cloned().collect();
-        let plus = invocation.args.iter().filter(|arg| arg.text.starts_with('+')).map(|arg| tail(arg, 1));
-        for value in values.into_iter().chain(plus) {
-            let text = value.text.trim_start_matches([':', ' ', '%', 's', 'i', 'l', 'e', 'n', 't']);
+        let values = sorted.values_of(&["-c", "--cmd"]).map(|value| value.text.as_str());
+        for text in values.chain(invocation.args.iter().filter_map(|arg| arg.text.strip_prefix('+'))) {
+            let text = text.trim_start_matches([':', ' ', '%', 's', 'i', 'l', 'e', 'n', 't']);
             if let Some(code) = text.strip_prefix('!') {
                 self.run(code, scope);
             }
@@ -56,16 +56,14 @@ impl Walk {
         let keys = ["Enter", "C-m", "C-c", "Escape", "Space", "Tab", "C-d", "KPEnter"];
         let typed =
             |arg: &Arg| if keys.contains(&arg.text.as_str()) { Arg::known("\n") } else { arg.clone() };
-        let words: Vec<Arg> = sorted.operands_in(rest).into_iter().map(typed).collect();
+        let words: Vec<Arg> = sorted.operands.into_iter().map(typed).collect();
         self.run(&joined(&words), scope);
     }
 
     pub(super) fn scheduled(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
         let sorted = Arguments::new(invocation);
-        let operands: Vec<&Arg> =
-            sorted.operands_in(&invocation.args).into_iter().filter(|it| it.text != "-").collect();
         let file = match invocation.program.as_str() {
-            "crontab" => operands.first().copied(),
+            "crontab" => sorted.operands.iter().copied().find(|it| it.text != "-"),
             _ => sorted.values_of(&["-f"]).next(),
         };
         let from_file = file.map(|file| self.obeyed_file(file, scope));
@@ -162,9 +160,8 @@ impl Walk {
             return;
         }
         for pair in pairs.iter().filter(|pair| pair.text.starts_with("scripts.")) {
-            if let Some(at) = pair.text.find('=') {
-                let code = tail(pair, at + 1);
-                self.run(&code.text, scope);
+            if let Some((_, code)) = pair.text.split_once('=') {
+                self.run(code, scope);
             }
         }
     }
@@ -184,6 +181,73 @@ impl Walk {
             self.note(Listed::Read, &scope.place(&file.text));
         }
     }
+
+    /// A variable is set that some program will run: `GIT_SSH_COMMAND=…`.
+    pub(super) fn code_variable(&mut self, name: &str, scope: &Scope) {
+        let is_prompt = PROMPTS.contains(&name);
+        if !is_prompt && !CODE_VARIABLES.contains(&name) {
+            return;
+        }
+        let Some(code) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
+        if !is_prompt {
+            self.run(code.trim_start_matches('|'), scope);
+        } else if code.contains(['$', '`']) {
+            let code = format!(": \"{}\"", code.replace('"', "\\\""));
+            self.run(&code, scope);
+        }
+    }
+
+    /// `ssh -o ProxyCommand=…`: runs here, not there.
+    pub(super) fn ssh_options(&mut self, invocation: &Invocation, scope: &Scope) {
+        for arg in &invocation.args {
+            let text = arg.text.strip_prefix("-o").unwrap_or(&arg.text).trim_start();
+            let Some((name, code)) = text.split_once(['=', ' ']) else { continue };
+            let is_code = ["ProxyCommand", "LocalCommand", "KnownHostsCommand"]
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name));
+            if is_code && code != "none" {
+                self.run(code, scope);
+            }
+        }
+    }
+
+    /// `rsync -e command`
+    pub(super) fn rsync(&mut self, invocation: &Invocation, scope: &Scope) {
+        self.ssh_options(invocation, scope);
+        for value in Arguments::new(invocation).values_of(&["-e", "--rsh", "--rsync-path"]) {
+            if !value.text.starts_with("ssh") {
+                self.run(&value.text, scope);
+            }
+        }
+    }
+
+    /// Scripts of `sed` that run commands: `1e command`, `s/x/command/e`.
+    pub(super) fn sed(&mut self, invocation: &Invocation, scope: &Scope) {
+        let sorted = Arguments::new(invocation);
+        let mut scripts: Vec<&Arg> = sorted.values_of(&["-e", "--expression"]).collect();
+        let files: Vec<Stream> =
+            sorted.values_of(&["-f", "--file"]).map(|file| self.obeyed_file(file, scope)).collect();
+        scripts.extend(files.iter().filter_map(|file| file.text.as_ref()));
+        if scripts.is_empty() && files.is_empty() {
+            scripts.extend(sorted.operands.first());
+        }
+        for code in scripts.iter().flat_map(|script| sed_commands(&script.text)) {
+            self.run(&code, scope);
+        }
+    }
+
+    /// What is fetched from the network goes into something that obeys it: a cluster, a database.
+    pub(super) fn obeys_network(&mut self, invocation: &Invocation, input: &Stream) {
+        if input.source == Source::Remote && input.text.is_none() && does(invocation, Tag::ObeysNetwork) {
+            self.report(
+                "remote-code",
+                Severity::Medium,
+                format!("{} does what comes from the network", invocation.program),
+                "download the file, read it, and use it then",
+                &command_line(&invocation.program, &invocation.args),
+            );
+        }
+    }
 }
 
 /// The command lines of `commands=["a","b"]`, `commands=a` and `{"commands":["a"]}`.
@@ -201,4 +265,32 @@ fn ssm_commands(parameters: &str) -> Vec<String> {
         Ok(list) => texts(&list),
         Err(_) => vec![list.trim_matches(['[', ']', '"', '\'']).to_owned()],
     }
+}
+
+/// The commands of a shell in a script of `sed`.
+fn sed_commands(script: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    for line in script.lines() {
+        let line =
+            line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '{' | '~'));
+        // `/address/`
+        let line = match line.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
+            Some((_, rest)) => rest.trim_start(),
+            None => line,
+        };
+        if let Some(code) = line.strip_prefix("e ") {
+            commands.push(code.to_owned());
+        } else if let Some(rest) = line.strip_prefix('s')
+            && let Some(sign) = rest.chars().next().filter(char::is_ascii_punctuation)
+        {
+            let mut fields = rest.split(sign).skip(2);
+            if let (Some(code), Some(flags)) = (fields.next(), fields.next())
+                && flags.split([';', '}', ' ']).next().is_some_and(|flags| flags.contains('e'))
+                && flags.len() < 6
+            {
+                commands.push(code.to_owned());
+            }
+        }
+    }
+    commands
 }

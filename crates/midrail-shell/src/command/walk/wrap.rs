@@ -1,16 +1,14 @@
 //! Programs that run other programs: by their rows, and some in ways of their own.
 
-use super::super::invocation::{Arg, Folder, Invocation, joined};
-use super::super::options::{Arguments, after_subcommand, tail};
+use super::super::invocation::{Arg, Folder, Invocation, joined, quoted_line};
+use super::super::options::{Arguments, MAX_UNKNOWN, after_subcommand};
 use super::super::programs::{self, Program, Rest, Run};
 use super::super::scope::Scope;
 use super::containers;
 use super::flow::command_line;
 use super::flow::is_name;
-use super::invoke::quoted_line;
 use super::shells::is_url;
-use super::state::Walk;
-use super::stream::{ProgramCall, Source, Stream};
+use super::state::{ProgramCall, Source, Stream, Walk};
 
 impl Walk {
     /// Walks the program that another one runs. `None`: it runs none.
@@ -76,16 +74,18 @@ impl Walk {
         }
         let program = programs::row(&invocation.program);
         let found = find_command(program, run, args, &[]);
-        self.check_unknown_option(program, run, invocation, found.as_ref());
+        self.check_unknown_options(program, run, invocation, found.as_ref());
+        if found.is_none() {
+            self.check_unknown_word(run, invocation, args, scope);
+        }
         let found = found?;
         let mut inner = scope.clone();
         inner.is_remote |= run.remote;
-        inner.is_privileged |= run.privileged;
         if run.remote {
             inner.folder = Folder::Known(String::new());
         }
         for (name, value) in found.assignments {
-            inner.set(&name, vec![value], false);
+            inner.set(&name, vec![value]);
             self.code_variable(&name, &inner);
         }
         let stream = self.wrapper_options(run, call, &found.options, &mut inner);
@@ -144,35 +144,71 @@ impl Walk {
         }
     }
 
-    /// An option that the row does not know hides the command if it takes the next word as its value.
-    fn check_unknown_option(
+    /// A word of which nothing is known hides the subcommand if it is no word, or only options.
+    fn check_unknown_word(
+        &mut self,
+        run: &'static Run,
+        invocation: &Invocation,
+        args: &[Arg],
+        scope: &Scope,
+    ) {
+        let program = programs::row(&invocation.program);
+        let mut rest = args;
+        let mut command = None;
+        for _ in 0..MAX_UNKNOWN {
+            let Some(after) = Arguments::parse(program, rest, run.values).after_unknown_word() else { break };
+            rest = after;
+            command = find_command(program, run, rest, &[]).and_then(|found| rest.get(found.at..));
+            if command.is_some() {
+                break;
+            }
+        }
+        if run.rest != Rest::Nothing && command.is_some_and(|command| self.would_destroy(command, scope)) {
+            let reason = format!(
+                "a word whose value is not known comes before the subcommand of `{}`: it may hide the command",
+                invocation.program
+            );
+            self.opaque_command(&reason, &command_line(&invocation.program, &invocation.args));
+        }
+    }
+
+    /// Options that the row does not know hide the command if they take the next word as their value.
+    fn check_unknown_options(
         &mut self,
         program: &'static Program,
         run: &'static Run,
         invocation: &Invocation,
-        found: Option<&WrappedCommand>,
+        found: Option<&WrappedCommand<'_>>,
     ) {
-        let args = invocation.args.as_slice();
-        let unknown = match found {
-            Some(found) => found.unknown.clone(),
-            None => Arguments::leading(program, args, run.values).unknown,
-        };
-        let Some(option) = unknown else { return };
-        let other =
-            find_command(program, run, args, &[option.as_str()]).filter(|_| run.rest != Rest::Nothing);
-        let Some(command) = other.and_then(|other| {
-            let is_other = found.is_none_or(|found| found.at != other.at);
-            args.get(other.at).filter(|_| is_other)
-        }) else {
+        if run.rest == Rest::Nothing {
             return;
-        };
-        if found.is_none() || programs::looks_like_command(&command.text) {
-            let reason = format!(
-                "`{option}` is not a known option of `{}`: it may hide the command",
-                invocation.program
-            );
-            self.opaque_command(&reason, &command_line(&invocation.program, args));
         }
+        let args = invocation.args.as_slice();
+        let unknown_in = |found: Option<&WrappedCommand<'_>>, more: &[&str]| match found {
+            Some(found) => found.unknown.clone(),
+            None => Arguments::parse(program, args, &[run.values, more].concat()).unknown,
+        };
+        let mut options: Vec<String> = Vec::new();
+        let mut unknown = unknown_in(found, &[]);
+        while let Some(option) = unknown.filter(|it| !options.contains(it) && options.len() < MAX_UNKNOWN) {
+            options.push(option);
+            let more: Vec<&str> = options.iter().map(String::as_str).collect();
+            let other = find_command(program, run, args, &more);
+            unknown = unknown_in(other.as_ref(), &more);
+            let is_other = |other: &WrappedCommand<'_>| found.is_none_or(|found| found.at != other.at);
+            let command = other.filter(is_other).and_then(|other| args.get(other.at));
+            if command.is_some_and(|it| found.is_none() || programs::looks_like_command(&it.text)) {
+                self.report_unknown_option(options.last().map_or("", String::as_str), invocation);
+                return;
+            }
+        }
+    }
+
+    /// Reports an option that may hide the command.
+    pub(super) fn report_unknown_option(&mut self, option: &str, invocation: &Invocation) {
+        let program = &invocation.program;
+        let reason = format!("`{option}` is not a known option of `{program}`: it may hide the command");
+        self.opaque_command(&reason, &command_line(program, &invocation.args));
     }
 
     /// Options of a wrapper that contain code, or name the folder that it runs in.
@@ -180,7 +216,7 @@ impl Walk {
         &mut self,
         run: &Run,
         call: ProgramCall<'_>,
-        options: &Arguments,
+        options: &Arguments<'_>,
         inner: &mut Scope,
     ) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
@@ -191,8 +227,8 @@ impl Walk {
         for value in options.values_of(run.code) {
             let mut code = value.text.clone();
             if invocation.program == "env" {
-                // What follows `env -S text` belongs to the command.
-                code.push_str(&quoted_line(&after_value(invocation, value)));
+                // The text of `env -S text` may begin with options, and what follows it belongs to the command.
+                code = format!("env {code}{}", quoted_line(&after_value(invocation, value)));
             }
             stream = Some(self.code(&code, inner, input));
         }
@@ -208,11 +244,11 @@ impl Walk {
 }
 
 /// Where a wrapper names the command that it runs.
-struct WrappedCommand {
+struct WrappedCommand<'a> {
     /// The first word of the command.
     at: usize,
     /// The options in front of it.
-    options: Arguments,
+    options: Arguments<'a>,
     /// Variables that it sets for the command.
     assignments: Vec<(String, Arg)>,
     /// An option says that the command follows.
@@ -222,35 +258,27 @@ struct WrappedCommand {
 }
 
 /// Finds the command. The options in `more` take a value as well. `None`: the subcommand is another one.
-fn find_command(
+fn find_command<'a>(
     program: &'static Program,
     run: &'static Run,
-    args: &[Arg],
+    args: &'a [Arg],
     more: &[&str],
-) -> Option<WrappedCommand> {
+) -> Option<WrappedCommand<'a>> {
     let from = after_subcommand(program, args, run.subcommands, more)?;
     let more = [run.values, run.code, more].concat();
     let rest = args.get(from..).unwrap_or(&[]);
-    if run.rest == Rest::Nothing {
-        let options = Arguments::parse(program, rest, &more);
-        return Some(WrappedCommand {
-            at: args.len(),
-            options,
-            assignments: Vec::new(),
-            is_started: false,
-            unknown: None,
-        });
-    }
-    let start = rest.iter().position(|arg| run.starts.contains(&arg.text.as_str()));
+    let has_command = run.rest != Rest::Nothing;
+    let start = rest.iter().position(|arg| has_command && run.starts.contains(&arg.text.as_str()));
     let mut assignments = Vec::new();
-    let mut unknown = Arguments::leading(program, args, &more).unknown.filter(|_| from > 0);
-    let mut at = start.map_or(0, |start| start + 1);
+    let leading = Arguments::parse(program, args.get(..from).unwrap_or_default(), &more);
+    let mut unknown = leading.unknown.filter(|_| has_command);
+    let mut at = if has_command { start.map_or(0, |start| start + 1) } else { rest.len() };
     let mut operands = run.operands;
     let mut has_dashes = false;
-    while start.is_none() {
+    while has_command && start.is_none() {
         let leading = Arguments::leading(program, rest.get(at..).unwrap_or(&[]), &more);
         unknown = unknown.or(leading.unknown);
-        let Some(next) = leading.operands.first().map(|next| at + next) else {
+        let Some(next) = leading.places.first().map(|next| at + next) else {
             at = rest.len();
             break;
         };
@@ -289,7 +317,7 @@ fn is_builtin_wrapper(program: &str) -> bool {
 
 fn assignment(arg: &Arg) -> Option<(String, Arg)> {
     let (name, _) = arg.text.split_once('=')?;
-    is_name(name).then(|| (name.to_owned(), tail(arg, name.len() + 1)))
+    is_name(name).then(|| (name.to_owned(), arg.tail(name.len() + 1)))
 }
 
 /// The arguments after an option's value.

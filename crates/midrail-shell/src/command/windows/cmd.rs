@@ -1,7 +1,6 @@
 //! Reads lines of cmd: commands, carets, quotes, and variables of the environment.
 
-use super::command::WindowsCommand;
-use super::path::{environment, posix};
+use super::command::{WindowsCommand, environment, posix};
 use super::translate::translate;
 use super::translation::{MOST, Translation};
 use crate::command::invocation::{Arg, joined};
@@ -14,7 +13,7 @@ pub(super) fn read(text: &str, depth: usize, out: &mut Translation) {
         bytes: text.as_bytes(),
         at: 0,
         depth,
-        command: WindowsCommand::default(),
+        command: new_command(),
         word: None,
         input: String::new(),
         is_list: false,
@@ -53,12 +52,12 @@ impl Reader<'_, '_> {
             }
             b'(' if self.command.words.first().is_some_and(|word| word.text.eq_ignore_ascii_case("for")) => {
                 // The list of a loop is no command.
-                self.command = WindowsCommand::default();
+                self.command = new_command();
                 self.is_list = true;
                 self.at += 1;
             }
             b')' if self.is_list => {
-                self.command = WindowsCommand::default();
+                self.command = new_command();
                 (self.word, self.is_list) = (None, false);
                 self.at += 1;
             }
@@ -107,13 +106,9 @@ impl Reader<'_, '_> {
     }
 
     fn append(&mut self, text: &str) {
-        if self.command.words.is_empty() && self.word.is_none() {
-            self.command.start = self.at.saturating_sub(text.len());
-        }
         let word = self.word.get_or_insert_default();
         word.text.push_str(text);
         word.is_glob |= text.contains(['*', '?']);
-        self.command.end = self.at;
     }
 
     /// `%NAME%`, `%~dp0`, `%1`.
@@ -134,11 +129,7 @@ impl Reader<'_, '_> {
             Some(value) => self.append(value),
             None => {
                 let text = format!("%{name}%");
-                let start = self.word.as_ref().map_or(0, |word| word.text.len());
-                self.append(&text);
-                if let Some(word) = &mut self.word {
-                    word.unknown.push(start..start + text.len());
-                }
+                self.word.get_or_insert_default().append(&Arg::unknown(&text));
             }
         }
         true
@@ -176,7 +167,7 @@ impl Reader<'_, '_> {
 
     fn finish(&mut self, is_piped: bool) {
         self.end_word();
-        let mut command = std::mem::take(&mut self.command);
+        let mut command = std::mem::replace(&mut self.command, new_command());
         let input = std::mem::take(&mut self.input);
         strip_control(&mut command.words);
         if is_piped {
@@ -187,13 +178,13 @@ impl Reader<'_, '_> {
         match name.strip_suffix(".exe").unwrap_or(&name) {
             _ if self.out.start_shell(&command, self.depth) => {}
             name if HARMLESS_COMMANDS.contains(&name) => {}
-            "diskpart" if input.to_ascii_lowercase().contains("clean") => {
-                let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
-                translate(&WindowsCommand { words, ..command.clone() }, true, self.out);
-            }
-            _ => translate(&command, true, self.out),
+            _ => translate(&command, &input, self.out),
         }
     }
+}
+
+fn new_command() -> WindowsCommand {
+    WindowsCommand { is_cmd: true, ..WindowsCommand::default() }
 }
 
 /// Removes what comes before a command: `if exist x`, `for %i in (…) do`, `call`, `start`, `@`.
@@ -212,17 +203,11 @@ fn strip_control(words: &mut Vec<Arg>) {
             }
             "if" => {
                 from += 1;
-                let is = |at: usize, known: &str| {
-                    words.get(at).is_some_and(|word| word.text.eq_ignore_ascii_case(known))
-                };
-                if is(from, "/i") {
-                    from += 1;
+                for known in [&["/i"][..], &["not"], &["exist", "defined", "errorlevel"]] {
+                    let word = words.get(from).map_or("", |word| word.text.as_str());
+                    from += usize::from(known.iter().any(|known| word.eq_ignore_ascii_case(known)));
                 }
-                if is(from, "not") {
-                    from += 1;
-                }
-                from +=
-                    if is(from, "exist") || is(from, "defined") || is(from, "errorlevel") { 2 } else { 1 };
+                from += 1;
             }
             "for" => match words.iter().position(|word| word.text.eq_ignore_ascii_case("do")) {
                 Some(place) => from = place + 1,

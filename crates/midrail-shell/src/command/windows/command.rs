@@ -1,6 +1,5 @@
-//! One command of Windows: its program, switches, parameters and targets.
+//! One command of Windows: its program, switches, parameters and targets, with paths in POSIX terms.
 
-use super::path::posix;
 use crate::command::invocation::Arg;
 use crate::words::windows::VALUED;
 
@@ -13,11 +12,16 @@ pub(super) struct WindowsCommand {
     pub(super) is_fetched: bool,
     /// It holds something that was decoded, into what is not known.
     pub(super) is_decoded: bool,
-    pub(super) start: usize,
-    pub(super) end: usize,
+    /// It is one of cmd: its switches begin with a slash.
+    pub(super) is_cmd: bool,
 }
 
 impl WindowsCommand {
+    /// The same command with other words.
+    pub(super) fn with_words(&self, words: Vec<Arg>) -> Self {
+        WindowsCommand { words, ..self.clone() }
+    }
+
     /// The program's name, without folder and `.exe`, in small letters.
     pub(super) fn program(&self) -> String {
         let word = self.words.first().filter(|word| word.is_known()).map_or("", |word| word.text.as_str());
@@ -29,14 +33,13 @@ impl WindowsCommand {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// Whether a switch of this name is set; names may be cut off: `-rec`.
+    /// Whether a switch of PowerShell with this name is set; names may be cut off: `-rec`.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.args().iter().any(|arg| {
-            arg.text.strip_prefix('-').is_some_and(|given| {
-                let given = given.split(':').next().unwrap_or("").to_ascii_lowercase();
-                !given.is_empty() && name.starts_with(&given)
-            })
-        })
+        let is_it = |given: &str| {
+            let given = given.split(':').next().unwrap_or("").to_ascii_lowercase();
+            !given.is_empty() && name.starts_with(&given)
+        };
+        !self.is_cmd && self.args().iter().any(|arg| arg.text.strip_prefix('-').is_some_and(is_it))
     }
 
     pub(super) fn has_word(&self, wanted: &str) -> bool {
@@ -59,6 +62,11 @@ impl WindowsCommand {
             }
         }
         None
+    }
+
+    /// The files that it names.
+    pub(super) fn files(&self) -> Vec<Arg> {
+        if self.is_cmd { self.slash_targets() } else { self.targets() }
     }
 
     /// What is neither a parameter nor its value, with paths in POSIX terms.
@@ -110,4 +118,55 @@ pub(super) fn translated(arg: &Arg) -> Arg {
     let text = posix(&arg.text);
     let is_glob = text.contains(['*', '?']);
     Arg { text, unknown: Vec::new(), is_glob }
+}
+
+/// A path with slashes; the roots of Windows become their counterparts: `C:\` is `/`, `C:\Windows` lies in `/usr`,
+/// `C:\Users\x` is `~`. Other paths keep their drive.
+pub(super) fn posix(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let Some((drive, rest)) = path.split_once(':') else { return path };
+    let is_drive = drive.len() == 1 && drive.bytes().all(|letter| letter.is_ascii_alphabetic());
+    if !is_drive || !(rest.is_empty() || rest.starts_with('/')) {
+        return path;
+    }
+    let rest = rest.trim_start_matches('/');
+    let (first, below) = rest.split_once('/').unwrap_or((rest, ""));
+    let under =
+        |root: &str, below: &str| if below.is_empty() { root.to_owned() } else { format!("{root}/{below}") };
+    match first.to_ascii_lowercase().as_str() {
+        "" => "/".to_owned(),
+        "*" | "*.*" => "/*".to_owned(),
+        "windows" if below.to_ascii_lowercase().starts_with("temp/") => {
+            under("/tmp", below.get(5..).unwrap_or(""))
+        }
+        "windows" | "program files" | "program files (x86)" => under("/usr", below),
+        "programdata" => under("/var/lib", below),
+        "temp" | "tmp" => under("/tmp", below),
+        "users" if below.is_empty() => "/home".to_owned(),
+        "users" => match below.split_once('/') {
+            None if below == "*" => "/home/*".to_owned(),
+            None => "~".to_owned(),
+            Some((_, inside)) if inside.to_ascii_lowercase().starts_with("appdata/local/temp/") => {
+                under("/tmp", inside.get(19..).unwrap_or(""))
+            }
+            Some((_, inside)) => under("~", inside),
+        },
+        _ => path,
+    }
+}
+
+/// The value of a well-known variable of the environment.
+pub(super) fn environment(name: &str) -> Option<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
+        "userprofile" | "home" | "homepath" => Some("~"),
+        "temp" | "tmp" => Some("/tmp"),
+        "systemdrive" | "homedrive" => Some("C:"),
+        "systemroot" | "windir" => Some("C:\\Windows"),
+        "programfiles" | "programfiles(x86)" => Some("C:\\Program Files"),
+        "programdata" | "allusersprofile" => Some("C:\\ProgramData"),
+        "appdata" => Some("~/AppData/Roaming"),
+        "localappdata" => Some("~/AppData/Local"),
+        "public" => Some("C:\\Users\\Public"),
+        _ => None,
+    }
 }

@@ -5,13 +5,11 @@ mod commands;
 
 use std::collections::BTreeMap;
 
-use super::command::WindowsCommand;
-use super::path::environment;
+use super::command::{WindowsCommand, environment, posix};
 use super::translate::translate;
 use super::translation::Translation;
 use crate::command::decode;
 use crate::command::invocation::Arg;
-use crate::command::options::unknown;
 
 /// Brackets nested deeper than this are read as if they were not there.
 const DEEPEST_BRACKETS: usize = 64;
@@ -31,7 +29,7 @@ pub(super) fn read(script: &str, depth: usize, out: &mut Translation) {
         variables: BTreeMap::new(),
         current: Context::default(),
         outer: Vec::new(),
-        missing: [false; 2],
+        missing: Vec::new(),
         out,
     };
     while reader.at < reader.bytes.len() {
@@ -83,7 +81,7 @@ struct Reader<'a, 'o> {
     current: Context,
     outer: Vec<Context>,
     /// Quotes that were searched for and do not come again.
-    missing: [bool; 2],
+    missing: Vec<u8>,
     out: &'o mut Translation,
 }
 
@@ -122,7 +120,10 @@ impl Reader<'_, '_> {
                 self.current.is_called = true;
                 self.at += 1;
             }
-            b'#' if !self.current.is_joined => self.at += self.line_length(),
+            b'#' if !self.current.is_joined => {
+                let rest = self.bytes.get(self.at..).unwrap_or_default();
+                self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            }
             b'<' if self.peek(1) == b'#' => {
                 let rest = self.text.get(self.at..).unwrap_or("");
                 self.at += rest.find("#>").map_or(rest.len(), |found| found + 2);
@@ -137,7 +138,7 @@ impl Reader<'_, '_> {
             }
             b'@' if matches!(self.peek(1), b'(' | b'{') => self.at += 1,
             b'@' if matches!(self.peek(1), b'"' | b'\'') => self.here_string(),
-            b'$' if matches!(self.peek(1), b'(' | b'{') && self.peek(1) == b'(' => self.at += 1,
+            b'$' if self.peek(1) == b'(' => self.at += 1,
             b'>' => self.redirection(),
             b'\'' | b'"' => self.quoted(byte),
             b'$' => self.variable(),
@@ -156,56 +157,32 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn line_length(&self) -> usize {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        memchr::memchr(b'\n', rest).unwrap_or(rest.len())
-    }
-
     /// Adds a part to the command: to its last word if no blank is between them.
     fn push(&mut self, part: Arg) {
         let context = &mut self.current;
-        if context.command.words.is_empty() {
-            context.command.start = self.at;
-        }
         // `'a' + 'b'` is one text.
         let is_sum = std::mem::take(&mut context.has_plus);
         match context.command.words.last_mut() {
             Some(last) if context.is_joined || is_sum => {
-                let shift = last.text.len();
-                last.unknown.extend(part.unknown.iter().map(|range| range.start + shift..range.end + shift));
-                last.text.push_str(&part.text);
-                last.is_glob |= part.is_glob;
+                last.append(&part);
             }
             _ => context.command.words.push(part),
         }
         context.is_joined = true;
-        context.command.end = self.at;
     }
 
     fn word(&mut self) {
         let start = self.at;
         let mut text = String::new();
-        while let Some(byte) = self.bytes.get(self.at) {
-            match byte {
-                b'`' => {
-                    // An escape: the character after it is plain text.
-                    self.at += 1;
-                    let rest = self.text.get(self.at..).unwrap_or("");
-                    if let Some(letter) = rest.chars().next() {
-                        text.push(letter);
-                        self.at += letter.len_utf8();
-                    }
-                    continue;
-                }
-                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'|' | b'&' | b'(' | b')' | b'{' | b'}' | b'"'
-                | b'\'' | b'$' | b',' | b'>' => break,
-                b'=' if self.at > start => break,
-                _ => {}
+        let mut letters = self.text.get(start..).unwrap_or("").chars();
+        while let Some(letter) = letters.clone().next() {
+            if " \t\r\n;|&(){}\"'$,>".contains(letter) || (letter == '=' && self.at > start) {
+                break;
             }
-            let rest = self.text.get(self.at..).unwrap_or("");
-            let Some(letter) = rest.chars().next() else { break };
-            text.push(letter);
-            self.at += letter.len_utf8();
+            letters.next();
+            // An escape: the character after it is plain text.
+            text.extend(if letter == '`' { letters.next() } else { Some(letter) });
+            self.at = self.text.len() - letters.as_str().len();
         }
         if self.at == start {
             self.at += 1;
@@ -233,31 +210,13 @@ impl Reader<'_, '_> {
 
     fn quoted(&mut self, quote: u8) {
         let start = self.at + 1;
-        let slot = usize::from(quote == b'"');
-        let mut end = start;
-        let is_missing = self.missing.get(slot).copied().unwrap_or(true);
-        let mut is_closed = false;
-        while !is_missing && let Some(byte) = self.bytes.get(end) {
-            if *byte == b'`' && quote == b'"' {
-                end += 2;
-                continue;
-            }
-            if *byte == quote {
-                if self.bytes.get(end + 1) != Some(&quote) {
-                    is_closed = true;
-                    break;
-                }
-                end += 1;
-            }
-            end += 1;
-        }
-        if !is_closed {
-            if let Some(missing) = self.missing.get_mut(slot) {
-                *missing = true;
-            }
+        let closing =
+            if self.missing.contains(&quote) { None } else { closing_quote(self.bytes, start, quote) };
+        let Some(end) = closing else {
+            self.missing.push(quote);
             self.at += 1;
             return;
-        }
+        };
         let body = self.text.get(start..end).unwrap_or("");
         self.at = end + 1;
         let part = if quote == b'"' { self.interpolated(body) } else { Arg::known(body.replace("''", "'")) };
@@ -303,12 +262,7 @@ impl Reader<'_, '_> {
                 '$' => {
                     let length = variable_length(rest);
                     if length > 1 {
-                        let spelling = rest.get(..length).unwrap_or("");
-                        let part = self.value_of(spelling);
-                        let shift = arg.text.len();
-                        arg.unknown
-                            .extend(part.unknown.iter().map(|range| range.start + shift..range.end + shift));
-                        arg.text.push_str(&part.text);
+                        arg.append(&self.value_of(rest.get(..length).unwrap_or("")));
                         taken = length;
                     } else {
                         arg.text.push('$');
@@ -332,8 +286,11 @@ impl Reader<'_, '_> {
             Some(Value::Decoded) => self.current.command.is_decoded = true,
             _ => {}
         }
-        let part =
-            if self.starts_assignment_at(self.at) { unknown(&spelling) } else { self.value_of(&spelling) };
+        let part = if self.starts_assignment_at(self.at) {
+            Arg::unknown(&spelling)
+        } else {
+            self.value_of(&spelling)
+        };
         // A file by its name or its place is that file.
         if name == "_" && part.is_known() {
             let rest = self.text.get(self.at..).unwrap_or("");
@@ -349,14 +306,14 @@ impl Reader<'_, '_> {
     fn value_of(&self, spelling: &str) -> Arg {
         let name = variable_name(spelling);
         if let Some(variable) = name.strip_prefix("env:") {
-            return environment(variable).map_or_else(|| unknown(spelling), Arg::known);
+            return environment(variable).map_or_else(|| Arg::unknown(spelling), Arg::known);
         }
         match (name.as_str(), self.variables.get(&name)) {
             (_, Some(Value::Known(text))) => Arg::known(text.as_str()),
             ("home", _) => Arg::known("~"),
             ("pwd", _) => Arg::known("."),
             ("true" | "false" | "null", _) => Arg::known(spelling),
-            _ => unknown(spelling),
+            _ => Arg::unknown(spelling),
         }
     }
 
@@ -398,7 +355,7 @@ impl Reader<'_, '_> {
             && let Some(target) = self.current.command.words.pop()
             && !target.text.eq_ignore_ascii_case("$null")
         {
-            self.out.writes.push(super::path::posix(&target.text));
+            self.out.writes.push(posix(&target.text));
         }
     }
 
@@ -477,7 +434,7 @@ impl Reader<'_, '_> {
             self.push(value.clone());
             return;
         }
-        self.push(value.unwrap_or_else(|| unknown("$(...)")));
+        self.push(value.unwrap_or_else(|| Arg::unknown("$(...)")));
     }
 
     fn last_ends_with(&self, end: &str) -> bool {
@@ -491,15 +448,25 @@ impl Reader<'_, '_> {
             self.current.command.words.pop().map_or_else(String::new, |word| word.text.to_ascii_lowercase());
         let path = match arguments.and_then(|arguments| arguments.text.split(',').next()) {
             Some(path) => Arg::known(path),
-            None => unknown("$(...)"),
+            None => Arg::unknown("$(...)"),
         };
         let mut words = vec![Arg::known("remove-item"), path];
         if method.contains("directory") {
             words.push(Arg::known("-recurse"));
         }
-        let command = WindowsCommand { words, end: self.at, ..self.current.command.clone() };
-        translate(&command, false, self.out);
+        translate(&self.current.command.with_words(words), "", self.out);
         self.current = Context::default();
+    }
+}
+
+/// The place of the quote that closes a string: doubled ones belong to it.
+fn closing_quote(bytes: &[u8], mut at: usize, quote: u8) -> Option<usize> {
+    loop {
+        match (bytes.get(at)?, bytes.get(at + 1)) {
+            (b'`', _) if quote == b'"' => at += 2,
+            (byte, next) if *byte == quote && next != Some(&quote) => return Some(at),
+            (byte, _) => at += if *byte == quote { 2 } else { 1 },
+        }
     }
 }
 

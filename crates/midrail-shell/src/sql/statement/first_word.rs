@@ -11,61 +11,54 @@ impl Statement<'_> {
     /// What depends on the first word of the statement.
     pub(super) fn first_word(&self, first: usize, found: &mut Findings) {
         let end = self.tokens.len();
-        // Whether what was made before is still there is not known.
-        if self.is_any(first, &["rollback", "abort", "discard", "use", "connect"]) {
-            found.temporary.clear();
-        }
-        if self.is(first, "alter") {
-            self.alter(first, found);
-        } else if self.is(first, "create")
-            && let Some(table) = (first + 1..first + 8).find(|place| self.is(*place, "table"))
-        {
-            self.create_table(first, table, found);
-        } else if self.is(first, "match") && self.is_mark(first + 1, b'(') {
-            self.graph(first, found);
-        } else if self.is(first, "purge")
-            && self.is_any(first + 1, &["recyclebin", "dba_recyclebin", "table", "tablespace"])
-            && self.fits_to_its_end(first + 1 + usize::from(self.is(first + 1, "table")), &["user"])
-        {
-            self.hit(found, "sql-purge", first, end);
-        } else if self.is(first, "rename") && self.is_any(first + 1, &["table", "tables"]) {
-            let to = self.find(first + 2, end, &["to"]);
-            if to.is_some_and(|to| to <= first + 8 && self.fits_to_its_end(to + 1, &[])) {
-                self.hit(found, "sql-rename", first, end);
+        let next = first + 1;
+        let has = |word: &str| self.find(first, end, &[word]).is_some();
+        let kind = match self.spelling(first).to_ascii_lowercase().as_str() {
+            // Whether what was made before is still there is not known.
+            "rollback" | "abort" | "discard" | "use" | "connect" => return found.temporary.clear(),
+            "alter" => return self.alter(first, found),
+            "create" => match (next..first + 8).find(|place| self.is(*place, "table")) {
+                Some(table) => return self.create_table(first, table, found),
+                None if self.is_any(next, &["role", "user", "login"]) && has("superuser") => "sql-grant-wide",
+                None => return,
+            },
+            "match" if self.is_mark(next, b'(') => return self.graph(first, found),
+            "purge"
+                if self.is_any(next, &["recyclebin", "dba_recyclebin", "table", "tablespace"])
+                    && self.fits_to_its_end(next + usize::from(self.is(next, "table")), &["user"]) =>
+            {
+                "sql-purge"
             }
-        } else if self.is(first, "create") && self.is_any(first + 1, &["role", "user", "login"]) {
-            if self.find(first, end, &["superuser"]).is_some() {
-                self.hit(found, "sql-grant-wide", first, end);
+            "rename" if self.is_any(next, &["table", "tables"]) => {
+                let to = self.find(next + 1, end, &["to"]);
+                if !to.is_some_and(|to| to <= first + 8 && self.fits_to_its_end(to + 1, &[])) {
+                    return;
+                }
+                "sql-rename"
             }
-        } else if self.is(first, "vacuum") {
-            self.vacuum(first, found);
-        } else if self.is(first, "do") {
-            self.strings(first + 1, end, found);
-        } else if self.is(first, "shutdown") {
-            let is_alone = end == first + 1
-                || self
-                    .is_any(first + 1, &["with", "immediate", "abort", "normal", "transactional", "compact"]);
-            if is_alone {
-                self.hit(found, "sql-stop-server", first, end);
+            "vacuum" => return self.vacuum(first, found),
+            "do" => return self.strings(next, end, found),
+            "shutdown" => {
+                let modes = ["with", "immediate", "abort", "normal", "transactional", "compact"];
+                if end != next && !self.is_any(next, &modes) {
+                    return;
+                }
+                "sql-stop-server"
             }
-        } else if (self.is(first, "reset") && self.is_any(first + 1, &["master", "binary"]))
-            || (self.is(first, "purge") && self.is_any(first + 1, &["binary", "master"]))
-        {
-            self.hit(found, "sql-stop-server", first, end);
-        } else if self.is(first, "kill")
-            && (self.kind(first + 1) == Some(SqlKind::Number)
-                || self.is_any(first + 1, &["query", "connection", "hard", "soft"]))
-        {
-            self.hit(found, "sql-kill-session", first, end);
-        } else if (self.is(first, "insert") && self.is(first + 1, "overwrite"))
-            || (self.is(first, "restore")
-                && self.is(first + 1, "database")
-                && self.find(first, end, &["replace"]).is_some())
-        {
-            self.hit(found, "sql-overwrite", first, end);
-        } else if self.is_any(first, &["set", "declare", "select"]) || self.is_mark(first + 1, b':') {
-            self.remember_strings(first, found);
-        }
+            "reset" | "purge" if self.is_any(next, &["master", "binary"]) => "sql-stop-server",
+            "kill"
+                if self.kind(next) == Some(SqlKind::Number)
+                    || self.is_any(next, &["query", "connection", "hard", "soft"]) =>
+            {
+                "sql-kill-session"
+            }
+            "insert" if self.is(next, "overwrite") => "sql-overwrite",
+            "restore" if self.is(next, "database") && has("replace") => "sql-overwrite",
+            "set" | "declare" | "select" => return self.remember_strings(first, found),
+            _ if self.is_mark(next, b':') => return self.remember_strings(first, found),
+            _ => return,
+        };
+        self.hit(found, kind, first, end);
     }
 
     /// `CREATE TEMP TABLE x` is the text's own to drop. `CREATE OR REPLACE TABLE x` is how warehouses are built.

@@ -6,40 +6,38 @@ use crate::sql::condition;
 use crate::sql::findings::Findings;
 use crate::sql::lex::SqlKind;
 use crate::tables::{SQL_FUNCTIONS, SQL_OBJECTS};
-use crate::words::sql::{AFTER_CONDITION, DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
+use crate::words::sql::{
+    AFTER_CONDITION, DELETE_TAILS, DROP_TAILS, KEYWORDS, MODIFIERS, POWERFUL_ROLES, RUNNERS,
+};
 
 impl Statement<'_> {
     /// What a word starts, at any place in the statement.
     pub(super) fn keyword(&self, place: usize, first: usize, found: &mut Findings) {
-        let word = self.spelling(place);
         let is_first = place == first;
         let is_start = || self.may_start(place, first);
-        // Most words are names: their length and first letter show that quickly.
-        match (word.len(), word.as_bytes().first().map(u8::to_ascii_lowercase)) {
-            (4, Some(b'd')) if self.is(place, "drop") && is_start() => self.drop(place, is_first, found),
-            (4, Some(b'e')) if self.is(place, "exec") => self.execute(place, found),
-            (4, Some(b'i')) if self.is(place, "into") => {
+        let word = self.spelling(place);
+        match KEYWORDS.iter().find(|known| word.eq_ignore_ascii_case(known)).copied().unwrap_or_default() {
+            "drop" if is_start() => self.drop(place, is_first, found),
+            "exec" | "execute" => self.execute(place, found),
+            "prepare" if is_first => self.execute(place, found),
+            "into" => {
                 if self.is_any(place + 1, &["outfile", "dumpfile"])
                     && self.kind(place + 2) == Some(SqlKind::Text)
                 {
                     self.hit(found, "sql-server-file", place, place + 3);
                 }
             }
-            (4, Some(b'c')) if self.is(place, "copy") && is_first => self.copy(place, found),
-            (5, Some(b'g')) if self.is(place, "grant") && is_start() => self.grant(place, first, found),
-            (6, Some(b'd')) if self.is(place, "delete") && is_start() => self.delete(place, is_first, found),
-            (6, Some(b'u')) if self.is(place, "update") && is_start() => self.update(place, found),
-            (6, Some(b'r')) if self.is(place, "revoke") && is_first => {
+            "copy" if is_first => self.copy(place, found),
+            "grant" if is_start() => self.grant(place, first, found),
+            "delete" if is_start() => self.delete(place, is_first, found),
+            "update" if is_start() => self.update(place, found),
+            "revoke" if is_first => {
                 if self.is(place + 1, "all") {
                     self.hit(found, "sql-revoke-all", place, self.tokens.len());
                 }
             }
-            (7, Some(b'e')) if self.is(place, "execute") => self.execute(place, found),
-            (7, Some(b'p')) if self.is(place, "prepare") && is_first => self.execute(place, found),
-            (8, Some(b't')) if self.is(place, "truncate") && is_start() => {
-                self.truncate(place, is_first, found)
-            }
-            (11, Some(b'x')) if self.is(place, "xp_cmdshell") => {
+            "truncate" if is_start() => self.truncate(place, is_first, found),
+            "xp_cmdshell" => {
                 self.hit(found, "sql-server-command", place, self.scope_end(place));
                 if let Some(token) = self.tokens.get(place + 1).filter(|token| token.kind == SqlKind::Text) {
                     found.command(unquote(self.text, *token));

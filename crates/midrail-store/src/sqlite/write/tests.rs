@@ -10,12 +10,12 @@ use serde_json::json;
 
 use crate::approver::{ApproverChange, NewApprover};
 use crate::audit_log::AuditLog;
+use crate::audit_stats::Stats;
 use crate::error::{Result, StoreError};
 use crate::sql::queue::MAX_BYTES;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::files::with_suffix;
 use crate::sqlite::write::MAX_JOBS;
-use crate::stats::Stats;
 use crate::store::{Approvers, Commit, Slices, Store};
 use crate::verification::TrustAnchor;
 

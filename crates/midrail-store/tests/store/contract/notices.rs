@@ -79,19 +79,6 @@ pub(crate) fn notice_waits_until_its_channel_has_delivered_it(store: &dyn Store)
     assert_eq!(store.pending_deliveries("webhook", 0).unwrap(), []);
 }
 
-pub(crate) fn new_channel_can_pass_over_what_is_old(store: &dyn Store) {
-    post(store, &["a", "b", "c"]);
-    store.skip_notices("late", 2).unwrap();
-    assert_eq!(waiting(store, "late"), [(3, 0)]);
-    assert!(!store.claim_delivery(1, "late", at(10), 0).unwrap());
-    store.skip_notices("late", 1).unwrap();
-    assert_eq!(waiting(store, "late"), [(3, 0)], "it does not go back");
-    store.skip_notices("late", 99).unwrap();
-    post(store, &["d"]);
-    assert_eq!(waiting(store, "late"), [(4, 0)], "what is to come is not passed over");
-    assert_eq!(waiting(store, "webhook").len(), 4);
-}
-
 fn alert(key: &str, seconds: i64) -> Alert {
     let (name, message) = ("bypass_abuse".to_owned(), "too many".to_owned());
     Alert { name, key: key.to_owned(), fired_at: at(seconds), value: 6.5, message }
@@ -285,9 +272,9 @@ pub(crate) fn window_counts_actions_that_were_stopped(store: &dyn Store) {
         1
     );
     assert_eq!(store.timeline(at(50), at(60), 2).unwrap(), [BTreeMap::new(), BTreeMap::new()]);
-    let g = store.durations(at(14)).unwrap()["g"];
+    let g = store.audit_stats_since(at(14)).unwrap().guardrails["g"].durations;
     assert_eq!((g.count, g.average_us()), (2, Some(14)));
-    assert_eq!(store.durations(at(16)).unwrap(), BTreeMap::new());
+    assert_eq!(store.audit_stats_since(at(16)).unwrap().guardrails, BTreeMap::new());
 }
 
 pub(crate) fn counters_add_up(store: &dyn Store) {

@@ -3,12 +3,13 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Kind {
     /// A name or a keyword.
     Word,
     /// A string, a template, a number, a regular expression.
     Operand,
+    #[default]
     Operator,
     /// The dot before a property.
     Dot,

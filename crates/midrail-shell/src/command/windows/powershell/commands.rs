@@ -94,13 +94,9 @@ impl Reader<'_, '_> {
                 }
             }
             _ if self.out.start_shell(command, self.depth) => {}
-            "diskpart" if context.input.to_ascii_lowercase().contains("clean") => {
-                let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
-                translate(&WindowsCommand { words, ..command.clone() }, false, self.out);
-            }
             _ => {
                 let before = self.out.invocations.len();
-                translate(command, false, self.out);
+                translate(command, &context.input, self.out);
                 // `dir | Remove-Item`: what comes down the pipe is what it acts on.
                 for invocation in self.out.invocations.iter_mut().skip(before) {
                     let has_target = invocation.args.iter().any(|arg| !arg.text.starts_with('-'));
