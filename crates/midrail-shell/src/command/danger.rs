@@ -1,7 +1,7 @@
 //! Finds what an invocation might destroy, by the dangers in the row of its program. `condition` evaluates when a danger
 //! applies, `place` decides where a target is.
 
-mod launch;
+pub(super) mod launch;
 mod place;
 #[cfg(test)]
 mod tests;

@@ -20,13 +20,14 @@ use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES
 pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
     let program = invocation.program.as_str();
     let mut found = TouchedFiles::default();
-    match program {
+    match programs::family(program) {
         "dd" => dd(invocation, &mut found),
         "git" => git(invocation, &mut found),
-        "find" | "gfind" | "bfs" => printed_by_find(invocation, &mut found),
+        "find" => printed_by_find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
-        "xargs" | "gxargs" => xargs(invocation, &mut found),
-        "docker" | "podman" | "nerdctl" => found::read_in_container(invocation, &mut found),
+        "xargs" => xargs(invocation, &mut found),
+        "socat" => opened_by_socat(invocation, &mut found),
+        "docker" => found::read_in_container(invocation, &mut found),
         _ => {}
     }
     let row = programs::row(program);
@@ -42,7 +43,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
 
 /// Whether it is known which files a program touches.
 pub(super) fn is_known(program: &str) -> bool {
-    matches!(program, "git" | "find" | "gfind" | "bfs" | "perl" | "ruby" | "xargs" | "dd")
+    matches!(programs::family(program), "git" | "find" | "perl" | "ruby" | "xargs" | "dd")
         || programs::row(program).files.is_some()
 }
 
@@ -141,13 +142,13 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
             written.for_each(|touched| touched.is_folder = true);
         }
     }
-    match program {
-        "curl" | "curlie" => curl(invocation, found),
-        "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
+    match programs::family(program) {
+        "curl" => curl(invocation, found),
+        "tar" => tar(invocation, &sorted, found),
         "openssl" | "ssh-keygen" => found::keys(invocation, &sorted, found),
-        "sqlite3" | "sqlite" | "litecli" | "duckdb" => found::read_by_statements(invocation, found),
+        "sqlite3" | "litecli" | "duckdb" => found::read_by_statements(invocation, found),
         // Where nothing is piped to it, the one word is the file.
-        "yq" if operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {
+        "jq" if program == "yq" && operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {
             let files = operands.iter().filter(|file| is_credential(file, &invocation.folder));
             files.for_each(|file| found.add(file, true, false));
         }
@@ -187,6 +188,18 @@ fn in_place(invocation: &Invocation, found: &mut TouchedFiles) {
     sorted.operands.iter().skip(skip).for_each(|file| found.add(file, true, true));
 }
 
+/// `socat - FILE:path`
+fn opened_by_socat(invocation: &Invocation, found: &mut TouchedFiles) {
+    for arg in &invocation.args {
+        let Some((kind, rest)) = arg.text.split_once(':') else { continue };
+        let is_new = kind.eq_ignore_ascii_case("create");
+        if is_new || ["file", "open", "gopen"].iter().any(|known| kind.eq_ignore_ascii_case(known)) {
+            let path = rest.split(',').next().unwrap_or(rest);
+            found.add(&Arg::known(path), !is_new, is_new);
+        }
+    }
+}
+
 /// `xargs -a file program`
 fn xargs(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
@@ -216,6 +229,12 @@ fn curl(invocation: &Invocation, found: &mut TouchedFiles) {
         };
         if let Some(path) = path {
             found.add(&Arg::known(path.split(';').next().unwrap_or(path)), true, false);
+        }
+    }
+    // `--variable name@file`
+    for value in sorted.values_of(&["--variable"]) {
+        if let Some((_, path)) = value.text.split_once('@') {
+            found.add(&Arg::known(path), true, false);
         }
     }
     let addresses = invocation.args.iter().filter(|arg| arg.text.starts_with(LOCAL));

@@ -130,7 +130,7 @@ pub enum Input {
 /// One program that is started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Invocation {
-    /// The program's name without its folder: `rm` for `/bin/rm` and `\rm`. Empty where it is not known.
+    /// The program's name without its folder: `rm` for `/bin/rm`, `\rm` and `grm`. Empty where it is not known.
     pub program: String,
     /// Its arguments.
     pub args: Vec<Arg>,

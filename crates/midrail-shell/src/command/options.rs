@@ -2,7 +2,7 @@
 
 use super::invocation::{Arg, Invocation};
 use super::programs::{self, Program, Run, Style};
-use crate::words::shell::COMMON_OPTIONS;
+use crate::words::shell::{COMMON_OPTIONS, SWITCH_VALUES};
 
 /// How many unknown options of one call are tried with a value.
 pub(super) const MAX_UNKNOWN: usize = 8;
@@ -36,12 +36,23 @@ impl<'a> Arguments<'a> {
 
     /// Parses arguments. The options in `more` take a value as well.
     pub(super) fn parse(program: &'static Program, args: &'a [Arg], more: &[&str]) -> Self {
-        Parser { arguments: Arguments::empty(program, args), more, stops: false }.run()
+        Parser { arguments: Arguments::empty(program, args), more, stops: false, has_globals: true }.run()
     }
 
     /// Parses arguments up to the first operand, which is then the only one.
     pub(super) fn leading(program: &'static Program, args: &'a [Arg], more: &[&str]) -> Self {
-        Parser { arguments: Arguments::empty(program, args), more, stops: true }.run()
+        Parser { arguments: Arguments::empty(program, args), more, stops: true, has_globals: true }.run()
+    }
+
+    /// Parses arguments after the subcommand that runs a command, up to the first operand.
+    pub(super) fn before_command(
+        program: &'static Program,
+        run: &'static Run,
+        args: &'a [Arg],
+        more: &[&str],
+    ) -> Self {
+        let has_globals = run.subcommands.is_empty();
+        Parser { arguments: Arguments::empty(program, args), more, stops: true, has_globals }.run()
     }
 
     fn empty(program: &'static Program, args: &'a [Arg]) -> Self {
@@ -112,7 +123,10 @@ impl<'a> Arguments<'a> {
 struct Parser<'a, 'm> {
     arguments: Arguments<'a>,
     more: &'m [&'m str],
+    /// It stops at the first operand.
     stops: bool,
+    /// The subcommand is among the arguments: options that come before it may take a value.
+    has_globals: bool,
 }
 
 impl<'a> Parser<'a, '_> {
@@ -128,6 +142,11 @@ impl<'a> Parser<'a, '_> {
             let is_operand = !text.starts_with('-')
                 || (text.len() < 2 && !self.arguments.program.is_flag(text))
                 || arg.begins_unknown();
+            // `cargo +nightly`
+            if text.starts_with('+') && self.is_leading() && self.arguments.program.is_flag("+") {
+                at += 1;
+                continue;
+            }
             if text == "--" {
                 self.arguments.end_of_options = Some(self.arguments.operands.len());
                 let most = if self.stops { 1 } else { usize::MAX };
@@ -162,7 +181,7 @@ impl<'a> Parser<'a, '_> {
         let name = program.spelled_out(text);
         if self.takes_value(name) {
             self.arguments.values.push((name.to_owned(), next.cloned().unwrap_or_default()));
-            return 1;
+            return 1 + usize::from(program.pairs.contains(&name));
         }
         let is_signal = program.has_signals
             && text.len() > 3
@@ -203,7 +222,8 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn takes_value(&self, option: &str) -> bool {
-        self.more.contains(&option) || self.arguments.program.takes_value(option, self.is_leading())
+        self.more.contains(&option)
+            || self.arguments.program.takes_value(option, self.has_globals && self.is_leading())
     }
 
     /// Whether the subcommand is still to come.
@@ -215,7 +235,10 @@ impl<'a> Parser<'a, '_> {
     /// Remembers an option that might take the next word as its value.
     fn note_unknown(&mut self, option: &str, text: &str, next: Option<&Arg>) {
         let is_followed = next.is_some_and(|next| !next.text.starts_with('-'));
+        // `npm --yes true exec`
+        let is_switch = next.is_some_and(|next| SWITCH_VALUES.contains(&next.text.as_str()));
         let is_known = self.arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option);
+        let is_known = is_known && !is_switch;
         if self.arguments.unknown.is_none() && self.is_leading() && is_followed && !is_known {
             self.arguments.unknown = Some(text.to_owned());
         }
@@ -376,5 +399,17 @@ mod tests {
         assert_eq!(parse("uv", "--no-such x run").unknown.as_deref(), Some("--no-such"));
         assert_eq!(parse("uv", "--cache-dir x run").unknown, None);
         assert_eq!(parse("uv", "run --no-such x").unknown, None);
+        assert_eq!(parse("npm", "--yes true exec").unknown.as_deref(), Some("--yes"));
+        assert_eq!(parse("npm", "--yes exec").unknown, None);
+    }
+
+    #[test]
+    fn options_may_take_two_values() {
+        assert_eq!(parse("bwrap", "--bind a b rm").places, [3]);
+    }
+
+    #[test]
+    fn toolchain_is_no_operand() {
+        assert_eq!(parse("cargo", "+nightly publish").places, [1]);
     }
 }

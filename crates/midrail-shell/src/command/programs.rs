@@ -21,6 +21,11 @@ pub(super) fn row(program: &str) -> &'static Program {
     find(program).unwrap_or(&UNKNOWN)
 }
 
+/// The first name in the row of a program, which stands for all of them: `docker` for `podman`.
+pub(super) fn family(program: &str) -> &str {
+    find(program).and_then(|row| row.names.first()).copied().unwrap_or(program)
+}
+
 /// Whether a program has a property.
 pub(super) fn is(program: &str, tag: Tag) -> bool {
     row(program).tags.contains(&tag)
@@ -46,8 +51,12 @@ impl Program {
         let client = self.client.iter().flat_map(|it| [it.statements, it.files]);
         let recipes = self.recipes.iter().map(|it| it.options);
         let code = self.runs.iter().filter(|run| run.subcommands.is_empty()).map(|run| run.code);
-        let lists =
-            [self.values, self.folders].into_iter().chain(files).chain(client).chain(recipes).chain(code);
+        let lists = [self.values, self.pairs, self.folders]
+            .into_iter()
+            .chain(files)
+            .chain(client)
+            .chain(recipes)
+            .chain(code);
         lists.flatten().copied()
     }
 

@@ -5,7 +5,7 @@ use crate::command::options::Arguments;
 use crate::command::programs::{self, Tag};
 
 /// The invocation that another one only starts, if its program has dangers.
-pub(super) fn inner(invocation: &Invocation) -> Option<Invocation> {
+pub(in crate::command) fn inner(invocation: &Invocation) -> Option<Invocation> {
     let row = programs::row(&invocation.program);
     if row.launches.is_empty() {
         return None;

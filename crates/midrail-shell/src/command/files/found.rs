@@ -146,7 +146,7 @@ pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFil
 /// `docker run -v $PWD/.env:/x image cat /x`: a file with credentials that the command names as the container sees it.
 pub(super) fn read_in_container(invocation: &Invocation, found: &mut TouchedFiles) {
     let Some((args, run)) = find_run(invocation, "run") else { return };
-    let sorted = Arguments::leading(programs::row(&invocation.program), args, run.values);
+    let sorted = Arguments::before_command(programs::row(&invocation.program), run, args, run.values);
     let command = sorted.rest().get(1..).unwrap_or_default();
     for volume in sorted.values_of(&["-v", "--volume"]) {
         let mut fields = volume.text.split(':');

@@ -529,3 +529,49 @@ fn revoked_dry_runs_do_not_count() {
     ]);
     assert_harmless(&["git push --force --dry-run", "git help push", "npm publish --dry-run"]);
 }
+
+#[test]
+fn commands_are_found_behind_options_and_other_names() {
+    for line in [
+        "uv --directory / run rm -rf etc",
+        "poetry -C / run rm -rf etc",
+        "pnpm -C / exec rm -rf etc",
+        "yarn --cwd / exec rm -rf etc",
+        "bwrap --bind / / --ro-bind /usr /usr rm -rf /etc",
+        "bwrap --setenv A b rm -rf /etc",
+        "mpirun --mca a b rm -rf /etc",
+        "nix --option a b develop -c rm -rf /etc",
+        "nix develop --option a b -c rm -rf /etc",
+        "npm --yes true exec rm -- -rf /etc",
+        "npm --color always exec -- rm -rf /etc",
+        "podman exec -l rm -rf /data",
+        "podman exec --latest rm -rf /data",
+        "bun run rm -rf /etc",
+        "cargo +nightly publish",
+        "pnpm exec -c 'rm -rf /etc'",
+        "gdb --args rm -rf /etc",
+        "gdb -batch -ex run --args rm -rf /etc",
+        "fd . / --exec=rm -rf",
+        "fd . / -xrm -rf",
+        r#"tmux if true 'run-shell "rm -rf /etc"'"#,
+        "tmux if-shell 'rm -rf /etc' 'display x'",
+        "vim.basic -c '!rm -rf /etc'",
+        "nvim -c '!rm -rf /etc'",
+        r#"deno --quiet eval 'Deno.removeSync("/etc", {recursive: true})'"#,
+        r#"pwsh -WorkingDirectory d -c 'Remove-Item -Recurse -Force C:\'"#,
+        r#"python manage.py shell -c 'import os; os.system("rm -rf /etc")'"#,
+        r#"python manage.py shell -c "import os; os.system('rm -rf /etc')""#,
+        r#"php artisan tinker --execute 'system("rm -rf /etc");'"#,
+        "gcp /dev/null /etc/passwd",
+        "grm -rf /etc",
+        "gfind / -delete",
+        "bfs / -delete",
+        "gxargs -a list rm -rf",
+        "finch run --rm -v /:/host alpine rm -rf /host/etc",
+        "socat - EXEC:'rm -rf /etc'",
+        "gsed -i d /etc/passwd",
+        "awslocal s3 rb s3://bucket --force",
+    ] {
+        assert_blocked(line);
+    }
+}

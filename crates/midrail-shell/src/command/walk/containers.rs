@@ -16,13 +16,13 @@ pub(super) struct Container {
 
 /// The container of `docker run --rm`, if everything that it can reach is known.
 pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
-    if !matches!(invocation.program.as_str(), "docker" | "podman" | "nerdctl") {
+    if programs::family(&invocation.program) != "docker" {
         return None;
     }
     // What `compose run` mounts is in a file of its own.
     let (args, run) = find_run(invocation, "run")?;
     // What follows the image belongs to the program inside.
-    let sorted = Arguments::leading(programs::row(&invocation.program), args, run.values);
+    let sorted = Arguments::before_command(programs::row(&invocation.program), run, args, run.values);
     if !sorted.has(&["--rm"]) || sorted.has(CONTAINER_ACCESS) || sorted.has_value(CONTAINER_ACCESS) {
         return None;
     }

@@ -188,12 +188,18 @@ impl Walk {
 
     pub(super) fn fd(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let args = invocation.args.as_slice();
-        let Some(at) =
-            args.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"))
-        else {
-            return;
+        let names = ["-x", "-X", "--exec", "--exec-batch"];
+        let attached = |arg: &Arg| {
+            let name =
+                names.iter().find(|name| arg.text.len() > name.len() && arg.text.starts_with(**name))?;
+            let rest = arg.tail(name.len());
+            let is_value = !name.starts_with("--") || rest.text.starts_with('=');
+            is_value.then(|| rest.tail(usize::from(rest.text.starts_with('='))))
         };
-        let argv: Vec<Arg> = args.iter().skip(at + 1).take_while(|arg| arg.text != ";").cloned().collect();
+        let starts = |arg: &Arg| names.contains(&arg.text.as_str()) || attached(arg).is_some();
+        let Some(at) = args.iter().position(starts) else { return };
+        let rest = args.iter().skip(at + 1).take_while(|arg| arg.text != ";").cloned();
+        let argv: Vec<Arg> = args.get(at).and_then(attached).into_iter().chain(rest).collect();
         let has_mark = argv.iter().any(|arg| arg.text.contains('{'));
         let mark = argv.iter().any(|arg| arg.text.contains("{}")).then_some("{}");
         self.sweep_lists(&argv, mark, &listing::fd(args), scope);

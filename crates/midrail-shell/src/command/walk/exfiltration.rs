@@ -29,10 +29,10 @@ impl Walk {
         if programs::row(program).secrets.iter().any(prints) {
             return Some(Secret::Token);
         }
-        match program {
+        match programs::family(program) {
             "env" | "printenv" if words.iter().all(|word| word.starts_with('-')) => Some(Secret::Content),
             "echo" | "printf" => args.last().filter(|arg| is_secret_variable(arg)).map(|_| Secret::Token),
-            "tar" | "gtar" | "bsdtar" | "zip" => {
+            "tar" | "zip" => {
                 let is_secret = args.iter().any(|arg| danger::is_credential(arg, &scope.folder));
                 is_secret.then_some(Secret::Content)
             }

@@ -1,6 +1,7 @@
 //! Interpreters of other languages: code in their options, files that they run, modules. In code of languages that are not
 //! parsed: what it hands to a shell, and what it removes.
 
+use super::super::danger::launch;
 use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::options::Arguments;
 use super::super::programs::{self, Inline};
@@ -37,13 +38,18 @@ impl Walk {
         let args = invocation.args.as_slice();
         let row = programs::row(&invocation.program);
         // `deno run file`
-        let runs = matches!(invocation.program.as_str(), "deno" | "bun")
-            && args.first().is_some_and(|subcommand| matches!(subcommand.text.as_str(), "run" | "test"));
-        let mut at = usize::from(runs);
+        let has_subcommands = matches!(invocation.program.as_str(), "deno" | "bun");
+        let first = Arguments::leading(row, args, &[]).places.first().copied().filter(|_| has_subcommands);
+        let subcommand = first.and_then(|at| args.get(at)).map_or("", |arg| arg.text.as_str());
+        let mut at = match (subcommand, first) {
+            ("run" | "test", Some(first)) => first + 1,
+            ("eval", Some(first)) => first,
+            _ => 0,
+        };
         let mut has_code = false;
         while let Some(arg) = args.get(at) {
             let text = arg.text.as_str();
-            if text == "eval" && at == 0 {
+            if text == "eval" && Some(at) == first {
                 // `deno eval code`
                 at += 1;
                 while args.get(at).is_some_and(|arg| arg.text.starts_with('-')) {
@@ -96,6 +102,11 @@ impl Walk {
             .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test" | "CMD"))
             .filter(|arg| invocation.program != "deno" || !matches!(arg.text.as_str(), "fmt" | "lint"));
         match file {
+            // `bun run command`
+            Some(file) if subcommand == "run" && !file.text.contains('.') => {
+                let argv = args.get(at..).unwrap_or(&[]).to_vec();
+                Some(self.invoke(argv, invocation.has_more_args, &mut scope.clone(), input))
+            }
             Some(file) => {
                 let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
                 let code = Some(Code::Other(language));
@@ -149,6 +160,9 @@ impl Walk {
 
     /// Searches code that a program is given, if its language is not parsed.
     pub(super) fn inline_code(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
+        // `python manage.py shell -c code`
+        let launched = launch::inner(invocation);
+        let invocation = launched.as_ref().unwrap_or(invocation);
         let program = invocation.program.as_str();
         if matches!(program, "tclsh" | "wish" | "jimsh") {
             return self.tcl(invocation, scope, input);
@@ -237,7 +251,7 @@ fn is_code_option(language: Language, text: &str) -> bool {
 
 /// Between a function and the texts that it is given.
 fn is_between(letter: char) -> bool {
-    letter.is_whitespace() || matches!(letter, '(' | '[' | '{' | ',' | ':' | '*' | '#' | '\'' | ')' | ']')
+    letter.is_whitespace() || matches!(letter, '(' | '[' | '{' | ',' | ':' | '*' | '#' | ')' | ']')
 }
 
 /// No more texts of one call than this.
@@ -272,19 +286,29 @@ fn texts_after(mut rest: &str) -> Vec<String> {
             }
             continue;
         }
-        let Some(inner) = rest.strip_prefix('"') else { return texts };
-        let Some(end) = end_of_text(inner) else { return texts };
-        texts.push(inner.get(..end).unwrap_or("").replace("\\\"", "\""));
-        rest = inner.get(end + 1..).unwrap_or("");
+        let Some(quote) = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'')) else {
+            return texts;
+        };
+        let inner = rest.get(1..).unwrap_or("");
+        // A list of Lisp is quoted with one quote: `'("rm" "-rf")`.
+        let end = end_of_text(inner, quote).filter(|_| quote == '"' || !inner.starts_with(['(', '[']));
+        rest = match end {
+            Some(end) => {
+                texts.push(inner.get(..end).unwrap_or("").replace("\\\"", "\""));
+                inner.get(end + 1..).unwrap_or("")
+            }
+            None if quote == '\'' => inner,
+            None => return texts,
+        };
     }
     texts
 }
 
 /// Where a text in quotes ends.
-fn end_of_text(inner: &str) -> Option<usize> {
+fn end_of_text(inner: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     inner.char_indices().find_map(|(at, letter)| {
-        let is_end = letter == '"' && !is_escaped;
+        let is_end = letter == quote && !is_escaped;
         is_escaped = letter == '\\' && !is_escaped;
         is_end.then_some(at)
     })
@@ -302,6 +326,8 @@ mod tests {
             ("new ProcessBuilder(\"rm\", \"-rf\", \"/\").start()", "ProcessBuilder", &["rm", "-rf", "/"]),
             ("os:cmd(\"a \\\"b\\\"\")", "os:cmd", &["a \"b\""]),
             ("removeItem(atPath:\"/x\")", "removeItem", &["/x"]),
+            ("os.system('rm -rf x')", "os.system", &["rm -rf x"]),
+            ("(apply 'call-process '(\"rm\" \"x\"))", "call-process", &["rm", "x"]),
         ] {
             assert_eq!(calls(code, name), [expected], "{code}");
         }

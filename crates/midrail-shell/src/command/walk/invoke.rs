@@ -12,11 +12,11 @@ use super::super::{danger, files, hosts, pattern, repository};
 use super::flow::base_name;
 use super::state::{Content, Listed, MAX_DEPTH, ProgramCall, Stream, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
-use crate::words::shell::{EMPTYING_SCRIPTS, WILDCARD_PROGRAMS};
+use crate::words::shell::{EMPTYING_SCRIPTS, GNU_PROGRAMS, WILDCARD_PROGRAMS};
 
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
-    matches!(invocation.program.as_str(), "sed" | "gsed")
+    invocation.program == "sed"
         && invocation.args.iter().any(|arg| EMPTYING_SCRIPTS.contains(&arg.text.trim()))
 }
 
@@ -279,5 +279,7 @@ fn program_name(name: &Arg) -> String {
     let base = base.strip_suffix(".exe").or_else(|| base.strip_suffix(".EXE")).unwrap_or(base);
     // On a file system that ignores case, `RM` is `rm`.
     let lower = base.to_ascii_lowercase();
-    if programs::find(base).is_none() && programs::find(&lower).is_some() { lower } else { base.to_owned() }
+    let name = if programs::find(base).is_none() && programs::find(&lower).is_some() { &lower } else { base };
+    // Package managers add a `g` to the programs of GNU where the system has its own.
+    name.strip_prefix('g').filter(|rest| GNU_PROGRAMS.contains(rest)).unwrap_or(name).to_owned()
 }

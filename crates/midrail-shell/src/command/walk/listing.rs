@@ -16,13 +16,11 @@ pub(super) const MAX_ROOTS: usize = 8;
 /// The paths that a program prints, as words of the shell: `~/*` for all below the home. Empty where it prints none.
 pub(super) fn listed(invocation: &Invocation) -> Vec<Arg> {
     let args = invocation.args.as_slice();
-    let mut paths = match invocation.program.as_str() {
-        "find" | "gfind" | "bfs" => found(args),
-        "fd" | "fdfind" => fd(args),
-        "ls" | "gls" | "exa" | "eza" | "lsd" | "dir" => in_folders(args),
-        "grep" | "egrep" | "fgrep" | "ggrep" | "zgrep" => {
-            searched(&invocation.program, args, &["-r", "-R", "--recursive"])
-        }
+    let mut paths = match programs::family(&invocation.program) {
+        "find" => found(args),
+        "fd" => fd(args),
+        "ls" | "exa" => in_folders(args),
+        "grep" => searched(&invocation.program, args, &["-r", "-R", "--recursive"]),
         "rg" | "ag" | "ack" => searched(&invocation.program, args, &[]),
         "git" => tracked(args),
         "locate" | "plocate" | "mlocate" => vec![all_in(&Arg::known("/"))],

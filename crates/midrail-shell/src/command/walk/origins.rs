@@ -181,10 +181,8 @@ impl Walk {
             return (Vec::new(), Vec::new());
         }
         let program = invocation.program.as_str();
-        let takes_script = matches!(
-            program,
-            "sed" | "grep" | "egrep" | "awk" | "gawk" | "jq" | "yq" | "tr" | "perl" | "ruby"
-        );
+        let takes_script =
+            matches!(programs::family(program), "sed" | "grep" | "awk" | "jq" | "tr" | "perl" | "ruby");
         let is_file = |arg: &&Arg| {
             arg.is_known()
                 && !arg.text.starts_with(['-', '+'])
@@ -262,7 +260,7 @@ impl Walk {
 
 /// The folder that something is unpacked into, where one is named.
 fn target_folder(invocation: &Invocation) -> Option<String> {
-    let is_tar = matches!(invocation.program.as_str(), "tar" | "gtar" | "bsdtar");
+    let is_tar = programs::family(&invocation.program) == "tar";
     let takes = if is_tar { ["-C", "--directory"] } else { ["-d", "--directory"] };
     let sorted = Arguments::new(invocation);
     let named = sorted.values_of(&takes).last().map(|folder| folder.text.clone());

@@ -53,6 +53,12 @@ impl Walk {
         let Some(at) = args.iter().position(|arg| TMUX_COMMANDS.contains(&arg.text.as_str())) else { return };
         let rest = args.get(at + 1..).unwrap_or(&[]);
         let sorted = Arguments::parse(programs::row("tmux"), rest, &[]);
+        // `tmux if-shell test command command`
+        if args.get(at).is_some_and(|arg| matches!(arg.text.as_str(), "if" | "if-shell")) {
+            let mut texts = sorted.operands.iter().map(|arg| arg.text.as_str());
+            texts.next().into_iter().for_each(|test| self.run(test, scope));
+            return texts.for_each(|command| self.run(&format!("tmux {command}"), scope));
+        }
         let keys = ["Enter", "C-m", "C-c", "Escape", "Space", "Tab", "C-d", "KPEnter"];
         let typed =
             |arg: &Arg| if keys.contains(&arg.text.as_str()) { Arg::known("\n") } else { arg.clone() };
@@ -84,16 +90,18 @@ impl Walk {
     }
 
     /// `nc -e sh` and `socat … EXEC:sh`
-    pub(super) fn netcat(&mut self, invocation: &Invocation) {
+    pub(super) fn netcat(&mut self, invocation: &Invocation, scope: &Scope) {
         let args = invocation.args.as_slice();
         if invocation.program == "socat" {
-            let runs = args.iter().any(|arg| {
-                let text = arg.text.to_ascii_lowercase();
-                (text.starts_with("exec:") || text.starts_with("system:"))
-                    && text.split([':', '/', ' ', ',', '\'', '"']).any(|word| programs::is(word, Tag::Shell))
-            });
-            if runs {
-                self.reverse_shell("socat hands a connection to a shell");
+            for arg in args {
+                let Some((kind, code)) = arg.text.split_once(':') else { continue };
+                if !["exec", "system", "shell"].iter().any(|known| kind.eq_ignore_ascii_case(known)) {
+                    continue;
+                }
+                if code.split(['/', ' ', ',', '\'', '"']).any(|word| programs::is(word, Tag::Shell)) {
+                    self.reverse_shell("socat hands a connection to a shell");
+                }
+                self.run(code.split(',').next().unwrap_or(code).trim_matches(['\'', '"']), scope);
             }
             return;
         }
@@ -169,12 +177,13 @@ impl Walk {
     /// `dotenv -e .env -- printenv`: shows what the file holds.
     pub(super) fn shows_environment(&mut self, invocation: &Invocation, scope: &Scope) {
         let names = ["-e", "-f", "--file", "--env-file"];
-        let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
-        let program = invocation.args.iter().rev().find(|arg| !arg.text.starts_with('-'));
-        if !program.is_some_and(|program| SHOWS_ENVIRONMENT.contains(&program.text.as_str())) {
+        let all = Arguments::new(invocation);
+        let first = all.operands.first().map_or("", |arg| arg.text.as_str());
+        let is_shown = |arg: &&Arg| SHOWS_ENVIRONMENT.contains(&arg.text.as_str());
+        if !all.operands.last().is_some_and(is_shown) && !matches!(first, "get" | "list" | "decrypt") {
             return;
         }
-        let files: Vec<&Arg> = sorted.values_of(&names).collect();
+        let files: Vec<&Arg> = all.values_of(&names).collect();
         let usual = Arg::known(".env");
         let files = if files.is_empty() { vec![&usual] } else { files };
         for file in files.into_iter().filter(|_| !scope.is_remote) {

@@ -15,20 +15,19 @@ impl Walk {
     pub(super) fn wrapped(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
         self.unpacked(invocation, scope, input);
-        match invocation.program.as_str() {
-            "xargs" | "gxargs" => return Some(self.xargs(invocation, scope, input)),
+        match programs::family(&invocation.program) {
+            "xargs" => return Some(self.xargs(invocation, scope, input)),
             "parallel" => return Some(self.parallel(invocation, scope, input)),
             "start-stop-daemon" => return self.daemon(call, scope),
-            "find" | "gfind" | "bfs" => self.find(invocation, scope),
-            "fd" | "fdfind" => self.fd(invocation, scope),
+            "find" => self.find(invocation, scope),
+            "fd" => self.fd(invocation, scope),
             "git" => self.git(invocation, scope),
-            "tar" | "gtar" | "bsdtar" => self.tar(invocation, scope),
-            "vim" | "vi" | "nvim" | "ex" | "view" | "emacs" => self.editor(invocation, scope),
+            "tar" => self.tar(invocation, scope),
+            "vim" | "ex" | "view" | "emacs" => self.editor(invocation, scope),
             "tmux" => self.tmux(invocation, scope),
-            "nc" | "ncat" | "netcat" | "nc.traditional" | "socat" => self.netcat(invocation),
-            "at" | "batch" | "crontab" => self.scheduled(invocation, scope, input),
-            "expect" | "gdb" | "lldb" => self.debugger(invocation, scope),
-            "sed" | "gsed" => self.sed(invocation, scope),
+            "nc" | "socat" => self.netcat(invocation, scope),
+            "at" | "crontab" => self.scheduled(invocation, scope, input),
+            "sed" => self.sed(invocation, scope),
             "rsync" | "scp" => self.rsync(invocation, scope),
             _ if self.builds(invocation, scope, input) => {}
             _ => return self.wrapped_by_row(call, scope),
@@ -40,7 +39,8 @@ impl Walk {
     fn wrapped_by_row(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
         let program = invocation.program.as_str();
-        match program {
+        match programs::family(program) {
+            "gdb" => self.debugger(invocation, scope),
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
             "npm" | "pnpm" | "yarn" | "bun" => {
                 self.set_package_scripts(invocation, scope);
@@ -48,7 +48,7 @@ impl Walk {
             }
             "aws" => self.sent_commands(invocation, scope),
             "cmake" => self.cmake(invocation, scope, input),
-            "dotenv" | "env-cmd" | "dotenvx" | "dotenv-cli" => self.shows_environment(invocation, scope),
+            "dotenv" | "env-cmd" | "dotenvx" => self.shows_environment(invocation, scope),
             "ztcp" => self.has_socket = true,
             _ => {}
         }
@@ -84,11 +84,11 @@ impl Walk {
         if run.remote {
             inner.folder = Folder::Known(String::new());
         }
-        for (name, value) in found.assignments {
-            inner.set(&name, vec![value]);
-            self.code_variable(&name, &inner);
+        for (name, value) in &found.assignments {
+            inner.set(name, vec![value.clone()]);
+            self.code_variable(name, &inner);
         }
-        let stream = self.wrapper_options(run, call, &found.options, &mut inner);
+        let stream = self.wrapper_options(run, call, &found, &mut inner);
         if run.rest == Rest::Nothing {
             // `su` without a command runs a shell.
             return match &input.text {
@@ -216,12 +216,13 @@ impl Walk {
         &mut self,
         run: &Run,
         call: ProgramCall<'_>,
-        options: &Arguments<'_>,
+        found: &WrappedCommand<'_>,
         inner: &mut Scope,
     ) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
+        let WrappedCommand { options, folders, .. } = found;
         let mut stream = None;
-        for folder in options.values_of(options.program.folders) {
+        for folder in folders.iter().chain(options.values_of(options.program.folders)) {
             inner.change_folder(Some(folder));
         }
         for value in options.values_of(run.code) {
@@ -247,8 +248,10 @@ impl Walk {
 struct WrappedCommand<'a> {
     /// The first word of the command.
     at: usize,
-    /// The options in front of it.
+    /// The options between the subcommand and it.
     options: Arguments<'a>,
+    /// Folders that options in front of the subcommand name.
+    folders: Vec<Arg>,
     /// Variables that it sets for the command.
     assignments: Vec<(String, Arg)>,
     /// An option says that the command follows.
@@ -271,12 +274,16 @@ fn find_command<'a>(
     let start = rest.iter().position(|arg| has_command && run.starts.contains(&arg.text.as_str()));
     let mut assignments = Vec::new();
     let leading = Arguments::parse(program, args.get(..from).unwrap_or_default(), &more);
+    let folders = leading.values_of(program.folders).cloned().collect();
     let mut unknown = leading.unknown.filter(|_| has_command);
     let mut at = if has_command { start.map_or(0, |start| start + 1) } else { rest.len() };
     let mut operands = run.operands;
     let mut has_dashes = false;
     while has_command && start.is_none() {
-        let leading = Arguments::leading(program, rest.get(at..).unwrap_or(&[]), &more);
+        let leading = Arguments::before_command(program, run, rest.get(at..).unwrap_or(&[]), &more);
+        if leading.has(run.instead) {
+            operands = operands.saturating_sub(1);
+        }
         unknown = unknown.or(leading.unknown);
         let Some(next) = leading.places.first().map(|next| at + next) else {
             at = rest.len();
@@ -307,7 +314,14 @@ fn find_command<'a>(
     if run.operands > 0 && rest.get(at).is_some_and(|arg| arg.text == "--") {
         at += 1;
     }
-    Some(WrappedCommand { at: from + at, options, assignments, is_started: start.is_some(), unknown })
+    Some(WrappedCommand {
+        at: from + at,
+        options,
+        folders,
+        assignments,
+        is_started: start.is_some(),
+        unknown,
+    })
 }
 
 /// Wrappers that run in the shell itself: a `cd` after them counts.
