@@ -13,6 +13,7 @@ pub(crate) mod decode;
 mod expand;
 mod files;
 mod hosts;
+mod launch;
 mod lex;
 pub(crate) mod notebook;
 mod options;

@@ -1,7 +1,6 @@
 //! Finds what an invocation might destroy, by the dangers in the row of its program. `condition` evaluates when a danger
 //! applies, `place` decides where a target is.
 
-pub(super) mod launch;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -11,6 +10,7 @@ use midrail_core::{Confidence, Danger, Severity};
 use self::place::Target;
 use super::condition::{Call, applies};
 use super::invocation::{Arg, Folder, Input, Invocation};
+use super::launch;
 use super::options::{Arguments, MAX_UNKNOWN};
 use super::programs::{self, Loss, Program, Rule, Targets};
 use crate::tables::Condition;

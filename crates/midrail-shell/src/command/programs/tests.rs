@@ -197,6 +197,8 @@ fn unknown_options_of_wrappers_make_a_command_opaque() {
         "docker $WORDS exec c rm -rf /",
         "docker compose $FILES exec db rm -rf /data",
         "docker compose --no-such-option x exec db rm -rf /data",
+        "npm --yes true exec rm -- -rf /etc",
+        "npm --color always exec -- rm -rf /etc",
         "xargs --no-such-option 4 git push --force",
         "parallel --no-such-option x git push --force ::: a",
     ] {

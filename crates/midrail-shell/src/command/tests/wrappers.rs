@@ -532,7 +532,7 @@ fn revoked_dry_runs_do_not_count() {
 
 #[test]
 fn commands_are_found_behind_options_and_other_names() {
-    for line in [
+    assert_blocked(&[
         "uv --directory / run rm -rf etc",
         "poetry -C / run rm -rf etc",
         "pnpm -C / exec rm -rf etc",
@@ -542,8 +542,6 @@ fn commands_are_found_behind_options_and_other_names() {
         "mpirun --mca a b rm -rf /etc",
         "nix --option a b develop -c rm -rf /etc",
         "nix develop --option a b -c rm -rf /etc",
-        "npm --yes true exec rm -- -rf /etc",
-        "npm --color always exec -- rm -rf /etc",
         "podman exec -l rm -rf /data",
         "podman exec --latest rm -rf /data",
         "bun run rm -rf /etc",
@@ -566,12 +564,10 @@ fn commands_are_found_behind_options_and_other_names() {
         "grm -rf /etc",
         "gfind / -delete",
         "bfs / -delete",
-        "gxargs -a list rm -rf",
+        "gxargs rm -rf /etc",
         "finch run --rm -v /:/host alpine rm -rf /host/etc",
         "socat - EXEC:'rm -rf /etc'",
         "gsed -i d /etc/passwd",
         "awslocal s3 rb s3://bucket --force",
-    ] {
-        assert_blocked(line);
-    }
+    ]);
 }

@@ -1,8 +1,8 @@
 //! Interpreters of other languages: code in their options, files that they run, modules. In code of languages that are not
 //! parsed: what it hands to a shell, and what it removes.
 
-use super::super::danger::launch;
 use super::super::invocation::{Arg, Invocation, quoted_line};
+use super::super::launch;
 use super::super::options::Arguments;
 use super::super::programs::{self, Inline};
 use super::super::scope::Scope;

@@ -1,11 +1,11 @@
 //! Programs that only start a script or a tool with a row of its own: `python manage.py flush`.
 
-use crate::command::invocation::{Arg, Invocation};
-use crate::command::options::Arguments;
-use crate::command::programs::{self, Tag};
+use super::invocation::{Arg, Invocation};
+use super::options::Arguments;
+use super::programs::{self, Tag};
 
 /// The invocation that another one only starts, if its program has dangers.
-pub(in crate::command) fn inner(invocation: &Invocation) -> Option<Invocation> {
+pub(super) fn inner(invocation: &Invocation) -> Option<Invocation> {
     let row = programs::row(&invocation.program);
     if row.launches.is_empty() {
         return None;
