@@ -417,6 +417,20 @@ impl Data {
         checks.mistakes.extend(mistakes);
     }
 
+    /// Collects the words after which the rest of a subcommand follows, from dangers and runs.
+    fn fill_prefixes(&mut self) {
+        let dangers: BTreeMap<&str, &Rule> =
+            values(&self.danger).map(|rule| (rule.id.as_str(), rule)).collect();
+        for program in self.program.iter_mut().map(Spanned::get_mut) {
+            let rules = program.dangers.0.iter().filter_map(|id| dangers.get(id.as_str()));
+            let conditions = rules.flat_map(|rule| &rule.when.0);
+            let subcommands = program.runs.iter().flat_map(|run| run.subcommands.iter());
+            let prefixes: BTreeSet<String> =
+                conditions.chain(subcommands).flat_map(|it| prefixes(it)).collect();
+            program.prefixes = Rows(prefixes.into_iter().collect());
+        }
+    }
+
     fn tables(&self) -> Result<String, std::fmt::Error> {
         let mut out = String::new();
         for rule in values(&self.danger) {
@@ -480,7 +494,14 @@ fn map<'k>(name: &str, values: &str, entries: impl IntoIterator<Item = (&'k str,
 
 /// All options that the row of a program documents.
 fn options(program: &Program) -> impl Iterator<Item = &str> {
-    let mut lists = vec![&program.values, &program.globals, &program.folders, &program.flags];
+    let mut lists = vec![
+        &program.values,
+        &program.pairs,
+        &program.globals,
+        &program.folders,
+        &program.flags,
+        &program.dry_runs,
+    ];
     lists.extend(program.files.iter().flat_map(|it| [&it.reads, &it.names, &it.writes]));
     lists.extend(program.client.iter().flat_map(|it| [&it.statements, &it.files]));
     lists.extend(program.recipes.iter().map(|it| &it.options));
@@ -488,6 +509,23 @@ fn options(program: &Program) -> impl Iterator<Item = &str> {
     lists.extend(program.uploads.iter().flat_map(|it| [&it.options, &it.values]));
     lists.extend(program.formats.iter().flat_map(|it| [&it.with, &it.without]));
     lists.into_iter().flat_map(|list| list.iter()).map(String::as_str)
+}
+
+/// The plain words at the beginning of a condition that other words follow.
+fn prefixes(condition: &str) -> impl Iterator<Item = String> {
+    let is_word =
+        |word: &&str| word.starts_with(|letter: char| letter.is_alphanumeric()) && !word.contains('*');
+    let words: Vec<&str> =
+        condition.split_ascii_whitespace().take_while(|it| is_word(it) || *it == "...").collect();
+    let count = words.len().saturating_sub(1);
+    words
+        .into_iter()
+        .take(count)
+        .filter(is_word)
+        .flat_map(|it| it.split('|'))
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 /// The options in a condition, without their values and without wildcards.
@@ -518,7 +556,8 @@ fn files(folder: &str) -> io::Result<Vec<PathBuf>> {
 fn build() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let source = Source::read(&[files("data/programs")?, files("data")?].concat())?;
     let mut checks = Checks::default();
-    let data: Data = checks.parse(&source);
+    let mut data: Data = checks.parse(&source);
+    data.fill_prefixes();
     data.check(&source, &mut checks);
     data.check_references(&mut checks);
     let mut lists = String::new();

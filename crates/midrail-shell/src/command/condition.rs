@@ -59,8 +59,8 @@ impl<'a> Call<'a> {
 
 /// Whether one of the first conditions holds, or there is none, and none of the second.
 pub(super) fn applies(when: &[Condition], unless: &[Condition], call: &Call) -> bool {
-    (when.is_empty() || when.iter().any(|condition| condition.holds(call)))
-        && !unless.iter().any(|condition| condition.holds(call))
+    (when.is_empty() || when.iter().any(|condition| condition.holds(call, false)))
+        && !unless.iter().any(|condition| condition.holds(call, true))
 }
 
 impl Condition {
@@ -75,30 +75,31 @@ impl Condition {
         self.0.iter().any(|term| matches!(term.kind, TermKind::Word(patterns) if patterns.iter().any(is_it)))
     }
 
-    fn holds(&self, call: &Call) -> bool {
+    /// Whether it holds. `exempts`: then the call is harmless.
+    fn holds(&self, call: &Call, exempts: bool) -> bool {
         let mut matched = 0;
         self.0.iter().all(|term| match &term.kind {
-            TermKind::Word(patterns) if term.is_denied => word_from(patterns, call, 0).is_none(),
+            TermKind::Word(patterns) if term.is_denied => word_from(patterns, call, 0, exempts).is_none(),
             TermKind::Word(patterns) => {
                 let found = if term.is_anywhere {
-                    word_from(patterns, call, matched)
+                    word_from(patterns, call, matched, exempts)
                 } else {
-                    call.word(matched).filter(|word| one_of(patterns, word)).map(|_| matched)
+                    call.word(matched).filter(|word| is_word(patterns, word, call, exempts)).map(|_| matched)
                 };
                 matched = found.map_or(matched, |index| index + 1);
                 found.is_some()
             }
-            kind => kind.holds(call, matched, term.is_denied) != term.is_denied,
+            kind => kind.holds(call, matched, exempts != term.is_denied) != term.is_denied,
         })
     }
 }
 
 impl TermKind {
-    /// Whether it holds, for the kinds that match no operand by position.
-    fn holds(&self, call: &Call, matched: usize, is_denied: bool) -> bool {
+    /// Whether it holds, for the kinds that match no operand by position. `exempts`: then the call is harmless.
+    fn holds(&self, call: &Call, matched: usize, exempts: bool) -> bool {
         match self {
             TermKind::Word(patterns) | TermKind::Operand(patterns) => {
-                word_from(patterns, call, matched).is_some()
+                word_from(patterns, call, matched, true).is_some()
             }
             TermKind::Input(patterns) => match &call.invocation.input {
                 Input::Text(text) => one_of(patterns, text),
@@ -108,7 +109,7 @@ impl TermKind {
                 Input::Program(name) => one_of(patterns, name),
                 Input::Inherited | Input::Text(_) | Input::File(_) => false,
             },
-            TermKind::Option(options) => options.iter().any(|option| option.is_given(call, is_denied)),
+            TermKind::Option(options) => options.iter().any(|option| option.is_given(call, exempts)),
             TermKind::MoreArguments => call.invocation.has_more_args,
             TermKind::EndOfOptions => {
                 call.arguments.end_of_options.is_some_and(|before| before < call.arguments.operands.len())
@@ -118,8 +119,11 @@ impl TermKind {
 }
 
 impl OptionPattern {
-    fn is_given(&self, call: &Call, is_denied: bool) -> bool {
-        let is_it = |given: &str| self.is_named(given, call, is_denied);
+    fn is_given(&self, call: &Call, exempts: bool) -> bool {
+        let is_it = |given: &str| {
+            let is_certain = !exempts || self.value.is_some() || call.arguments.is_certain(given);
+            self.is_named(given, call, exempts) && is_certain
+        };
         let arguments = &call.arguments;
         arguments
             .values
@@ -129,11 +133,11 @@ impl OptionPattern {
     }
 
     /// Whether an option is this one, perhaps shortened (`--recurs`). What allows a command must be written in full.
-    fn is_named(&self, given: &str, call: &Call, is_denied: bool) -> bool {
+    fn is_named(&self, given: &str, call: &Call, exempts: bool) -> bool {
         let program = call.arguments.program;
         match self.name {
             Pattern::Exactly(name) => {
-                let is_shortened = !is_denied
+                let is_shortened = !exempts
                     && program.abbreviates
                     && given.len() > 3
                     && given.starts_with("--")
@@ -158,9 +162,18 @@ impl Pattern {
     }
 }
 
-fn word_from(patterns: &[Pattern], call: &Call, from: usize) -> Option<usize> {
+fn word_from(patterns: &[Pattern], call: &Call, from: usize, exempts: bool) -> Option<usize> {
     (from..call.arguments.operands.len())
-        .find(|index| call.word(*index).is_some_and(|word| one_of(patterns, &word)))
+        .find(|index| call.word(*index).is_some_and(|word| is_word(patterns, &word, call, exempts)))
+}
+
+/// Whether a word is one of these. What allows a command must be written in full.
+fn is_word(patterns: &[Pattern], given: &str, call: &Call, exempts: bool) -> bool {
+    let is_shortened = |pattern: &Pattern| match pattern {
+        Pattern::Exactly(word) => call.arguments.program.is_word(word, given),
+        Pattern::Like(_) => false,
+    };
+    one_of(patterns, given) || (!exempts && patterns.iter().any(is_shortened))
 }
 
 fn one_of(patterns: &[Pattern], text: &str) -> bool {

@@ -20,13 +20,18 @@ use crate::tables::Place;
 const COMMAND_LENGTH: usize = 200;
 /// Most targets that a finding names.
 const MOST_TARGETS: usize = 64;
-/// Options with which a program only shows what would happen.
-const DRY_RUNS: &[&str] = &["dry-run", "dryrun", "what-if", "simulate", "just-print", "noop"];
 
 /// What one program might destroy.
 pub(crate) fn judge(invocation: &Invocation) -> Vec<Danger> {
-    if let Some(inner) = launch::inner(invocation) {
+    if let Some(inner) = launch::inner(invocation, &[]) {
         return judge_program(&inner);
+    }
+    let is_dangerous = |inner: Option<Invocation>| {
+        inner.is_some_and(|inner| judge_program(&inner).iter().any(|it| !it.is_inside))
+    };
+    if launch::other_readings(invocation).into_iter().any(is_dangerous) {
+        let reason = "words that are not known come before the program: it may destroy something".to_owned();
+        return vec![opaque(invocation, reason, "write the options as `--option=value`, or leave them out")];
     }
     judge_program(invocation)
 }
@@ -64,12 +69,13 @@ fn judge_program(invocation: &Invocation) -> Vec<Danger> {
 }
 
 fn judge_call(rules: &[&'static Rule], call: &Call) -> Vec<Danger> {
-    if is_dry_run(call) {
+    let is_dry_run = is_dry_run(call);
+    if shows_help(call) {
         return Vec::new();
     }
     rules
         .iter()
-        .filter(|rule| !(shows_help(call) && rule.when.iter().all(Condition::has_word)))
+        .filter(|rule| !is_dry_run || rule.ignores_dry_run)
         .filter(|rule| applies(rule.when, rule.unless, call))
         .filter_map(|rule| danger(rule, call))
         .collect()
@@ -160,27 +166,23 @@ pub(crate) fn judge_redirection(
     Some(danger)
 }
 
-/// Whether a command only shows help, its version or what would happen. An option that says so may be revoked by another
-/// one: then it does not count.
+/// Whether a command only shows what would happen.
 fn is_dry_run(call: &Call) -> bool {
     let arguments = &call.arguments;
-    let is_dry = |name: &str| DRY_RUNS.contains(&name.trim_start_matches('-'));
-    let is_no = |value: &str| matches!(value, "none" | "false" | "no" | "0");
-    let is_revoked = arguments.flags.iter().any(|flag| flag.strip_prefix("--no-").is_some_and(is_dry))
-        || arguments.values.iter().any(|(name, value)| is_dry(name) && is_no(&value.text))
-        || arguments.operands.iter().any(|operand| is_no(&operand.text));
-    let only_shows = |name: &str| match name.trim_start_matches('-') {
-        "help" => name.len() > 2,
-        "version" => call.invocation.args.len() == 1,
-        _ => is_dry(name) && !is_revoked,
-    };
-    arguments.flags.iter().any(|flag| only_shows(flag))
-        || arguments.values.iter().any(|(name, _)| only_shows(name))
+    let is_it =
+        |name: &str| arguments.is_one_of(arguments.program.dry_runs, name) && arguments.is_certain(name);
+    arguments.flags.iter().any(|flag| is_it(flag)) || arguments.values.iter().any(|(name, _)| is_it(name))
 }
 
-/// `git help push`
+/// Whether a command only shows help or its version.
 fn shows_help(call: &Call) -> bool {
-    call.arguments.operands.first().is_some_and(|first| first.text == "help")
+    let arguments = &call.arguments;
+    let is_help = |name: &str| match name {
+        "--help" | "-help" => arguments.is_certain(name),
+        "--version" | "-version" => call.invocation.args.len() == 1,
+        _ => false,
+    };
+    arguments.flags.iter().any(|flag| is_help(flag)) || arguments.values.iter().any(|(name, _)| is_help(name))
 }
 
 /// One finding for a rule that holds, if its targets matter.

@@ -4,13 +4,13 @@ use super::invocation::{Arg, Invocation};
 use super::options::Arguments;
 use super::programs::{self, Tag};
 
-/// The invocation that another one only starts, if its program has dangers.
-pub(super) fn inner(invocation: &Invocation) -> Option<Invocation> {
+/// The invocation that another one only starts, if its program has dangers. The options in `more` take a value as well.
+pub(super) fn inner(invocation: &Invocation, more: &[&str]) -> Option<Invocation> {
     let row = programs::row(&invocation.program);
     if row.launches.is_empty() {
         return None;
     }
-    let arguments = Arguments::new(invocation);
+    let arguments = Arguments::parse(row, &invocation.args, more);
     let first = arguments.places.first().copied().unwrap_or(invocation.args.len());
     let is_module = |arg: &Arg| !row.launch_option.is_empty() && arg.text == row.launch_option;
     if let Some(at) = invocation.args.iter().position(is_module).filter(|at| *at <= first) {
@@ -20,6 +20,23 @@ pub(super) fn inner(invocation: &Invocation) -> Option<Invocation> {
         let at = arguments.places.get(arguments.begins_with(words)?)?;
         program_at(invocation, *at)
     })
+}
+
+/// The same, if options that the row does not know take a value, and words that are not known are options or nothing.
+pub(super) fn other_readings(invocation: &Invocation) -> Vec<Option<Invocation>> {
+    let row = programs::row(&invocation.program);
+    if row.launches.is_empty() {
+        return Vec::new();
+    }
+    let arguments = Arguments::new(invocation);
+    let options = arguments.unknown_options();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let with_values =
+        (1..=options.len()).map(|count| inner(invocation, options.get(..count).unwrap_or_default()));
+    let without_word = arguments
+        .after_unknown_word()
+        .map(|rest| inner(&Invocation { args: rest.to_vec(), ..invocation.clone() }, &[]));
+    with_values.chain(without_word).collect()
 }
 
 fn program_at(invocation: &Invocation, index: usize) -> Option<Invocation> {

@@ -23,9 +23,11 @@ pub(super) struct Arguments<'a> {
     pub(super) flags: Vec<String>,
     /// How many operands come before `--`, if there is one.
     pub(super) end_of_options: Option<usize>,
-    /// The first option in front of all operands that the row does not know, and that might take the next word as its
+    /// The first option in front of the subcommand that the row does not know, and that might take the next word as its
     /// value.
     pub(super) unknown: Option<String>,
+    /// Options without a value that follow one that the row does not know: each might be its value.
+    doubtful: Vec<String>,
 }
 
 impl<'a> Arguments<'a> {
@@ -57,7 +59,17 @@ impl<'a> Arguments<'a> {
 
     fn empty(program: &'static Program, args: &'a [Arg]) -> Self {
         let (operands, places, values, flags) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Arguments { program, args, operands, places, values, flags, end_of_options: None, unknown: None }
+        Arguments {
+            program,
+            args,
+            operands,
+            places,
+            values,
+            flags,
+            end_of_options: None,
+            unknown: None,
+            doubtful: Vec::new(),
+        }
     }
 
     /// Whether one of these options is present without a value.
@@ -78,6 +90,24 @@ impl<'a> Arguments<'a> {
     /// Whether an option has one of these names.
     pub(super) fn is_one_of(&self, names: &[&str], option: &str) -> bool {
         names.iter().any(|name| self.program.is_same(name, option))
+    }
+
+    /// Whether an option that makes a call harmless counts: it is present, no other option revokes it, and it cannot be
+    /// the value of another one.
+    pub(super) fn is_certain(&self, option: &str) -> bool {
+        let is_no = |value: &str| matches!(value, "none" | "false" | "no" | "0");
+        let name = option.trim_start_matches('-');
+        // Options can be shortened: `--no-dry`.
+        let revokes = |flag: &str| {
+            let rest =
+                flag.strip_prefix("--no-").filter(|rest| !rest.is_empty() && !self.program.is_flag(flag));
+            // What a letter stands for is not known.
+            rest.is_some_and(|rest| name.starts_with(rest) || name.len() == 1)
+        };
+        !self.doubtful.iter().any(|doubtful| doubtful == option)
+            && !self.flags.iter().any(|flag| revokes(flag))
+            && !self.values.iter().any(|(name, value)| name == option && is_no(&value.text))
+            && !self.operands.iter().any(|operand| is_no(&operand.text))
     }
 
     /// The arguments from the first operand on.
@@ -103,8 +133,7 @@ impl<'a> Arguments<'a> {
     /// The arguments after the words in place of a subcommand of which nothing is known: these may be options, or nothing at
     /// all (`git $OPTIONS push`).
     pub(super) fn after_unknown_word(&self) -> Option<&'a [Arg]> {
-        let is_group = |operand: &&&Arg| self.program.groups.contains(&operand.text.as_str());
-        let at = self.operands.iter().take_while(is_group).count();
+        let at = self.operands.iter().take_while(|operand| self.program.is_prefix(&operand.text)).count();
         self.operands.get(at).filter(|first| first.begins_unknown())?;
         let rest = self.args.get(*self.places.get(at)?..)?;
         rest.get(rest.iter().take_while(|word| word.begins_unknown()).count()..)
@@ -114,8 +143,9 @@ impl<'a> Arguments<'a> {
     pub(super) fn begins_with(&self, words: &str) -> Option<usize> {
         let mut operands = self.operands.iter();
         let mut words = words.split_whitespace();
-        let is_next =
-            |word: &str| operands.next().is_some_and(|it| word.split('|').any(|word| word == it.text));
+        let is_next = |word: &str| {
+            operands.next().is_some_and(|it| word.split('|').any(|word| self.program.is_word(word, &it.text)))
+        };
         words.all(is_next).then(|| self.operands.len() - operands.len())
     }
 }
@@ -136,6 +166,7 @@ impl<'a> Parser<'a, '_> {
             return self.arguments;
         }
         let mut at = 0;
+        let mut is_after_unknown = false;
         let args = self.arguments.args;
         while let Some(arg) = args.get(at) {
             let text = arg.text.as_str();
@@ -160,8 +191,17 @@ impl<'a> Parser<'a, '_> {
                 if self.stops {
                     break;
                 }
+                is_after_unknown = false;
             } else {
-                at += self.option(arg, args.get(at + 1));
+                let before = self.arguments.flags.len();
+                let used = self.option(arg, args.get(at + 1));
+                let added = self.arguments.flags.get(before..).unwrap_or_default();
+                if is_after_unknown {
+                    self.arguments.doubtful.extend_from_slice(added);
+                }
+                let last = self.arguments.flags.last().filter(|_| used == 0 && !text.contains('='));
+                is_after_unknown = last.is_some_and(|last| !self.is_known(last));
+                at += used;
             }
             at += 1;
         }
@@ -232,14 +272,19 @@ impl<'a> Parser<'a, '_> {
         self.arguments.operands.iter().all(|operand| groups.contains(&operand.text.as_str()))
     }
 
+    fn is_known(&self, option: &str) -> bool {
+        self.arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option)
+    }
+
     /// Remembers an option that might take the next word as its value.
     fn note_unknown(&mut self, option: &str, text: &str, next: Option<&Arg>) {
         let is_followed = next.is_some_and(|next| !next.text.starts_with('-'));
         // `npm --yes true exec`
         let is_switch = next.is_some_and(|next| SWITCH_VALUES.contains(&next.text.as_str()));
-        let is_known = self.arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option);
-        let is_known = is_known && !is_switch;
-        if self.arguments.unknown.is_none() && self.is_leading() && is_followed && !is_known {
+        let is_known = self.is_known(option) && !is_switch;
+        let (program, operands) = (self.arguments.program, &self.arguments.operands);
+        let is_leading = operands.iter().all(|operand| program.is_prefix(&operand.text));
+        if self.arguments.unknown.is_none() && is_leading && is_followed && !is_known {
             self.arguments.unknown = Some(text.to_owned());
         }
     }
@@ -327,7 +372,12 @@ pub(super) fn find_parts(args: &[Arg]) -> Vec<FindPart<'_>> {
     while let Some(arg) = args.get(at) {
         at += 1;
         let part = match arg.text.as_str() {
-            "-H" | "-L" | "-P" => continue,
+            "-D" | "-f" if !is_expression => {
+                at += 1;
+                continue;
+            }
+            "-H" | "-L" | "-P" | "-E" | "-X" | "-x" | "-d" | "-s" => continue,
+            level if level.starts_with("-O") => continue,
             "(" | "\\(" => FindPart::Open,
             ")" | "\\)" => FindPart::Close,
             "-o" | "-or" | "," => FindPart::Or,

@@ -33,7 +33,10 @@ pub(super) fn is(program: &str, tag: Tag) -> bool {
 
 /// Whether a word that follows the options of a wrapper is likely the command: a program that destroys or runs others.
 pub(super) fn looks_like_command(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let first = word.split_whitespace().next().unwrap_or(word);
+    let name = first.rsplit('/').next().unwrap_or(first);
+    // `npx rimraf@5`
+    let name = name.split('@').next().unwrap_or(name);
     find(name)
         .is_some_and(|row| !row.dangers.is_empty() || !row.runs.is_empty() || row.tags.contains(&Tag::Shell))
 }
@@ -74,9 +77,26 @@ impl Program {
         self.valued().find(|it| it.starts_with(option)).unwrap_or(option)
     }
 
+    /// Whether a word is an operand as a user may write it, perhaps shortened.
+    pub(super) fn is_word(&self, word: &str, given: &str) -> bool {
+        let is_short = |(word, given): (&str, &str)| !given.is_empty() && word.starts_with(given);
+        let is_shortened = || {
+            let (parts, given_parts) = (word.split(':'), given.split(':'));
+            given.len() >= self.abbreviates_words
+                && parts.clone().count() == given_parts.clone().count()
+                && parts.zip(given_parts).all(is_short)
+        };
+        word == given || (self.abbreviates_words > 0 && is_shortened())
+    }
+
+    /// Whether another word of the subcommand follows this one.
+    pub(super) fn is_prefix(&self, word: &str) -> bool {
+        self.groups.contains(&word) || self.prefixes.contains(&word)
+    }
+
     /// Whether an option is documented and takes no value.
     pub(super) fn is_flag(&self, option: &str) -> bool {
-        self.flags.iter().any(|known| self.is_same(known, option))
+        self.flags.iter().chain(self.dry_runs).any(|known| self.is_same(known, option))
     }
 
     /// Whether two spellings mean one option.

@@ -30,7 +30,7 @@ fn dangers(line: &str) -> Vec<Danger> {
 /// Whether one danger is found in a line.
 fn is_stopped(line: &str, id: &str) -> bool {
     let invocation = invocation(line);
-    let invocation = launch::inner(&invocation).unwrap_or(invocation);
+    let invocation = launch::inner(&invocation, &[]).unwrap_or(invocation);
     let program = programs::row(&invocation.program.to_ascii_lowercase());
     let rules: Vec<&'static Rule> = program.dangers.iter().copied().filter(|rule| rule.id == id).collect();
     judge_call(&rules, &Call::new(&invocation, program, &[])).iter().any(|danger| !danger.is_inside)
@@ -104,6 +104,28 @@ fn examples_hold_for_whole_command_lines() {
         wrong.extend(stops.chain(passes).map(|(what, line)| format!("{id}: {what} `{line}`")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn options_that_a_program_may_ignore_make_nothing_harmless() {
+    let mut wrong = Vec::new();
+    for Example { id, stops, .. } in examples("danger") {
+        let ends_with_option = |line: &str| line.rsplit(' ').next().is_some_and(|last| last.starts_with('-'));
+        // `find` has an expression instead of options.
+        let takes_options =
+            |line: &&String| !line.contains("<<<") && !line.starts_with("find ") && !ends_with_option(line);
+        for line in stops.iter().filter(takes_options) {
+            for options in
+                ["--noop", "--help=false", "--no-such-option --help", "--dry-run=false", "--help --no-help"]
+            {
+                let line = format!("{line} {options}");
+                if !is_stopped(&line, &id) {
+                    wrong.push(format!("{id}: {line}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} hidden:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 fn arg(text: &str) -> Arg {

@@ -1,6 +1,6 @@
 //! Commands that run others, and texts that are run as code.
 
-use super::{assert_blocked, assert_harmless, assert_rule, is_blocked};
+use super::{assert_blocked, assert_harmless, assert_rule, is_blocked, rules};
 
 #[test]
 fn wrapped_commands_are_found() {
@@ -452,13 +452,21 @@ fn code_of_languages_that_are_not_parsed_is_searched_for_commands() {
 fn arguments_of_unknown_programs_may_be_run() {
     assert_rule(
         "opaque",
-        &["newrunner rm -rf /etc", "newrunner --x -- /bin/rm -rf ~", "./with-env rm -rf /home/me"],
+        &[
+            "newrunner rm -rf /etc",
+            "newrunner --x -- /bin/rm -rf ~",
+            "./with-env rm -rf /home/me",
+            "newrunner 'rm -rf /etc'",
+            "newrunner --run 'git push --force'",
+        ],
     );
     assert_harmless(&[
         "newrunner rm -rf build",
         "newrunner rm -rf /tmp/x",
         "newrunner ls -la /etc",
-        "newrunner 'rm -rf /etc'",
+        "newrunner 'rm -rf build'",
+        "husky init",
+        "newrunner reboot",
         "echo rm -rf /etc",
         "man rm",
         "tldr rm -rf /etc",
@@ -570,4 +578,62 @@ fn commands_are_found_behind_options_and_other_names() {
         "gsed -i d /etc/passwd",
         "awslocal s3 rb s3://bucket --force",
     ]);
+}
+
+#[test]
+fn second_readings_of_a_line_are_judged() {
+    for line in [
+        "btrfs su de /data/x",
+        "colima ssh -- rm -rf /home/user/data",
+        "find -D tree / -name x -delete",
+        "find -E / -name x -delete",
+        "find -O3 / -name '*.log' -delete",
+        "find -x ~ -name x -delete",
+        "gem pus x.gem",
+        "gh repo delete x --yes --help=false",
+        "git --zzz y rebase -x 'rm -rf /etc'",
+        "git clean -fdx --exclude --dry-run",
+        "git clean -fdx -e -n",
+        "git clean -fdx -i --no-interactive",
+        "git push --force --dry-run --no-dry",
+        "git push -f -n --no-dry-run",
+        "git restore --staged --no-staged .",
+        "git submodule --quiet foreach 'rm -rf /home/user/x'",
+        "git submodule -q foreach 'git push --force'",
+        "git-branch -D x",
+        "git-push --force",
+        "git-rebase -x 'rm -rf /etc'",
+        "git-stash clear",
+        "gradle help publish",
+        "heroku run --zzz ls 'rm -rf /home/user'",
+        "ip r d default",
+        "kubectl delete ns x --help=false",
+        "kubectl rollout -v 6 undo deploy/x",
+        "mysqladmin -f dr db",
+        "mysqladmin help drop db -f",
+        "nerdctl system -n k8s.io prune -af",
+        "npm owner --foo bar rm me x",
+        "npm pub",
+        "npm publ",
+        "npm publish --noop",
+        "npm unpubl x --force",
+        "npm unpublish pkg --force --noop",
+        "npm.cmd publish",
+        "npx $FLAGS rimraf /home/user",
+        "npx --foo bar rimraf@5 /home/user",
+        "php artisan migrate:fr --force",
+        "php bin/console d:s:d --force",
+        "podman system --connection x reset -f",
+        "podman volume --log-level debug rm data",
+        "pulumi destroy -y -m --help",
+        "python $X manage.py flush --noinput",
+        "sequelize db:drop --dry-run",
+        "shred help /home/user/data/key",
+        "supabase db --workdir x reset --linked",
+        "teller run -- git push --force",
+        "truncate -s 0 help /etc/passwd",
+        "yarn --foo bar prisma migrate reset --force",
+    ] {
+        assert!(!rules(line).is_empty(), "{line}");
+    }
 }

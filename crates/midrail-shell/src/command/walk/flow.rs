@@ -196,21 +196,30 @@ impl Walk {
         if row.tags.contains(&Tag::TakesWords) || files::is_known(program) {
             return;
         }
-        let may_run = |word: &str| {
-            let name = base_name(word);
-            if programs::find(program).is_some() {
+        let args = invocation.args.as_slice();
+        let is_known = programs::find(program).is_some();
+        let dashes = args.iter().position(|arg| arg.text == "--").unwrap_or(args.len());
+        let may_run = |at: usize| {
+            let Some(arg) = args.get(at).filter(|arg| arg.is_known()) else { return false };
+            let name = base_name(&arg.text);
+            // `husky init`
+            let is_subcommand = at + 1 == args.len() && programs::is(name, Tag::AlsoSubcommand);
+            if is_known && at <= dashes {
                 let is_destroyer = programs::is(name, Tag::Destroys) || name.starts_with("mkfs.");
                 is_destroyer && !row.dangers.iter().any(|rule| rule.mentions(name))
             } else {
-                programs::looks_like_command(name)
+                programs::looks_like_command(&arg.text) && !is_subcommand
             }
         };
-        let args = invocation.args.as_slice();
-        let places = (0..args.len())
-            .filter(|at| args.get(*at).is_some_and(|arg| arg.is_known() && may_run(&arg.text)))
-            .take(MAX_COMMANDS);
+        let places = (0..args.len()).filter(|at| may_run(*at)).take(MAX_COMMANDS);
         for at in places {
-            if self.would_destroy(args.get(at..).unwrap_or_default(), scope) {
+            let command = args.get(at..).unwrap_or_default();
+            // A text with blanks is code.
+            let code = command.first().filter(|first| first.text.contains(' '));
+            let is_code = code.is_some_and(|code| {
+                self.would_destroy(&[Arg::known("sh"), Arg::known("-c"), code.clone()], scope)
+            });
+            if is_code || self.would_destroy(command, scope) {
                 let reason = format!(
                     "what `{program}` does with these words is not known, and they are a command that destroys"
                 );

@@ -16,6 +16,13 @@ const HOOKS: &[(&str, &[&str])] = &[("commit", &["pre-commit", "commit-msg"]), (
 impl Walk {
     pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
+        let options = sorted.unknown_options();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let other = Arguments::leading(programs::row("git"), &invocation.args, &options);
+        let command: Vec<Arg> = [Arg::known("git")].iter().chain(other.rest()).cloned().collect();
+        if let Some(option) = options.last().filter(|_| self.would_destroy(&command, scope)) {
+            self.report_unknown_option(option, invocation);
+        }
         let Some((subcommand, rest)) = sorted.rest().split_first() else { return };
         let subcommand = subcommand.text.as_str();
         let mut inner = scope.clone();
@@ -38,14 +45,17 @@ impl Walk {
             self.git_alias(&body, rest, &inner);
         }
         self.git_options(subcommand, rest, &inner);
-        let first = rest.first().map_or("", |arg| arg.text.as_str());
+        // `git submodule --quiet foreach`
+        let words = rest.iter().position(|arg| !arg.text.starts_with('-')).unwrap_or(rest.len());
+        let words = rest.get(words..).unwrap_or_default();
+        let first = words.first().map_or("", |arg| arg.text.as_str());
         match (subcommand, first) {
             ("bisect", "run") => {
-                let argv = rest.get(1..).unwrap_or(&[]).to_vec();
+                let argv = words.get(1..).unwrap_or(&[]).to_vec();
                 let _ = self.invoke(argv, false, &mut inner, &Stream::default());
             }
             ("submodule", "foreach") => {
-                let words = rest.iter().skip(1).skip_while(|arg| arg.text.starts_with('-'));
+                let words = words.iter().skip(1).skip_while(|arg| arg.text.starts_with('-'));
                 let code: Vec<&str> = words.map(|arg| arg.text.as_str()).collect();
                 let _ = self.code(&code.join(" "), &mut inner, &Stream::default());
             }

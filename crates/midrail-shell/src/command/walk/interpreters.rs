@@ -161,7 +161,7 @@ impl Walk {
     /// Searches code that a program is given, if its language is not parsed.
     pub(super) fn inline_code(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
         // `python manage.py shell -c code`
-        let launched = launch::inner(invocation);
+        let launched = launch::inner(invocation, &[]);
         let invocation = launched.as_ref().unwrap_or(invocation);
         let program = invocation.program.as_str();
         if matches!(program, "tclsh" | "wish" | "jimsh") {

@@ -47,8 +47,14 @@ impl Walk {
     fn invoke_deeper(&mut self, argv: Vec<Arg>, has_more: bool, scope: &mut Scope, input: &Stream) -> Stream {
         let mut argv = argv.into_iter();
         let Some(name) = argv.next() else { return Stream::silent() };
-        let args = argv.map(|arg| self.localise(arg, scope)).collect();
-        let program = program_name(&name);
+        let mut args: Vec<Arg> = argv.map(|arg| self.localise(arg, scope)).collect();
+        let mut program = program_name(&name);
+        // `git-push` is `git push`.
+        if let Some(subcommand) = program.strip_prefix("git-").filter(|_| programs::find(&program).is_none())
+        {
+            args.insert(0, Arg::known(subcommand));
+            program = "git".to_owned();
+        }
         let (has_more_args, input_kind) = (has_more, input.input());
         let invocation =
             Invocation { has_more_args, input: input_kind, ..self.invocation(&program, args, scope) };
@@ -276,7 +282,11 @@ fn program_name(name: &Arg) -> String {
     }
     // `=rm` of zsh.
     let base = base.strip_prefix('=').filter(|rest| !rest.is_empty()).unwrap_or(base);
-    let base = base.strip_suffix(".exe").or_else(|| base.strip_suffix(".EXE")).unwrap_or(base);
+    let ending = base.rsplit_once('.').filter(|(name, ending)| {
+        let is_known = ["exe", "cmd", "bat"].iter().any(|known| known.eq_ignore_ascii_case(ending));
+        is_known && !name.is_empty()
+    });
+    let base = ending.map_or(base, |(name, _)| name);
     // On a file system that ignores case, `RM` is `rm`.
     let lower = base.to_ascii_lowercase();
     let name = if programs::find(base).is_none() && programs::find(&lower).is_some() { &lower } else { base };

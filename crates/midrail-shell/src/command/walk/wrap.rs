@@ -99,6 +99,12 @@ impl Walk {
             };
         }
         let rest = args.get(found.at..).unwrap_or(&[]);
+        if run.each {
+            for code in Arguments::parse(program, rest, run.values).operands {
+                self.run(&code.text, &inner);
+            }
+            return stream;
+        }
         // `xterm -e program`, `nix develop -c program`
         if found.is_started {
             return Some(match rest {
@@ -180,10 +186,8 @@ impl Walk {
         invocation: &Invocation,
         found: Option<&WrappedCommand<'_>>,
     ) {
-        if run.rest == Rest::Nothing {
-            return;
-        }
         let args = invocation.args.as_slice();
+        let has_code = |found: &WrappedCommand<'_>| found.options.has_value(run.code);
         let unknown_in = |found: Option<&WrappedCommand<'_>>, more: &[&str]| match found {
             Some(found) => found.unknown.clone(),
             None => Arguments::parse(program, args, &[run.values, more].concat()).unknown,
@@ -196,8 +200,12 @@ impl Walk {
             let other = find_command(program, run, args, &more);
             unknown = unknown_in(other.as_ref(), &more);
             let is_other = |other: &WrappedCommand<'_>| found.is_none_or(|found| found.at != other.at);
+            let hides_code = run.rest == Rest::Nothing
+                && other.as_ref().is_some_and(has_code)
+                && !found.is_some_and(has_code);
             let command = other.filter(is_other).and_then(|other| args.get(other.at));
-            if command.is_some_and(|it| found.is_none() || programs::looks_like_command(&it.text)) {
+            let hides = |it: &Arg| found.is_none() || programs::looks_like_command(&it.text);
+            if hides_code || (run.rest != Rest::Nothing && command.is_some_and(hides)) {
                 self.report_unknown_option(options.last().map_or("", String::as_str), invocation);
                 return;
             }
@@ -275,7 +283,7 @@ fn find_command<'a>(
     let mut assignments = Vec::new();
     let leading = Arguments::parse(program, args.get(..from).unwrap_or_default(), &more);
     let folders = leading.values_of(program.folders).cloned().collect();
-    let mut unknown = leading.unknown.filter(|_| has_command);
+    let mut unknown = leading.unknown;
     let mut at = if has_command { start.map_or(0, |start| start + 1) } else { rest.len() };
     let mut operands = run.operands;
     let mut has_dashes = false;
