@@ -57,6 +57,10 @@ fn everyday_commands_are_harmless() {
         "cat file | base64 | tr -d '\\n'",
         "if [ -f x ]; then\n  cat x\nelse\n  touch x\nfi",
         "psql -c 'SELECT 1'",
+        "uv remove x",
+        "poetry remove x",
+        "conda remove -n dev x",
+        "terraform import aws_s3_bucket.a a",
         "FOO=bar make -j4 && ./run.sh --force",
     ]);
 }

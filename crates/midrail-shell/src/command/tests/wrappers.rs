@@ -637,3 +637,61 @@ fn second_readings_of_a_line_are_judged() {
         assert!(!rules(line).is_empty(), "{line}");
     }
 }
+
+#[test]
+fn flags_in_front_of_a_command_do_not_hide_it() {
+    assert_blocked(&[
+        "crictl exec -it ID rm -rf /data",
+        "dtruss -s rm -rf /etc",
+        "heaptrack -r rm -rf /etc",
+        "reflex -r X -e git push --force",
+        "viddy -s 'rm -rf /etc'",
+        "saml2aws exec -- git push --force",
+        "pnpm dlx -c rm -rf /etc",
+        "pnpm exec git -c a=b push --force",
+        "daemon -c rm -rf /etc",
+        "script -q -t 0 /dev/null rm -rf /etc",
+        "kitty sh -c 'rm -rf /etc'",
+        "st git push --force",
+        "wezterm start git push --force",
+        "colima ssh -- rm -rf /data",
+        "orb run rm -rf /etc",
+        "orb git push --force",
+        "buildah unshare rm -rf /etc",
+        "devspace enter -- rm -rf /data",
+        "teller run -- git push --force",
+        "envchain ns git push --force",
+        "meta git push --force",
+        "repo forall -c git push --force",
+    ]);
+    assert_harmless(&[
+        "orb list",
+        "kitty --hold",
+        "meta git status",
+        "repo sync -j4",
+        "pm2 start app.js --name x",
+    ]);
+}
+
+#[test]
+fn values_that_are_code_are_followed() {
+    assert_blocked(&[
+        "split --filter='rm -rf /etc' f",
+        "zip x y -T -TT 'rm -rf /etc'",
+        "sops exec-file f 'rm -rf /etc'",
+        "doctl compute ssh x --ssh-command 'rm -rf /data'",
+        "mosh --ssh='sh -c \"rm -rf /etc\"' h",
+        "gpg --photo-viewer 'rm -rf /etc' --list-keys",
+        "gita shell 'rm -rf /etc'",
+        "gita shell one 'rm -rf /etc'",
+        "meta exec 'rm -rf /etc'",
+        "chokidar x -c 'rm -rf /etc'",
+        "execlineb -Pc 'rm -rf /etc'",
+        "ray exec c.yaml 'rm -rf /data'",
+        "rpm --pipe 'rm -rf /etc' -qa",
+        "certbot renew --post-hook 'rm -rf /etc'",
+        "oksh -c 'rm -rf /etc'",
+        "brush -c 'rm -rf /etc'",
+    ]);
+    assert_harmless(&["split -l 10 f", "zip -r x.zip y", "certbot renew", "gpg --list-keys"]);
+}
