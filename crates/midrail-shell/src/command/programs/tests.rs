@@ -147,7 +147,8 @@ fn wrapped(program: &str, run: &Run) -> String {
     let operands = " x".repeat(run.operands);
     let start = run.starts.first().map(|option| format!(" {option}")).unwrap_or_default();
     let dashes = if run.after_dashes && start.is_empty() { " --" } else { "" };
-    format!("{program}{subcommand}{operands}{start}{dashes} rm -rf /etc")
+    let command = if run.rest == Rest::Texts { "ls 'rm -rf /etc'" } else { "rm -rf /etc" };
+    format!("{program}{subcommand}{operands}{start}{dashes} {command}")
 }
 
 #[test]

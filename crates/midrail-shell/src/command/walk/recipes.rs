@@ -52,9 +52,9 @@ impl<'r, 't> Book<'r, 't> {
 
 impl Walk {
     /// `make`, `just` and `task`. `false`: the program is none of them.
-    pub(super) fn builds(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) -> bool {
+    pub(super) fn builds(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
         let row = programs::row(&invocation.program);
-        let Some(tool) = &row.recipes else { return false };
+        let Some(tool) = &row.recipes else { return };
         let sorted = Arguments::new(invocation);
         let mut inner = scope.clone();
         for folder in sorted.values_of(row.folders) {
@@ -92,7 +92,6 @@ impl Walk {
                 _ => {}
             }
         }
-        true
     }
 
     /// A file with those that it includes.

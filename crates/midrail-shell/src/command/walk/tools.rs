@@ -112,8 +112,11 @@ impl Walk {
                 || base_name(first) == "cmd.exe"
                 || base_name(first).starts_with("powershell")
         };
-        if sorted.values_of(&["-e", "--exec", "--sh-exec", "-c"]).any(is_shell) {
-            self.reverse_shell("netcat hands a connection to a shell");
+        for code in sorted.values_of(&["-e", "--exec", "--sh-exec", "-c"]) {
+            if is_shell(code) {
+                self.reverse_shell("netcat hands a connection to a shell");
+            }
+            self.run(&code.text, scope);
         }
     }
 

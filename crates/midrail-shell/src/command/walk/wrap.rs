@@ -29,8 +29,10 @@ impl Walk {
             "at" | "crontab" => self.scheduled(invocation, scope, input),
             "sed" => self.sed(invocation, scope),
             "rsync" | "scp" => self.rsync(invocation, scope),
-            _ if self.builds(invocation, scope, input) => {}
-            _ => return self.wrapped_by_row(call, scope),
+            _ => {
+                self.builds(invocation, scope, input);
+                return self.wrapped_by_row(call, scope);
+            }
         }
         None
     }
@@ -99,12 +101,6 @@ impl Walk {
             };
         }
         let rest = args.get(found.at..).unwrap_or(&[]);
-        if run.each {
-            for code in Arguments::parse(program, rest, run.values).operands {
-                self.run(&code.text, &inner);
-            }
-            return stream;
-        }
         // `xterm -e program`, `nix develop -c program`
         if found.is_started {
             return Some(match rest {
@@ -123,6 +119,13 @@ impl Walk {
                 None => stream,
             },
             (_, []) | (Rest::Nothing, _) => stream,
+            (Rest::Texts, _) => {
+                let texts = Arguments::parse(program, rest, &[run.values, run.code].concat());
+                for code in texts.operands.iter().copied().chain(texts.values_of(run.code)) {
+                    self.run(&code.text, &inner);
+                }
+                stream
+            }
             // The only argument of `flock file -c code` and the like.
             (Rest::Program, [flag, code, ..]) if run.code.contains(&flag.text.as_str()) => {
                 Some(self.code(&code.text, &mut inner, input))
