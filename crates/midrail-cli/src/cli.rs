@@ -144,8 +144,8 @@ impl Command {
             Command::Script(args) => commands::script::run(&args, output),
             Command::Shadow(args) => commands::shadow::run(&args, output),
             Command::Schema(args) => commands::schema::run(&args, output),
-            Command::Completions(args) => commands::completions::run(&args, output),
-            Command::Man(args) => commands::man::run(&args, output),
+            Command::Completions(args) => commands::completions::run(&args, Cli::command(), output),
+            Command::Man(args) => commands::man::run(&args, Cli::command(), output),
             Command::Demo(args) => commands::demo::run(&args, output),
         }?;
         output.flush()?;

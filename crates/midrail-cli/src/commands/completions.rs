@@ -1,10 +1,9 @@
 //! `midrail completions`: completion scripts for shells.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 use serde_json::json;
 
-use crate::cli::Cli;
 use crate::error::CliResult;
 use crate::output::Output;
 
@@ -18,9 +17,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
+pub(crate) fn run(args: &Args, mut midrail: Command, output: &mut Output) -> CliResult {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "midrail", &mut script);
+    clap_complete::generate(args.shell, &mut midrail, "midrail", &mut script);
     let script = String::from_utf8_lossy(&script);
     output.done(&json!({"shell": args.shell.to_string(), "script": script}), script.trim_end())
 }

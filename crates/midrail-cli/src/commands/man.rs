@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::Command;
 use serde_json::json;
 
-use crate::cli::Cli;
 use crate::error::{CliError, CliResult};
 use crate::input::quoted;
 use crate::output::Output;
@@ -20,9 +19,9 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
+pub(crate) fn run(args: &Args, midrail: Command, output: &mut Output) -> CliResult {
     let Some(folder) = &args.out else {
-        let page = clap_mangen::Man::new(Cli::command());
+        let page = clap_mangen::Man::new(midrail);
         let mut text = Vec::new();
         page.render(&mut text)?;
         let text = String::from_utf8_lossy(&text);
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     };
     let cannot = |error| CliError::new(format!("could not write to {}: {error}", quoted(folder)));
     fs::create_dir_all(folder).map_err(cannot)?;
-    clap_mangen::generate_to(Cli::command(), folder).map_err(cannot)?;
+    clap_mangen::generate_to(midrail, folder).map_err(cannot)?;
     let text = format!("the pages are in {}", quoted(folder));
     output.done(&json!({"folder": folder.display().to_string()}), text)
 }

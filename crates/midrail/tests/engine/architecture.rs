@@ -273,7 +273,16 @@ mod circles {
         }
         body.push_str(rest);
         let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-        paths.extend(body.split(|c| !is_path(c)).filter(|word| word.contains("::")).map(str::to_owned));
+        // `commands::man::run` after `use crate::commands`
+        let imported: BTreeMap<String, String> = paths
+            .iter()
+            .filter_map(|path| Some((path.rsplit("::").next()?.to_owned(), path.clone())))
+            .collect();
+        let whole = |path: &str| match path.split_once("::") {
+            Some((first, rest)) if imported.contains_key(first) => format!("{}::{rest}", imported[first]),
+            _ => path.to_owned(),
+        };
+        paths.extend(body.split(|c| !is_path(c)).filter(|word| word.contains("::")).map(whole));
         for path in paths {
             let mut parts = path.split("::").map(str::trim).peekable();
             let mut base = match parts.peek().copied() {
