@@ -33,7 +33,7 @@ pub(crate) struct PackArgs {
 impl PackArgs {
     /// The packs that are named, or the layers of a folder.
     pub(crate) fn in_folder(&self, folder: Option<PathBuf>) -> Load {
-        Load { packs: self.packs.clone(), env: self.env.clone(), folder, cache: None }
+        Load { packs: self.packs.clone(), env: self.env.clone(), folder, ..Load::default() }
     }
 
     /// The packs that are named, or the layers of this folder.

@@ -1,5 +1,5 @@
-//! Layers: organisation, user, project. All apply; a lower layer can add and tighten guardrails, but not loosen what a
-//! higher layer locks.
+//! Layers: default, organisation, user, project. All apply; a lower layer can add and tighten guardrails, but not loosen what
+//! a higher layer locks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use crate::raw::{Guard, Pack};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
+    /// The default pack, which all others add to.
+    Default,
     /// The organisation, for all users of this machine.
     Organisation,
     /// The user.
@@ -30,6 +32,7 @@ impl Layer {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
+            Layer::Default => "default",
             Layer::Organisation => "organisation",
             Layer::User => "user",
             Layer::Project => "project",

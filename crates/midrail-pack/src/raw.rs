@@ -22,6 +22,9 @@ use crate::case::Case;
 use crate::raw::guard::guards;
 use crate::scalar::{OneOrMany, TextOrNumber, TimeOrDuration, amount};
 
+/// `extends: none`: the pack does without the default pack.
+pub const NO_BASE: &str = "none";
+
 /// A pack: a versioned file of guardrails and settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +43,8 @@ pub struct Pack {
     /// Lower layers cannot loosen its guardrails.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lock: bool,
-    /// Base packs: files relative to it, or names of shipped packs.
+    /// Base packs: files relative to it, or names of shipped packs. `none` omits the default pack, which is otherwise
+    /// added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extends: OneOrMany,
     /// Overlays by environment: a deep merge onto the pack. Guardrails and other items with an `id` are merged by id,

@@ -208,7 +208,8 @@ impl CaseSet {
         let mut documents: Vec<(Layer, PackDocument)> = Vec::new();
         if let Some(pack) = &self.pack {
             // The packs that it extends are part of the policy.
-            documents.extend(Load::default().documents_of(&self.path, &pack.source)?.documents);
+            let load = Load { is_exact: true, ..Load::default() };
+            documents.extend(load.documents_of(&self.path, &pack.source)?.documents);
         }
         if !case.packs.is_empty() {
             let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -216,7 +217,7 @@ impl CaseSet {
                 path if path.exists() => path,
                 _ => PathBuf::from(name),
             });
-            let load = Load { packs: packs.collect(), ..Load::default() };
+            let load = Load { packs: packs.collect(), is_exact: true, ..Load::default() };
             documents.extend(load.documents()?.documents);
         }
         if let Some(text) = &case.document {

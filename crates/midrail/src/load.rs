@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use midrail_core::{Policy, hex};
+use midrail_core::{Mode, Policy, hex};
 use midrail_pack::diagnostic::excerpt;
+use midrail_pack::raw::NO_BASE;
 use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
 use midrail_scan::secrets;
 use sha2::{Digest, Sha256};
@@ -23,12 +24,14 @@ use crate::{features, paths, shipped};
 /// Which packs to read.
 #[derive(Debug, Clone, Default)]
 pub struct Load {
-    /// Files and folders that are named. They replace the layers; the always-on built-ins stay.
+    /// Files and folders that are named. They replace the layers; the default pack and the always-on built-ins stay.
     pub packs: Vec<PathBuf>,
     /// The environment whose overlay is applied.
     pub env: Option<String>,
     /// The folder whose layers are read where no pack is named.
     pub folder: Option<PathBuf>,
+    /// The default pack is not added, as if a pack had `extends: none`: tests check exactly what a pack declares.
+    pub is_exact: bool,
     /// Where compiled packs are kept between processes. `None`: nowhere.
     pub cache: Option<PolicyCache>,
 }
@@ -127,14 +130,17 @@ impl Load {
             reports: Vec::new(),
             envs: BTreeSet::new(),
             bases: &mut mark.bases,
+            has_default: !self.is_exact,
         };
         for file in files.iter().filter(|file| !is_script(&file.path)) {
             reader.add(file, None, &mut Vec::new())?;
         }
-        let is_setting = |document: &PackDocument| document.pack.pack == midrail_pack::SCRIPT_CONFIGURATION;
-        if self.packs.is_empty() && reader.documents.iter().all(|(_, document)| is_setting(document)) {
-            // Packs that only configure scripts do not replace the default pack.
-            reader.add(&PackFile::shipped(shipped::DEFAULT.0, shipped::DEFAULT.1), None, &mut Vec::new())?;
+        let default =
+            PackFile { layer: Layer::Default, ..PackFile::shipped(shipped::DEFAULT.0, shipped::DEFAULT.1) };
+        let is_default = |document: &PackDocument| Path::new(&document.path) == default.path;
+        if reader.has_default && !reader.documents.iter().any(|(_, document)| is_default(document)) {
+            reader.add(&default, None, &mut Vec::new())?;
+            reader.documents.rotate_right(1);
         }
         for file in files.iter().filter(|file| is_script(&file.path)) {
             reader.add_script(&ScriptFile::read(&file.path, file.layer)?)?;
@@ -188,7 +194,7 @@ impl Load {
         let program = std::env::current_exe().and_then(|path| path.metadata());
         let build = program.and_then(|program| Ok((program.len(), program.modified()?))).ok();
         hash.update(format!("midrail {} {build:?}\n", env!("CARGO_PKG_VERSION")));
-        hash.update(format!("{:?}", self.env));
+        hash.update(format!("{:?} {}", self.env, self.is_exact));
         for file in files {
             let depends_on_others = if is_script(&file.path) {
                 file.text.contains("import")
@@ -230,6 +236,34 @@ impl Load {
     }
 }
 
+impl LoadedPolicy {
+    /// The guardrails of the default pack that the policy does not enforce, by their labels.
+    pub fn unprotected(&self) -> Vec<String> {
+        let default = Load { packs: vec![shipped::DEFAULT.0.into()], ..Load::default() }.load();
+        let entries = default.iter().flat_map(|default| default.policy.entries());
+        let is_enforced =
+            |id: &str| self.policy.get(id).is_some_and(|entry| entry.spec.mode == Mode::Enforce);
+        entries
+            .map(|entry| &*entry.spec.id)
+            .filter(|id| !is_enforced(id))
+            .map(midrail_guardrails::label)
+            .collect()
+    }
+
+    /// Reports the packs that omit the default pack, with what is not protected then.
+    pub fn missing_default(&self) -> Vec<DiagnosticReport> {
+        let omits = |document: &&PackDocument| document.pack.extends.iter().any(|name| name == NO_BASE);
+        let documents = self.documents.iter().map(|(_, document)| document).filter(omits);
+        let report = |document: &PackDocument| {
+            let missing = self.unprotected();
+            let help = "remove `extends: none` to add the default pack, or add the guardrails that you need";
+            let message = format!("the default pack is omitted; not protected: {}", missing.join(", "));
+            (!missing.is_empty()).then(|| document.report_at("/extends", message, Some(help.to_owned())))
+        };
+        documents.filter_map(report).collect()
+    }
+}
+
 impl PolicyCache {
     fn seal(&self, key: &str, sealed: &str) -> String {
         secrets::fingerprint(&format!("midrail-cache-v2\n{key}\n{sealed}"), &self.key)
@@ -250,7 +284,8 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
     for entry in std::fs::read_dir(path).map_err(io)? {
         let path = entry.map_err(io)?.path();
         let is_hooks = path.file_name().is_some_and(|name| name == SCRIPT);
-        if (is_pack(&path) && !path.is_dir()) || is_hooks {
+        // A folder with the name of a pack is an error, not a pack less.
+        if is_pack(&path) || is_hooks {
             paths.push(path);
         }
     }
@@ -305,6 +340,8 @@ struct Reader<'l> {
     envs: BTreeSet<String>,
     /// The files that packs build on, or would if they were there.
     bases: &'l mut BTreeMap<PathBuf, String>,
+    /// The default pack is added.
+    has_default: bool,
 }
 
 impl Reader<'_> {
@@ -327,6 +364,10 @@ impl Reader<'_> {
         for mut document in documents {
             self.read_scripts(file, &mut document);
             for (at, name) in document.pack.extends.iter().enumerate() {
+                if name == NO_BASE {
+                    self.has_default = false;
+                    continue;
+                }
                 let (message, help) = match self.base(file, name) {
                     Ok(Some(base)) if above.contains(&base.identity()) => {
                         let round = above.iter().cloned().chain([base.identity()]);

@@ -168,6 +168,13 @@ fn general(env: &Environment) -> Vec<CheckResult> {
         Ok(loaded) => {
             let guardrails = loaded.policy.entries().len();
             results.push(CheckResult::good(format!("packs are valid: {guardrails} guardrails")));
+            let missing = loaded.unprotected();
+            if !missing.is_empty() {
+                results.push(CheckResult::caution(
+                    format!("not protected by guardrails of the default pack: {}", missing.join(", ")),
+                    "remove `extends: none` or what disables them, unless that is intended",
+                ));
+            }
             if loaded.source.0.iter().any(|layered| limits_reported_usage(&layered.pack)) {
                 results.push(CheckResult::caution(
                     "a budget of tokens or cost is set, but coding agents do not report their usage",

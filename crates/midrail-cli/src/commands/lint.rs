@@ -36,6 +36,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
                 let failed = loaded.script_problems(true).into_iter();
                 lints.extend(failed.flat_map(|report| warnings(&report, "dry-run", DRY_RUN)));
             }
+            let omitted = loaded.missing_default().into_iter();
+            lints.extend(omitted.flat_map(|report| warnings(&report, "no-default-pack", "")));
             let unread = load.unread_scripts(&loaded).into_iter();
             lints.extend(unread.flat_map(|report| warnings(&report, "unread-script", "")));
             (broken, lints, loaded.documents)

@@ -52,6 +52,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         (false, false) if args.for_tool.is_some() => view.print_layers(output)?,
         (false, false) => {
             view.print_layers(output)?;
+            view.print_unprotected(output)?;
             view.print_definitions(output)?;
             print_fields("risks", &routing_lines(&loaded.policy), output)?;
             view.print_approvals(output)?;
@@ -271,6 +272,20 @@ impl View<'_> {
         Ok(())
     }
 
+    /// What the default pack would protect, and this policy does not.
+    fn print_unprotected(&self, output: &mut Output) -> CliResult<()> {
+        let missing = self.loaded.unprotected();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        output.section("not protected")?;
+        let text = output.paint.style(Style::Caution, missing.join(", "));
+        output.fields(&[
+            ("missing", text),
+            ("why", "no pack enforces these guardrails of the default pack".to_owned()),
+        ])
+    }
+
     fn as_json(&self, sentences: &[String]) -> Value {
         let documents = self.loaded.documents.iter();
         let packs: Vec<Value> = documents
@@ -295,6 +310,7 @@ impl View<'_> {
             .collect();
         json!({
             "revision": self.loaded.policy.revision(), "mode": self.loaded.policy.mode(), "packs": packs,
+            "unprotected": self.loaded.unprotected(),
             "guardrails": guardrails, "definitions": definitions, "alerts": alerts,
             "approvals": approvals_json(self.loaded.policy.authorities()), "notify": self.channels(),
             "routing": routing_json(&self.loaded.policy), "prompt": sentences,

@@ -165,7 +165,7 @@ fn replay_with_another_pack_reports_differences() {
     let world = decided();
     let other = world.write(
         "other.yaml",
-        "pack: q\nguardrails:\n  - {id: first-c, require_before: {tool: b, requires: c}}\n",
+        "pack: q\nextends: none\nguardrails:\n  - {id: first-c, require_before: {tool: b, requires: c}}\n",
     );
     let ended = world.run(&["audit", "replay", "--pack", &other]).code(1);
     let expected = "\

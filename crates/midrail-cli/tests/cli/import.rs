@@ -122,13 +122,13 @@ fn suggested_settings_remove_the_reported_blocks() {
         world.write("try.yaml", pack);
         world.run(&["--json", "replay", "--report", "past.jsonl", "--pack", "try.yaml"]).code(0).json()
     };
-    let before = stopped("pack: try\nguardrails: [safety-001]\n");
+    let before = stopped("pack: try\nextends: none\nguardrails: [safety-001]\n");
     let suggestions = before["suggestions"].as_array().unwrap();
     assert!(!suggestions.is_empty());
     for suggestion in suggestions {
         let (setting, value) = (suggestion["setting"].as_str().unwrap(), &suggestion["value"]);
         let after = stopped(&format!(
-            "pack: try\nguardrails:\n  - use: safety-001\n    with: {{{setting}: [{value}]}}\n"
+            "pack: try\nextends: none\nguardrails:\n  - use: safety-001\n    with: {{{setting}: [{value}]}}\n"
         ));
         let removed = before["stopped"].as_u64().unwrap() - after["stopped"].as_u64().unwrap();
         assert_eq!(Some(removed), suggestion["stops"].as_u64(), "{suggestion}");
@@ -149,7 +149,7 @@ fn file_suggestions_are_patterns() {
         ["/repo/conf/.env", "/repo/a.txt", "/opt/shared/lib/b.txt"].map(read).join("\n"),
     );
     let stopped = |guardrails: &str| {
-        world.write("try.yaml", format!("pack: try\nguardrails: {guardrails}\n"));
+        world.write("try.yaml", format!("pack: try\nextends: none\nguardrails: {guardrails}\n"));
         world.run(&["--json", "replay", "--report", "past.jsonl", "--pack", "try.yaml"]).code(0).json()
     };
     for guardrail in ["safety-002", "safety-004"] {

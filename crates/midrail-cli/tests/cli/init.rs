@@ -228,8 +228,8 @@ fn doctor_reports_missing_and_disabled_hooks() {
     has(&report, "bad the hook does not answer");
 
     world.write(".claude/settings.json", &settings);
-    world.write(".midrail/pack.yaml", "pack: none\n");
-    has(&findings(&look(), "claude-code"), "caution `mkfs.ext4 /dev/sda1` would be allowed");
+    world.write(".midrail/pack.yaml", "pack: own\nextends: none\n");
+    has(&findings(&look(), "claude-code"), "bad `mkfs.ext4 /dev/sda1` would be allowed");
     world.write(".midrail/pack.yaml", "pack: [\n");
     let report = run(&world, &["doctor", "--json"]).code(1).json();
     assert!(report["midrail"][0]["message"].as_str().unwrap().starts_with("packs are not valid"), "{report}");

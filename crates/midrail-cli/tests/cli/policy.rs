@@ -1,6 +1,6 @@
 //! `midrail policy`: layers, definitions, and plain words.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::World;
 
@@ -92,7 +92,10 @@ fn prompt_shows_recipient_action_and_deadline() {
 fn json_has_the_whole_policy() {
     let world = World::with_pack(PACK);
     let policy = world.run(&["policy", "--json"]).code(0).json();
-    assert_eq!(policy["packs"][0]["layer"], "project");
+    assert_eq!(
+        (&policy["packs"][0]["layer"], &policy["packs"][1]["layer"]),
+        (&json!("default"), &json!("project"))
+    );
     let guardrails = policy["guardrails"].as_array().unwrap();
     let first = guardrails.iter().find(|guardrail| guardrail["id"] == "tests-first").unwrap();
     assert_eq!(
@@ -116,7 +119,9 @@ fn alerts_are_shown() {
         "pack: p\nalerts:\n  - {name: many-blocks, condition: 'block_rate > 30% over 10 minute window', action: notify ada}\n",
     );
     world.run(&["policy"]).code(0).says("many-blocks").says("notify ada");
-    assert_eq!(world.run(&["policy", "--json"]).code(0).json()["alerts"][0]["name"], "many-blocks");
+    let policy = world.run(&["policy", "--json"]).code(0).json();
+    let mut alerts = policy["alerts"].as_array().unwrap().iter();
+    assert!(alerts.any(|alert| alert["name"] == "many-blocks"), "{policy}");
     world.run(&["lint"]).code(0).says("no issues found");
 }
 
@@ -160,4 +165,19 @@ fn authorities_and_channels_are_shown() {
     assert_eq!(x["bypass"], json!({"allowed": true, "requires_approval": "architect"}));
     let plain = World::with_pack("pack: p\n").run(&["policy"]).code(0);
     assert!(plain.out.contains("emergency   off: only a person") && !plain.out.contains("\nnotices"));
+}
+
+#[test]
+fn omitted_default_pack_is_reported() {
+    let world = World::with_pack("pack: p\nextends: none\nguardrails: [safety-001]\n");
+    let missing = "sensitive-file (safety-002)";
+    world.run(&["policy"]).code(0).says("not protected").says(missing);
+    world.run(&["lint"]).code(0).says("the default pack is omitted").says(missing);
+    world.run(&["lint", "--strict"]).code(1);
+    let policy = world.run(&["policy", "--json"]).code(0).json();
+    let unprotected: Vec<&str> =
+        policy["unprotected"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(unprotected.contains(&missing) && !unprotected.contains(&"destructive-command (safety-001)"));
+    let whole = World::with_pack("pack: p\n").run(&["policy", "--json"]).code(0).json();
+    assert_eq!(whole["unprotected"], json!([]));
 }

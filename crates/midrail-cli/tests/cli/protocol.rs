@@ -15,6 +15,7 @@ use crate::approvals::{call, check, request, with_key, world_of};
 use crate::world::{Ended, World};
 
 const PACK: &str = "pack: shop
+extends: none
 guardrails:
   - {id: friday, tools: deploy, effect: block, reason: It is Friday, bypass: {allowed: true, requires_approval: reviewer}}
   - {id: ask, tools: refund, effect: escalate, approver: reviewer}

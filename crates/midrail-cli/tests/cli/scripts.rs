@@ -88,7 +88,7 @@ fn authors_run_a_hook_and_print_the_types() {
 #[test]
 fn shadow_report_shows_would_be_blocks() {
     let world = World::with_pack(
-        "pack: p\nguardrails:\n  - {id: careful, tools: 'deploy*', effect: block, mode: shadow, reason: not today}\n",
+        "pack: p\nextends: none\nguardrails:\n  - {id: careful, tools: 'deploy*', effect: block, mode: shadow, reason: not today}\n",
     );
     for tool in ["deploy", "deploy", "read"] {
         world.check(&before(tool, json!({}))).code(0);

@@ -110,7 +110,7 @@ impl ScriptFile {
     pub(super) fn document(&self, settings: &Scripts) -> Result<PackDocument, LoadError> {
         let usual = Script::default();
         let (id, priority) = match (self.layer, self.is_guest) {
-            (Layer::Organisation, _) => ("organisation-script", 89),
+            (Layer::Default | Layer::Organisation, _) => ("organisation-script", 89),
             (Layer::Project, false) => ("project-script", 90),
             (Layer::User, false) => ("user-script", 91),
             (Layer::Project, true) => ("project-deft-script", 92),

@@ -66,6 +66,62 @@ fn a_pack_replaces_what_it_extends() {
     assert!(load(&shipped).unwrap().policy.get("safety-002").is_some());
 }
 
+const DESTRUCTIVE: &str = "rm -rf /var/lib/postgresql";
+
+fn effect_of_command(loaded: LoadedPolicy, command: &str) -> Effect {
+    let engine = Arc::new(Engine::builder(loaded.policy, &loaded.source).build().unwrap());
+    engine.session("s").check("Bash", json!({"command": command})).effect
+}
+
+#[test]
+fn packs_add_to_the_default_pack() {
+    let folder = folder();
+    let pack = "pack: p\nguardrails:\n  - {id: no-x, tools: x}\n";
+    let named = write(folder.path(), "p.yaml", pack);
+    write(folder.path(), "project/.midrail/pack.yaml", pack);
+    let project = Load { folder: Some(folder.path().join("project")), ..Load::default() };
+    for loaded in [load(&named), project.load()] {
+        let loaded = loaded.unwrap();
+        assert!(loaded.policy.get("no-x").is_some() && loaded.unprotected().is_empty());
+        assert_eq!(effect_of_command(loaded, DESTRUCTIVE), Effect::Block);
+    }
+    let exact = Load { packs: vec![named], is_exact: true, ..Load::default() }.load().unwrap();
+    assert_eq!(effect_of_command(exact, DESTRUCTIVE), Effect::Allow);
+}
+
+#[test]
+fn default_pack_is_counted_once_and_can_be_changed() {
+    let folder = folder();
+    let extending = write(folder.path(), "e.yaml", "pack: e\nextends: default\n");
+    let loaded = load(&extending).unwrap();
+    assert_eq!(loaded.documents.iter().filter(|(_, document)| document.pack.pack == "default").count(), 1);
+    let changing =
+        write(folder.path(), "c.yaml", "pack: c\nguardrails:\n  - {use: safety-001, mode: shadow}\n");
+    let loaded = load(&changing).unwrap();
+    assert_eq!(loaded.unprotected(), ["destructive-command (safety-001)"]);
+}
+
+#[test]
+fn pack_can_omit_the_default_pack() {
+    let folder = folder();
+    let path =
+        write(folder.path(), "n.yaml", "pack: n\nextends: none\nguardrails:\n  - {id: no-x, tools: x}\n");
+    let loaded = load(&path).unwrap();
+    assert!(loaded.unprotected().contains(&"destructive-command (safety-001)".to_owned()));
+    assert!(loaded.policy.get("self-protection").is_some());
+    assert_eq!(loaded.missing_default().len(), 1);
+    assert_eq!(effect_of_command(loaded, DESTRUCTIVE), Effect::Allow);
+}
+
+#[test]
+fn folder_with_the_name_of_a_pack_is_an_error() {
+    let folder = folder();
+    fs::create_dir_all(folder.path().join(".midrail/pack.yaml")).unwrap();
+    let load = Load { folder: Some(folder.path().to_owned()), ..Load::default() };
+    let error = load.load().err().unwrap().to_string();
+    assert!(error.contains("pack.yaml"), "{error}");
+}
+
 #[test]
 fn an_environment_changes_a_pack_and_an_unknown_one_is_an_error() {
     let folder = folder();

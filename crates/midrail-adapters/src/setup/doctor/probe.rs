@@ -23,8 +23,7 @@ const HARMLESS: &str = "echo hello";
 /// Texts of answers that no guardrail gave: those of the shell around the program, and of the program itself.
 const NO_ANSWER: [&str; 2] = ["Midrail did not answer", "Midrail could not decide"];
 
-const ALLOWED: &str =
-    "the packs here allow it: see `midrail policy`, and extend the default pack (`extends: [default]`)";
+const ALLOWED: &str = "the packs here allow it: see `midrail policy`, and remove `extends: none` or what disables the guardrail";
 
 /// What a host does for an answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +76,7 @@ fn try_command(host: &HostSpec, command: &str, env: &Environment) -> Vec<CheckRe
     // No pack can allow deleting the home folder; the rest depends on the packs.
     let formatting = match probe(host, command, FORMATTING, env) {
         Ok(Answer::Blocks) => None,
-        Ok(Answer::Allows) => Some(CheckResult::caution(format!("`{FORMATTING}` would be allowed"), ALLOWED)),
+        Ok(Answer::Allows) => Some(CheckResult::bad(format!("`{FORMATTING}` would be allowed"), ALLOWED)),
         Err(error) => Some(unanswered(error)),
     };
     let harmless = match probe(host, command, HARMLESS, env) {

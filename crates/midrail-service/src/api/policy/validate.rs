@@ -1,6 +1,7 @@
 //! Validates a pack from a request. Nothing that it names is run or read; a pack that needs local files is invalid.
 
 use midrail::pack::diagnostic::{DiagnosticRecord, excerpt};
+use midrail::pack::raw::NO_BASE;
 use midrail::pack::{DiagnosticReport, Layer, PackDocument, compile_policy, lint};
 use midrail::shipped;
 use schemars::JsonSchema;
@@ -115,7 +116,7 @@ impl Reader<'_> {
         for mut document in documents {
             self.refuse_files(&mut document, base_of.is_none());
             let bases = document.pack.extends.iter().enumerate();
-            for (at, name) in bases {
+            for (at, name) in bases.filter(|(_, name)| *name != NO_BASE) {
                 let place = format!("/extends/{at}");
                 let shown = excerpt(name);
                 match shipped::pack(name) {

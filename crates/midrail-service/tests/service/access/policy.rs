@@ -22,10 +22,10 @@ fn policy_layers_and_revisions_are_shown() {
         (&json!("block"), &json!(["x"]), &json!("enforce"))
     );
     let layers = fixture.get("/v1/policy/layers", &[]).is(200).json();
-    assert_eq!(layers["packs"][0]["pack"], "p");
+    assert_eq!((&layers["packs"][0]["pack"], &layers["packs"][1]["pack"]), (&json!("default"), &json!("p")));
     let kept =
         fixture.get(&format!("/v1/policy/{}", policy["revision"].as_str().unwrap()), &[]).is(200).json();
-    assert_eq!(kept["source"][0]["pack"]["pack"], "p");
+    assert_eq!(kept["source"][1]["pack"]["pack"], "p");
     fixture.get("/v1/policy/nothing", &[]).is(404);
     fixture.get("/v1/policy/diff?from=nothing", &[]).is(404);
     fixture.get("/v1/policy/diff", &[]).is(400);
@@ -115,6 +115,7 @@ fn validated_pack_is_not_applied() {
             .json()
     };
     assert_eq!(check("pack: p\nguardrails:\n  - {id: g, tools: x}\n")["valid"], true);
+    assert_eq!(check("pack: p\nextends: none\n")["valid"], true);
     let wrong = check("pack: p\nguardrails:\n  - {id: g, tool: x}\n");
     assert_eq!(
         (&wrong["valid"], &wrong["problems"][0]["file"], &wrong["problems"][0]["line"]),

@@ -17,6 +17,7 @@ use ureq::http::Request;
 
 /// The pack of most tests: one tool is escalated, one is blocked with a bypass, one is always blocked.
 pub(crate) const PACK: &str = "pack: shop
+extends: none
 guardrails:
   - {id: friday, tools: deploy, effect: block, reason: It is Friday, bypass: {allowed: true, requires_approval: architect}}
   - {id: ask, tools: refund, effect: escalate, approver: reviewer}

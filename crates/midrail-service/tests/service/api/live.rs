@@ -77,7 +77,7 @@ fn decisions_of_other_processes_arrive_in_order_and_complete() {
 #[test]
 fn stream_reports_requests_changes_and_alerts_by_filter() {
     let fixture = Fixture::new(
-        "pack: t\nguardrails:\n  - {id: ask, tools: refund, effect: escalate, approver: reviewer}\n  - {id: no, tools: rm}\nalerts:\n  - {name: high, condition: block_rate > 30% over 10 minute window, action: notify orchestrator}\n",
+        "pack: t\nextends: none\nguardrails:\n  - {id: ask, tools: refund, effect: escalate, approver: reviewer}\n  - {id: no, tools: rm}\nalerts:\n  - {name: high, condition: block_rate > 30% over 10 minute window, action: notify orchestrator}\n",
     );
     let program = fixture.key(&["default"], None, &ALL);
     let key = fixture.person("default", "rita", &["reviewer"]);

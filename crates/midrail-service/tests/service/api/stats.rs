@@ -73,7 +73,7 @@ fn timeline_counts_each_decision_in_its_bucket() {
 #[test]
 fn alerts_and_notices_are_listed() {
     let fixture = Fixture::new(
-        "pack: t\nguardrails:\n  - {id: no, tools: rm}\nalerts:\n  - {name: high, condition: block_rate > 30% over 10 minute window, action: notify orchestrator}\n",
+        "pack: t\nextends: none\nguardrails:\n  - {id: no, tools: rm}\nalerts:\n  - {name: high, condition: block_rate > 30% over 10 minute window, action: notify orchestrator}\n",
     );
     let service = fixture.serve();
     for _ in 0..6 {
