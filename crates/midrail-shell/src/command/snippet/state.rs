@@ -72,6 +72,8 @@ pub(crate) struct Snippet {
     pub(crate) is_fork_bomb: bool,
     /// It runs code that it fetches from elsewhere.
     pub(crate) runs_downloaded_code: bool,
+    /// It runs code that it does not contain.
+    pub(crate) runs_unknown_code: bool,
     /// It runs code or a command that it hides or builds from parts that are not known, and that looks destructive.
     pub(crate) is_opaque: bool,
 }

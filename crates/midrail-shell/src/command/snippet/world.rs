@@ -40,6 +40,7 @@ impl SnippetState {
             self.snippet.removes.extend(self.searched.into_iter().map(below));
         }
         self.snippet.is_reverse_shell |= self.is_connected && (self.hands_over || self.starts_shell);
+        self.snippet.runs_unknown_code = self.runs_unknown_code;
         self.snippet.runs_downloaded_code |= self.has_fetched && self.runs_unknown_code;
         self.snippet
     }

@@ -9,7 +9,7 @@ use super::super::parse::parse;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::state::{MAX_COMMANDS, Source, Stream, Walk};
-use crate::words::shell::{COMMAND_WORDS, DESTROYERS};
+use crate::words::shell::{COMMAND_WORDS, DESTROYERS, SETTINGS_PRINTERS};
 
 /// Whether a text names a destructive program where a command can begin.
 pub(super) fn mentions_destruction(text: &str) -> bool {
@@ -161,11 +161,11 @@ impl Walk {
         self.report("fork-bomb", Severity::Critical, reason, "", name);
     }
 
-    /// Code that is nothing but the value of a variable that the line does not set. In a script that is everyday work:
-    /// its caller sets the variable.
+    /// Code that the line does not show: the value of a variable that it does not set, or what another command prints. In a
+    /// script that is everyday work: its caller sets the variable.
     pub(super) fn unread_code(&mut self, code: &Arg, command: &str) {
-        if !self.is_script && is_one_variable(code) {
-            let reason = "the command runs the value of a variable that the command line does not set";
+        if !self.is_script && is_unseen(code) {
+            let reason = "the command runs code that the command line does not show";
             self.opaque_command(reason, &format!("{command} \"{}\"", code.text));
         }
     }
@@ -185,6 +185,8 @@ impl Walk {
                 "which program runs is not known, and its arguments look destructive",
                 &command,
             );
+        } else if !self.is_script && is_unseen(name) {
+            self.opaque_command("which program runs is not known", &command);
         }
     }
 
@@ -239,12 +241,21 @@ impl Walk {
     }
 }
 
-/// `$NAME` and `${NAME}`, where the value is not known. What a script or a function is called with (`$1`, `$@`) is none.
-fn is_one_variable(code: &Arg) -> bool {
+/// Whether a text is nothing but a variable or a substitution with an unknown value: `$NAME`, `$(cat file)`. What a script or
+/// a function is called with (`$1`, `$@`) is none, and neither are settings that a tool prints for the shell.
+fn is_unseen(code: &Arg) -> bool {
     let text = code.text.trim();
-    let bare =
+    let variable =
         text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
-    !code.is_known() && bare.is_some_and(is_name)
+    let variable = variable.map(|name| name.strip_suffix("[@]").unwrap_or(name));
+    let substitution = text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+    let substitution =
+        substitution.or_else(|| text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
+    let is_whole = matches!(code.unknown.as_slice(), [range] if range.len() >= text.len());
+    let prints_settings =
+        |command: &str| command.split_whitespace().any(|word| SETTINGS_PRINTERS.contains(&base_name(word)));
+    is_whole
+        && (variable.is_some_and(is_name) || substitution.is_some_and(|command| !prints_settings(command)))
 }
 
 /// A command as it would run.

@@ -24,7 +24,7 @@ impl Walk {
             return;
         }
         if let Some(program) = sorted.values_of(&["-e"]).next().or(sorted.operands.first().copied()) {
-            self.snippet(Language::Awk, &program.text, scope);
+            let _ = self.snippet(Language::Awk, &program.text, scope);
         }
     }
 
@@ -155,7 +155,10 @@ impl Walk {
         if has_fetched(code) {
             self.remote_code("what is fetched from the network is run", &code.text);
         }
-        self.snippet(language, &code.text, scope);
+        self.unread_code(code, "code:");
+        if self.snippet(language, &code.text, scope) && !self.is_script {
+            self.opaque_command("the code runs code that the command line does not show", &code.text);
+        }
     }
 
     /// Searches code that a program is given, if its language is not parsed.

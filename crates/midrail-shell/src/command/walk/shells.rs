@@ -155,7 +155,7 @@ impl Walk {
         match code {
             Code::Shell => self.code(text, scope, input),
             Code::Other(language) => {
-                self.snippet(language, text, scope);
+                let _ = self.snippet(language, text, scope);
                 Stream::default()
             }
             Code::PowerShell => {
@@ -252,10 +252,10 @@ impl Walk {
         }
     }
 
-    pub(super) fn snippet(&mut self, language: Language, code: &str, scope: &Scope) {
+    pub(super) fn snippet(&mut self, language: Language, code: &str, scope: &Scope) -> bool {
         self.spend(20 + code.len() / 4);
         if self.is_exhausted() {
-            return;
+            return false;
         }
         let found = snippet::analyse(language, code, &std::mem::take(&mut self.start));
         let mut commands = found.commands;
@@ -323,6 +323,7 @@ impl Walk {
         if found.is_opaque {
             self.opaque_command("the code runs something that its text hides", code);
         }
+        found.runs_unknown_code
     }
 
     /// A program as code calls it.
