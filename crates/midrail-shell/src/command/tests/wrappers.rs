@@ -698,3 +698,32 @@ fn values_that_are_code_are_followed() {
     ]);
     assert_harmless(&["split -l 10 f", "zip -r x.zip y", "certbot renew", "gpg --list-keys"]);
 }
+
+#[test]
+fn variables_that_load_code_are_opaque() {
+    assert_rule(
+        "opaque",
+        &[
+            "LD_PRELOAD=./x.so ls",
+            "export LD_PRELOAD=/tmp/x.so",
+            "env LD_PRELOAD=./x.so git status",
+            "PATH=./evil:$PATH ls",
+            "PATH=.:$PATH make",
+            "BASH_ENV=./x.sh bash -c ls",
+            "NODE_OPTIONS='--require ./x.js' node a.js",
+            "PYTHONSTARTUP=x.py python3",
+            "JAVA_TOOL_OPTIONS=-javaagent:x.jar mvn test",
+            "RUBYOPT=-r./x ruby a.rb",
+        ],
+    );
+    assert_harmless(&[
+        "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 ./server",
+        "NODE_OPTIONS=--max-old-space-size=4096 npm run build",
+        "export PATH=$PWD/node_modules/.bin:$PATH",
+        "export PATH=\"$HOME/.cargo/bin:$PATH\"",
+        "PATH=$PATH:/usr/local/bin make",
+        "PATH=.venv/bin:$PATH python main.py",
+        "ENV=production node server.js",
+        "JAVA_TOOL_OPTIONS=-Xmx2g mvn test",
+    ]);
+}

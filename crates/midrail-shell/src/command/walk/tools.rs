@@ -11,7 +11,9 @@ use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::flow::{base_name, command_line};
 use super::state::{Listed, ProgramCall, Source, Stream, Walk};
-use crate::words::shell::{CODE_VARIABLES, PROMPTS, SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
+use crate::words::shell::{
+    CODE_VARIABLES, LOADING_VARIABLES, PROMPTS, SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS,
+};
 
 impl Walk {
     pub(super) fn tar(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -196,6 +198,7 @@ impl Walk {
 
     /// A variable is set that some program will run: `GIT_SSH_COMMAND=…`.
     pub(super) fn code_variable(&mut self, name: &str, scope: &Scope) {
+        self.loading_variable(name, scope);
         let is_prompt = PROMPTS.contains(&name);
         if !is_prompt && !CODE_VARIABLES.contains(&name) {
             return;
@@ -206,6 +209,28 @@ impl Walk {
         } else if code.contains(['$', '`']) {
             let code = format!(": \"{}\"", code.replace('"', "\\\""));
             self.run(&code, scope);
+        }
+    }
+
+    /// A variable is set that makes programs load code: `LD_PRELOAD=…`, or a search path with a folder of the project.
+    fn loading_variable(&mut self, name: &str, scope: &Scope) {
+        let Some(value) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
+        let loads = |entry: &&str| match entry.split_once('=') {
+            Some((variable, mark)) => variable == name && value.contains(mark),
+            None => *entry == name,
+        };
+        let is_of_system =
+            |path: &str| path.is_empty() || path.starts_with("/usr/") || path.starts_with("/lib");
+        let is_own = |folder: &str| {
+            let is_here = !folder.starts_with(['/', '~', '$']) || folder.starts_with("/tmp/");
+            is_here
+                && !["bin", "shims", "Scripts"].iter().any(|end| folder.trim_end_matches('/').ends_with(end))
+        };
+        let is_loading = LOADING_VARIABLES.iter().any(loads) && !value.split([':', ' ']).all(is_of_system);
+        if is_loading || (name == "PATH" && value.split(':').any(is_own)) {
+            let reason =
+                format!("`{name}` makes other programs load code that the command line does not show");
+            self.opaque_command(&reason, &format!("{name}={value}"));
         }
     }
 
