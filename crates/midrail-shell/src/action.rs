@@ -7,7 +7,7 @@ mod seen;
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, ActionType, Danger, Event, EventKind, HostLimit, ToolCall};
+use midrail_core::{Action, ActionType, Confidence, Danger, Event, EventKind, HostLimit, Severity, ToolCall};
 use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
@@ -82,6 +82,12 @@ pub fn derive(event: &Event) -> Result<Action, ActionError> {
     for text in statements.filter(|text| sql::looks_like_sql(text)) {
         action.dangers.extend(sql::scan(text).into_iter().map(|hit| sql::danger(text, &hit)));
     }
+    if event.kind == EventKind::BeforeTool
+        && known(name) == Some(ActionType::Command)
+        && !args.is_readable(tool)
+    {
+        action.dangers.push(unreadable(tool));
+    }
     let hosts: BTreeSet<String> = args
         .addresses
         .iter()
@@ -93,6 +99,19 @@ pub fn derive(event: &Event) -> Result<Action, ActionError> {
         return Err(ActionError::TooMuch(tool.name.clone()));
     }
     Ok(action)
+}
+
+/// The finding for a call of a shell whose command cannot be read: what it runs may be anything.
+fn unreadable(tool: &ToolCall) -> Danger {
+    Danger {
+        rule: "unreadable-command".to_owned(),
+        severity: Severity::Medium,
+        confidence: Confidence::High,
+        reason: format!("the command of this call of `{}` cannot be read", tool.name),
+        safer: "pass the command as one text".to_owned(),
+        command: tool.name.clone(),
+        ..Danger::default()
+    }
 }
 
 fn collect_args(tool: &ToolCall) -> Args<'_> {

@@ -164,7 +164,7 @@ impl Walk {
     /// Code that the line does not show: the value of a variable that it does not set, or what another command prints. In a
     /// script that is everyday work: its caller sets the variable.
     pub(super) fn unread_code(&mut self, code: &Arg, command: &str) {
-        if !self.is_script && is_unseen(code) {
+        if !self.is_script && is_unseen(code) && !(is_shell(command) && is_file(code)) {
             let reason = "the command runs code that the command line does not show";
             self.opaque_command(reason, &format!("{command} \"{}\"", code.text));
         }
@@ -185,7 +185,7 @@ impl Walk {
                 "which program runs is not known, and its arguments look destructive",
                 &command,
             );
-        } else if !self.is_script && is_unseen(name) {
+        } else if !self.is_script && is_unseen(name) && !is_file(name) {
             self.opaque_command("which program runs is not known", &command);
         }
     }
@@ -239,6 +239,18 @@ impl Walk {
         self.spent = other.spent;
         other.analysis.dangers.iter().any(|danger| danger.severity >= Severity::High && !danger.is_inside)
     }
+}
+
+/// Whether the code of a command is for a shell, which is read from files as well.
+fn is_shell(command: &str) -> bool {
+    matches!(command, "eval" | "sh -c")
+}
+
+/// `$(cat file)` and `$(< file)`: the same as running the file.
+fn is_file(code: &Arg) -> bool {
+    let command = code.text.trim().trim_start_matches("$(").trim_end_matches(')').trim();
+    let file = command.strip_prefix("cat ").or_else(|| command.strip_prefix('<'));
+    file.is_some_and(|file| !file.trim().contains(['$', '`', '|', ';', '&', ' ', '(']))
 }
 
 /// Whether a text is nothing but a variable or a substitution with an unknown value: `$NAME`, `$(cat file)`. What a script or
