@@ -154,26 +154,21 @@ fn wrapped(program: &str, run: &Run) -> String {
 #[test]
 fn options_of_wrappers_hide_no_command() {
     let mut wrong = Vec::new();
-    for row in PROGRAMS.values() {
+    for (program, row) in PROGRAMS.entries() {
         for run in row.runs.iter().filter(|run| run.rest != Rest::Nothing) {
-            for program in row.names {
-                let line = wrapped(program, run);
-                let is_found = |line: &str| {
-                    analyse(line)
-                        .dangers
-                        .iter()
-                        .any(|danger| danger.rule == "rm-recursive" && !danger.is_inside)
-                };
-                if !is_found(&line) {
-                    wrong.push(format!("not found: {line}"));
-                    continue;
-                }
-                for option in neutral_options(row) {
-                    for spelling in spellings(row, option) {
-                        let other = line.replacen(' ', &format!(" {spelling} "), 1);
-                        if !is_found(&other) {
-                            wrong.push(other);
-                        }
+            let line = wrapped(program, run);
+            let is_found = |line: &str| {
+                analyse(line).dangers.iter().any(|danger| danger.rule == "rm-recursive" && !danger.is_inside)
+            };
+            if !is_found(&line) {
+                wrong.push(format!("not found: {line}"));
+                continue;
+            }
+            for option in neutral_options(row) {
+                for spelling in spellings(row, option) {
+                    let other = line.replacen(' ', &format!(" {spelling} "), 1);
+                    if !is_found(&other) {
+                        wrong.push(other);
                     }
                 }
             }
