@@ -6,6 +6,7 @@ mod findings;
 mod harmless;
 mod limits;
 mod network;
+mod readings;
 mod values;
 mod wrappers;
 

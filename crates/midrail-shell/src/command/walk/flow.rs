@@ -264,8 +264,14 @@ fn is_unseen(code: &Arg) -> bool {
     let substitution =
         substitution.or_else(|| text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
     let is_whole = matches!(code.unknown.as_slice(), [range] if range.len() >= text.len());
-    let prints_settings =
-        |command: &str| command.split_whitespace().any(|word| SETTINGS_PRINTERS.contains(&base_name(word)));
+    // One command, by its name or its whole path: a program of the project may have any name.
+    let prints_settings = |command: &str| {
+        let program = command.split_whitespace().next().unwrap_or_default();
+        let is_installed = !program.contains('/') || program.starts_with('/');
+        is_installed
+            && SETTINGS_PRINTERS.contains(&base_name(program))
+            && !command.contains(['|', ';', '&', '\n', '`', '('])
+    };
     is_whole
         && (variable.is_some_and(is_name) || substitution.is_some_and(|command| !prints_settings(command)))
 }
