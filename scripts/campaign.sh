@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run the long campaigns: random seeds, the console in a browser, the API against its own document, the deployment examples,
-# licences, the compatibility kit and the real coding agents, and the fuzz targets (with a nightly toolchain). Run it by hand
-# before an issue is resolved. Usage: scripts/campaign.sh [seeds|console|api|deploy|deny|agents|guardrail|fuzz ...]
+# licences, the compatibility kit and the real coding agents, faults, and the fuzz targets (with a nightly toolchain). Run it by
+# hand before an issue is resolved. Usage: scripts/campaign.sh [seeds|console|api|deploy|deny|agents|guardrail|faults|fuzz ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,6 +46,10 @@ guardrail() {
     step "ignored tests: adding a guardrail as CONTRIBUTING.md describes"
     cargo test --workspace --locked -- --ignored
 }
+faults() {
+    step "faults: kills, failing system calls, damaged files, clock jumps, suspended processes"
+    bash scripts/faults.sh "${FAULT_SECONDS:-300}"
+}
 fuzz() {
     step "fuzz targets, ${FUZZ_SECONDS:-60} seconds each"
     if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
@@ -57,7 +61,7 @@ fuzz() {
     done
 }
 
-for campaign in "${@:-seeds console api deploy deny agents guardrail fuzz}"; do
+for campaign in "${@:-seeds console api deploy deny agents guardrail faults fuzz}"; do
     for name in $campaign; do "$name"; done
 done
 step "all campaigns passed"

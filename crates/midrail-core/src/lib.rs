@@ -67,7 +67,7 @@ pub use pause::{PAUSES, Pause};
 pub use policy::{Policy, PolicyEntry};
 pub use record::{PolicyDenied, Record};
 pub use routing::{Routing, Tier, WaitRule};
-pub use rules::{Authorities, Emergency, StrikeRule};
+pub use rules::{Authorities, Emergency, StrikeRule, Unattended};
 pub use script_source::ScriptSource;
 pub use session::{
     Changes, FETCHED_FILES, RESERVED_IDS, SHARED_PREFIX, Session, Snapshot, denied_key, lock_key,

@@ -9,9 +9,11 @@ use crate::glob;
 pub struct Routing {
     /// The risk of tools, by name or glob pattern: one list for each pack.
     pub tools: Vec<Vec<(String, Risk)>>,
+    /// The risk of tools that no list names.
+    pub unlisted: Risk,
     /// What follows from low risk.
     pub low: Tier,
-    /// What follows from medium risk, the risk of unlisted tools.
+    /// What follows from medium risk.
     pub medium: Tier,
     /// What follows from high risk.
     pub high: Tier,
@@ -37,6 +39,7 @@ impl Default for Routing {
         let tier = |wait_ms, on_timeout| Tier { wait_ms, on_timeout, require: Vec::new() };
         Routing {
             tools: Vec::new(),
+            unlisted: Risk::Medium,
             low: tier(0, Effect::Allow),
             medium: tier(100, Effect::Allow),
             high: tier(200, Effect::Escalate),
@@ -64,7 +67,7 @@ impl Routing {
             let fitting = || tools.iter().filter(|(pattern, _)| glob::name_matches(pattern, tool));
             named.map(|(_, risk)| *risk).or_else(|| fitting().map(|(_, risk)| *risk).max())
         };
-        self.tools.iter().filter_map(of).max().unwrap_or(Risk::Medium)
+        self.tools.iter().filter_map(of).max().unwrap_or(self.unlisted)
     }
 
     /// What follows from a risk.

@@ -18,6 +18,20 @@ pub struct Authorities {
     pub bypass_timeout_s: u32,
     /// The rule for emergencies. `None`: only a person can bypass a guardrail.
     pub emergency: Option<Emergency>,
+    /// What follows if no person answers an escalation of a budget guardrail.
+    pub unattended: Unattended,
+}
+
+/// What follows if no person answers an escalation of a budget guardrail. The limit of the budget blocks in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unattended {
+    /// The run continues until the limit once a request has timed out.
+    #[default]
+    Wait,
+    /// No person is there: the run continues until the limit without a request.
+    Continue,
+    /// The action is blocked, as for other guardrails.
+    Block,
 }
 
 impl Default for Authorities {
@@ -29,6 +43,7 @@ impl Default for Authorities {
             humans: roles(&["human_operator"]),
             bypass_timeout_s: 15 * 60,
             emergency: None,
+            unattended: Unattended::Wait,
         }
     }
 }

@@ -69,6 +69,8 @@ pub struct Spec {
     pub effect_by_risk: bool,
     /// It cannot be disabled or paused.
     pub always_on: bool,
+    /// It limits a budget whose end blocks in any case, so that a run without a person may continue until then.
+    pub limits_budget: bool,
 }
 
 impl Spec {

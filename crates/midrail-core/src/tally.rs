@@ -12,6 +12,7 @@ pub(crate) mod limits;
 pub(crate) mod preconditions;
 pub(crate) mod stream;
 pub(crate) mod strikes;
+mod unattended;
 
 use std::sync::Arc;
 
@@ -152,6 +153,7 @@ impl<'a> Tally<'a> {
         } else if can_retry && !is_failure {
             self.reset_attempts(&review);
         }
+        self.apply_unattended(&mut review);
         self.apply_approval(&mut review);
         self.limit_to_kind(&mut review);
         self.record(&review, duration_us);

@@ -23,9 +23,6 @@ const MAX_COUNTED: usize = 32;
 const SUMS: [(Resource, &str); 3] =
     [(Resource::Tokens, "tokens"), (Resource::Cost, "cost"), (Resource::Calls, "calls")];
 
-/// The factor of tightened thresholds.
-const TIGHTENED: f64 = 0.8;
-
 impl Inputs<'_> {
     /// A budget of the task: of several for one resource, the one with the least left after this action.
     pub fn budget(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
@@ -125,10 +122,10 @@ impl Inputs<'_> {
         Ok(Autonomy::from_remaining(least))
     }
 
-    /// The factor for thresholds that warn and escalate.
-    pub fn threshold_factor(&self) -> Result<f64, Missing> {
-        let is_tight = self.risk() == Some(Risk::Critical) || self.autonomy()? >= Autonomy::Strict;
-        Ok(if is_tight { TIGHTENED } else { 1.0 })
+    /// Whether limits for warnings are a fifth lower: the risk is critical, or half of a budget is used. The thresholds of
+    /// the budgets themselves stay, so that a run can use its whole budget.
+    pub fn is_tightened(&self) -> Result<bool, Missing> {
+        Ok(self.risk() == Some(Risk::Critical) || self.autonomy()? >= Autonomy::Strict)
     }
 
     /// A budget including the usage of the call that this event ends, which is not in the sum yet.

@@ -12,7 +12,8 @@ pub(crate) const BUILTIN: Builtin = Builtin::without_settings::<AgentToolAllowli
 )
 .min_risk(Risk::Low)
 .always_on()
-.aliases(&["tool_allowlist", "builtin_tool_allowlist"]);
+.aliases(&["tool_allowlist", "builtin_tool_allowlist"])
+.supports(CALLS);
 
 /// Applies the tool lists of the event's agent and of its definitions.
 #[derive(Debug, Clone, Copy, Default)]

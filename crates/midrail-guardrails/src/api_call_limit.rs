@@ -5,7 +5,8 @@ use midrail_core::{Budget, Resource};
 use crate::prelude::*;
 use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
-pub(crate) const BUILTIN: Builtin = BUDGET.builtin::<ApiCallLimit>("budget-003", &[EventKind::BeforeTool]);
+pub(crate) const BUILTIN: Builtin =
+    BUDGET.builtin::<ApiCallLimit>("budget-003", &[EventKind::BeforeTool]).supports(CALLS);
 
 /// The settings of api-call-limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +29,7 @@ impl Guardrail for ApiCallLimit {
         let budget = Budget { estimated: budget.estimated.max(1.0), ..budget };
         let default = Thresholds { warn: None, escalate: None, block: Some(Share(1.0)) };
         let words = ResourceWords { what: "external call", unit: " external calls" };
-        let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, default, words);
+        let verdict = self.thresholds.verdict(&budget, default, words);
         Ok(match verdict.effect {
             Effect::Allow => verdict,
             _ => verdict

@@ -8,7 +8,7 @@ use crate::shared::objections::strongest;
 use crate::shared::settings::{Pattern, any_matches, list, patterns};
 
 pub(crate) const BUILTIN: Builtin =
-    COMPLIANCE.builtin::<BranchPolicy>("compliance-003", &[EventKind::BeforeTool]);
+    COMPLIANCE.builtin::<BranchPolicy>("compliance-003", &[EventKind::BeforeTool]).supports(CALLS);
 
 /// The settings of branch-policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

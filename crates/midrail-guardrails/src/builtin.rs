@@ -24,6 +24,8 @@ pub struct Builtin {
     pub priority: u32,
     /// The kinds of event that it checks by default.
     pub on: &'static [EventKind],
+    /// The kinds of event that it can check.
+    pub events: &'static [EventKind],
     /// Whether it is part of every policy.
     pub always_on: bool,
     /// The lowest risk of a task at which it runs. `None`: it always runs.
@@ -109,6 +111,7 @@ impl Builtin {
             category,
             priority,
             on,
+            events: on,
             always_on: false,
             from_risk: None,
             never_bypassed: false,
@@ -123,6 +126,11 @@ impl Builtin {
 
     pub(crate) const fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Builtin { aliases, ..self }
+    }
+
+    /// A guardrail that can check other kinds of event than those it checks by default.
+    pub(crate) const fn supports(self, events: &'static [EventKind]) -> Self {
+        Builtin { events, ..self }
     }
 
     pub(crate) const fn always_on(self) -> Self {
@@ -163,6 +171,20 @@ impl Builtin {
         }
     }
 }
+
+/// The kinds of event with a call of a tool. A guardrail that finds the call unacceptable afterwards withholds its result.
+pub(crate) const CALLS: &[EventKind] = &[EventKind::BeforeTool, EventKind::AfterTool];
+
+/// The kinds of event with texts that a guardrail can search.
+pub(crate) const TEXTS: &[EventKind] = &[
+    EventKind::BeforeModel,
+    EventKind::ModelChunk,
+    EventKind::AfterModel,
+    EventKind::BeforeTool,
+    EventKind::AfterTool,
+    EventKind::BeforeHandoff,
+    EventKind::BeforeStop,
+];
 
 /// What the guardrails with numbered ids of one kind have in common.
 pub(crate) struct Family {

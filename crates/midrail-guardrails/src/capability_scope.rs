@@ -12,7 +12,8 @@ use crate::shared::file_paths::is_device;
 use crate::shared::one_or_many::OneOrMany;
 use crate::shared::settings::{Pattern, any_matches};
 
-pub(crate) const BUILTIN: Builtin = SCOPE.builtin::<CapabilityScope>("scope-003", &[EventKind::BeforeTool]);
+pub(crate) const BUILTIN: Builtin =
+    SCOPE.builtin::<CapabilityScope>("scope-003", &[EventKind::BeforeTool]).supports(CALLS);
 
 /// The settings of capability-scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,8 @@ use crate::shared::required_command::RequiredCommand;
 use crate::shared::settings::{CommandLine, Pattern};
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<CommandCheck>("command", Category::Compliance, 95, &[EventKind::BeforeTool]);
+    Builtin::new::<CommandCheck>("command", Category::Compliance, 95, &[EventKind::BeforeTool])
+        .supports(EventKind::ALL);
 
 /// The settings of command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -28,6 +28,7 @@ pub use settings::{CompileCondition, Completion};
 use settings::{Conditions, SubAgentStops};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
+    events: EVENTS,
     pack_key: PackKey::Completion,
     ..Builtin::with("completion", Category::Quality, 90, DEFAULT_EVENTS, CONSTRUCTOR)
         .aliases(&["task_completion", "completion_checker"])
@@ -39,8 +40,8 @@ const CONSTRUCTOR: Constructor =
     Constructor { build, schema: Some(SchemaGenerator::subschema_for::<Completion>) };
 
 /// The kinds of event that it can check.
-pub const COMPLETION_EVENTS: [EventKind; 4] =
-    [EventKind::BeforeStop, EventKind::SessionEnd, EventKind::AfterTool, EventKind::BeforeHandoff];
+const EVENTS: &[EventKind] =
+    &[EventKind::BeforeStop, EventKind::SessionEnd, EventKind::AfterTool, EventKind::BeforeHandoff];
 
 /// Maximum length of the feedback after a call.
 const MAX_FEEDBACK: usize = 2_000;

@@ -8,7 +8,8 @@ use crate::prelude::*;
 use crate::shared::settings::{Money, Pattern};
 use crate::shared::thresholds::{ResourceWords, Share, Thresholds, number};
 
-pub(crate) const BUILTIN: Builtin = BUDGET.builtin::<CostCeiling>("budget-004", &[EventKind::BeforeTool]);
+pub(crate) const BUILTIN: Builtin =
+    BUDGET.builtin::<CostCeiling>("budget-004", &[EventKind::BeforeTool]).supports(EventKind::ALL);
 
 /// The settings of cost-ceiling.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +39,7 @@ impl Guardrail for CostCeiling {
         }
         let default = Thresholds { warn: None, escalate: Some(Share(1.0)), block: None };
         let words = ResourceWords { what: "cost", unit: "" };
-        let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, default, words);
+        let verdict = self.thresholds.verdict(&budget, default, words);
         if verdict.effect == Effect::Allow || budget.estimated <= 0.0 {
             return Ok(verdict);
         }

@@ -19,8 +19,9 @@ use crate::shared::started_programs::{StartedProgram, started_programs};
 use changed_lines::changed_lines;
 use lists::{CommandLists, NetworkLists};
 
-pub(crate) const BUILTIN: Builtin =
-    SCOPE.builtin::<DecisionAuthority>("scope-004", &[EventKind::BeforeTool, EventKind::BeforeModel]);
+pub(crate) const BUILTIN: Builtin = SCOPE
+    .builtin::<DecisionAuthority>("scope-004", &[EventKind::BeforeTool, EventKind::BeforeModel])
+    .supports(&[EventKind::BeforeTool, EventKind::AfterTool, EventKind::BeforeModel]);
 
 /// The guardrail with valid settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

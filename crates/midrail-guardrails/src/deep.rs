@@ -21,6 +21,7 @@ use crate::prelude::*;
 use crate::shared::missing_classifier::MissingClassifier;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
+    events: EventKind::ALL,
     is_deep: true,
     pack_key: PackKey::Deep,
     ..Builtin::without_settings::<MissingClassifier>(

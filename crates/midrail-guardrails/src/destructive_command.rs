@@ -15,7 +15,8 @@ use crate::shared::text::{capitalize, first_names};
 
 pub(crate) const BUILTIN: Builtin = SAFETY
     .builtin::<DestructiveCommand>("safety-001", &[EventKind::BeforeTool])
-    .aliases(&["destructive_command_block"]);
+    .aliases(&["destructive_command_block"])
+    .supports(CALLS);
 
 /// The settings of destructive-command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

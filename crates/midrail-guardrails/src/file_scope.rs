@@ -5,7 +5,8 @@ use midrail_core::FileScope;
 use crate::prelude::*;
 use crate::shared::file_scopes::{FileScopeSettings, scope_violation, task_scopes};
 
-pub(crate) const BUILTIN: Builtin = SCOPE.builtin::<FileScopeGuard>("scope-002", &[EventKind::BeforeTool]);
+pub(crate) const BUILTIN: Builtin =
+    SCOPE.builtin::<FileScopeGuard>("scope-002", &[EventKind::BeforeTool]).supports(CALLS);
 
 /// The settings of file-scope. They apply in addition to the scopes of tasks and definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

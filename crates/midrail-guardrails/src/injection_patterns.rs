@@ -8,7 +8,15 @@ use crate::prelude::*;
 use crate::shared::settings::{Pattern, any_matches};
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<InjectionPatterns>("injection-patterns", Category::Safety, 10, &[EventKind::BeforeModel]);
+    Builtin::new::<InjectionPatterns>("injection-patterns", Category::Safety, 10, &[EventKind::BeforeModel])
+        .supports(&[
+            EventKind::BeforeModel,
+            EventKind::ModelChunk,
+            EventKind::AfterModel,
+            EventKind::AfterTool,
+            EventKind::BeforeHandoff,
+            EventKind::AfterHandoff,
+        ]);
 
 /// The settings of injection-patterns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

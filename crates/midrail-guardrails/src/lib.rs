@@ -67,7 +67,7 @@ mod tests;
 pub use builtin::{Builtin, Constructor, PackKey};
 pub use catalogue::{CATALOGUE, builtin, configured_by, guardrail_id, label};
 
-pub use completion::{COMPLETION_EVENTS, CompileCondition, Completion};
+pub use completion::{CompileCondition, Completion};
 pub use deep::{
     DeepBackend, DeepBreaker, DeepGuardrail, DeepSettings, EndpointUrl, EnvVariable, EventPart, HeaderPiece,
     Headers, HttpMethod, HttpSettings, JudgeApi, JudgeBudget, JudgePrice, JudgeSettings, LongText,
@@ -81,8 +81,10 @@ pub use feedback::{
 };
 pub use injection_patterns::InjectionPatterns;
 pub use middleware::{EffectOverride, Middleware, VerdictMapper, VerdictObserver};
+pub use midrail_shell::action::known_tools;
 pub use output_secret_scan::OutputSecretScan;
 pub use require_before::keyed::{CallKey, ComputeCallKey, KeyedDependency, KeyedRule};
+pub use shared::file_paths::is_path_argument;
 pub use shared::lock_list::LockList;
 pub use shared::missing_classifier::MissingClassifier;
 pub use shared::sensitive_data::SensitiveData;

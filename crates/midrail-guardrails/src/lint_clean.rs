@@ -3,8 +3,9 @@
 use crate::prelude::*;
 use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
-pub(crate) const BUILTIN: Builtin =
-    QUALITY.builtin::<LintClean>("quality-004", &[EventKind::BeforeHandoff, EventKind::BeforeStop]);
+pub(crate) const BUILTIN: Builtin = QUALITY
+    .builtin::<LintClean>("quality-004", &[EventKind::BeforeHandoff, EventKind::BeforeStop])
+    .supports(EventKind::ALL);
 
 /// The settings of lint-clean.
 pub(crate) type LintClean = CommandRequirement<LintCommand>;

@@ -11,7 +11,9 @@ use crate::shared::outcome::has_failed;
 use crate::shared::settings::Pattern;
 use crate::shared::started_programs::{StartedProgram, started_programs};
 
-pub(crate) const BUILTIN: Builtin = QUALITY.builtin::<NonEmptyOutput>("quality-001", &[EventKind::AfterTool]);
+pub(crate) const BUILTIN: Builtin = QUALITY
+    .builtin::<NonEmptyOutput>("quality-001", &[EventKind::AfterTool])
+    .supports(&[EventKind::AfterTool, EventKind::BeforeStop]);
 
 /// The settings of non-empty-output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

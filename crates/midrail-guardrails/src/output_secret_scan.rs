@@ -1,10 +1,12 @@
 //! output-secret-scan (safety-003): withholds output that contains secrets or personal data.
 
+use crate::builtin::TEXTS;
 use crate::prelude::*;
 use crate::shared::sensitive_data::{SensitiveData, describe, kinds};
 
-pub(crate) const BUILTIN: Builtin =
-    SAFETY.builtin::<OutputSecretScan>("safety-003", &[EventKind::AfterTool, EventKind::AfterModel]);
+pub(crate) const BUILTIN: Builtin = SAFETY
+    .builtin::<OutputSecretScan>("safety-003", &[EventKind::AfterTool, EventKind::AfterModel])
+    .supports(TEXTS);
 
 /// The settings of output-secret-scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -13,13 +15,26 @@ pub struct OutputSecretScan(pub SensitiveData);
 
 impl Guardrail for OutputSecretScan {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let findings = self.0.in_output(context)?;
+        let findings = self.0.in_event(context)?;
         if findings.is_empty() {
             return Ok(Verdict::allow());
         }
         let kinds = kinds(&findings).join(", ");
-        let verdict = Verdict::block(format!("The output was withheld because it contains {kinds}."))
-            .advise("Request only the part that you need, or refer to the value by its name or place.");
+        let (what, advice) = match context.event.kind {
+            EventKind::BeforeTool => (
+                "The call was stopped because its arguments contain",
+                "Leave the value out, or refer to it by its name or place.",
+            ),
+            EventKind::BeforeHandoff => (
+                "The hand-off was stopped because it contains",
+                "Leave the value out, or refer to it by its name or place.",
+            ),
+            _ => (
+                "The output was withheld because it contains",
+                "Request only the part that you need, or refer to the value by its name or place.",
+            ),
+        };
+        let verdict = Verdict::block(format!("{what} {kinds}.")).advise(advice);
         Ok(describe(verdict, &findings))
     }
 

@@ -6,4 +6,4 @@ pub(crate) use midrail_core::{
 pub(crate) use schemars::JsonSchema;
 pub(crate) use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::builtin::{BUDGET, Builtin, COMPLIANCE, HANDOFF, QUALITY, SAFETY, SCOPE};
+pub(crate) use crate::builtin::{BUDGET, Builtin, CALLS, COMPLIANCE, HANDOFF, QUALITY, SAFETY, SCOPE};

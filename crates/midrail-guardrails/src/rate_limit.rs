@@ -6,7 +6,11 @@ use crate::prelude::*;
 use crate::shared::settings::within;
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<RateLimit>("rate-limit", Category::Budget, 30, &[EventKind::BeforeTool]);
+    Builtin::new::<RateLimit>("rate-limit", Category::Budget, 30, &[EventKind::BeforeTool]).supports(&[
+        EventKind::BeforeTool,
+        EventKind::BeforeModel,
+        EventKind::BeforeHandoff,
+    ]);
 
 /// The settings of rate-limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

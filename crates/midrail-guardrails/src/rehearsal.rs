@@ -3,7 +3,8 @@
 use crate::prelude::*;
 
 pub(crate) const BUILTIN: Builtin =
-    Builtin::new::<Rehearsal>("rehearsal", Category::Quality, 99, &[EventKind::BeforeTool]);
+    Builtin::new::<Rehearsal>("rehearsal", Category::Quality, 99, &[EventKind::BeforeTool])
+        .supports(EventKind::ALL);
 
 /// The settings of rehearsal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -8,7 +8,8 @@ use crate::shared::file_paths::{
 use crate::shared::objections::first_verdict;
 use crate::shared::settings::{Folder, Pattern};
 
-pub(crate) const BUILTIN: Builtin = SAFETY.builtin::<SandboxBoundary>("safety-004", &[EventKind::BeforeTool]);
+pub(crate) const BUILTIN: Builtin =
+    SAFETY.builtin::<SandboxBoundary>("safety-004", &[EventKind::BeforeTool]).supports(CALLS);
 
 /// The settings of sandbox-boundary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

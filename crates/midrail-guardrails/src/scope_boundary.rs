@@ -9,7 +9,8 @@ pub(crate) const BUILTIN: Builtin =
     Builtin::without_settings::<ScopeBoundary>("builtin-003", Category::Scope, 3, &[EventKind::BeforeTool])
         .min_risk(Risk::Low)
         .always_on()
-        .aliases(&["builtin_scope_boundary"]);
+        .aliases(&["builtin_scope_boundary"])
+        .supports(CALLS);
 
 /// Applies the file scopes of the event's task and of its definitions.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,5 +5,8 @@ use crate::shared::classifier::CLASSIFIER;
 
 const EVENTS: &[EventKind] = &[EventKind::BeforeModel, EventKind::BeforeTool];
 
-pub(crate) const BUILTIN: Builtin =
-    Builtin { is_deep: true, ..Builtin::with("scope-classifier", Category::Scope, 90, EVENTS, CLASSIFIER) };
+pub(crate) const BUILTIN: Builtin = Builtin {
+    events: EventKind::ALL,
+    is_deep: true,
+    ..Builtin::with("scope-classifier", Category::Scope, 90, EVENTS, CLASSIFIER)
+};

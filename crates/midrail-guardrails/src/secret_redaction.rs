@@ -1,13 +1,15 @@
-//! secret-redaction: replaces secrets in the answers of tools and models.
+//! secret-redaction: replaces secrets in the answers of tools and models, and in the arguments of calls.
 
 use midrail_core::Redaction;
 use midrail_scan::secrets;
 use serde_json::Value;
 
+use crate::builtin::TEXTS;
 use crate::prelude::*;
-use crate::shared::sensitive_data::{CONTENT, SensitiveData, TEXT, describe, is_at, kinds};
+use crate::shared::sensitive_data::{ARGUMENTS, CONTENT, SensitiveData, TEXT, describe, is_at, kinds};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
+    events: TEXTS,
     redacts: true,
     ..Builtin::new::<SecretRedaction>(
         "secret-redaction",
@@ -40,15 +42,19 @@ fn secrets_by_default<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resu
 
 impl Guardrail for SecretRedaction {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let findings = self.0.in_output(context)?;
+        let findings = self.0.in_event(context)?;
         if findings.is_empty() {
             return Ok(Verdict::allow());
         }
         // Only the text that is passed on can be changed. A finding elsewhere withholds the result.
-        let passes = if context.event.result.is_some() { CONTENT } else { TEXT };
+        let passes = match context.event.kind {
+            EventKind::BeforeTool => ARGUMENTS,
+            _ if context.event.result.is_some() => CONTENT,
+            _ => TEXT,
+        };
         if let Some(finding) = findings.iter().find(|finding| !is_at(&finding.at, passes)) {
             let verdict = Verdict::block(format!(
-                "The result was withheld because it contains a sensitive value ({}) at `{}`, which cannot be replaced.",
+                "The text was withheld because it contains a sensitive value ({}) at `{}`, which cannot be replaced.",
                 finding.kind, finding.at
             ))
             .advise("Request only the part that you need, without the value.");
@@ -58,6 +64,12 @@ impl Guardrail for SecretRedaction {
         let verdict = Verdict::new(Effect::Redact, reason)
             .advise("Refer to the secret by its name or place; you do not need its value.");
         let mut verdict = describe(verdict, &findings);
+        if let Some(tool) = context.event.tool.as_ref().filter(|_| passes == ARGUMENTS) {
+            let mut whole = serde_json::json!({"tool": {"args": tool.args}});
+            secrets::mask(&mut whole, &findings);
+            verdict.replacement = whole.pointer(ARGUMENTS).map(Value::to_string);
+            return Ok(verdict);
+        }
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
         if let Some(content @ (Value::Object(_) | Value::Array(_))) = content {
             // The host expects the same structure.

@@ -11,7 +11,8 @@ use crate::shared::settings::{Pattern, patterns};
 
 pub(crate) const BUILTIN: Builtin = SAFETY
     .builtin::<SensitiveFile>("safety-002", &[EventKind::BeforeTool])
-    .aliases(&["sensitive_file_protection"]);
+    .aliases(&["sensitive_file_protection"])
+    .supports(CALLS);
 
 /// The settings of sensitive-file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,8 @@ use crate::shared::data::TASK_WORDS;
 use crate::shared::file_paths::{is_device, is_temporary, path_fits};
 use crate::shared::settings::Pattern;
 
-pub(crate) const BUILTIN: Builtin = SCOPE.builtin::<TaskBoundary>("scope-001", &[EventKind::BeforeTool]);
+pub(crate) const BUILTIN: Builtin =
+    SCOPE.builtin::<TaskBoundary>("scope-001", &[EventKind::BeforeTool]).supports(CALLS);
 
 /// The settings of task-boundary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,8 @@ use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
 pub(crate) const BUILTIN: Builtin = QUALITY
     .builtin::<TestPass>("quality-003", &[EventKind::BeforeHandoff, EventKind::BeforeStop])
-    .aliases(&["test_pass_required"]);
+    .aliases(&["test_pass_required"])
+    .supports(EventKind::ALL);
 
 /// The settings of test-pass.
 pub(crate) type TestPass = CommandRequirement<TestCommand>;

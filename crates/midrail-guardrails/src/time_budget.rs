@@ -9,7 +9,8 @@ pub(crate) const BUILTIN: Builtin =
     Builtin::new::<TimeBudget>("builtin-002", Category::Budget, 2, &[EventKind::BeforeTool])
         .min_risk(Risk::Low)
         .always_on()
-        .aliases(&["builtin_time_budget"]);
+        .aliases(&["builtin_time_budget"])
+        .supports(EventKind::ALL);
 
 /// The settings of time-budget.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -53,11 +54,10 @@ mod tests {
 
     #[test]
     fn reported_time_counts() {
-        // From half of the budget on, the steps are at 56% and 72%.
         for (elapsed, expected) in [
-            (55.0, Effect::Allow),
-            (56.0, Effect::Warn),
-            (72.0, Effect::Escalate),
+            (69.0, Effect::Allow),
+            (70.0, Effect::Warn),
+            (90.0, Effect::Escalate),
             (99.0, Effect::Escalate),
             (100.0, Effect::Block),
         ] {
@@ -70,7 +70,7 @@ mod tests {
     fn unreported_time_is_measured() {
         let mut run = Run::of(TimeBudget::default()).with_slice("spent/", json!({"since": START}));
         assert_eq!(run.decide(&event(None, START)).effect, Effect::Allow);
-        assert_eq!(run.decide(&event(None, "2026-11-15T10:01:00Z")).effect, Effect::Warn);
+        assert_eq!(run.decide(&event(None, "2026-11-15T10:01:10Z")).effect, Effect::Warn);
         assert_eq!(run.decide(&event(None, "2026-11-15T10:02:00Z")).effect, Effect::Block);
     }
 

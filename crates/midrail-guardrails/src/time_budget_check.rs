@@ -6,7 +6,8 @@ use crate::prelude::*;
 use crate::shared::thresholds::{Share, Thresholds};
 use crate::time_budget::TIME;
 
-pub(crate) const BUILTIN: Builtin = BUDGET.builtin::<TimeBudgetCheck>("budget-002", &[EventKind::BeforeTool]);
+pub(crate) const BUILTIN: Builtin =
+    BUDGET.builtin::<TimeBudgetCheck>("budget-002", &[EventKind::BeforeTool]).supports(EventKind::ALL);
 
 /// The settings of time-budget-check.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

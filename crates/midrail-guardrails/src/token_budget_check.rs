@@ -7,7 +7,7 @@ use crate::shared::thresholds::{Share, Thresholds};
 use crate::token_budget::TOKENS;
 
 pub(crate) const BUILTIN: Builtin =
-    BUDGET.builtin::<TokenBudgetCheck>("budget-001", &[EventKind::BeforeTool]);
+    BUDGET.builtin::<TokenBudgetCheck>("budget-001", &[EventKind::BeforeTool]).supports(EventKind::ALL);
 
 /// The settings of token-budget-check.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,8 @@ use crate::shared::settings::{Pattern, any_matches, list};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<ToolAllowlist>("tool-allowlist", Category::Safety, 10, &[EventKind::BeforeTool])
-        .aliases(&["tool_list"]);
+        .aliases(&["tool_list"])
+        .supports(CALLS);
 
 /// The settings of tool-allowlist.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

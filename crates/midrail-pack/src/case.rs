@@ -85,6 +85,16 @@ pub struct Case {
     pub events: Vec<CaseStep>,
 }
 
+impl Case {
+    /// The tools that its events call.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &str> {
+        self.events.iter().filter_map(|step| match &step.action {
+            StepAction::Event(event) => event.pointer("/tool/name")?.as_str(),
+            _ => None,
+        })
+    }
+}
+
 /// The answer of an external service: `{answer: …}` or `{error: …}`, after `takes_ms` milliseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -252,6 +252,9 @@ impl Fault {
         match self {
             Fault::UnknownField(field, known) => {
                 let problem = Diagnostic::new(format!("unknown key `{field}`"), place.span.clone());
+                if let Some((_, help)) = KEYS_OF_OTHER_GATEWAYS.iter().find(|(key, _)| key == field) {
+                    return problem.with_help(*help);
+                }
                 if known.is_empty() { problem } else { problem.with_help(suggestion(field, known)) }
             }
             Fault::MissingField(field) => {
@@ -290,6 +293,20 @@ impl Fault {
         }
     }
 }
+
+/// Keys of other gateways' packs, and what to write instead.
+const KEYS_OF_OTHER_GATEWAYS: &[(&str, &str)] = &[
+    ("environments", "use `env: {NAME: {…}}`"),
+    ("denied_tools", "use the guardrail `tool-allowlist` with `deny: [TOOL, …]`"),
+    (
+        "allowed_tools",
+        "use the guardrail `tool-allowlist` with `allow: [TOOL, …]`, or `agents: {NAME: {allowed_tools: …}}`",
+    ),
+    (
+        "parallel",
+        "leave it out: every guardrail of an event is always evaluated, and their order never changes the effect",
+    ),
+];
 
 /// How to write a value of a type.
 fn advice(expected: &str, place: &Place) -> Option<String> {

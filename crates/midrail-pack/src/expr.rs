@@ -24,7 +24,7 @@ pub use value::{Scope, Texts, Value, walk};
 pub use vocabulary::{Name, Segment, Term, Type, Vocabulary};
 
 use crate::diagnostic::Diagnostic;
-use crate::expr::ast::{Ast, AstKind};
+use crate::expr::ast::{Ast, AstKind, Function, TextTest};
 
 /// A parsed and typed expression. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -92,6 +92,33 @@ impl Expression {
         parts.into_iter().filter_map(Ast::as_text).collect()
     }
 
+    /// The texts that a name is matched with or tested to contain, in order of appearance. `is_pattern`: it is a pattern.
+    pub(crate) fn matched_texts(&self) -> Vec<MatchedText<'_>> {
+        let names = &self.0.names;
+        let name_of = |part: &'_ Ast| match &part.kind {
+            AstKind::Name(index) => names.get(*index).map(|name| (name, false)),
+            AstKind::Call(Function::Lower, inner) => match inner.kind {
+                AstKind::Name(index) => names.get(index).map(|name| (name, true)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut found = Vec::new();
+        self.0.root.each_part(&mut |part| {
+            let (left, texts, is_pattern): (_, Vec<&Ast>, _) = match part {
+                AstKind::Match(_, left, patterns) => (left, patterns.items.iter().collect(), true),
+                AstKind::TextTest(TextTest::Contains, list, item, _) if list.value_type(names).is_list() => {
+                    (list, vec![item], false)
+                }
+                _ => return,
+            };
+            let Some((name, is_lower)) = name_of(left) else { return };
+            let texts = texts.into_iter().filter_map(Ast::as_text);
+            found.extend(texts.map(|text| MatchedText { name, is_lower, text, is_pattern }));
+        });
+        found
+    }
+
     /// The answer, if it does not depend on the values of the names.
     ///
     /// `Some(false)`: no known values make the expression true. `Some(true)`: none make it false. `None`: undetermined.
@@ -114,6 +141,15 @@ impl Expression {
     pub fn alert(&self) -> Option<&AlertCondition> {
         self.0.alert.as_ref()
     }
+}
+
+/// A text that a name is matched with.
+pub(crate) struct MatchedText<'e> {
+    pub(crate) name: &'e Name,
+    /// Its value is converted to lower case first.
+    pub(crate) is_lower: bool,
+    pub(crate) text: &'e str,
+    pub(crate) is_pattern: bool,
 }
 
 /// Equal if the meaning is the same, regardless of the spelling of operators and spaces.

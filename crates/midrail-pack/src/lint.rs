@@ -4,6 +4,7 @@ mod definition;
 mod linter;
 mod locks;
 mod needs;
+mod patterns;
 mod people;
 mod prerequisites;
 mod reach;
@@ -37,6 +38,8 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     unused::parts(packs, out);
     values::unknown(packs, out);
     values::without_tool(packs, out);
+    patterns::impossible(packs, out);
+    patterns::tools(packs, out);
     settings::expressions(packs, out);
     settings::failing_open(packs, out);
     settings::without_effect(packs, out);

@@ -1,9 +1,9 @@
 //! The names of expressions, and their values in an event.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
-use midrail_core::{Action, Context, Resource};
+use midrail_core::{Action, Context, Missing, Resource};
 use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
 use serde_json::Value as Json;
 
@@ -14,10 +14,10 @@ use crate::expr::{AlertCondition, Expected, Expression, Name, Scope, Term, Type,
 pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("action.type", Type::Text, "file_read, file_write, command, network or other"),
     Term::new("action.tool_name", Type::Text, "the tool's name"),
-    Term::new("action.target_file", Type::Texts, "the file that it accesses, or each of several"),
-    Term::new("action.target_files", Type::List, "the files that it accesses, relative to the root"),
-    Term::new("action.reads", Type::List, "the files among them that it reads"),
-    Term::new("action.writes", Type::List, "the files among them that it creates, changes or removes"),
+    Term::new("action.target_file", Type::Path, "the file that it accesses, or each of several"),
+    Term::new("action.target_files", Type::Paths, "the files that it accesses, relative to the root"),
+    Term::new("action.reads", Type::Paths, "the files among them that it reads"),
+    Term::new("action.writes", Type::Paths, "the files among them that it creates, changes or removes"),
     Term::new("action.command", Type::Text, "the command line"),
     Term::new("action.programs", Type::List, "the programs that its command line starts"),
     Term::new("action.hosts", Type::List, "the hosts that it connects to"),
@@ -60,7 +60,7 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("session_id", Type::Text, "the id of the session"),
     Term::new("prompt", Type::Text, "the id of the prompt"),
     Term::new("parent", Type::Text, "the agent that started this sub-agent"),
-    Term::new("cwd", Type::Text, "the working directory of the agent"),
+    Term::new("cwd", Type::Path, "the working directory of the agent"),
     Term::new("handoff.to", Type::Text, "the receiving agent"),
     Term::new("handoff.rationale", Type::Text, "the reason of the hand-off"),
     Term::new("handoff.context.*", Type::Any, "the context of the hand-off"),
@@ -91,7 +91,8 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("feedback.last_by.*", Type::Text, "the last feedback of that provider; empty before the first"),
     Term::new("feedback.recent", Type::List, "the tools of the last 40 calls, the latest last"),
     Term::new("deadline.remaining_s", Type::Number, "seconds until the deadline; infinite, if none is set"),
-]);
+])
+.with_path_keys(midrail_guardrails::is_path_argument);
 
 /// The names of alert conditions.
 pub const ALERT_NAMES: Vocabulary = Vocabulary::new(&[
@@ -124,12 +125,14 @@ impl AlertCondition {
 pub(crate) struct EventScope<'a> {
     context: &'a Context<'a>,
     places: OnceCell<Option<Vec<String>>>,
+    /// The target file that the expression is evaluated for. Absent: all of them.
+    file: Cell<Option<usize>>,
     history: OnceCell<Option<FeedbackHistory>>,
 }
 
 impl<'a> EventScope<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
-        EventScope { context, places: OnceCell::new(), history: OnceCell::new() }
+        EventScope { context, places: OnceCell::new(), file: Cell::new(None), history: OnceCell::new() }
     }
 
     /// The calls and the feedback so far.
@@ -146,12 +149,35 @@ impl<'a> EventScope<'a> {
     }
 
     /// The target files without `..`, so that `src/../.env` is `.env`: each path, and the targets of its links.
-    fn places(&self) -> Value<'_> {
+    fn places(&self) -> Option<&[String]> {
         let places = self.places.get_or_init(|| {
             let files = self.context.action().ok()?.target_files.as_ref()?;
             self.path_aliases(files)
         });
-        places.as_deref().map_or(Value::Unknown, Value::list)
+        places.as_deref()
+    }
+
+    /// Evaluates an expression about `action.target_file` for each target file: whether it holds for every file, or for one
+    /// of them.
+    pub(crate) fn for_each_file(
+        &self,
+        every: bool,
+        holds: impl Fn(&Self) -> Result<bool, Missing>,
+    ) -> Result<bool, Missing> {
+        let files = self.places().map_or(0, <[String]>::len);
+        if files < 2 {
+            return holds(self);
+        }
+        let mut undetermined = None;
+        for file in 0..files {
+            self.file.set(Some(file));
+            match holds(self) {
+                Ok(holds) if holds != every => return Ok(holds),
+                Ok(_) => {}
+                Err(missing) => undetermined = Some(missing),
+            }
+        }
+        undetermined.map_or(Ok(every), Err)
     }
 
     /// Some of the target files. An expression rarely uses them twice, so they are not cached.
@@ -211,7 +237,11 @@ impl Scope for EventScope<'_> {
         match name.term() {
             "action.type" => text(action().map(|action| action.kind.as_str())),
             "action.tool_name" | "tool.name" => text(event.tool_name()),
-            "action.target_file" | "action.target_files" => self.places(),
+            "action.target_file" => match self.file.get() {
+                Some(file) => text(self.places().and_then(|places| places.get(file)).map(String::as_str)),
+                None => list(self.places()),
+            },
+            "action.target_files" => list(self.places()),
             "action.reads" => self.some_places(|action| &action.reads),
             "action.writes" => self.some_places(|action| &action.writes),
             "action.programs" => list(action().map(|action| action.programs.as_slice())),

@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use definitions::{AgentDefinition, Provider, Section, TaskDefinition};
 pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutEffect};
 pub use guard::{Bypass, Guard, KeySource, RequireBefore, Rule, StateScope};
-pub use people::{AlertRule, ApprovalRules, Channel, EmergencyRule};
+pub use people::{AlertRule, ApprovalRules, Channel, EmergencyRule, UnattendedRule};
 
 use crate::case::Case;
 use crate::raw::guard::guards;
@@ -78,7 +78,7 @@ pub struct Pack {
     /// Alerts on metrics of the guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
-    /// The risks of tools, by name or glob pattern.
+    /// The risks of tools, by name or glob pattern. `__default__`: the risk of unlisted tools, medium unless set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_risks: BTreeMap<String, Risk>,
     /// The wait times for deep guardrails.

@@ -36,17 +36,39 @@ impl Deferred {
         let parsed = self.parsed.get_or_init(parse).as_ref();
         parsed.ok_or_else(|| Missing(format!("the expression `{}` cannot be parsed", self.source)))
     }
+
+    /// Whether it holds for every target file of the action, or for one of them.
+    fn holds_for(&self, every: bool, context: &Context<'_>) -> Result<bool, Missing> {
+        let expression = self.get()?;
+        let holds = |scope: &EventScope<'_>| expression.evaluate(scope).map_err(|names| unknown(&names));
+        let scope = EventScope::new(context);
+        if expression.names().iter().any(|name| name.term() == "action.target_file") {
+            scope.for_each_file(every, holds)
+        } else {
+            holds(&scope)
+        }
+    }
 }
 
+/// A condition: a guardrail applies if it holds for one of the target files.
 impl Condition for Deferred {
     fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        self.get()?.evaluate(&EventScope::new(context)).map_err(|names| unknown(&names))
+        self.holds_for(false, context)
+    }
+}
+
+/// A check, which must hold for every target file.
+pub(crate) struct Required(pub(crate) Deferred);
+
+impl Condition for Required {
+    fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
+        self.0.holds_for(true, context)
     }
 }
 
 /// A custom check. Without an expression, every event that it applies to is a violation.
 pub(crate) struct CustomCheck {
-    pub(crate) check: Option<Deferred>,
+    pub(crate) check: Option<Required>,
     pub(crate) effect: Effect,
     pub(crate) reason: String,
     pub(crate) user_message: Option<String>,
@@ -62,7 +84,7 @@ impl Guardrail for CustomCheck {
         }
         let mut verdict = Verdict::new(self.effect, self.reason.clone());
         if let Some(check) = &self.check {
-            verdict = verdict.with("check", check.source());
+            verdict = verdict.with("check", check.0.source());
         }
         verdict.user_message.clone_from(&self.user_message);
         verdict.retry_message.clone_from(&self.corrective_message);

@@ -15,7 +15,7 @@ use self::names::{file_ending, has_word, kind_by_words, known};
 use crate::command::notebook::{self, Cell};
 use crate::{command, patch, sql};
 
-pub use self::names::{bare_name, is_local_file_tool};
+pub use self::names::{bare_name, is_local_file_tool, known_tools};
 
 /// Argument names under which tools take one path.
 pub const PATH_ARGS: &[&str] = tools::PATH_ARGS;

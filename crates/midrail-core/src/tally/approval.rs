@@ -81,6 +81,9 @@ impl Tally<'_> {
     ) {
         // An action that waits or was approved is not counted against the agent again.
         review.was_requested = approval.state != "denied";
+        if approval.state == "denied" && approval.kind == ApprovalKind::Escalation {
+            self.decision.changes.0.extend(self.end_of_wait(review.spec).0);
+        }
         let (spec, reason) = (review.spec, review.verdict.reason.clone());
         let (is_bypass, noun) = (approval.kind == ApprovalKind::Bypass, approval.noun());
         let StoredApproval { id, by, .. } = approval;
@@ -90,6 +93,9 @@ impl Tally<'_> {
                 Some(why) => (Effect::Block, format!("{reason} (the bypass {id} does not hold: {why})")),
                 None => {
                     self.pending.on_allow.remove(key);
+                    if !is_bypass {
+                        self.pending.on_allow.0.extend(self.end_of_wait(spec).0);
+                    }
                     let how = if is_bypass { "lifted" } else { "approved" };
                     (Effect::Allow, format!("{how} by {by} ({id}): {reason}"))
                 }
@@ -126,11 +132,11 @@ impl Tally<'_> {
         let expires = self.inputs.event.time.and_then(|now| now.checked_add(timeout).ok());
         let id = approval_id(self.inputs, &spec.id, &action);
         let approval = json!({"id": id, "state": "pending", "expires": expires.map(|time| time.to_string())});
-        if self.inputs.event.kind == EventKind::AfterHandoff {
-            self.pending.on_allow.set(key, approval);
-        } else {
-            self.pending.on_escalate.set(key, approval);
-        }
+        let wait = self.start_of_wait(spec, expires);
+        let is_done = self.inputs.event.kind == EventKind::AfterHandoff;
+        let changes = if is_done { &mut self.pending.on_allow } else { &mut self.pending.on_escalate };
+        changes.set(key, approval);
+        changes.0.extend(wait.0);
         self.decision.requests.push(request(spec, action, id, expires));
     }
 

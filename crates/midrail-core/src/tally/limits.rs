@@ -43,7 +43,10 @@ impl Tally<'_> {
         }
         let key = spec.counter_key("warn", self.inputs.event.task_id());
         let Some(count) = self.next_count(review, &key) else { return };
-        if count >= u64::from(spec.warn_limit) {
+        // If the remaining budgets are unknown, the lower limit applies.
+        let limit = u64::from(spec.warn_limit);
+        let limit = if self.inputs.is_tightened().unwrap_or(true) { (limit * 4).div_ceil(5) } else { limit };
+        if count >= limit {
             let reason =
                 format!("{} (warning {count} of this guardrail in this task)", review.verdict.reason);
             review.set(Effect::Escalate, reason);

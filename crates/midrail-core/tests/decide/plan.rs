@@ -223,6 +223,7 @@ impl Plan {
             from_risk: self.from_risk,
             effect_by_risk: self.effect_by_risk,
             always_on: self.always_on,
+            limits_budget: self.category == Category::Budget,
             ..Spec::new(self.id.as_str())
         };
         PolicyEntry {

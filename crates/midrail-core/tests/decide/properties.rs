@@ -56,6 +56,7 @@ fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
         for shadow in ["", "shadow/"] {
             keys.extend([format!("{shadow}warn/{id}/{task}"), format!("{shadow}retry/{id}/{kind}/{tool}")]);
             keys.push(format!("{shadow}retry/{id}/{kind}/{tool}@{who}"));
+            keys.push(format!("{shadow}unattended/{id}/{task}"));
         }
         for found in findings() {
             keys.push(format!("approval/{id}/{}", backing.names(whole_id, event, found).0));

@@ -181,6 +181,11 @@ fn could_be(wildcard: &str, pattern: &str) -> bool {
         && glob::path_matches(wildcard, &example)
 }
 
+/// Whether an argument of a call with this name contains a path.
+pub fn is_path_argument(name: &str) -> bool {
+    midrail_shell::action::PATH_ARGS.contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Which findings of the detectors count for a guardrail: by place, kind, confidence and allow list.
 
-use midrail_core::{Confidence, Context, Finding, Missing, Verdict};
+use midrail_core::{Confidence, Context, EventKind, Finding, Missing, Verdict};
 use midrail_scan::event::TOOL_OUTPUT_POINTERS;
 use midrail_scan::personal;
 use schemars::JsonSchema;
@@ -13,6 +13,10 @@ use super::settings::Pattern;
 pub(crate) const TEXT: &str = "/text";
 /// The content of a tool result, which is passed on.
 pub(crate) const CONTENT: &str = "/result/content";
+/// The arguments of a call.
+pub(crate) const ARGUMENTS: &str = "/tool/args";
+/// A hand-off to another agent.
+const HANDOFF: &str = "/handoff";
 /// The whole tool result, including streams and errors next to the content.
 const RESULT: &str = "/result";
 /// The output of an agent.
@@ -70,8 +74,9 @@ impl Default for SensitiveData {
 }
 
 impl SensitiveData {
-    /// The findings that count in the output of an event, in order and without overlaps.
-    pub(crate) fn in_output(&self, context: &Context<'_>) -> Result<Vec<Finding>, Missing> {
+    /// The findings that count in what an event passes on, in order and without overlaps: the arguments of a call, the
+    /// content of a hand-off, otherwise the text or output.
+    pub(crate) fn in_event(&self, context: &Context<'_>) -> Result<Vec<Finding>, Missing> {
         let (secrets, personal) = (
             if self.secrets { context.secrets() } else { Ok(&[][..]) },
             if self.personal_data { context.personal_data() } else { Ok(&[][..]) },
@@ -79,7 +84,8 @@ impl SensitiveData {
         let found =
             secrets?.iter().chain(personal?.iter().filter(|finding| self.is_of_locale(&finding.kind)));
         let mut found: Vec<Finding> = found
-            .filter(|finding| is_output(&finding.at) && finding.confidence >= self.min_confidence)
+            .filter(|finding| is_passed_on(context.event.kind, &finding.at))
+            .filter(|finding| finding.confidence >= self.min_confidence)
             .filter(|finding| !self.ignore.iter().any(|pattern| pattern.matches_name(&finding.kind)))
             .filter(|finding| !self.allow.contains(&finding.fingerprint))
             .cloned()
@@ -105,7 +111,12 @@ impl SensitiveData {
     }
 }
 
-fn is_output(at: &str) -> bool {
+fn is_passed_on(kind: EventKind, at: &str) -> bool {
+    match kind {
+        EventKind::BeforeTool => return is_at(at, ARGUMENTS),
+        EventKind::BeforeHandoff => return is_at(at, HANDOFF),
+        _ => {}
+    }
     [TEXT, RESULT, OUTPUT, ERROR].iter().chain(TOOL_OUTPUT_POINTERS).any(|place| is_at(at, place))
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct ResourceWords {
 }
 
 impl Thresholds {
-    /// The verdict on the use of a resource, with thresholds tightened by the task's risk and autonomy.
+    /// The verdict on the use of a resource.
     pub(crate) fn judge(
         &self,
         context: &Context<'_>,
@@ -71,25 +71,19 @@ impl Thresholds {
         words: ResourceWords,
     ) -> Result<Verdict, Missing> {
         match context.budget(of)? {
-            Some(budget) => Ok(self.verdict(&budget, context.threshold_factor()?, default, words)),
+            Some(budget) => Ok(self.verdict(&budget, default, words)),
             None => Ok(Verdict::allow()),
         }
     }
 
-    /// The verdict on one budget. Tightening does not change the threshold for blocks.
-    pub(crate) fn verdict(
-        &self,
-        budget: &Budget,
-        tightening: f64,
-        default: Thresholds,
-        words: ResourceWords,
-    ) -> Verdict {
+    /// The verdict on one budget.
+    pub(crate) fn verdict(&self, budget: &Budget, default: Thresholds, words: ResourceWords) -> Verdict {
         let total = budget.used + budget.estimated;
         // A budget of zero is always used up.
         let share = if budget.limit > 0.0 { total / budget.limit } else { f64::INFINITY };
         let is_beyond = |step: Share| share > step.0 || (share >= step.0 && budget.estimated <= 0.0);
-        // Rounding errors must not lift 64% above 80% of 80%.
-        let reaches = |step: Option<Share>| step.is_some_and(|step| share + ROUNDING >= step.0 * tightening);
+        // Rounding errors must not lift 80% above 80%.
+        let reaches = |step: Option<Share>| step.is_some_and(|step| share + ROUNDING >= step.0);
         let effect = if self.block.or(default.block).is_some_and(is_beyond) {
             Effect::Block
         } else if reaches(self.escalate.or(default.escalate)) {

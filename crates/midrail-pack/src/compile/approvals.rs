@@ -6,7 +6,7 @@ use midrail_core::{Authorities, Emergency};
 
 use crate::compile::compiler::Compiler;
 use crate::issue::pointer_key;
-use crate::raw::{ApprovalRules, Channel};
+use crate::raw::{ApprovalRules, Channel, UnattendedRule};
 
 impl Compiler<'_> {
     pub(super) fn authorities(&mut self, rules: &ApprovalRules) -> Authorities {
@@ -30,6 +30,7 @@ impl Compiler<'_> {
             humans: rules.humans.clone().unwrap_or(default.humans),
             bypass_timeout_s: rules.bypass_timeout.map_or(default.bypass_timeout_s, |time| time.whole()),
             emergency,
+            unattended: rules.unattended.map_or(default.unattended, UnattendedRule::to_core),
         }
     }
 

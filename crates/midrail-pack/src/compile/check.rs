@@ -17,7 +17,7 @@ use crate::decode::{describe_serde_error, split_keys};
 use crate::expr::Expected;
 use crate::issue::{Issue, pointer_key};
 use crate::raw::{Guard, KeySource, RequireBefore};
-use crate::rule::{CustomCheck, Deferred, key, with_messages};
+use crate::rule::{CustomCheck, Required, key, with_messages};
 use crate::scalar::OneOrMany;
 
 type Check = Option<Arc<dyn Guardrail>>;
@@ -97,7 +97,10 @@ impl Compiler<'_> {
             return self.script(&format!("{at}/script"), script);
         }
         if let Some(settings) = &guard.deep {
-            let condition = self.condition_at(&format!("{at}/check"), guard.check.as_ref())?;
+            let condition: Option<Arc<dyn Condition>> = match &guard.check {
+                Some(check) => Some(Arc::new(self.required(at, check)?)),
+                None => None,
+            };
             return Some(Arc::new(DeepGuardrail::new(settings.clone(), condition.zip(guard.check.clone()))));
         }
         let at = format!("{at}/with");
@@ -114,6 +117,11 @@ impl Compiler<'_> {
     fn condition_at(&mut self, at: &str, source: Option<&String>) -> Option<Option<Arc<dyn Condition>>> {
         let Some(source) = source else { return Some(None) };
         self.condition(at, source).map(Some)
+    }
+
+    /// A check that must hold.
+    fn required(&mut self, at: &str, check: &str) -> Option<Required> {
+        self.expression(&format!("{at}/check"), check, Expected::Bool).map(Required)
     }
 
     fn script(&mut self, at: &str, script: &Script) -> Check {
@@ -170,14 +178,14 @@ impl Compiler<'_> {
 
     fn custom(&mut self, at: &str, guard: &Guard, spec: &Spec) -> Check {
         let check = match &guard.check {
-            Some(check) => Some(self.expression(&format!("{at}/check"), check, Expected::Bool)?),
+            Some(check) => Some(self.required(at, check)?),
             None => None,
         };
         let effect = guard.effect.unwrap_or(Effect::Block);
         let reason = match &guard.reason {
             Some(reason) => reason.clone(),
             None if !spec.description.is_empty() => spec.description.clone(),
-            None => default_reason(spec, effect, check.as_ref().map(Deferred::source)),
+            None => default_reason(spec, effect, check.as_ref().map(|check| check.0.source())),
         };
         Some(Arc::new(CustomCheck {
             check,

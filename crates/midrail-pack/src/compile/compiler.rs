@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{
-    Bypass, Condition, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob,
+    Bypass, Category, Condition, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob,
 };
-use midrail_guardrails::{
-    Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by, guardrail_id,
-};
+use midrail_guardrails::{Builtin, CATALOGUE, Feedback, PackKey, configured_by, guardrail_id};
 
 use crate::diagnostic::{Diagnostic, did_you_mean, excerpt};
 use crate::expr::Expected;
@@ -106,9 +104,12 @@ impl<'p> Compiler<'p> {
             spec.on_exhausted = Some(OnFault::Allow);
         }
         self.fill(at, &mut spec, guard, builtin, binding);
+        if let Some(builtin) = builtin {
+            self.unsupported_events(at, guard, builtin);
+        }
         let when = self.when(at, guard);
         if key == Some(PackKey::Completion) {
-            self.completion_events(at, guard, &mut spec);
+            Self::completion_events(guard, &mut spec);
         }
         let Some(guardrail) = self.check(at, guard, builtin, &spec) else { return };
         self.entries.push(CompiledGuard {
@@ -123,13 +124,18 @@ impl<'p> Compiler<'p> {
         });
     }
 
-    /// Checks and completes the kinds of event of a completion check.
-    fn completion_events(&mut self, at: &str, guard: &Guard, spec: &mut Spec) {
-        for (i, kind) in guard.on.iter().enumerate().filter(|(_, kind)| !COMPLETION_EVENTS.contains(kind)) {
-            let message = format!("completion cannot be checked on `{}`", kind.as_str());
-            let known = COMPLETION_EVENTS.map(|kind| format!("`{}`", kind.as_str())).join(", ");
-            self.issue(format!("{at}/on/{i}"), message, format!("leave `on` out, or use {known}"));
+    /// Reports kinds of event that a built-in cannot check: it would never object there.
+    fn unsupported_events(&mut self, at: &str, guard: &Guard, builtin: &Builtin) {
+        for (i, kind) in guard.on.iter().enumerate().filter(|(_, kind)| !builtin.events.contains(kind)) {
+            let message = format!("`{}` cannot check `{}`", builtin.name, kind.as_str());
+            let known: Vec<String> =
+                builtin.events.iter().map(|kind| format!("`{}`", kind.as_str())).collect();
+            self.issue(format!("{at}/on/{i}"), message, format!("it checks {}", known.join(", ")));
         }
+    }
+
+    /// Completes the kinds of event of a completion check.
+    fn completion_events(guard: &Guard, spec: &mut Spec) {
         let with = || guard.with.as_ref()?.get("also_after_tool")?.as_bool();
         let also_after_tool =
             guard.completion.as_ref().map_or_else(|| with().unwrap_or(false), |it| it.also_after_tool);
@@ -307,6 +313,7 @@ impl<'p> Compiler<'p> {
 /// The default spec of a built-in.
 pub(super) fn builtin_spec(builtin: &Builtin) -> Spec {
     let spec = Spec::new(builtin.id);
+    let limits_budget = builtin.category == Category::Budget;
     Spec {
         priority: builtin.priority,
         category: builtin.category,
@@ -314,6 +321,9 @@ pub(super) fn builtin_spec(builtin: &Builtin) -> Spec {
         from_risk: builtin.from_risk,
         bypass: if builtin.never_bypassed { Bypass::Never } else { spec.bypass },
         approver: if builtin.needs_person { HUMAN.to_owned() } else { spec.approver },
+        // The thresholds of a budget hold as written, however often they warn.
+        warn_limit: if limits_budget { 0 } else { spec.warn_limit },
+        limits_budget,
         ..spec
     }
 }

@@ -36,11 +36,14 @@ impl Compiler<'_> {
     }
 
     pub(super) fn tool_risks(&mut self) {
-        for pattern in self.pack.tool_risks.keys() {
+        for pattern in self.pack.tool_risks.keys().filter(|pattern| *pattern != UNLISTED) {
             self.pattern(&format!("/tool_risks/{}", pointer_key(pattern)), pattern);
         }
     }
 }
+
+/// The key of `tool_risks` for tools that no pack lists.
+const UNLISTED: &str = "__default__";
 
 /// The routing of several packs, the highest layer first. A tool has the highest risk of all packs; other settings come from
 /// the first pack that has them, and requirements add up. After a pack that requires a guardrail, lower packs cannot reduce
@@ -79,8 +82,10 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
     };
     let high = first(|router| router.high_risk_wait_ms);
     let tools = packs.clone().map(|pack| {
-        pack.tool_risks.iter().map(|(pattern, risk)| (pattern.clone(), *risk)).collect::<Vec<_>>()
+        let listed = pack.tool_risks.iter().filter(|(pattern, _)| *pattern != UNLISTED);
+        listed.map(|(pattern, risk)| (pattern.clone(), *risk)).collect::<Vec<_>>()
     });
+    let unlisted = packs.clone().filter_map(|pack| pack.tool_risks.get(UNLISTED)).max();
     let tools = tools.filter(|tools| !tools.is_empty()).collect();
     Routing {
         low: tier(Risk::Low, first(|router| router.low_risk_wait_ms)),
@@ -88,6 +93,7 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
         high: tier(Risk::High, high),
         critical: tier(Risk::Critical, first(|router| router.critical_risk_wait_ms).or(high)),
         model_wait_ms: first(|router| router.model_wait_ms).map_or(default.model_wait_ms, |(_, wait)| wait),
+        unlisted: unlisted.copied().unwrap_or(default.unlisted),
         tools,
     }
 }

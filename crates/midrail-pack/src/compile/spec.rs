@@ -33,7 +33,8 @@ impl Compiler<'_> {
         spec.mode = guard.mode.or(pack.mode.filter(|_| always_on.is_none())).unwrap_or_default();
         spec.on_error = guard.on_error.or(for_all(defaults.on_error)).unwrap_or(fault);
         spec.on_missing = guard.on_missing.or(for_all(defaults.on_missing)).unwrap_or(spec.on_error);
-        spec.warn_limit = guard.warn_limit.or(defaults.warn_limit).unwrap_or(spec.warn_limit);
+        let default = defaults.warn_limit.filter(|_| !spec.limits_budget);
+        spec.warn_limit = guard.warn_limit.or(default).unwrap_or(spec.warn_limit);
         spec.max_attempts = guard.max_attempts.or(defaults.max_attempts).unwrap_or(spec.max_attempts);
         spec.on_exhausted = guard.on_exhausted.or(defaults.on_exhausted).or(spec.on_exhausted);
         if let Some(approver) = guard.approver.as_ref().or(defaults.approver.as_ref()) {

@@ -31,7 +31,7 @@ pub struct PolicyPack {
     /// Asynchronous guardrails.
     #[serde(default)]
     pub async_rules: Vec<RuleRef>,
-    /// The risks of tools.
+    /// The risks of tools. `__default__`: the risk of unlisted tools, medium unless set.
     #[serde(default)]
     pub tool_risks: BTreeMap<String, Risk>,
     /// The wait times for deep guardrails.

@@ -106,6 +106,15 @@ impl Ast {
         if let AstKind::Text(text) = &self.kind { Some(text) } else { None }
     }
 
+    /// Whether its values are paths.
+    pub(super) fn is_path(&self, names: &[Name]) -> bool {
+        match &self.kind {
+            AstKind::Name(index) => names.get(*index).is_some_and(Name::is_path),
+            AstKind::Call(Function::Lower, part) => part.is_path(names),
+            _ => false,
+        }
+    }
+
     /// The type of its value. A name that is not resolved has any type.
     pub(super) fn value_type(&self, names: &[Name]) -> Type {
         match &self.kind {

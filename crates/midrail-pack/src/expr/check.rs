@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
 
     /// A part that is one text or several.
     fn texts(&mut self, ast: &Ast) {
-        self.typed(ast, &[Type::Text, Type::Texts, Type::List], "a text");
+        self.typed(ast, &[Type::Text, Type::Path, Type::List, Type::Paths], "a text");
     }
 
     fn wrong(&mut self, ast: &Ast, found: Type, wanted: &str) {
@@ -170,6 +170,11 @@ impl<'a> Checker<'a> {
             }
         }
         let (left_type, right_type) = (self.part(left), self.part(right));
+        for (side, found) in [(left, left_type), (right, right_type)] {
+            if found.is_list() {
+                return self.list_as_one(side, found);
+            }
+        }
         if !comparable(left_type, right_type) {
             let message = format!(
                 "`{}` is {} and cannot be compared with {}",
@@ -183,9 +188,12 @@ impl<'a> Checker<'a> {
 
     fn one_of(&mut self, item: &Ast, items: &[Ast]) {
         let mut wanted = self.part(item);
+        if wanted.is_list() {
+            return self.list_as_one(item, wanted);
+        }
         for part in items {
             let found = self.part(part);
-            if comparable(wanted, found) && !matches!(found, Type::List) {
+            if comparable(wanted, found) {
                 // The first item with a known type determines the type of the others.
                 wanted = if wanted == Type::Any { found } else { wanted };
             } else {
@@ -197,14 +205,23 @@ impl<'a> Checker<'a> {
     /// A container, and an item that it may contain.
     fn holds(&mut self, container: &Ast, item: &Ast) {
         let (container_type, item_type) = (self.part(container), self.part(item));
-        let is_text = matches!(item_type, Type::Text | Type::Texts | Type::List | Type::Any);
         match container_type {
             Type::Bool | Type::Number => self.wrong(container, container_type, "a text or a list"),
-            Type::Text | Type::Texts | Type::List | Type::Patterns if !is_text => {
+            _ if item_type.is_list() => self.list_as_one(item, item_type),
+            Type::Any => {}
+            _ if item_type.is_text() || item_type == Type::Any => {}
+            Type::Text | Type::Path | Type::List | Type::Paths | Type::Patterns => {
                 self.wrong(item, item_type, "a text");
             }
-            Type::Text | Type::Texts | Type::List | Type::Patterns | Type::Any => {}
         }
+    }
+
+    /// A list where one value is needed.
+    fn list_as_one(&mut self, list: &Ast, found: Type) {
+        let name = self.text(list);
+        let message = format!("`{name}` is {}, where one value is needed", found.noun());
+        let help = format!("use `{name} contains …`, `{name} all match […]` or `{name} none match […]`");
+        self.problem(Diagnostic::new(message, list.span.clone()).with_help(help));
     }
 
     fn pattern(&mut self, ast: &Ast) {
@@ -224,7 +241,7 @@ impl<'a> Checker<'a> {
         let found = self.part(ast);
         let fits = match function {
             Function::Len => !matches!(found, Type::Bool | Type::Number),
-            Function::Lower => matches!(found, Type::Text | Type::Texts | Type::List | Type::Any),
+            Function::Lower => found.is_text() || found.is_list() || found == Type::Any,
         };
         if !fits || matches!(ast.kind, AstKind::Null) {
             self.wrong(ast, found, "a text or a list");
@@ -232,14 +249,11 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether two types can be compared with `==`; a list is equal if one of its texts is.
+/// Whether two types can be compared with `==`.
 fn comparable(left: Type, right: Type) -> bool {
-    let is_text = |kind| matches!(kind, Type::Text | Type::Texts);
     match (left, right) {
-        (Type::Any, _) | (_, Type::Any) => true,
-        (Type::List, other) | (other, Type::List) => is_text(other),
-        (Type::Bool, Type::Bool) | (Type::Number, Type::Number) => true,
-        _ => is_text(left) && is_text(right),
+        (Type::Any, _) | (_, Type::Any) | (Type::Bool, Type::Bool) | (Type::Number, Type::Number) => true,
+        _ => left.is_text() && right.is_text(),
     }
 }
 
@@ -247,10 +261,12 @@ fn operators(kind: Type) -> &'static str {
     match kind {
         Type::Bool => "true or false supports `==`, `!=`, AND, OR and NOT",
         Type::Number => "a number supports `==`, `!=`, `<`, `<=`, `>`, `>=`, `+`, `-`, `*` and `/`",
-        Type::Text | Type::Texts => {
+        Type::Text | Type::Path => {
             "a text supports `==`, `!=`, `in [...]`, `contains`, `starts with`, `ends with` and `matches`"
         }
-        Type::List => "a list supports `contains`, `all match`, `any match`, `none match` and `len(...)`",
+        Type::List | Type::Paths => {
+            "a list supports `contains`, `all match`, `any match`, `none match` and `len(...)`"
+        }
         Type::Patterns => "use patterns after `matches`, `all match` or `none match`",
         Type::Any => "compare a value with `==`, `!=` or `in [...]`",
     }

@@ -53,8 +53,9 @@ impl<'s> Evaluator<'s> {
                 found.map(|found| found != *negated)
             }
             AstKind::Match(quantifier, left, patterns) => {
+                let matches = pattern_kind(left.is_path(self.names));
                 let left = self.value(left);
-                let fits = |text: &Value<'_>| self.fits(text, patterns);
+                let fits = |text: &Value<'_>| self.fits(text, patterns, matches);
                 match quantifier {
                     Quantifier::Any => some(&left, fits),
                     Quantifier::None => some(&left, fits).map(|found| !found),
@@ -110,8 +111,7 @@ impl<'s> Evaluator<'s> {
             AstKind::Call(Function::Lower, part) => lowered(self.value(part)),
             AstKind::Call(Function::Len, part) => {
                 // Several values of one text have no single length.
-                let is_text = matches!(part.value_type(self.names), Type::Text | Type::Texts);
-                length(&self.value(part), is_text)
+                length(&self.value(part), part.value_type(self.names).is_text())
             }
             _ => self.truth(ast).map_or(Value::Unknown, Value::Bool),
         }
@@ -127,6 +127,7 @@ impl<'s> Evaluator<'s> {
     /// Whether a container contains an item: one of several, a part of a text, a member of a list, or a text that matches
     /// one of several patterns.
     fn holds(&self, container: &'s Ast, item: &'s Ast) -> Option<bool> {
+        let matches = pattern_kind(item.is_path(self.names));
         let item = self.value(item);
         if let AstKind::List(items) = &container.kind {
             return any(items.iter().map(|other| compare(Comparison::Equal, &item, &self.value(other))));
@@ -135,21 +136,21 @@ impl<'s> Evaluator<'s> {
         let container = self.value(container);
         let is_list = matches!(container, Value::List(_) | Value::Json(serde_json::Value::Array(_)));
         some(&item, |item| match kind {
-            Type::Patterns => matches_one(item, &container),
-            Type::Text | Type::Texts => {
+            Type::Patterns => matches_one(item, &container, matches),
+            Type::Text | Type::Path => {
                 some(&container, |container| text_test(TextTest::Contains, container, item))
             }
             Type::Bool | Type::Number | Type::Any if !is_list => {
                 text_test(TextTest::Contains, &container, item)
             }
-            Type::List | Type::Bool | Type::Number | Type::Any => {
+            Type::List | Type::Paths | Type::Bool | Type::Number | Type::Any => {
                 some(&container, |member| equal_one(member, item))
             }
         })
     }
 
-    fn fits(&self, text: &Value<'_>, patterns: &'s Patterns) -> Option<bool> {
-        let fits = patterns.items.iter().map(|pattern| matches_one(text, &self.value(pattern)));
+    fn fits(&self, text: &Value<'_>, patterns: &'s Patterns, matches: PatternKind) -> Option<bool> {
+        let fits = patterns.items.iter().map(|pattern| matches_one(text, &self.value(pattern), matches));
         if patterns.all { all(fits) } else { any(fits) }
     }
 
@@ -178,11 +179,19 @@ impl<'s> Evaluator<'s> {
     }
 }
 
+/// The match of a pattern with a text.
+type PatternKind = fn(&str, &str) -> bool;
+
+/// In patterns on paths, `*` stops at `/`; in patterns on other texts, it matches everything.
+fn pattern_kind(is_path: bool) -> PatternKind {
+    if is_path { glob::path_matches } else { glob::name_matches }
+}
+
 /// Whether a text matches a pattern, or one of several.
-fn matches_one(text: &Value<'_>, patterns: &Value<'_>) -> Option<bool> {
+fn matches_one(text: &Value<'_>, patterns: &Value<'_>, matches: PatternKind) -> Option<bool> {
     let Value::Text(text) = text else { return None };
     some(patterns, |pattern| match pattern {
-        Value::Text(pattern) => Some(glob::path_matches(pattern, text)),
+        Value::Text(pattern) => Some(matches(pattern, text)),
         _ => None,
     })
 }

@@ -13,10 +13,12 @@ pub enum Type {
     Number,
     /// One text.
     Text,
-    /// A text with several values if an action has several, such as a target file.
-    Texts,
+    /// A path, or several if an action has several, such as its target files.
+    Path,
     /// A list of texts.
     List,
+    /// A list of paths.
+    Paths,
     /// A list of globs.
     Patterns,
     /// Any JSON value, known at run time only.
@@ -29,11 +31,23 @@ impl Type {
         match self {
             Type::Bool => "true or false",
             Type::Number => "a number",
-            Type::Text | Type::Texts => "a text",
+            Type::Text => "a text",
+            Type::Path => "a path",
             Type::List => "a list",
+            Type::Paths => "a list of paths",
             Type::Patterns => "a list of patterns",
             Type::Any => "a value",
         }
+    }
+
+    /// Whether it is one text.
+    pub(super) fn is_text(self) -> bool {
+        matches!(self, Type::Text | Type::Path)
+    }
+
+    /// Whether it is a list of texts.
+    pub(super) fn is_list(self) -> bool {
+        matches!(self, Type::List | Type::Paths)
     }
 }
 
@@ -63,12 +77,18 @@ impl Term {
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary {
     terms: &'static [Term],
+    is_path_key: fn(&str) -> bool,
 }
 
 impl Vocabulary {
     /// A vocabulary; the index of a term is its id.
     pub const fn new(terms: &'static [Term]) -> Vocabulary {
-        Vocabulary { terms }
+        Vocabulary { terms, is_path_key: |_| false }
+    }
+
+    /// The same, with the keys of values of any type that contain paths.
+    pub const fn with_path_keys(self, is_path_key: fn(&str) -> bool) -> Vocabulary {
+        Vocabulary { is_path_key, ..self }
     }
 
     /// The terms in order of their ids.
@@ -93,8 +113,14 @@ impl Vocabulary {
             let exact = term.prefix().is_none();
             let better = best.as_ref().is_none_or(|best| exact || (best.is_dynamic() && best.fixed < fixed));
             if starts && fits && better {
+                let key = segments.last().and_then(Segment::key);
+                let is_path = match term.kind {
+                    Type::Path | Type::Paths => true,
+                    Type::Any => term.prefix().is_some() && key.is_some_and(self.is_path_key),
+                    Type::Bool | Type::Number | Type::Text | Type::List | Type::Patterns => false,
+                };
                 let segments = segments.to_vec();
-                best = Some(Name { id, term: term.name, kind: term.kind, segments, fixed });
+                best = Some(Name { id, term: term.name, kind: term.kind, is_path, segments, fixed });
             }
         }
         best
@@ -160,6 +186,7 @@ pub struct Name {
     id: usize,
     term: &'static str,
     kind: Type,
+    is_path: bool,
     segments: Vec<Segment>,
     fixed: usize,
 }
@@ -167,7 +194,7 @@ pub struct Name {
 impl Name {
     /// A name that is not in the vocabulary.
     pub(super) fn unresolved(segments: Vec<Segment>) -> Name {
-        Name { id: usize::MAX, term: "", kind: Type::Any, segments, fixed: 0 }
+        Name { id: usize::MAX, term: "", kind: Type::Any, is_path: false, segments, fixed: 0 }
     }
 
     pub(super) fn is_resolved(&self) -> bool {
@@ -182,6 +209,11 @@ impl Name {
     /// Its type.
     pub fn kind(&self) -> Type {
         self.kind
+    }
+
+    /// Whether its values are paths, so that patterns on it are path patterns.
+    pub(crate) fn is_path(&self) -> bool {
+        self.is_path
     }
 
     /// The whole path.

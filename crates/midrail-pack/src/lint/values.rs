@@ -7,7 +7,7 @@ use crate::issue::Issue;
 use crate::lint::linter::{Findings, Packs, quoted_span};
 
 /// The names with a fixed set of values.
-fn closed_sets() -> [(&'static str, Vec<&'static str>); 3] {
+pub(super) fn closed_sets() -> [(&'static str, Vec<&'static str>); 3] {
     [
         ("action.type", vec!["file_read", "file_write", "command", "network", "other"]),
         ("task.risk", [Risk::Low, Risk::Medium, Risk::High, Risk::Critical].map(Risk::as_str).to_vec()),

@@ -1,5 +1,6 @@
 //! Alerts, approvals and notices: raw types that mirror the text.
 
+use midrail_core::Unattended;
 use midrail_guardrails::Seconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,29 @@ pub struct ApprovalRules {
     /// When an unanswered emergency request is granted automatically. Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emergency: Option<EmergencyRule>,
+    /// What follows if no person answers an escalation of a budget guardrail. Absent: the run continues until the limit once
+    /// a request has timed out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unattended: Option<UnattendedRule>,
+}
+
+/// What follows if no person answers an escalation of a budget guardrail. The limit of the budget blocks in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UnattendedRule {
+    /// No person is there: the run continues until the limit without a request.
+    Continue,
+    /// The action is blocked.
+    Block,
+}
+
+impl UnattendedRule {
+    pub(crate) fn to_core(self) -> Unattended {
+        match self {
+            UnattendedRule::Continue => Unattended::Continue,
+            UnattendedRule::Block => Unattended::Block,
+        }
+    }
 }
 
 /// The rule for emergency overrides.

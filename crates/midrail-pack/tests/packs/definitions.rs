@@ -225,7 +225,7 @@ fn invalid_amounts_and_texts_are_rejected_and_located() {
         (
             "pack: p\nguardrails:\n  - {completion: {files: [a]}, \"on\": before_tool}\n",
             "3:38",
-            "completion cannot be checked on `before_tool`",
+            "`completion` cannot check `before_tool`",
         ),
         ("pack: p\nguardrails:\n  - feedback: {static: x, every_n_calls: 0}\n", "3:42", "0"),
         (

@@ -179,3 +179,55 @@ fn keys_can_be_computed() {
     assert_eq!(world.effect("merge", json!({"pr": "abc"})), Effect::Allow);
     assert_eq!(world.effect("merge", json!({"pr": "abd"})), Effect::Block);
 }
+
+#[test]
+fn text_patterns_match_across_slashes_and_path_patterns_do_not() {
+    let stops = |check: &str, tool: &str, args: serde_json::Value| {
+        let mut world = World::of(&format!("pack: p\nguardrails:\n  - {{id: a, when: \"{check}\"}}\n"));
+        world.effect(tool, args) == Effect::Block
+    };
+    let command = |line: &str| json!({"command": line});
+    for line in ["rm -rf x", "rm -rf a/x", "cd /srv && rm -r a/b/c"] {
+        assert!(stops("action.command matches '*rm -r*'", "Bash", command(line)), "{line}");
+    }
+    assert!(stops(
+        "tool.args.url matches 'https://*.example.com/*'",
+        "Fetch",
+        json!({"url": "https://a.example.com/b/c"})
+    ));
+    for (path, expected) in [("src/a.rs", true), ("src/b/a.rs", false)] {
+        assert_eq!(
+            stops("action.target_file matches 'src/*'", "Write", json!({"file_path": path})),
+            expected
+        );
+        assert_eq!(
+            stops("tool.args.file_path matches 'src/*'", "Write", json!({"file_path": path})),
+            expected
+        );
+    }
+}
+
+#[test]
+fn check_holds_for_each_of_several_files_and_condition_for_one() {
+    let effect = |guard: &str, line: &str| {
+        let mut world = World::of(&format!("pack: p\nguardrails:\n  - {{id: a, {guard}}}\n"));
+        world.effect("Bash", json!({"command": line}))
+    };
+    let inside = "check: \"action.target_file matches 'src/**'\"";
+    assert_eq!(effect(inside, "cp src/a src/b"), Effect::Allow);
+    assert_eq!(effect(inside, "cp src/a lib/b"), Effect::Block);
+    assert_eq!(effect(inside, "cp lib/a src/b"), Effect::Block);
+    let either = "check: \"action.target_file matches 'src/**' OR action.target_file matches 'lib/**'\"";
+    assert_eq!(effect(either, "cp src/a lib/b"), Effect::Allow);
+    let outside = "when: \"action.target_file does not match 'src/**'\"";
+    assert_eq!(effect(outside, "cp src/a src/b"), Effect::Allow);
+    assert_eq!(effect(outside, "cp src/a lib/b"), Effect::Block);
+}
+
+#[test]
+fn default_risk_applies_to_unlisted_tools() {
+    let source = "pack: p\ntool_risks: {__default__: critical, search: low}\nguardrails:\n  - {id: a, when: \"signals.max_tool_risk == 'critical'\"}\n";
+    let mut world = World::of(source);
+    assert_eq!(world.effect("anything", json!({})), Effect::Block);
+    assert_eq!(world.effect("search", json!({})), Effect::Allow);
+}

@@ -1,5 +1,6 @@
 //! Lint: each finding with a pack that shows it, and a near miss that stays silent.
 
+mod patterns;
 mod people;
 mod prerequisites;
 mod reach;

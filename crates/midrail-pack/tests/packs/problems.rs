@@ -19,6 +19,60 @@ guardrails:
 ";
 
 #[test]
+fn events_that_a_built_in_cannot_check_are_errors() {
+    for (guard, words) in [
+        ("{use: injection-patterns, on: before_tool}", "`injection-patterns` cannot check `before_tool`"),
+        (
+            "{use: secret-redaction, on: [after_tool, session_start]}",
+            "`secret-redaction` cannot check `session_start`",
+        ),
+        ("{use: safety-003, on: on_error}", "`output-secret-scan` cannot check `on_error`"),
+        ("{use: result-limit, on: before_tool}", "`result-limit` cannot check `before_tool`"),
+        ("{feedback: {static: x}, on: before_tool}", "`feedback` cannot check `before_tool`"),
+        ("{use: circuit-breaker, on: before_model}", "`circuit-breaker` cannot check `before_model`"),
+    ] {
+        let problems = refused(&format!("pack: p\nguardrails:\n  - {guard}\n"));
+        assert!(problems.contains(words), "{guard}: {problems}");
+    }
+    for guard in [
+        "{use: safety-003, on: before_tool, tools: WebSearch}",
+        "{use: secret-redaction, on: [before_tool, before_handoff, before_stop]}",
+        "{use: injection-patterns, on: [after_tool, before_handoff]}",
+        "{use: destructive-command, on: [before_tool, after_tool]}",
+    ] {
+        read("pack.yaml", &format!("pack: p\nguardrails:\n  - {guard}\n"));
+    }
+}
+
+#[test]
+fn lists_are_not_compared_with_one_text() {
+    for check in [
+        "action.hosts == 'github.com'",
+        "'github.com' != action.hosts",
+        "action.hosts in ['github.com']",
+        "action.programs in action.command",
+    ] {
+        let problems = refused(&format!("pack: p\nguardrails:\n  - {{id: a, check: \"{check}\"}}\n"));
+        assert!(problems.contains("is a list, where one value is needed"), "{check}: {problems}");
+        assert!(problems.contains("all match"), "{check}: {problems}");
+    }
+}
+
+#[test]
+fn keys_of_other_gateways_name_the_key_to_use() {
+    for (key, words) in [
+        ("environments: {prod: {}}", "use `env:"),
+        ("denied_tools: [rm]", "`tool-allowlist`"),
+        ("parallel: true", "leave it out"),
+    ] {
+        for head in ["policy_pack: p", "pack: p"] {
+            let problems = refused(&format!("{head}\n{key}\n"));
+            assert!(problems.contains(words), "{head} {key}: {problems}");
+        }
+    }
+}
+
+#[test]
 fn all_problems_are_reported() {
     let expected = "\
 error: unknown value `enforced`

@@ -62,17 +62,24 @@ fn is_listed(name: &str) -> bool {
 
 /// What a tool that is known by its name does.
 pub(super) fn known(name: &str) -> Option<ActionType> {
-    let lists = [
-        (ActionType::FileRead, FILE_READERS),
-        (ActionType::FileWrite, FILE_WRITERS),
-        (ActionType::Command, COMMAND_RUNNERS),
-        (ActionType::Network, NETWORK_TOOLS),
-        (ActionType::FileRead, host_tools::FILE_READERS),
-        (ActionType::FileWrite, host_tools::FILE_WRITERS),
-        (ActionType::Command, host_tools::COMMAND_RUNNERS),
-        (ActionType::Network, host_tools::NETWORK_TOOLS),
-    ];
-    lists.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
+    KNOWN.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
+}
+
+const KNOWN: [(ActionType, &[&str]); 8] = [
+    (ActionType::FileRead, FILE_READERS),
+    (ActionType::FileWrite, FILE_WRITERS),
+    (ActionType::Command, COMMAND_RUNNERS),
+    (ActionType::Network, NETWORK_TOOLS),
+    (ActionType::FileRead, host_tools::FILE_READERS),
+    (ActionType::FileWrite, host_tools::FILE_WRITERS),
+    (ActionType::Command, host_tools::COMMAND_RUNNERS),
+    (ActionType::Network, host_tools::NETWORK_TOOLS),
+];
+
+/// The names of tools that are known.
+pub fn known_tools() -> impl Iterator<Item = &'static str> {
+    let lists = KNOWN.into_iter().map(|(_, names)| names);
+    lists.chain([SEARCHES, EDITORS]).flatten().copied()
 }
 
 /// The ending of files in the language that a tool runs. `None`: its name does not say it.

@@ -1,9 +1,10 @@
 //! Approvals, and the authority that a bypass requires.
 
 use jiff::{SignedDuration, Timestamp};
-use midrail_core::{ApprovalKind, ApprovalRequest, Bypass, Effect, EventKind, Missing, Verdict};
+use midrail_core::{ApprovalKind, ApprovalRequest, Bypass, Category, Effect, EventKind, Missing, Verdict};
 use serde_json::{Value, json};
 
+use super::guardrail::counter_key;
 use super::{If, Model, Vote};
 use crate::plan::Plan;
 use crate::world::key_part;
@@ -35,10 +36,17 @@ impl Model<'_> {
             let is_done = self.event.kind == EventKind::AfterHandoff;
             let changed_if = if is_done { If::Allowed } else { If::Escalated };
             vote.changes.push((changed_if, key, Some(pending)));
+            let wait = self.wait_key(plan);
+            if let (Category::Budget, Some(expires), Ok(None)) = (plan.category, expires, self.slice(&wait)) {
+                vote.changes.push((changed_if, wait, Some(json!(expires.to_string()))));
+            }
             vote.request = Some(request(id, expires));
             return;
         }
         vote.was_requested = text("state") != "denied";
+        if text("state") == "denied" && !is_bypass {
+            self.end_wait(plan, vote, If::Run);
+        }
         let (id, by, reason) = (text("id"), text("by"), vote.verdict.reason.clone());
         let noun = if is_bypass { "bypass" } else { "approval" };
         let expires: Option<Timestamp> = text("expires").parse().ok();
@@ -59,6 +67,9 @@ impl Model<'_> {
                 None => {
                     let how = if is_bypass { "lifted" } else { "approved" };
                     vote.changes.push((If::Allowed, key, None));
+                    if !is_bypass {
+                        self.end_wait(plan, vote, If::Allowed);
+                    }
                     (Effect::Allow, format!("{how} by {by} ({id}): {reason}"))
                 }
             },
@@ -69,6 +80,36 @@ impl Model<'_> {
             }
         };
         vote.verdict = Verdict { effect, reason, ..vote.verdict.clone() };
+    }
+
+    fn wait_key(&self, plan: &Plan) -> String {
+        counter_key(plan, "unattended", self.event.task_id())
+    }
+
+    fn end_wait(&self, plan: &Plan, vote: &mut Vote, changed_if: If) {
+        let key = self.wait_key(plan);
+        if plan.category == Category::Budget && matches!(self.slice(&key), Ok(Some(_))) {
+            vote.changes.push((changed_if, key, None));
+        }
+    }
+
+    /// After a request of a budget guardrail timed out, its escalations are warnings.
+    pub(super) fn apply_unattended(&self, plan: &Plan, vote: &mut Vote) {
+        let is_escalation =
+            vote.verdict.effect == Effect::Escalate && vote.error.is_none() && !vote.is_shadow;
+        if !is_escalation || plan.category != Category::Budget {
+            return;
+        }
+        let action = self.backing.names(&plan.id, self.event, None).0;
+        let key = format!("approval/{}/{action}", key_part(&plan.id));
+        let Some(approval) = self.stored(plan, vote, &key) else { return };
+        let Some(expires) = self.stored(plan, vote, &self.wait_key(plan)) else { return };
+        let expires = expires.as_str().and_then(|it| it.parse::<Timestamp>().ok());
+        let is_over = matches!((self.event.time, expires), (Some(now), Some(at)) if now >= at);
+        if is_over && approval["state"] != json!("denied") {
+            vote.verdict.effect = Effect::Warn;
+            vote.verdict.reason += " (no person answers, so the run continues until the limit)";
+        }
     }
 
     /// Why an approved bypass does not hold: the less budget is left, the more authority it requires.

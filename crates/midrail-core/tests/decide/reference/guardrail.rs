@@ -123,6 +123,9 @@ impl Model<'_> {
         self.apply_lockdown(plan, &mut vote);
         self.count_warning(plan, &mut vote);
         self.count_attempt(plan, &mut vote, is_failure);
+        if late.is_none() {
+            self.apply_unattended(plan, &mut vote);
+        }
         // A guardrail whose inputs are still to be fetched cannot be bypassed.
         let is_pending = |why: &String| why.ends_with("was not loaded") || why.ends_with("was not looked up");
         let is_condition_missing = matches!(&plan.when, When::Slice(key) if self.slice(key).is_err());
@@ -182,7 +185,10 @@ impl Model<'_> {
         let key = counter_key(plan, "warn", self.event.task_id());
         let Some(stored) = self.stored(plan, vote, &key) else { return };
         let count = stored.as_u64().unwrap_or(0).saturating_add(1);
-        if count >= u64::from(plan.warn_limit) {
+        let is_tight = self.event.task.as_ref().is_some_and(|task| task.risk == Some(Risk::Critical))
+            || !matches!(self.remaining(), Ok(share) if share > 0.5);
+        let limit = u64::from(plan.warn_limit);
+        if 5 * count >= (if is_tight { 4 } else { 5 }) * limit {
             vote.verdict.effect = Effect::Escalate;
             vote.verdict.reason += &format!(" (warning {count} of this guardrail in this task)");
         } else {
@@ -243,7 +249,7 @@ fn apply_missing(plan: &Plan, vote: &mut Vote, missing: String) -> bool {
     is_stronger
 }
 
-fn counter_key(plan: &Plan, counter: &str, subject: &str) -> String {
+pub(super) fn counter_key(plan: &Plan, counter: &str, subject: &str) -> String {
     let shadow = if plan.mode == Mode::Shadow { "shadow/" } else { "" };
     format!("{shadow}{counter}/{}/{subject}", key_part(&plan.id))
 }
