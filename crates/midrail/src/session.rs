@@ -1,12 +1,13 @@
 //! A session as a program uses it: events of one agent run, variables, snapshots and guarded tool calls.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Decision, Event, EventKind, HALTED, LATE_ANSWERS, SUB_AGENT_PARENTS, Snapshot, Task, ToolResult,
-    Usage, state_prefix, variable_key,
+    Agent, Decision, Event, EventKind, HALTED, LATE_ANSWERS, SUB_AGENT_PARENTS, Snapshot, Task, ToolCall,
+    ToolResult, Usage, state_prefix, variable_key,
 };
 use serde_json::{Map, Value, json};
 
@@ -113,6 +114,7 @@ impl SessionHandle {
         let event = self.complete(Event::before_tool(tool, args));
         let (before, permit) = self.ask(&event);
         let Some(permit) = permit else { return Err(CallError::Denied(Box::new(before))) };
+        let tool = event.tool.clone().map(|tool| ToolCall { args: permit.args().clone(), ..tool });
         let output = run(permit).map_err(|error| error.to_string());
         let result = match &output {
             Ok(content) => ToolResult::ok(content.clone()),
@@ -121,6 +123,7 @@ impl SessionHandle {
         let after = self.engine.decide(Event {
             kind: EventKind::AfterTool,
             time: None,
+            tool,
             result: Some(result),
             ..event
         });
@@ -216,15 +219,22 @@ impl SessionHandle {
 #[derive(Debug)]
 pub struct Permit<'a> {
     tool: &'a str,
-    args: &'a Map<String, Value>,
+    args: Cow<'a, Map<String, Value>>,
 }
 
 impl<'a> Permit<'a> {
     /// The permit of a decision for its event. `None`: the decision does not allow the call.
     pub(crate) fn new(decision: &Decision, event: &'a Event) -> Option<Self> {
         let tool = event.tool.as_ref()?;
-        let is_allowed = event.kind == EventKind::BeforeTool && decision.effect.allows();
-        is_allowed.then_some(Permit { tool: &tool.name, args: &tool.args })
+        if event.kind != EventKind::BeforeTool || !decision.effect.allows() {
+            return None;
+        }
+        // Arguments that were changed must be readable: the original ones are not permitted.
+        let args = match &decision.content {
+            Some(content) => Cow::Owned(serde_json::from_str(content).ok()?),
+            None => Cow::Borrowed(&tool.args),
+        };
+        Some(Permit { tool: &tool.name, args })
     }
 
     /// The tool.
@@ -232,13 +242,13 @@ impl<'a> Permit<'a> {
         self.tool
     }
 
-    /// The arguments.
-    pub fn args(&self) -> &'a Map<String, Value> {
-        self.args
+    /// The arguments, with secrets replaced where a guardrail requires it.
+    pub fn args(&self) -> &Map<String, Value> {
+        &self.args
     }
 
     /// A text argument.
-    pub fn text(&self, name: &str) -> Option<&'a str> {
+    pub fn text(&self, name: &str) -> Option<&str> {
         self.args.get(name)?.as_str()
     }
 }

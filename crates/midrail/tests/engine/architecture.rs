@@ -353,3 +353,22 @@ mod circles {
         found
     }
 }
+
+/// Every test that SECURITY.md names, to hold a promise, exists.
+#[test]
+fn promises_name_existing_tests() {
+    let text = fs::read_to_string(repository().join("SECURITY.md")).unwrap();
+    let promises = text.split("## Promises").nth(1).unwrap();
+    let is_test = |name: &&str| name.len() > 12 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let named: Vec<&str> = promises.split('`').skip(1).step_by(2).filter(is_test).collect();
+    assert!(named.len() > 40, "{}", named.len());
+    let mut all = String::new();
+    for folder in CRATES {
+        for path in super::language::files(&repository().join("crates").join(folder), &["rs"]) {
+            all.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+    for name in named {
+        assert!(all.contains(&format!("fn {name}(")), "SECURITY.md names `{name}`, which is no test");
+    }
+}

@@ -90,7 +90,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

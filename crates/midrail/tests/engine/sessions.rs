@@ -119,6 +119,18 @@ fn guarded_call_returns_the_redacted_result() {
 }
 
 #[test]
+fn guarded_call_runs_with_redacted_arguments() {
+    let engine = engine("pack: t\nguardrails:\n  - {use: secret-redaction, on: before_tool}\n");
+    let args = json!({"query": "key AKIAABCDEFGHIJKLMNOP", "limit": 3});
+    let seen = engine.session("s").call("search", args, |permit| {
+        assert_eq!(permit.args()["limit"], json!(3));
+        Ok(json!(permit.text("query").unwrap()))
+    });
+    let seen = seen.unwrap();
+    assert!(seen.as_str().unwrap().starts_with("key [redacted:aws-access-key#"), "{seen}");
+}
+
+#[test]
 fn an_approval_passes_one_call_and_leaves_a_trail() {
     let (policy, source) =
         policy("pack: t\nguardrails:\n  - {id: ask, tools: deploy, effect: escalate, approver: architect}\n");
