@@ -147,11 +147,16 @@ fn guardrail_added_as_described_compiles_is_documented_and_tested() {
         lib.replacen("mod middleware;\n", "mod middleware;\nmod my_check;\n", 1),
     )
     .unwrap();
-    let engine = ["test", "--locked", "-p", "midrail", "--test", "engine", "--"];
-    cargo(&copy, &[&engine[..], &["reference::"]].concat(), true);
-    cargo(&copy, &[&engine[..], &["reference::", "cases::", "add_guardrail::"]].concat(), false);
-    cargo(&copy, &["test", "--locked", "-p", "midrail-guardrails", "--lib", "catalogue"], false);
-    cargo(&copy, &["run", "--locked", "-p", "midrail-cli", "--", "explain", "my-check"], false);
+    // The same packages every time, so that dependencies are compiled once.
+    let packages = ["test", "--locked", "-p", "midrail", "-p", "midrail-cli", "-p", "midrail-guardrails"];
+    let test = |more: &[&str], writes: bool| cargo(&copy, &[&packages[..], more].concat(), writes);
+    test(&["--test", "engine", "--", "reference::"], true);
+    let groups = ["reference::", "cases::", "add_guardrail::", "explain::"];
+    test(&[&["--test", "engine", "--test", "cli", "--"][..], &groups].concat(), false);
+    test(&["--lib", "catalogue"], false);
+    let program = copy.join("target/debug/midrail");
+    let explained = Command::new(program).current_dir(&copy).args(["explain", "my-check"]).output().unwrap();
+    assert!(explained.status.success() && String::from_utf8_lossy(&explained.stdout).contains("my-check"));
     assert!(copy.join("docs/reference/guardrails/my-check.md").exists());
 }
 
