@@ -233,8 +233,9 @@ impl Inputs<'_> {
     /// Whether the event's tool contacts another machine.
     pub fn contacts_other_host(&self) -> Result<bool, Missing> {
         match self.fact(FactKey::Action)? {
-            Fact::Action(action) if action.hosts.is_empty() => Ok(action.kind == ActionType::Network),
-            Fact::Action(action) => Ok(action.hosts.iter().any(|host| !is_loopback(host))),
+            Fact::Action(action) => Ok(action.has_unknown_hosts
+                || (action.hosts.is_empty() && action.kind == ActionType::Network)
+                || action.hosts.iter().any(|host| !is_loopback(host))),
             _ => Ok(false),
         }
     }

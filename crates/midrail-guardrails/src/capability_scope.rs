@@ -81,7 +81,7 @@ impl<'a> CallEffects<'a> {
         if action.writes.iter().any(|file| !is_device(file)) {
             self.kinds.insert(ActionType::FileWrite);
         }
-        if !action.hosts.is_empty() {
+        if !action.hosts.is_empty() || action.has_unknown_hosts {
             self.kinds.insert(ActionType::Network);
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use midrail_core::{Action, Context, Resource};
+use midrail_core::{Action, Context, Resource, path};
 use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
 use serde_json::Value as Json;
 
@@ -151,14 +151,25 @@ impl<'a> EventScope<'a> {
             let files = self.context.action().ok()?.target_files.as_ref()?;
             self.path_aliases(files)
         });
-        places.as_deref().map_or(Value::Unknown, Value::list)
+        places.as_deref().map_or(Value::Unknown, Value::list).partial_if(self.has_unknown_places(|action| action.target_files.as_deref().unwrap_or_default()))
+    }
+
+    /// Whether an action may touch further files: its command line is not analysed completely, or names files in a folder that is
+    /// not known.
+    fn has_unknown_places(&self, files: impl Fn(&'a Action) -> &'a [String]) -> bool {
+        let action = self.context.action().ok();
+        action.is_some_and(|action| {
+            action.is_partial || files(action).iter().any(|file| path::below_unknown(file).is_some())
+        })
     }
 
     /// Some of the target files. An expression rarely uses them twice, so they are not cached.
-    fn some_places(&self, files: impl Fn(&'a Action) -> &'a Vec<String>) -> Value<'_> {
+    fn some_places(&self, files: impl Fn(&'a Action) -> &'a [String]) -> Value<'_> {
         let action = self.context.action().ok().filter(|action| action.target_files.is_some());
         let places = action.and_then(|action| self.path_aliases(files(action)));
-        places.map_or(Value::Unknown, |places| Value::List(places.into_iter().map(Cow::Owned).collect()))
+        let places =
+            places.map_or(Value::Unknown, |places| Value::List(places.into_iter().map(Cow::Owned).collect()));
+        places.partial_if(self.has_unknown_places(files))
     }
 
     fn path_aliases(&self, files: &[String]) -> Option<Vec<String>> {
@@ -214,8 +225,14 @@ impl Scope for EventScope<'_> {
             "action.target_file" | "action.target_files" => self.places(),
             "action.reads" => self.some_places(|action| &action.reads),
             "action.writes" => self.some_places(|action| &action.writes),
-            "action.programs" => list(action().map(|action| action.programs.as_slice())),
-            "action.hosts" => list(action().map(|action| action.hosts.as_slice())),
+            "action.programs" => {
+                let is_partial = action().is_some_and(|action| action.is_partial);
+                list(action().map(|action| action.programs.as_slice())).partial_if(is_partial)
+            }
+            "action.hosts" => {
+                let is_partial = action().is_some_and(|it| it.has_unknown_hosts || it.is_partial);
+                list(action().map(|action| action.hosts.as_slice())).partial_if(is_partial)
+            }
             "action.dangers" => action().map_or(Value::Unknown, |action| {
                 let dangers = action.dangers.iter().filter(|danger| !danger.is_inside);
                 dangers.map(|danger| danger.rule.as_str()).collect::<Vec<_>>().into()
