@@ -281,7 +281,12 @@ impl Guardrail for DecisionAuthority {
                         let has_unknown = actions.iter().any(|(_, does)| does.has_unknown_hosts);
                         for level in &levels {
                             verdicts.push(Ok(level.commands.objection(&programs)));
-                            verdicts.push(Ok(level.network.objection(action.kind, &hosts, has_unknown, &programs)));
+                            verdicts.push(Ok(level.network.objection(
+                                action.kind,
+                                &hosts,
+                                has_unknown,
+                                &programs,
+                            )));
                         }
                     }
                     Err(missing) => verdicts.push(Err(missing)),

@@ -72,7 +72,11 @@ fn unknown_folder(access: &FileAccess<'_>) -> Option<Verdict> {
         return None;
     }
     let reason = format!("{} is in an unknown folder, and may control Midrail.", access.name());
-    Some(Verdict::new(Effect::Escalate, reason).advise("Name the folder in the call.").with("path", access.file))
+    Some(
+        Verdict::new(Effect::Escalate, reason)
+            .advise("Name the folder in the call.")
+            .with("path", access.file),
+    )
 }
 
 /// The reason for files of Midrail.

@@ -151,7 +151,10 @@ impl<'a> EventScope<'a> {
             let files = self.context.action().ok()?.target_files.as_ref()?;
             self.path_aliases(files)
         });
-        places.as_deref().map_or(Value::Unknown, Value::list).partial_if(self.has_unknown_places(|action| action.target_files.as_deref().unwrap_or_default()))
+        places
+            .as_deref()
+            .map_or(Value::Unknown, Value::list)
+            .partial_if(self.has_unknown_places(|action| action.target_files.as_deref().unwrap_or_default()))
     }
 
     /// Whether an action may touch further files: its command line is not analysed completely, or names files in a folder that is

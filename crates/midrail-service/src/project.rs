@@ -8,7 +8,7 @@ use midrail::approvals::{policy_for_approval, policy_for_record};
 use midrail::store::Approval;
 use midrail::{
     Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource, PostgresOptions,
-    PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError,
+    PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError, paths,
 };
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;

@@ -30,7 +30,7 @@ impl Clock for SystemClock {
 }
 
 /// A time of this machine. One beyond the calendar is the last or the first moment of it, so that deadlines have passed.
-pub fn timestamp(time: SystemTime) -> Timestamp {
+fn timestamp(time: SystemTime) -> Timestamp {
     let is_past = time < SystemTime::UNIX_EPOCH;
     Timestamp::try_from(time).unwrap_or(if is_past { Timestamp::MIN } else { Timestamp::MAX })
 }

@@ -374,7 +374,8 @@ impl Reader<'_> {
             self.read_scripts(file, &mut document);
             let count = document.pack.extends.iter().count();
             if count > MAX_EXTENDS {
-                let message = format!("the pack extends {count} packs, and at most {MAX_EXTENDS} are allowed");
+                let message =
+                    format!("the pack extends {count} packs, and at most {MAX_EXTENDS} are allowed");
                 let help = "put packs that belong together into one, and extend that".to_owned();
                 self.reports.push(document.report_at("/extends", message, Some(help)));
                 continue;

@@ -181,6 +181,10 @@ impl<'e> Pipeline<'e> {
             }
             *salt = Some(unique_id());
         };
+        // A call that has to wait may have had an approval that ran out.
+        if decision.effect >= Effect::Escalate {
+            self.engine.approvals().settle_lapsed(&self.session)?;
+        }
         let mut read: Vec<(String, u64)> = Vec::new();
         if self.restored.is_none() {
             read.extend(std::mem::take(&mut inputs.versions));

@@ -24,7 +24,7 @@ pub(crate) fn is_below(folder: &str, place: &str) -> bool {
 /// The place of a file below an unknown folder (`$DIR/etc/shadow`) or above an unknown root, if that is the root of the file system.
 pub(crate) fn from_root(place: &str) -> Option<String> {
     let below = match path::below_unknown(place) {
-        Some(rest) => rest,
+        Some(rest) => Some(rest).filter(|rest| !rest.is_empty())?,
         None => place.strip_prefix("../")?.trim_start_matches("../"),
     };
     Some(format!("/{below}"))

@@ -283,8 +283,9 @@ impl Rule {
             place::is_harmless(target.place) || place::severity(self.loss, target.place).is_none()
         };
         let is_inside = !targets.is_empty() && targets.iter().all(is_fine);
-        let is_unsure =
-            targets.iter().any(|target| matches!(target.place, Place::Unknown | Place::UnknownRoot | Place::UnknownSystem));
+        let is_unsure = targets
+            .iter()
+            .any(|target| matches!(target.place, Place::Unknown | Place::UnknownRoot | Place::UnknownSystem));
         let mut paths: Vec<String> =
             targets.iter().take(MOST_TARGETS).map(|target| target.path.clone()).collect();
         if targets.len() > MOST_TARGETS {

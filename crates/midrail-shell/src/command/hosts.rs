@@ -68,7 +68,11 @@ fn by_arguments(call: &Call<'_>, found: &mut Contacted) {
         Hosts::None => return,
         Hosts::Url => {
             let options = arguments.values_of(&["--url"]);
-            operands.iter().copied().chain(options).for_each(|arg| found.add(in_url(arg).or_else(|| bare(arg))));
+            operands
+                .iter()
+                .copied()
+                .chain(options)
+                .for_each(|arg| found.add(in_url(arg).or_else(|| bare(arg))));
             // `curl api/health`, `http :8080/x`
             found.is_unknown |= found.hosts.is_empty() && !operands.is_empty();
         }
@@ -100,7 +104,9 @@ fn by_arguments(call: &Call<'_>, found: &mut Contacted) {
 fn by_contact(contact: &Contact, call: &Call<'_>, found: &mut Contacted) {
     let given: Vec<&Arg> = call.arguments.values_of(contact.options).collect();
     if !given.is_empty() {
-        given.into_iter().for_each(|arg| found.add(in_url(arg).or_else(|| bare(arg)).or_else(|| Address::Unknown)));
+        given
+            .into_iter()
+            .for_each(|arg| found.add(in_url(arg).or_else(|| bare(arg)).or_else(|| Address::Unknown)));
         return;
     }
     let default = || match contact.host {
@@ -155,7 +161,9 @@ fn registry(image: &Arg) -> Address {
 /// Whether a package may come from somewhere else than the registry.
 fn is_package_elsewhere(arg: &Arg) -> bool {
     arg.begins_unknown()
-        || (arg.text.contains('/') && !arg.text.contains("://") && !arg.text.starts_with(['@', '.', '/', '~']))
+        || (arg.text.contains('/')
+            && !arg.text.contains("://")
+            && !arg.text.starts_with(['@', '.', '/', '~']))
 }
 
 /// Whether an operand of a version control system is the name of a remote, and neither an address nor a path.

@@ -328,7 +328,11 @@ impl Walk {
     }
 
     /// Walks what a loop repeats. A loop that changes the folder ends anywhere, and its later rounds run anywhere.
-    fn repeated(&mut self, scope: &mut Scope, mut round: impl FnMut(&mut Walk, &mut Scope) -> Stream) -> Stream {
+    fn repeated(
+        &mut self,
+        scope: &mut Scope,
+        mut round: impl FnMut(&mut Walk, &mut Scope) -> Stream,
+    ) -> Stream {
         let before = scope.folder.clone();
         let stream = round(self, scope);
         if scope.folder == before {

@@ -262,10 +262,7 @@ fn start_place(components: &[&str]) -> Place {
 /// The place below a folder that a variable names: ordinary work, unless the path would be one of the system or of a home.
 fn unknown_place(components: &[&str]) -> Place {
     let is_system = is_below(components, CERTAIN_SYSTEM)
-        || matches!(
-            home_place(components),
-            Place::Own | Place::Secret | Place::Startup | Place::History
-        );
+        || matches!(home_place(components), Place::Own | Place::Secret | Place::Startup | Place::History);
     match components.last() {
         Some(_) if is_system => Place::UnknownSystem,
         Some(last) if REBUILT.contains(last) || REGENERATED.contains(last) => Place::Temporary,
