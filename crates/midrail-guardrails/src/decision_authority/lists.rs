@@ -233,7 +233,9 @@ impl NetworkLists {
         let unknown_target = programs.iter().find(|started| is_client(started) && started.is_vague());
         let fetcher = programs.iter().find(fetches).filter(|_| self.allow.is_some() && hosts.is_empty());
         let unnamed = kind == ActionType::Network && hosts.is_empty() && self.allow.is_some();
-        let caller = match (unknown_target.or(fetcher), unnamed || has_unknown_hosts) {
+        // A configured host, such as that of `git push`, may be any; a list of denied hosts is no reason to ask each time.
+        let is_unknown = has_unknown_hosts && self.allow.is_some();
+        let caller = match (unknown_target.or(fetcher), unnamed || is_unknown) {
             (Some(started), _) => format!("'{}'", started.program),
             (None, true) => "this call".to_owned(),
             (None, false) => return None,

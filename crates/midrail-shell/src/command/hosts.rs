@@ -7,6 +7,7 @@ use super::invocation::{Arg, Invocation};
 use super::launch;
 use super::options::{Arguments, find_run};
 use super::programs::{self, Contact, Hosts, Named};
+use crate::tables::PROGRAMS;
 
 /// The hosts that a program contacts.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,11 @@ pub(super) struct Contacted {
     pub(super) hosts: Vec<String>,
     /// It may contact others.
     pub(super) is_unknown: bool,
+}
+
+/// Whether a host is one that programs contact without naming it: a registry or a forge.
+pub fn is_registry(host: &str) -> bool {
+    PROGRAMS.values().flat_map(|row| row.contacts).any(|contact| contact.host == host)
 }
 
 /// What a word says about a host.

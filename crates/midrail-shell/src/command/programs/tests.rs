@@ -3,15 +3,13 @@
 use super::*;
 use midrail_core::Action;
 
-use crate::command::analyse;
+use crate::command::{analyse, is_registry};
 use crate::tables::tests::examples;
 use crate::tables::{OptionPattern, Pattern, TermKind};
 
 /// What must not change: dangers, commands, files and hosts, without the value of an inserted option, and without registries,
 /// which an option may replace.
 fn findings(analysis: &Action) -> Vec<Vec<String>> {
-    let is_registry =
-        |host: &&String| PROGRAMS.values().flat_map(|row| row.contacts).any(|it| it.host == **host);
     let hosts: Vec<String> = analysis.hosts.iter().filter(|host| !is_registry(host)).cloned().collect();
     let without = |list: &[String]| list.iter().filter(|it| !it.contains("zz")).cloned().collect();
     let found =
