@@ -29,13 +29,34 @@ const TOP_FIELDS: &[(&str, &str)] = &[
     ("prompttext", "text"),
 ];
 
+/// Wrong names in `result`.
+const RESULT_FIELDS: &[(&str, &str)] =
+    &[("iserror", "result.ok"), ("success", "result.ok"), ("exitcode", "result.exit_code")];
+
 /// The first misplaced field, with the right path, if that is empty.
 pub(crate) fn field(event: &Event) -> Option<(String, &'static str)> {
+    misplaced_call(event).or_else(|| misplaced_outcome(event))
+}
+
+/// Without it, a failed call would count as one that succeeded.
+fn misplaced_outcome(event: &Event) -> Option<(String, &'static str)> {
+    let result = event.result.as_ref().filter(|result| result.ok.is_none() && result.exit_code.is_none())?;
+    result.extra.keys().find_map(|name| {
+        let (_, expected) = RESULT_FIELDS.iter().find(|(wrong, _)| *wrong == letters(name))?;
+        Some((format!("result.{}", name.chars().take(60).collect::<String>()), *expected))
+    })
+}
+
+/// A name in lowercase, without separators.
+fn letters(name: &str) -> String {
+    name.chars().filter(|letter| !matches!(letter, '_' | '-')).flat_map(char::to_lowercase).collect()
+}
+
+fn misplaced_call(event: &Event) -> Option<(String, &'static str)> {
     let at_top = event.extra.keys().map(|name| ("", name, TOP_FIELDS));
     let in_tool = event.tool.iter().flat_map(|tool| tool.extra.keys()).map(|name| ("tool.", name, &[][..]));
     at_top.chain(in_tool).find_map(|(parent, name, further)| {
-        let word: String =
-            name.chars().filter(|letter| !matches!(letter, '_' | '-')).flat_map(char::to_lowercase).collect();
+        let word = letters(name);
         let (_, expected) = CALL_FIELDS.iter().chain(further).find(|(wrong, _)| *wrong == word)?;
         is_empty(event, expected)
             .then(|| (format!("{parent}{}", name.chars().take(60).collect::<String>()), *expected))
@@ -80,6 +101,11 @@ mod tests {
                 "result.content",
             ),
             (r#"{"kind":"before_model","Text":"k"}"#, "Text", "text"),
+            (
+                r#"{"kind":"after_tool","tool":{"name":"x"},"result":{"is_error":true,"content":"k"}}"#,
+                "result.is_error",
+                "result.ok",
+            ),
         ] {
             let error = decode(event.as_bytes()).unwrap_err().to_string();
             assert_eq!(error, format!("unknown field `{name}`: did you mean `{expected}`?"), "{event}");

@@ -80,6 +80,9 @@ pub enum WireError {
     /// It is nested too deeply to be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
+    /// It has too many values to be decided in time.
+    #[error("the event has more than {} values", Event::MAX_VALUES)]
+    TooManyValues,
 }
 
 impl WireError {
@@ -99,7 +102,9 @@ impl WireError {
             WireError::MisplacedField { .. } => Some(
                 "guardrails do not check other fields; a call is {\"tool\":{\"name\":…,\"args\":{…}}}".into(),
             ),
-            WireError::TooLarge => Some("truncate large contents before sending them".into()),
+            WireError::TooLarge | WireError::TooManyValues => {
+                Some("truncate large contents before sending them".into())
+            }
             _ => None,
         }
     }
@@ -213,8 +218,12 @@ fn bounded(bytes: &[u8]) -> Result<&str, WireError> {
     if text.trim().is_empty() {
         return Err(WireError::Empty);
     }
-    if depth(text) > Event::MAX_DEPTH {
+    let Extent { depth, values } = extent(text);
+    if depth > Event::MAX_DEPTH {
         return Err(WireError::TooDeep);
+    }
+    if values > Event::MAX_VALUES {
+        return Err(WireError::TooManyValues);
     }
     // Two readers could see different values of a duplicate key: one is decided, the other is executed.
     serde_json::from_str::<UniqueKeys>(text).map_err(refuse)?;
@@ -238,24 +247,33 @@ pub fn encode(decision: &Decision) -> String {
         .unwrap_or_else(|_| r#"{"effect":"block","by":"midrail","mode":"enforce"}"#.to_owned())
 }
 
-/// How deep brackets are nested outside of strings, before a recursive parser reads the text.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0_usize);
+/// The size of a JSON text, before a recursive parser reads it.
+struct Extent {
+    /// How deep brackets are nested outside of strings.
+    depth: usize,
+    /// How many values it has at most.
+    values: usize,
+}
+
+fn extent(text: &str) -> Extent {
+    let (mut depth, mut deepest, mut values) = (0_usize, 0_usize, 1_usize);
     let (mut in_string, mut escaped) = (false, false);
     for byte in text.bytes() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
             b'"' => in_string = !in_string,
+            b',' if !in_string => values += 1,
             b'{' | b'[' if !in_string => {
                 depth += 1;
+                values += 1;
                 deepest = deepest.max(depth);
             }
             b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    deepest
+    Extent { depth: deepest, values }
 }
 
 #[cfg(test)]
@@ -286,6 +304,8 @@ mod tests {
         assert!(message(br#"{"kind":"approval_decided"}"#).contains("only the engine creates"));
         let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(message(deep.as_bytes()), "the event is nested more than 100 levels deep");
+        let wide = format!("{{\"kind\":\"before_tool\",\"x\":[{}0]}}", "0,".repeat(1_000_000));
+        assert_eq!(message(wide.as_bytes()), "the event has more than 100000 values");
     }
 
     #[test]

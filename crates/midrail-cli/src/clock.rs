@@ -26,7 +26,7 @@ mod moved {
     use std::path::PathBuf;
 
     use jiff::Timestamp;
-    use midrail::Clock;
+    use midrail::{Clock, SystemClock};
 
     /// Names the file that holds the time.
     pub(super) const VARIABLE: &str = "MIDRAIL_TEST_CLOCK";
@@ -37,7 +37,7 @@ mod moved {
     impl Clock for Moved {
         fn now(&self) -> Timestamp {
             let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-            text.trim().parse().unwrap_or_else(|_| Timestamp::now())
+            text.trim().parse().unwrap_or_else(|_| SystemClock.now())
         }
     }
 }

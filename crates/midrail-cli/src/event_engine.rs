@@ -29,7 +29,7 @@ pub(crate) fn watched(
     let load = Load { cache: cache(store), ..packs.in_folder(folder.clone()) };
     let loaded = load.load()?;
     let mut engine = Engine::builder(loaded.policy, &loaded.source)
-        .own_places(input::own_places(store.path()))
+        .own_places(paths::own_places(Some(store.path())))
         .store(store.clone())
         .clock(clock::clock());
     if let Some(root) = root {
@@ -163,7 +163,7 @@ impl PolicyInForce {
     pub(crate) fn engine(self, root: Option<&Path>) -> CliResult<OneShotEngine> {
         let PolicyInForce { loaded, store, project, kept_for } = self;
         let store = store?;
-        let own = input::own_places(store.path());
+        let own = paths::own_places(Some(store.path()));
         let mut engine = Engine::builder(loaded.policy, &loaded.source)
             .store(Arc::new(store))
             .clock(clock::clock())

@@ -47,18 +47,6 @@ impl PackArgs {
     }
 }
 
-/// Midrail's own files, which agents may not change: the store and the packs of all layers.
-pub(crate) fn own_places(store: &Path) -> Vec<PathBuf> {
-    let store_files = ["", "-wal", "-shm", "-journal", ".key"].iter().map(|ending| {
-        let mut name = store.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    });
-    let layers = paths::layers(None).into_iter().map(|(_, place)| place);
-    let usual = paths::default_store().and_then(|path| path.parent().map(Path::to_owned));
-    store_files.chain(layers).chain(usual).collect()
-}
-
 /// The store of sessions and the audit log.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreArgs {

@@ -9,6 +9,8 @@ use log::{LevelFilter, Log, Metadata, Record};
 use midrail::pack::diagnostic::visible;
 use serde_json::{Map, json};
 
+use crate::clock;
+
 struct Logger;
 
 /// Whether each line is a JSON object.
@@ -25,7 +27,7 @@ impl Log for Logger {
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             let is_json = IS_JSON.load(Ordering::Relaxed);
-            let line = if is_json { as_json(record, Timestamp::now()) } else { as_text(record) };
+            let line = if is_json { as_json(record, clock::now()) } else { as_text(record) };
             // A log that cannot be written is no reason to fail.
             let _ = writeln!(io::stderr(), "{line}");
         }

@@ -71,6 +71,9 @@ pub struct Action {
     /// The hosts that it contacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// It may contact further hosts, which are not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_unknown_hosts: bool,
     /// The programs that its command line starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,

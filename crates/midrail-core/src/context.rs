@@ -279,7 +279,11 @@ impl<'a> Context<'a> {
         let spelt = self.place(path, None).key;
         // For a host that names no folder the root may be `/`; the probe has resolved what it means.
         let is_virtual = self.event.cwd.is_none() && path.starts_with('/');
-        Ok(if spelt == real || is_virtual { vec![real] } else { vec![real, spelt] })
+        let mut names = if spelt == real || is_virtual { vec![real] } else { vec![real, spelt] };
+        // An unknown folder may be this one.
+        let here = path::below_unknown(path).filter(|rest| !rest.is_empty());
+        names.extend(here.map(|rest| self.place(rest, None).key));
+        Ok(names)
     }
 
     /// The tool of a call. A call that names no tool could be of any, so it is missing.

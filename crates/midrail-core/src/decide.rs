@@ -82,7 +82,7 @@ fn run_chain(
     }
     let mut decision = tally.conclude();
     // Usage is recorded whatever is decided. A missing slice is fetched, and the event is evaluated again.
-    let _ = inputs.record_usage(&mut decision.changes);
+    let _ = inputs.record_usage(decision.effect, &mut decision.changes);
     let _ = inputs.record_run_start(&mut decision.changes);
     for (entry, _) in links().filter(|(_, role)| role.observes) {
         observe(entry, &inputs, &mut decision);

@@ -168,6 +168,12 @@ impl Event {
     /// How deep an event may be nested. A record contains the event two levels deeper, and must be readable.
     pub const MAX_DEPTH: usize = 100;
 
+    /// The most JSON values in an event: numbers, texts, lists and objects.
+    pub const MAX_VALUES: usize = 100_000;
+
+    /// The most bytes of the arguments of a call.
+    pub const MAX_ARGS_BYTES: usize = 4 << 20;
+
     /// The task's id, or an empty text if the host names no task.
     pub fn task_id(&self) -> &str {
         self.task.as_ref().and_then(|task| task.id.as_deref()).unwrap_or("")

@@ -51,6 +51,13 @@ pub fn resolve(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&s
     }
 }
 
+/// The rest of a path that begins with a folder which is not known: `etc/hosts` of `$DIR/etc/hosts`, and of a path that leaves the
+/// root of a call whose folder is not known. `None`: the folder is known.
+pub fn below_unknown(path: &str) -> Option<&str> {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    first.contains(['$', '`']).then_some(rest)
+}
+
 /// The part of an absolute path below the root, for any spelling of the root.
 fn below_root<'p>(whole: &[&'p str], cwd: Option<&str>, roots: Roots<'_>) -> Option<Vec<&'p str>> {
     let spellings = roots.root.or(cwd).into_iter().chain(roots.aliases.iter().map(String::as_str));

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::action::ActionType;
 use crate::budget::{Autonomy, Budget, Resource, UsageSource};
 use crate::definition::Deadline;
+use crate::effect::Effect;
 use crate::event::{EventKind, Risk};
 use crate::facts::{Fact, FactKey};
 use crate::hex;
@@ -18,6 +19,9 @@ pub const RUN_START: &str = "began";
 
 /// The number of recent calls of a task that are kept by id, so that a result reported twice counts once.
 const MAX_COUNTED: usize = 32;
+
+/// The calls of a task that were counted when they were allowed and have not ended, by their marks.
+const BEGUN: &str = "begun";
 
 /// The resources that Midrail adds up itself, and their names in the slice.
 const SUMS: [(Resource, &str); 3] =
@@ -132,7 +136,10 @@ impl Inputs<'_> {
     pub fn budget_after(&self, resource: Resource) -> Result<Option<Budget>, Missing> {
         let Some(budget) = self.budget(resource)? else { return Ok(None) };
         let is_counted = self.is_end_of_call() && budget.measure != UsageSource::Host;
-        Ok(Some(match self.call_usage(resource).filter(|_| is_counted) {
+        let begun =
+            self.slice(&spent_key(self.event.task_id()))?.and_then(|spent| spent.get(BEGUN)?.as_array());
+        let is_begun = begun.is_some_and(|begun| begun.contains(&self.mark()));
+        Ok(Some(match self.call_usage(resource, is_begun).filter(|_| is_counted) {
             Some(amount) => Budget { used: budget.used + amount, measure: UsageSource::Midrail, ..budget },
             None => budget,
         }))
@@ -153,7 +160,7 @@ impl Inputs<'_> {
     }
 
     /// Adds the usage of an event to the sum of its task. Nothing is stored if no budget is set.
-    pub(crate) fn record_usage(&self, changes: &mut Changes) -> Result<(), Missing> {
+    pub(crate) fn record_usage(&self, effect: Effect, changes: &mut Changes) -> Result<(), Missing> {
         let event = self.event;
         let is_start =
             matches!(event.kind, EventKind::SessionStart | EventKind::BeforeModel | EventKind::BeforeTool);
@@ -169,7 +176,8 @@ impl Inputs<'_> {
         {
             spent.insert("since".to_owned(), time.to_string().into());
         }
-        let counted = self.add_call(&mut spent);
+        let is_begun = self.begin_call(effect, &mut spent)?;
+        let counted = self.add_call(is_begun, &mut spent);
         if !counted.is_empty() {
             spent.insert("counted".to_owned(), counted.into());
         }
@@ -180,8 +188,45 @@ impl Inputs<'_> {
         Ok(())
     }
 
+    /// Counts an external call as soon as it is allowed: calls that run at the same time have no results yet. Returns whether the
+    /// call that this event ends was counted so.
+    fn begin_call(&self, effect: Effect, spent: &mut Map<String, Value>) -> Result<bool, Missing> {
+        let mut begun = match spent.remove(BEGUN) {
+            Some(Value::Array(begun)) => begun,
+            _ => Vec::new(),
+        };
+        let mark = self.mark();
+        let place = begun.iter().position(|other| *other == mark);
+        let is_ended = self.event.kind == EventKind::AfterTool && place.is_some();
+        if let Some(place) = place.filter(|_| is_ended) {
+            begun.remove(place);
+        }
+        // A call with an id is decided again where several hooks report it, or where it waited for an approval.
+        let is_new = place.is_none() || mark.as_str() == Some("");
+        let starts = self.event.kind == EventKind::BeforeTool && effect.allows() && is_new;
+        if starts && self.limits_calls() && self.contacts_other_host()? {
+            let calls = spent.get("calls").and_then(Value::as_f64).unwrap_or(0.0) + 1.0;
+            spent.insert("calls".to_owned(), calls.into());
+            begun.push(mark);
+            begun.drain(..begun.len().saturating_sub(MAX_COUNTED));
+        }
+        if !begun.is_empty() {
+            spent.insert(BEGUN.to_owned(), begun.into());
+        }
+        Ok(is_ended)
+    }
+
+    fn limits_calls(&self) -> bool {
+        self.tasks().any(|task| Resource::Calls.limit(task).is_some())
+    }
+
+    /// The mark of the event's call in the sum of its task. Empty, if the call has no id.
+    fn mark(&self) -> Value {
+        self.event.call_id().map(|id| call_mark(&self.session.id, id)).unwrap_or_default().into()
+    }
+
     /// Adds the call that this event ends, and returns the calls that are counted.
-    fn add_call(&self, spent: &mut Map<String, Value>) -> Vec<Value> {
+    fn add_call(&self, is_begun: bool, spent: &mut Map<String, Value>) -> Vec<Value> {
         let mark = self.event.call_id().map(|id| call_mark(&self.session.id, id));
         let mut counted = match spent.remove("counted") {
             Some(Value::Array(counted)) => counted,
@@ -195,9 +240,10 @@ impl Inputs<'_> {
         if !self.is_end_of_call() || counted.iter().any(is_this) {
             return counted;
         }
-        let mut is_changed = false;
+        // A call that was counted when it was allowed is not counted again when its result is reported twice.
+        let mut is_changed = is_begun;
         for (resource, name) in SUMS {
-            if let Some(amount) = self.call_usage(resource) {
+            if let Some(amount) = self.call_usage(resource, is_begun) {
                 let sum = Value::from(spent.get(name).and_then(Value::as_f64).unwrap_or(0.0) + amount);
                 is_changed |= spent.insert(name.to_owned(), sum.clone()) != Some(sum);
             }
@@ -213,25 +259,29 @@ impl Inputs<'_> {
         matches!(self.event.kind, EventKind::AfterTool | EventKind::AfterModel)
     }
 
-    /// The usage of the call that this event ends, if it is known.
-    fn call_usage(&self, resource: Resource) -> Option<f64> {
+    /// The usage of the call that this event ends, if it is known, without what was counted when it was allowed.
+    fn call_usage(&self, resource: Resource, is_begun: bool) -> Option<f64> {
         let event = self.event;
         let call = event.usage.as_ref().and_then(|usage| usage.call.as_ref());
         let is_counted = || {
             resource == Resource::Calls
                 && event.kind == EventKind::AfterTool
-                && self.tasks().any(|task| resource.limit(task).is_some())
+                && self.limits_calls()
                 && self.contacts_other_host().unwrap_or(false)
         };
         let reported = call.and_then(|call| resource.used_by_call(call)).map(|amount| amount.max(0.0));
-        reported.or_else(|| is_counted().then_some(1.0))
+        match reported.or_else(|| is_counted().then_some(1.0)) {
+            Some(calls) if resource == Resource::Calls && is_begun => Some((calls - 1.0).max(0.0)),
+            amount => amount,
+        }
     }
 
     /// Whether the event's tool contacts another machine.
     pub fn contacts_other_host(&self) -> Result<bool, Missing> {
         match self.fact(FactKey::Action)? {
-            Fact::Action(action) if action.hosts.is_empty() => Ok(action.kind == ActionType::Network),
-            Fact::Action(action) => Ok(action.hosts.iter().any(|host| !is_loopback(host))),
+            Fact::Action(action) => Ok(action.has_unknown_hosts
+                || (action.hosts.is_empty() && action.kind == ActionType::Network)
+                || action.hosts.iter().any(|host| !is_loopback(host))),
             _ => Ok(false),
         }
     }

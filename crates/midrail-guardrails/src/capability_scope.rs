@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use midrail_core::{Action, ActionType, glob};
+use midrail_shell::command;
 use serde::Deserializer;
 
 use crate::prelude::*;
+use crate::shared::data::PROGRAMS;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::is_device;
 use crate::shared::one_or_many::OneOrMany;
@@ -82,7 +84,11 @@ impl<'a> CallEffects<'a> {
         if action.writes.iter().any(|file| !is_device(file)) {
             self.kinds.insert(ActionType::FileWrite);
         }
-        if !action.hosts.is_empty() {
+        // Registries belong to the work with code, and configured servers to the capability of their program.
+        let is_client = |program: &String| PROGRAMS.has("network clients", program);
+        if action.hosts.iter().any(|host| !command::is_registry(host))
+            || (action.has_unknown_hosts && action.programs.iter().any(is_client))
+        {
             self.kinds.insert(ActionType::Network);
         }
     }

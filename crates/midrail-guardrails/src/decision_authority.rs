@@ -279,9 +279,15 @@ impl Guardrail for DecisionAuthority {
                         let programs = programs(context, &actions);
                         let hosts: BTreeSet<&str> =
                             actions.iter().flat_map(|(_, does)| &does.hosts).map(String::as_str).collect();
+                        let has_unknown = actions.iter().any(|(_, does)| does.has_unknown_hosts);
                         for level in &levels {
                             verdicts.push(Ok(level.commands.objection(&programs)));
-                            verdicts.push(Ok(level.network.objection(action.kind, &hosts, &programs)));
+                            verdicts.push(Ok(level.network.objection(
+                                action.kind,
+                                &hosts,
+                                has_unknown,
+                                &programs,
+                            )));
                         }
                     }
                     Err(missing) => verdicts.push(Err(missing)),

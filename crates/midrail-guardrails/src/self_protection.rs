@@ -1,14 +1,14 @@
 //! self-protection: blocks changes to Midrail's files and to the host settings that call it, and subcommands that
 //! only people may run.
 
-use midrail_core::{Action, written_key};
+use midrail_core::{Action, path, written_key};
 use midrail_shell::command;
 
 use crate::prelude::*;
 use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
-use crate::shared::file_access::{action_files, agent_scripts};
-use crate::shared::file_paths::{is_below, may_match};
+use crate::shared::file_access::{FileAccess, action_files, agent_scripts};
+use crate::shared::file_paths::{from_root, is_below, may_match};
 use crate::shared::objections::{all, first_verdict};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
@@ -60,6 +60,25 @@ impl SelfProtection {
     }
 }
 
+/// The verdict on a file in an unknown folder that is one of Midrail or of a host's settings, if the folder is theirs.
+fn unknown_folder(access: &FileAccess<'_>) -> Option<Verdict> {
+    let rest = path::below_unknown(access.file).filter(|rest| !rest.is_empty())?.to_lowercase();
+    let ends = |pattern: &&str| {
+        pattern.to_lowercase().strip_suffix(&rest).is_some_and(|folder| folder.ends_with('/'))
+    };
+    let settings = HOST_SETTINGS.list("hosts").iter().chain(FILES.list("midrail files"));
+    let is_own = FILES.has("midrail file names", &rest);
+    if !is_own && !settings.copied().any(|pattern| ends(&pattern)) {
+        return None;
+    }
+    let reason = format!("{} is in an unknown folder, and may control Midrail.", access.name());
+    Some(
+        Verdict::new(Effect::Escalate, reason)
+            .advise("Name the folder in the call.")
+            .with("path", access.file),
+    )
+}
+
 /// The reason for files of Midrail.
 const OWN_FILE: &str = "belongs to Midrail, which protects this machine";
 
@@ -102,14 +121,16 @@ impl Guardrail for SelfProtection {
             context.engine_paths().iter().any(is_own).then_some(OWN_FILE)
         };
         let written = all.iter().filter(|it| it.is_write).map(|it| {
-            let names = context.path_aliases(it.file)?;
+            let mut names = context.path_aliases(it.file)?;
+            names.extend(from_root(it.file));
             let why =
                 names.iter().find_map(own).or_else(|| names.iter().find_map(|name| Self::objection(name)));
             let verdict =
                 |why| Verdict::block(format!("{} {why}.", it.name())).advise(ADVICE).with("path", it.file);
             Ok(why.map(verdict))
         });
-        first_verdict([takes_all].into_iter().chain(written))
+        let unknown = all.iter().filter(|it| it.is_write).map(|it| Ok(unknown_folder(it)));
+        first_verdict([takes_all].into_iter().chain(written).chain(unknown))
     }
 
     /// Records the files that the agent writes, so that they are analysed when they are run.

@@ -5,7 +5,7 @@ use midrail_core::FileState;
 use crate::prelude::*;
 use crate::shared::data::SENSITIVE_FILES;
 use crate::shared::file_access::{FileAccess, accessed_files};
-use crate::shared::file_paths::{LowercasePath, lowercase};
+use crate::shared::file_paths::{LowercasePath, from_root, lowercase};
 use crate::shared::objections::first_verdict;
 use crate::shared::settings::{Pattern, patterns};
 
@@ -68,7 +68,8 @@ impl Guardrail for SensitiveFile {
         let files = accessed_files(context)?;
         first_verdict(files.iter().map(|it| {
             let access = resolve_replaced(context, it);
-            let names = context.path_aliases(it.file)?;
+            let mut names = context.path_aliases(it.file)?;
+            names.extend(from_root(it.file));
             let Some(pattern) = names.iter().find_map(|name| self.objection(name, &access)) else {
                 return Ok(None);
             };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 
-use midrail_core::{Action, Context, Missing, Resource};
+use midrail_core::{Action, Context, Missing, Resource, path};
 use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
 use serde_json::Value as Json;
 
@@ -20,7 +20,7 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("action.writes", Type::Paths, "the files among them that it creates, changes or removes"),
     Term::new("action.command", Type::Text, "the command line"),
     Term::new("action.programs", Type::List, "the programs that its command line starts"),
-    Term::new("action.hosts", Type::List, "the hosts that it connects to"),
+    Term::new("action.hosts", Type::List, "the hosts that it connects to; unknown, as far as the call does not show them"),
     Term::new("action.dangers", Type::List, "the dangerous operations in it, by the name of the rule"),
     Term::new("agent.id", Type::Text, "the id of the agent"),
     Term::new("agent.role", Type::Text, "the role of the agent"),
@@ -157,6 +157,19 @@ impl<'a> EventScope<'a> {
         places.as_deref()
     }
 
+    /// Whether an action may touch further files: its command line is not analysed completely, or names files in a folder that is
+    /// not known.
+    fn has_unknown_places(&self, files: impl Fn(&'a Action) -> &'a [String]) -> bool {
+        let action = self.context.action().ok();
+        action.is_some_and(|action| {
+            action.is_partial || files(action).iter().any(|file| path::below_unknown(file).is_some())
+        })
+    }
+
+    fn has_unknown_targets(&self) -> bool {
+        self.has_unknown_places(|action| action.target_files.as_deref().unwrap_or_default())
+    }
+
     /// Evaluates an expression about `action.target_file` for each target file: whether it holds for every file, or for one
     /// of them.
     pub(crate) fn for_each_file(
@@ -168,7 +181,8 @@ impl<'a> EventScope<'a> {
         if files < 2 {
             return holds(self);
         }
-        let mut undetermined = None;
+        let unknown = || Missing("`action.target_file` is not known".to_owned());
+        let mut undetermined = self.has_unknown_targets().then(unknown);
         for file in 0..files {
             self.file.set(Some(file));
             match holds(self) {
@@ -181,10 +195,12 @@ impl<'a> EventScope<'a> {
     }
 
     /// Some of the target files. An expression rarely uses them twice, so they are not cached.
-    fn some_places(&self, files: impl Fn(&'a Action) -> &'a Vec<String>) -> Value<'_> {
+    fn some_places(&self, files: impl Fn(&'a Action) -> &'a [String]) -> Value<'_> {
         let action = self.context.action().ok().filter(|action| action.target_files.is_some());
         let places = action.and_then(|action| self.path_aliases(files(action)));
-        places.map_or(Value::Unknown, |places| Value::List(places.into_iter().map(Cow::Owned).collect()))
+        let places =
+            places.map_or(Value::Unknown, |places| Value::List(places.into_iter().map(Cow::Owned).collect()));
+        places.partial_if(self.has_unknown_places(files))
     }
 
     fn path_aliases(&self, files: &[String]) -> Option<Vec<String>> {
@@ -238,14 +254,23 @@ impl Scope for EventScope<'_> {
             "action.type" => text(action().map(|action| action.kind.as_str())),
             "action.tool_name" | "tool.name" => text(event.tool_name()),
             "action.target_file" => match self.file.get() {
-                Some(file) => text(self.places().and_then(|places| places.get(file)).map(String::as_str)),
-                None => list(self.places()),
+                Some(file) => {
+                    let place = self.places().and_then(|places| places.get(file)).map(String::as_str);
+                    text(place.filter(|place| path::below_unknown(place).is_none()))
+                }
+                None => list(self.places()).partial_if(self.has_unknown_targets()),
             },
-            "action.target_files" => list(self.places()),
+            "action.target_files" => list(self.places()).partial_if(self.has_unknown_targets()),
             "action.reads" => self.some_places(|action| &action.reads),
             "action.writes" => self.some_places(|action| &action.writes),
-            "action.programs" => list(action().map(|action| action.programs.as_slice())),
-            "action.hosts" => list(action().map(|action| action.hosts.as_slice())),
+            "action.programs" => {
+                let is_partial = action().is_some_and(|action| action.is_partial);
+                list(action().map(|action| action.programs.as_slice())).partial_if(is_partial)
+            }
+            "action.hosts" => {
+                let is_partial = action().is_some_and(|it| it.has_unknown_hosts || it.is_partial);
+                list(action().map(|action| action.hosts.as_slice())).partial_if(is_partial)
+            }
             "action.dangers" => action().map_or(Value::Unknown, |action| {
                 let dangers = action.dangers.iter().filter(|danger| !danger.is_inside);
                 dangers.map(|danger| danger.rule.as_str()).collect::<Vec<_>>().into()

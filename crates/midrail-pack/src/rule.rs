@@ -130,7 +130,7 @@ fn unknown(names: &[&crate::expr::Name]) -> Missing {
 pub(crate) fn key(expression: &Deferred, context: &Context<'_>) -> Result<Option<String>, Missing> {
     let scope = EventScope::new(context);
     Ok(match expression.get()?.value(&scope) {
-        Value::Unknown | Value::Null => None,
+        Value::Unknown | Value::Partial(_) | Value::AtLeast(_) | Value::Null => None,
         Value::Bool(value) => Some(value.to_string()),
         Value::Number(value) => Some(value.to_string()),
         Value::Text(text) => Some(text.into_owned()),

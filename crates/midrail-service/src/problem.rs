@@ -135,6 +135,8 @@ impl From<EngineError> for Problem {
             EngineError::WrongSession { .. }
             | EngineError::ReservedKind(_)
             | EngineError::TooDeep
+            | EngineError::TooManyValues
+            | EngineError::ArgumentsTooLarge
             | EngineError::NotSerializable(_) => Problem::invalid(error.to_string()),
             EngineError::Contended => Problem::unavailable(error.to_string()).retry_after(1),
             other => Problem::internal(other.to_string()),

@@ -8,7 +8,7 @@ use midrail::approvals::{policy_for_approval, policy_for_record};
 use midrail::store::Approval;
 use midrail::{
     Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource, PostgresOptions,
-    PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError,
+    PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError, paths,
 };
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -225,12 +225,12 @@ impl Projects {
 
     fn opened(&self, name: &str) -> Result<Project, OpenError> {
         let failed = |error| OpenError::Store(name.to_owned(), error);
-        let mut own = Vec::new();
+        let mut own = paths::own_places(None);
         let store: Arc<dyn Store> = match &self.storage {
             Storage::Memory => Arc::new(MemoryStore::new().map_err(failed)?),
             Storage::Sqlite(home) => {
                 let path = project_file(home, name)?;
-                own.extend(home.parent().map(Path::to_owned));
+                own.extend(paths::own_places(Some(home)));
                 own.push(path.clone());
                 Arc::new(SqliteStore::open_with_readers(path, READERS).map_err(failed)?)
             }
@@ -287,7 +287,7 @@ pub fn project_file(home: &Path, name: &str) -> Result<PathBuf, OpenError> {
 }
 
 fn projects_folder(home: &Path) -> PathBuf {
-    home.parent().unwrap_or(Path::new(".")).join("projects")
+    home.parent().unwrap_or(Path::new(".")).join(paths::STORES_FOLDER)
 }
 
 /// The projects with files in a directory.

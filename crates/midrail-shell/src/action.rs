@@ -88,17 +88,26 @@ pub fn derive(event: &Event) -> Result<Action, ActionError> {
     {
         action.dangers.push(unreadable(tool));
     }
-    let hosts: BTreeSet<String> = args
-        .addresses
-        .iter()
-        .filter_map(|address| command::url_host(address))
-        .map(str::to_ascii_lowercase)
-        .collect();
-    action.hosts.extend(hosts.into_iter().filter(|host| !action.hosts.contains(host)).collect::<Vec<_>>());
+    add_addresses(&mut action, &args.addresses);
     if action.target_files.as_ref().is_some_and(|files| files.len() > MAX_TARGETS) {
         return Err(ActionError::TooMuch(tool.name.clone()));
     }
     Ok(action)
+}
+
+/// Adds the hosts of addresses. One without a host that can be read, and a call of the network without an address, may contact
+/// any host.
+fn add_addresses(action: &mut Action, addresses: &[&str]) {
+    let hosts: BTreeSet<Option<String>> =
+        addresses.iter().map(|address| command::url_host(address).map(str::to_ascii_lowercase)).collect();
+    for host in hosts {
+        match host {
+            Some(host) if action.hosts.contains(&host) => {}
+            Some(host) => action.hosts.push(host),
+            None => action.has_unknown_hosts = true,
+        }
+    }
+    action.has_unknown_hosts |= action.kind == ActionType::Network && action.hosts.is_empty();
 }
 
 /// The finding for a call of a shell whose command cannot be read: what it runs may be anything.
@@ -153,6 +162,7 @@ fn beyond(mut action: Action, mut known: Action) -> Action {
     let known_dangers: BTreeSet<_> = known.dangers.iter().map(key).collect();
     action.dangers.retain(|danger| !known_dangers.contains(&key(danger)));
     action.is_partial &= !known.is_partial;
+    action.has_unknown_hosts &= !known.has_unknown_hosts;
     action
 }
 
@@ -246,6 +256,7 @@ fn add(action: &mut Action, mut analysis: Action) {
     action.dangers.extend(analysis.dangers);
     action.repository.extend(analysis.repository);
     action.is_partial |= analysis.is_partial;
+    action.has_unknown_hosts |= analysis.has_unknown_hosts;
 }
 
 /// What a tool that does several things says in an argument that one call of it does.

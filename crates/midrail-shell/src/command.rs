@@ -30,6 +30,7 @@ mod walk;
 mod windows;
 
 pub use self::danger::is_expendable;
+pub use self::hosts::is_registry;
 pub(crate) use self::hosts::url_host;
 pub use self::invocation::File;
 

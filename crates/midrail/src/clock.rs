@@ -1,7 +1,7 @@
 //! The time, as a value that can be moved in replays and tests.
 
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::Meter;
@@ -25,8 +25,14 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        Timestamp::now()
+        timestamp(SystemTime::now())
     }
+}
+
+/// A time of this machine. One beyond the calendar is the last or the first moment of it, so that deadlines have passed.
+fn timestamp(time: SystemTime) -> Timestamp {
+    let is_past = time < SystemTime::UNIX_EPOCH;
+    Timestamp::try_from(time).unwrap_or(if is_past { Timestamp::MIN } else { Timestamp::MAX })
 }
 
 /// A clock that is moved by hand.
@@ -71,5 +77,22 @@ pub(crate) struct Stopwatch<'c>(pub(crate) &'c dyn Clock);
 impl Meter for Stopwatch<'_> {
     fn micros(&self) -> Option<u64> {
         self.0.micros()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_beyond_the_calendar_are_its_ends() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let later = |seconds| epoch.checked_add(Duration::from_secs(seconds)).unwrap();
+        assert_eq!(timestamp(later(1)).as_second(), 1);
+        assert_eq!(timestamp(later(1 << 62)), Timestamp::MAX);
+        let earlier = epoch.checked_sub(Duration::from_secs(1 << 62)).unwrap();
+        assert_eq!(timestamp(earlier), Timestamp::MIN);
     }
 }

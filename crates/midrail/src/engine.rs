@@ -275,6 +275,13 @@ impl Engine {
         Mask::new(&value, &found).value(value)
     }
 
+    /// A key of a slice as decisions store it: with the fingerprint of a secret in its place.
+    pub(crate) fn stored_key(&self, key: &str) -> String {
+        let value = Value::from(key);
+        let found = secrets::scan_json(&value, &self.fingerprint_key);
+        Mask::new(&value, &found).key(key, &self.fingerprint_key)
+    }
+
     /// A text with its secrets replaced.
     pub(crate) fn masked_text(&self, text: &str) -> String {
         match self.masked(Value::from(text)) {

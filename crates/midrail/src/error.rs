@@ -36,6 +36,12 @@ pub enum EngineError {
     /// The event is nested too deep to be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
+    /// The event has too many values to be decided in time.
+    #[error("the event has more than {} values", Event::MAX_VALUES)]
+    TooManyValues,
+    /// The arguments of a call are too large to be analysed in time.
+    #[error("the arguments of the call have more than {} bytes", Event::MAX_ARGS_BYTES)]
+    ArgumentsTooLarge,
     /// A snapshot belongs to another session.
     #[error("the snapshot belongs to session `{taken}`, not to `{given}`")]
     WrongSession {

@@ -131,6 +131,7 @@ impl Load {
             envs: BTreeSet::new(),
             bases: &mut mark.bases,
             has_default: !self.is_exact,
+            base_count: 0,
         };
         for file in files.iter().filter(|file| !is_script(&file.path)) {
             reader.add(file, None, &mut Vec::new())?;
@@ -342,7 +343,15 @@ struct Reader<'l> {
     bases: &'l mut BTreeMap<PathBuf, String>,
     /// The default pack is added.
     has_default: bool,
+    /// How many packs were read because others extend them.
+    base_count: usize,
 }
+
+/// The most packs that one pack extends.
+const MAX_EXTENDS: usize = 32;
+
+/// The most packs that are read because others extend them.
+const MAX_BASES: usize = 256;
 
 impl Reader<'_> {
     /// Adds a file, after the ones that it builds on.
@@ -363,6 +372,14 @@ impl Reader<'_> {
         };
         for mut document in documents {
             self.read_scripts(file, &mut document);
+            let count = document.pack.extends.iter().count();
+            if count > MAX_EXTENDS {
+                let message =
+                    format!("the pack extends {count} packs, and at most {MAX_EXTENDS} are allowed");
+                let help = "put packs that belong together into one, and extend that".to_owned();
+                self.reports.push(document.report_at("/extends", message, Some(help)));
+                continue;
+            }
             for (at, name) in document.pack.extends.iter().enumerate() {
                 if name == NO_BASE {
                     self.has_default = false;
@@ -376,7 +393,12 @@ impl Reader<'_> {
                         let help = "remove one of these `extends`".to_owned();
                         (format!("packs extend each other in a circle: {names}"), Some(help))
                     }
+                    Ok(Some(_)) if self.base_count >= MAX_BASES => {
+                        let help = "extend fewer packs, or extend a pack only once".to_owned();
+                        (format!("packs extend more than {MAX_BASES} packs in all"), Some(help))
+                    }
                     Ok(Some(base)) => {
+                        self.base_count += 1;
                         self.add(&base, Some(&document.path), above)?;
                         continue;
                     }

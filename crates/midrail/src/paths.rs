@@ -49,6 +49,25 @@ pub fn default_store() -> Option<PathBuf> {
     in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("midrail.db"))
 }
 
+/// Midrail's own files, which agents may not change, for every program that decides: a store in a file, the stores of its projects,
+/// and the packs of all layers.
+pub fn own_places(store: Option<&Path>) -> Vec<PathBuf> {
+    let file_with = |store: &Path, ending: &str| {
+        let mut name = store.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let endings = ["", "-wal", "-shm", "-journal", ".key"];
+    let files = store.into_iter().flat_map(|store| endings.map(|ending| file_with(store, ending)));
+    let projects = store.and_then(Path::parent).map(|folder| folder.join(STORES_FOLDER));
+    let layers = layers(None).into_iter().map(|(_, place)| place);
+    let usual = default_store().and_then(|path| path.parent().map(Path::to_owned));
+    files.chain(projects).chain(layers).chain(usual).collect()
+}
+
+/// The folder with the stores of further projects, next to a store.
+pub const STORES_FOLDER: &str = "projects";
+
 /// The folder of compiled packs.
 pub fn default_cache() -> Option<PathBuf> {
     in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("policies"))

@@ -84,9 +84,7 @@ impl<'e> Pipeline<'e> {
         let last_policy = event.session.as_ref().and_then(|_| engine.last_policy(policy));
         event.session = Some(session_id(&event));
         let mut value = serde_json::to_value(&event)?;
-        if depth(&value) > Event::MAX_DEPTH {
-            return Err(EngineError::TooDeep);
-        }
+        check_size(&value)?;
         let context = ScanContext { key: &engine.fingerprint_key, policy };
         let mut joined = None;
         if let Some(name) = chunk_stream(&event).map(held_key) {
@@ -183,6 +181,10 @@ impl<'e> Pipeline<'e> {
             }
             *salt = Some(unique_id());
         };
+        // A call that has to wait may have had an approval that ran out.
+        if decision.effect >= Effect::Escalate {
+            self.engine.approvals().settle_lapsed(&self.session)?;
+        }
         let mut read: Vec<(String, u64)> = Vec::new();
         if self.restored.is_none() {
             read.extend(std::mem::take(&mut inputs.versions));
@@ -278,11 +280,45 @@ fn log_record(record: &Record, place: &AuditRef) {
     }
 }
 
-fn depth(value: &Value) -> usize {
-    let below = match value {
-        Value::Array(items) => items.iter().map(depth).max(),
-        Value::Object(map) => map.values().map(depth).max(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
-    };
-    below.unwrap_or(0) + 1
+/// Rejects an event that could not be decided in time, whoever sends it. Guardrails see every event that this accepts as a whole.
+fn check_size(event: &Value) -> EngineResult {
+    let args = event.pointer("/tool/args").map_or(Size::default(), |args| Size::measure(args));
+    let whole = Size::measure(event);
+    if whole.depth > Event::MAX_DEPTH {
+        Err(EngineError::TooDeep)
+    } else if whole.values > Event::MAX_VALUES {
+        Err(EngineError::TooManyValues)
+    } else if args.bytes > Event::MAX_ARGS_BYTES {
+        Err(EngineError::ArgumentsTooLarge)
+    } else {
+        Ok(())
+    }
+}
+
+/// The size of a JSON value.
+#[derive(Default)]
+struct Size {
+    depth: usize,
+    values: usize,
+    /// The bytes of its texts and names.
+    bytes: usize,
+}
+
+impl Size {
+    fn measure(value: &Value) -> Self {
+        let mut size = Size { depth: 0, values: 1, bytes: 0 };
+        let mut add = |name: &str, item: &Value| {
+            let below = Size::measure(item);
+            size.depth = size.depth.max(below.depth);
+            size.values += below.values;
+            size.bytes += below.bytes + name.len();
+        };
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| add("", item)),
+            Value::Object(map) => map.iter().for_each(|(name, item)| add(name, item)),
+            Value::String(text) => return Size { bytes: text.len(), ..size },
+            Value::Null | Value::Bool(_) | Value::Number(_) => return size,
+        }
+        Size { depth: size.depth + 1, ..size }
+    }
 }

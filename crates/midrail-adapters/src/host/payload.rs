@@ -1,5 +1,6 @@
 //! The payload that a host sends to a hook. Fields of an unexpected type count as absent.
 
+use midrail::unique_keys::UniqueKeys;
 use midrail::{Agent, Event};
 use serde_json::{Map, Value};
 
@@ -53,7 +54,9 @@ impl Payload {
         match self.get(key) {
             Some(Value::Object(map)) => map.clone(),
             Some(Value::String(text)) => match serde_json::from_str(text) {
-                Ok(Value::Object(map)) => map,
+                Ok(Value::Object(map)) if serde_json::from_str::<UniqueKeys>(text).is_ok() => map,
+                // Of a key that occurs twice, the host may use the other value: the arguments cannot be read.
+                Ok(Value::Object(_)) => Map::from_iter([("value".to_owned(), Value::from(text.as_str()))]),
                 // Detection analyses `input`, whether it is a command line or a patch.
                 _ => Map::from_iter([("input".to_owned(), Value::from(text.as_str()))]),
             },

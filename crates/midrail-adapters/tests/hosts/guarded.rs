@@ -153,3 +153,76 @@ fn secret_in_a_result_does_not_reach_the_model() {
         assert!(!answer.contains(&key) && answer.len() > 20, "{host}: {answer}");
     }
 }
+
+/// What each host sends for a call of its shell, with these arguments.
+fn shell_calls(args: &str) -> Vec<(&'static str, &'static str, String)> {
+    let claude = |tool: &str| {
+        format!(
+            r#"{{"session_id":"s","cwd":"/repo","tool_name":"{tool}","tool_use_id":"c","tool_input":{args}}}"#
+        )
+    };
+    vec![
+        ("claude-code", "PreToolUse", claude("Bash")),
+        ("codex", "PreToolUse", claude("Bash")),
+        ("gemini-cli", "BeforeTool", claude("run_shell_command")),
+        (
+            "copilot-cli",
+            "preToolUse",
+            format!(r#"{{"sessionId":"s","cwd":"/repo","toolName":"bash","toolArgs":{args}}}"#),
+        ),
+        (
+            "cursor",
+            "preToolUse",
+            format!(r#"{{"conversation_id":"s","cwd":"/repo","tool_name":"Shell","tool_input":{args}}}"#),
+        ),
+        (
+            "opencode",
+            "tool.execute.before",
+            format!(
+                r#"{{"cwd":"/repo","input":{{"tool":"bash","sessionID":"s"}},"output":{{"args":{args}}}}}"#
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn shell_calls_that_cannot_be_read_are_stopped_in_every_host() {
+    for args in [
+        r#"{"Command":"ls -la"}"#,
+        r#"{"command":["ls -la"]}"#,
+        r#"{"command":{"a":"ls"}}"#,
+        r#"{"command":7}"#,
+        r#"{"command":"ls\u0000 -la"}"#,
+        r#"{"command":"ls","command":"ls -la"}"#,
+        r#"{"x":"ls -la"}"#,
+        r#""ls -la""#,
+        r#"["ls -la"]"#,
+        r#""{\"command\":\"ls\",\"command\":\"ls -la\"}""#,
+        r#""{\"Command\":\"ls -la\"}""#,
+    ] {
+        for (host, hook_event, payload) in shell_calls(args) {
+            let host = hosts::find(host).unwrap();
+            let hook = match Hook::read(host, Some(hook_event), payload.as_bytes()) {
+                Ok(hook) => hook,
+                // The answer is a refusal: `bytes_that_are_no_payload_are_refused` and its like check it.
+                Err(error) => {
+                    assert!(error.to_string().contains("duplicate field"), "{args}: {error}");
+                    continue;
+                }
+            };
+            let decisions: Vec<_> =
+                hook.events().unwrap().into_iter().map(|event| ENGINE.decide(event)).collect();
+            let effect = decisions.iter().map(|decision| decision.effect).max().unwrap();
+            assert!(effect >= Effect::Escalate, "{}: {args} is {effect:?}", host.name);
+        }
+    }
+    for (host, hook_event, payload) in shell_calls(r#"{"command":"ls -la","description":"List files"}"#) {
+        let payload: Value = serde_json::from_str(&payload).unwrap();
+        assert!(decided(host, hook_event, &payload).0.allows(), "{host}");
+    }
+    // Copilot CLI sends arguments as JSON in a text.
+    for (host, hook_event, payload) in shell_calls(r#""{\"command\":\"ls -la\"}""#) {
+        let payload: Value = serde_json::from_str(&payload).unwrap();
+        assert!(host == "opencode" || decided(host, hook_event, &payload).0.allows(), "{host}");
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use midrail::admin::Person;
 use midrail::store::{AuditLog, TrustAnchor};
 use midrail::{
@@ -15,6 +15,7 @@ use midrail_adapters::wire;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::clock;
 use crate::decision::Timeline;
 use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
@@ -153,7 +154,7 @@ impl<'o> Player<'o> {
         let pack = project.join(".midrail/shop.yaml");
         let loaded = Load { packs: vec![pack], ..Load::default() }.load()?;
         // The session takes two minutes on its own clock, and ends now.
-        let start = Timestamp::now().checked_sub(SignedDuration::from_secs(120)).unwrap_or_default();
+        let start = clock::now().checked_sub(SignedDuration::from_secs(120)).unwrap_or_default();
         let clock = Arc::new(ManualClock::at(start));
         let engine =
             Engine::builder(loaded.policy, &loaded.source).store(store).clock(clock.clone()).build()?;

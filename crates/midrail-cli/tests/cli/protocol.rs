@@ -212,6 +212,16 @@ fn unused_approval_expires() {
 }
 
 #[test]
+fn call_that_finds_an_expired_approval_records_it() {
+    let world = world("");
+    let id = request(&world, &check(&world, &deploy()).code(2), &[]);
+    with_key(&world, "reviewer", &["approve", &id]).code(0);
+    at(&world, 20);
+    world.check(&deploy()).code(2).says("timed out before it was used");
+    assert_eq!(acts(&world, "approval_lapsed").iter().map(due).collect::<Vec<_>>(), [after(15)]);
+}
+
+#[test]
 fn emergency_override_allows_once_and_requires_a_review() {
     let world = world(EMERGENCY);
     let stop = call("deploy", json!({"service": "importer"}));

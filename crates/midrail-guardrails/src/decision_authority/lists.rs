@@ -176,6 +176,7 @@ impl Default for NetworkLists {
 pub(crate) fn contacts_host(action: &Action) -> bool {
     action.kind == ActionType::Network
         || !action.hosts.is_empty()
+        || action.has_unknown_hosts
         || action.programs.iter().any(|program| matches!(program.as_str(), "curl" | "wget"))
 }
 
@@ -189,6 +190,7 @@ impl NetworkLists {
         &self,
         kind: ActionType,
         hosts: &BTreeSet<&str>,
+        has_unknown_hosts: bool,
         programs: &[StartedProgram],
     ) -> Option<Verdict> {
         let fetches = |started: &&StartedProgram| {
@@ -201,6 +203,7 @@ impl NetworkLists {
         if !self.enabled {
             let contacts = kind == ActionType::Network
                 || !hosts.is_empty()
+                || has_unknown_hosts
                 || programs.iter().any(|started| is_client(&started) || fetches(&started));
             return contacts.then(|| {
                 Verdict::block("Network access is disabled at this autonomy level.").advise(
@@ -230,7 +233,9 @@ impl NetworkLists {
         let unknown_target = programs.iter().find(|started| is_client(started) && started.is_vague());
         let fetcher = programs.iter().find(fetches).filter(|_| self.allow.is_some() && hosts.is_empty());
         let unnamed = kind == ActionType::Network && hosts.is_empty() && self.allow.is_some();
-        let caller = match (unknown_target.or(fetcher), unnamed) {
+        // A configured host, such as that of `git push`, may be any; a list of denied hosts is no reason to ask each time.
+        let is_unknown = has_unknown_hosts && self.allow.is_some();
+        let caller = match (unknown_target.or(fetcher), unnamed || is_unknown) {
             (Some(started), _) => format!("'{}'", started.program),
             (None, true) => "this call".to_owned(),
             (None, false) => return None,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use midrail_core::glob;
+use midrail_core::{glob, path};
 
 use super::data::FILES;
 
@@ -19,6 +19,15 @@ pub(crate) fn is_below(folder: &str, place: &str) -> bool {
     }
     let folder = folder.trim_end_matches('/');
     place.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The place of a file below an unknown folder (`$DIR/etc/shadow`) or above an unknown root, if that is the root of the file system.
+pub(crate) fn from_root(place: &str) -> Option<String> {
+    let below = match path::below_unknown(place) {
+        Some(rest) => Some(rest).filter(|rest| !rest.is_empty())?,
+        None => place.strip_prefix("../")?.trim_start_matches("../"),
+    };
+    Some(format!("/{below}"))
 }
 
 /// Whether a place is below a temporary folder.

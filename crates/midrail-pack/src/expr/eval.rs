@@ -134,7 +134,10 @@ impl<'s> Evaluator<'s> {
         }
         let kind = container.value_type(self.names);
         let container = self.value(container);
-        let is_list = matches!(container, Value::List(_) | Value::Json(serde_json::Value::Array(_)));
+        let is_list = matches!(
+            container,
+            Value::List(_) | Value::Partial(_) | Value::Json(serde_json::Value::Array(_))
+        );
         some(&item, |item| match kind {
             Type::Patterns => matches_one(item, &container, matches),
             Type::Text | Type::Path => {
@@ -219,6 +222,8 @@ fn some(value: &Value<'_>, test: impl Fn(&Value<'_>) -> Option<bool>) -> Option<
     match value {
         Value::Unknown => None,
         Value::List(texts) => any(texts.iter().map(|text| test(&Value::text(text)))),
+        // The test may hold for an item that is not known.
+        Value::Partial(texts) => any(texts.iter().map(|text| test(&Value::text(text))).chain([None])),
         Value::Json(serde_json::Value::Array(items)) => {
             any(items.iter().map(|item| test(&Value::Json(item).plain())))
         }
@@ -228,9 +233,6 @@ fn some(value: &Value<'_>, test: impl Fn(&Value<'_>) -> Option<bool>) -> Option<
 
 /// Whether a test holds for a value, or for each in a list.
 fn every(value: &Value<'_>, test: impl Fn(&Value<'_>) -> Option<bool>) -> Option<bool> {
-    if value.is_unknown() {
-        return None;
-    }
     some(value, |item| test(item).map(|holds| !holds)).map(|fails| !fails)
 }
 
@@ -242,10 +244,25 @@ fn compare(operator: Comparison, left: &Value<'_>, right: &Value<'_>) -> Option<
             some(left, |left| {
                 some(right, |right| match (left, right) {
                     (Value::Number(left), Value::Number(right)) => operator.holds(*left, *right),
+                    (Value::AtLeast(least), Value::Number(right)) => compare_least(operator, *least, *right),
+                    (Value::Number(left), Value::AtLeast(least)) => {
+                        compare_least(operator.mirrored(), *least, *left)
+                    }
                     _ => None,
                 })
             })
         }
+    }
+}
+
+/// Compares a number that is at least `least`, where that decides.
+fn compare_least(operator: Comparison, least: f64, right: f64) -> Option<bool> {
+    match operator {
+        Comparison::Greater => (least > right).then_some(true),
+        Comparison::GreaterOrEqual => (least >= right).then_some(true),
+        Comparison::Less => (least >= right).then_some(false),
+        Comparison::LessOrEqual | Comparison::Equal => (least > right).then_some(false),
+        Comparison::NotEqual => (least > right).then_some(true),
     }
 }
 
@@ -263,6 +280,9 @@ fn equal_one(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
     match (left, right) {
         (Value::Bool(left), Value::Bool(right)) => Some(left == right),
         (Value::Number(left), Value::Number(right)) => Comparison::Equal.holds(*left, *right),
+        (Value::AtLeast(least), Value::Number(number)) | (Value::Number(number), Value::AtLeast(least)) => {
+            compare_least(Comparison::Equal, *least, *number)
+        }
         (Value::Text(left), Value::Text(right)) => Some(left == right),
         (Value::Unknown, _) | (_, Value::Unknown) => None,
         (Value::Null, Value::Null) => Some(true),
@@ -285,6 +305,10 @@ fn length<'s>(value: &Value<'_>, is_text: bool) -> Value<'s> {
     match value {
         Value::Text(text) => count(text.chars().count()),
         Value::List(texts) if !is_text => count(texts.len()),
+        Value::Partial(texts) if !is_text => match count(texts.len()) {
+            Value::Number(least) => Value::AtLeast(least),
+            other => other,
+        },
         Value::Json(serde_json::Value::Array(items)) if !is_text => count(items.len()),
         Value::Json(serde_json::Value::Object(entries)) if !is_text => count(entries.len()),
         _ => Value::Unknown,
@@ -295,6 +319,7 @@ fn lowered(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Text(text) => Value::Text(lower(text)),
         Value::List(texts) => Value::List(texts.into_iter().map(lower).collect()),
+        Value::Partial(texts) => Value::Partial(texts.into_iter().map(lower).collect()),
         Value::Json(serde_json::Value::Array(items)) => {
             let texts: Option<Vec<_>> =
                 items.iter().map(|item| item.as_str().map(|text| lower(text.into()))).collect();

@@ -26,6 +26,10 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
     /// A list of texts.
     List(Texts<'a>),
+    /// A list of texts that may have further items, which are not known.
+    Partial(Texts<'a>),
+    /// A number that is at least this, as the length of such a list.
+    AtLeast(f64),
     /// A JSON value.
     Json(&'a serde_json::Value),
 }
@@ -56,9 +60,17 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether the value is unknown.
+    /// A list of texts, of which there may be more.
+    pub(crate) fn partial_if(self, is_partial: bool) -> Value<'a> {
+        match self {
+            Value::List(texts) if is_partial => Value::Partial(texts),
+            other => other,
+        }
+    }
+
+    /// Whether the value is unknown, or a part of it.
     pub fn is_unknown(&self) -> bool {
-        matches!(self, Value::Unknown)
+        matches!(self, Value::Unknown | Value::Partial(_) | Value::AtLeast(_))
     }
 }
 

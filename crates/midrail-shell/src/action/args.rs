@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use midrail_core::ToolCall;
 use serde_json::Value;
 
-use super::names::file_ending;
+use super::names::{bare_name, file_ending};
 use crate::command::invocation::quoted;
 use crate::words::tools::{
     ADDRESS_ARGS, CODE_ARGS, COMMAND_ARGS, COMPANION_ARGS, LANGUAGE_ARGS, PATCH_ARGS, PATH_ARGS,
-    PATH_LIST_ARGS, PROGRAM_ARGS, PROGRAM_TOOLS, QUERY_ARGS, STATEMENT_ARGS, TYPED_ARGS, WORD_LIST_ARGS,
+    PATH_LIST_ARGS, PROGRAM_ARGS, PROGRAM_TOOLS, QUERY_ARGS, STATEMENT_ARGS, TYPED_ARGS, TYPING_WORDS,
+    WORD_LIST_ARGS,
 };
 
 /// The most files that one call may name.
@@ -76,7 +77,9 @@ impl<'a> Args<'a> {
             tool.args.iter().filter(|(name, _)| is_command(name)).all(|(name, value)| reads(name, value));
         let is_other =
             |(name, value): (&String, &Value)| !COMPANION_ARGS.contains(&name.as_str()) && has_text(value);
-        let has_nothing = self.commands.is_empty() && self.codes.is_empty() && self.typed.is_empty();
+        let name = bare_name(&tool.name).to_ascii_lowercase();
+        let types = !self.typed.is_empty() && TYPING_WORDS.iter().any(|word| name.contains(word));
+        let has_nothing = self.commands.is_empty() && self.codes.is_empty() && !types;
         has_known && !(has_nothing && tool.args.iter().any(is_other))
     }
 
@@ -212,6 +215,8 @@ mod tests {
             json!({"command": "ls\0rm -rf ~"}),
             json!({"command": 7}),
             json!({"x": "rm -rf ~"}),
+            json!({"input": "{\"command\": \"ls\", \"command\": \"rm -rf ~\"}"}),
+            json!({"value": ["rm -rf ~"]}),
             json!({"command": "ls", "COMMAND": "rm -rf ~"}),
         ] {
             assert!(is_unreadable("Bash", args.clone()), "{args}");
@@ -222,6 +227,7 @@ mod tests {
             ("shell", json!({"command": ["ls"]})),
             ("Bash", json!({})),
             ("write_stdin", json!({"session_id": 1, "chars": "ls\n"})),
+            ("write_bash", json!({"shellId": "a", "input": "ls\n"})),
             ("Read", json!({"file_path": "x"})),
             ("my_tool", json!({"text": "rm -rf ~"})),
         ] {

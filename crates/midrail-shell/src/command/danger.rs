@@ -155,7 +155,7 @@ pub(crate) fn judge_redirection(
         Place::Device => Severity::Critical,
         Place::System => Severity::High,
         Place::Secret => place::write_severity(&located)?,
-        Place::Startup | Place::Own => Severity::Medium,
+        Place::Startup | Place::Own | Place::UnknownSystem => Severity::Medium,
         _ => return None,
     };
     // A redirection has a row like a program.
@@ -283,8 +283,9 @@ impl Rule {
             place::is_harmless(target.place) || place::severity(self.loss, target.place).is_none()
         };
         let is_inside = !targets.is_empty() && targets.iter().all(is_fine);
-        let is_unsure =
-            targets.iter().any(|target| matches!(target.place, Place::Unknown | Place::UnknownRoot));
+        let is_unsure = targets
+            .iter()
+            .any(|target| matches!(target.place, Place::Unknown | Place::UnknownRoot | Place::UnknownSystem));
         let mut paths: Vec<String> =
             targets.iter().take(MOST_TARGETS).map(|target| target.path.clone()).collect();
         if targets.len() > MOST_TARGETS {

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::words::places::TEMPORARY_VARIABLES;
+
 /// One word of a command, after quotes, escapes and expansions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arg {
@@ -102,8 +104,64 @@ pub enum Folder {
     /// Here: the folder that the command line starts in, followed by this relative or absolute path (`""`, `src`,
     /// `/etc`, `~`, `~/x`).
     Known(String),
-    /// An unknown folder.
-    Unknown,
+    /// An unknown folder, as a path that begins with `$`.
+    Unknown(String),
+}
+
+impl Folder {
+    /// The folder after a loop that changes it, or after more changes than are followed.
+    pub(crate) fn lost() -> Self {
+        Folder::Unknown(LOST.to_owned())
+    }
+
+    /// The folder that an expansion of unknown value names, spelt as one variable.
+    pub(crate) fn unknown(text: &str) -> Self {
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let name = text.trim_start_matches(['$', '{']);
+        let end = name.find(|letter| !is_letter(letter)).unwrap_or(name.len());
+        Folder::Unknown(match name.get(..end) {
+            Some(name) if !name.is_empty() && !text.starts_with("$(") => format!("${name}"),
+            _ => "$(…)".to_owned(),
+        })
+    }
+
+    /// Whether nothing at all is known about it, not even the variable that names it.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Folder::Unknown(spelling) if spelling.split('/').next() == Some(LOST))
+    }
+}
+
+/// The spelling of a folder that was lost.
+const LOST: &str = "$FOLDER";
+
+/// A relative path as seen from an unknown folder. What is above that folder is as unknown.
+pub(crate) fn below_unknown(folder: &str, path: &str) -> String {
+    let mut kept: Vec<&str> = folder.split('/').collect();
+    for piece in path.split('/') {
+        match piece {
+            "" | "." => {}
+            ".." => kept.truncate(kept.len().saturating_sub(1).max(1)),
+            _ => kept.push(piece),
+        }
+    }
+    kept.join("/")
+}
+
+/// A placeholder for a temporary folder.
+pub(crate) const TEMPORARY_FOLDER: &str = "/tmp/variable";
+
+/// The folder that the name of a variable, or a command substitution, means.
+pub(crate) fn variable_folder(text: &str) -> Option<&'static str> {
+    let bare = text.trim_start_matches('$').trim_matches(['{', '}', '(', ')', '`', '"']).trim();
+    let name = bare.split([':', '-']).next().unwrap_or(bare);
+    if matches!(name, "HOME" | "USERPROFILE") {
+        return Some("~");
+    }
+    if name == "PWD" || matches!(bare, "pwd" | "pwd -P" | "git rev-parse --show-toplevel") {
+        return Some(".");
+    }
+    let is_temporary = TEMPORARY_VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    (is_temporary || bare.starts_with("mktemp")).then_some(TEMPORARY_FOLDER)
 }
 
 impl Default for Folder {

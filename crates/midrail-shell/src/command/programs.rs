@@ -3,8 +3,8 @@
 use crate::tables::{PROGRAMS, UNKNOWN};
 
 pub(super) use crate::tables::{
-    Client, Files, Formatted, Hosts, Inline, Loss, Operands, Program, RecipeForm, Rest, Rule, Run, Sent,
-    Style, Tag, Targets, Transfer, Upload,
+    Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, Program, RecipeForm, Rest, Rule,
+    Run, Sent, Style, Tag, Targets, Transfer, Upload,
 };
 
 /// The row of a program.
@@ -54,11 +54,13 @@ impl Program {
         let client = self.client.iter().flat_map(|it| [it.statements, it.files]);
         let recipes = self.recipes.iter().map(|it| it.options);
         let code = self.runs.iter().filter(|run| run.subcommands.is_empty()).map(|run| run.code);
+        let contacts = self.contacts.iter().map(|it| it.options);
         let lists = [self.values, self.pairs, self.folders]
             .into_iter()
             .chain(files)
             .chain(client)
             .chain(recipes)
+            .chain(contacts)
             .chain(code);
         lists.flatten().copied()
     }

@@ -41,7 +41,7 @@ pub(super) fn add_call(analysis: &mut Action, invocation: &Invocation) {
         has_more_args: invocation.has_more_args,
         folder: match &invocation.folder {
             Folder::Known(folder) if !invocation.is_remote => Some(folder.clone()),
-            Folder::Known(_) | Folder::Unknown => None,
+            Folder::Known(_) | Folder::Unknown(_) => None,
         },
     };
     // A loop is walked more than once.

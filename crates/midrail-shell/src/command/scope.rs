@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::invocation::{Arg, Folder};
+use super::invocation::{Arg, Folder, below_unknown, variable_folder};
 
 /// A placeholder for the folder that the whole line starts in, in values that may be used after a `cd`.
 pub(super) const START: char = '\u{F8FE}';
@@ -20,6 +20,9 @@ const MAX_REFERENCES: usize = 8;
 
 /// The longest value that is kept.
 const MAX_VALUE: usize = 1 << 16;
+
+/// The longest path of a folder that is followed.
+const MAX_FOLDER: usize = 4096;
 
 /// What a variable may hold, each value with its items: the newest first.
 pub(super) type Candidates = Vec<Rc<Vec<Arg>>>;
@@ -63,7 +66,7 @@ impl Scope {
             Folder::Known(folder) if is_absolute(folder) => Some(Arg::known(folder.clone())),
             Folder::Known(folder) if folder.is_empty() => Some(Arg::known(START.to_string())),
             Folder::Known(folder) => Some(Arg::known(format!("{START}/{folder}"))),
-            Folder::Unknown => None,
+            Folder::Unknown(_) => None,
         }
     }
 
@@ -150,29 +153,54 @@ impl Scope {
     pub(super) fn place(&self, path: &str) -> String {
         match &self.folder {
             Folder::Known(folder) => join(folder, path),
-            Folder::Unknown => path.to_owned(),
+            Folder::Unknown(_) if is_absolute(path) => join("", path),
+            Folder::Unknown(_) if path.starts_with(['$', '`']) => path.to_owned(),
+            Folder::Unknown(folder) => below_unknown(folder, path),
         }
     }
 
     pub(super) fn change_folder(&mut self, target: Option<&Arg>) {
         let next = match target {
             None => Folder::Known("~".to_owned()),
-            Some(arg) if arg.text == "-" => self.folders.last().cloned().unwrap_or(Folder::Unknown),
+            Some(arg) if arg.text == "-" => {
+                self.folders.last().cloned().unwrap_or_else(|| Folder::unknown("$OLDPWD"))
+            }
             Some(arg) => match &self.folder {
                 _ if is_absolute(&arg.text) && starts_known(arg) => Folder::Known(join("", &arg.text)),
-                _ if !arg.is_known() => Folder::Unknown,
+                _ if !arg.is_known() => self.expanded_folder(arg),
                 Folder::Known(folder) => Folder::Known(join(folder, &arg.text)),
-                Folder::Unknown => Folder::Unknown,
+                Folder::Unknown(folder) => Folder::Unknown(below_unknown(folder, &arg.text)),
             },
         };
         // A folder that grows without end is not followed.
         let next = match next {
-            Folder::Known(folder) if folder.len() > 4096 => Folder::Unknown,
+            Folder::Known(folder) | Folder::Unknown(folder) if folder.len() > MAX_FOLDER => Folder::lost(),
             next => next,
         };
         self.folders.push(std::mem::replace(&mut self.folder, next));
         if self.folders.len() > 32 {
             self.folders.remove(0);
+        }
+    }
+}
+
+impl Scope {
+    /// The folder that a word with an unknown part names: a known one where its variable says so.
+    fn expanded_folder(&self, arg: &Arg) -> Folder {
+        let Some(range) = arg.unknown.first() else { return Folder::lost() };
+        let name = arg.text.get(range.clone()).unwrap_or_default();
+        let rest = arg.text.get(range.end..).unwrap_or_default();
+        let is_whole = range.start == 0 && arg.unknown.len() == 1;
+        let is_here =
+            matches!(&self.folder, Folder::Known(path) if !is_absolute(path) && !path.starts_with(".."));
+        match variable_folder(name).filter(|_| is_whole) {
+            // The root of the repository is taken for the folder that the line starts in.
+            Some(".") if is_here => Folder::Known(join("", rest.trim_start_matches('/'))),
+            Some(folder) if folder != "." => Folder::Known(join("", &format!("{folder}{rest}"))),
+            _ => match Folder::unknown(name) {
+                Folder::Unknown(folder) => Folder::Unknown(below_unknown(&folder, rest)),
+                known => known,
+            },
         }
     }
 }

@@ -3,7 +3,9 @@
 
 mod files;
 mod findings;
+mod folders;
 mod harmless;
+mod hosts;
 mod limits;
 mod network;
 mod readings;

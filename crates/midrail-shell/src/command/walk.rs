@@ -273,8 +273,10 @@ impl Walk {
             }
             CommandKind::While { test, body } => {
                 let before = scope.clone();
-                let _ = self.list(test, scope, input);
-                let stream = self.list(body, scope, input);
+                let stream = self.repeated(scope, |walk, scope| {
+                    let _ = walk.list(test, scope, input);
+                    walk.list(body, scope, input)
+                });
                 scope.may_have_been(&before);
                 Stream { text: None, ..stream }
             }
@@ -283,7 +285,7 @@ impl Walk {
             }
             CommandKind::Repeat { head, body } => {
                 let _ = self.expand_one(&head.parts, scope);
-                let stream = self.list(body, scope, input);
+                let stream = self.repeated(scope, |walk, scope| walk.list(body, scope, input));
                 Stream { text: None, ..stream }
             }
             CommandKind::Case { subject, arms } => {
@@ -325,6 +327,23 @@ impl Walk {
         stream
     }
 
+    /// Walks what a loop repeats. A loop that changes the folder ends anywhere, and its later rounds run anywhere.
+    fn repeated(
+        &mut self,
+        scope: &mut Scope,
+        mut round: impl FnMut(&mut Walk, &mut Scope) -> Stream,
+    ) -> Stream {
+        let before = scope.folder.clone();
+        let stream = round(self, scope);
+        if scope.folder == before {
+            return stream;
+        }
+        scope.folder = Folder::lost();
+        let stream = stream.and(round(self, scope));
+        scope.folder = Folder::lost();
+        stream
+    }
+
     fn for_loop(
         &mut self,
         name: &str,
@@ -343,7 +362,7 @@ impl Walk {
         let mut stream = Stream::silent();
         if values.is_empty() {
             scope.forget(name);
-            stream = self.list(body, scope, input);
+            stream = self.repeated(scope, |walk, scope| walk.list(body, scope, input));
         }
         let is_cut = values.len() > MAX_LOOP;
         self.analysis.is_partial |= is_cut;
@@ -353,7 +372,7 @@ impl Walk {
         }
         if is_cut {
             scope.forget(name);
-            stream = stream.and(self.list(body, scope, input));
+            stream = stream.and(self.repeated(scope, |walk, scope| walk.list(body, scope, input)));
             stream.text = None;
         }
         scope.may_have_been(&before);

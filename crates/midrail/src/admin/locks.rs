@@ -77,8 +77,7 @@ impl Admin<'_> {
         session: &str,
         duration: Duration,
     ) -> EngineResult<Lock> {
-        let path = resolved(path);
-        let key = lock_key(&path);
+        let (key, path) = self.lock_place(path);
         let (held, version) = self.slice(&key)?;
         let now = self.engine.now();
         let held: Option<Lock> = held.map(serde_json::from_value).transpose()?;
@@ -108,10 +107,15 @@ impl Admin<'_> {
         Ok(lock)
     }
 
+    /// The key of a file's lock, and the path to show, both without secrets.
+    fn lock_place(&self, path: &Path) -> (String, String) {
+        let path = resolved(path);
+        (self.engine.stored_key(&lock_key(&path)), self.engine.masked_text(&path))
+    }
+
     /// Releases a file, whichever agent has locked it.
     pub fn release_lock(&self, path: &Path, by: &str) -> EngineResult {
-        let path = resolved(path);
-        let key = lock_key(&path);
+        let (key, path) = self.lock_place(path);
         if self.slice(&key)?.0.is_none() {
             return Err(EngineError::conflict(format!("`{path}` is not locked")));
         }

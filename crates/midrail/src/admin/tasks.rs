@@ -97,7 +97,8 @@ impl Resource for TaskState {
 impl Admin<'_> {
     /// Sets the status of a task, if the task may change to it.
     pub fn set_task(&self, task: &str, status: TaskStatus, by: &str) -> EngineResult {
-        let key = task_key(task);
+        let key = self.engine.stored_key(&task_key(task));
+        let task = self.engine.masked_text(task);
         let (held, version) = self.slice(&key)?;
         let previous = held.as_ref().and_then(stored_status);
         let from = previous.unwrap_or(TaskStatus::Active);

@@ -61,6 +61,15 @@ impl Approvals<'_> {
         Ok(count + self.settle_reviews(session.is_none())?)
     }
 
+    /// Records approvals of a session that were not used in time.
+    pub(crate) fn settle_lapsed(&self, session: &str) -> EngineResult {
+        let store = &**self.engine.store();
+        for approval in due_in_state(store, ApprovalState::Approved, Some(session), self.engine.now())? {
+            self.settled(approval)?;
+        }
+        Ok(())
+    }
+
     /// Records the deadlines of one approval, and returns it as it is now. A read-only store is not changed.
     pub fn settle(&self, id: &str) -> EngineResult<Approval> {
         let approval = self.get(id)?;

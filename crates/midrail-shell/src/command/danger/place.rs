@@ -2,12 +2,12 @@
 
 use midrail_core::Severity;
 
-use crate::command::invocation::{Arg, Folder};
+use crate::command::invocation::{Arg, Folder, TEMPORARY_FOLDER, below_unknown, variable_folder};
 use crate::tables::{LOSSES, Loss, Place};
 use crate::words::places::{
-    CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, OWN, PERSONAL, PUBLIC_ENDINGS, REBUILT, REGENERATED, SECRET,
-    SECRET_ENDINGS, SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY,
-    TEMPORARY_VARIABLES, TRASH,
+    CACHES, CERTAIN_SYSTEM, CERTIFICATES, HISTORY, NOT_SYSTEM, OWN, PERSONAL, PUBLIC_ENDINGS, REBUILT,
+    REGENERATED, SECRET, SECRET_ENDINGS, SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS,
+    TEMPORARY, TRASH,
 };
 
 /// A target and its place.
@@ -90,30 +90,14 @@ pub(super) fn destination(arg: &Arg, folder: &Folder, is_remote: bool) -> Target
     Target { place: locate(&below, folder, is_remote).place, ..target }
 }
 
-/// A placeholder for a temporary folder.
-const TEMPORARY_FOLDER: &str = "/tmp/variable";
-
-/// The folder that the name of a variable, or a command substitution, means.
-fn variable_folder(text: &str) -> Option<&'static str> {
-    let bare = text.trim_start_matches('$').trim_matches(['{', '}', '(', ')', '`', '"']).trim();
-    let name = bare.split([':', '-']).next().unwrap_or(bare);
-    if matches!(name, "HOME" | "USERPROFILE") {
-        return Some("~");
-    }
-    if name == "PWD" || matches!(bare, "pwd" | "pwd -P" | "git rev-parse --show-toplevel") {
-        return Some(".");
-    }
-    let is_temporary = TEMPORARY_VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name));
-    (is_temporary || bare.starts_with("mktemp")).then_some(TEMPORARY_FOLDER)
-}
-
 /// A path that starts with something that is not known.
 fn unknown(text: &str, name: &str, rest: &str) -> Target {
     let is_guarded =
         name.contains(":?") || name.contains(":-") || name.contains(":=") || name.starts_with("$(");
     let below = rest.trim_start_matches('/');
     let is_root = rest.starts_with('/') && !is_guarded && {
-        let resolved = resolve(rest, &Folder::Unknown, true);
+        let folder = Folder::lost();
+        let resolved = resolve(rest, &folder, true);
         matches!(resolved.place(false), Place::Root | Place::System | Place::Home)
     };
     let last = below.rsplit('/').next().unwrap_or(below);
@@ -146,6 +130,8 @@ enum Base {
     Root,
     Drive,
     Unknown,
+    /// A folder after a loop, which may as well be the root.
+    Lost,
 }
 
 #[derive(Debug)]
@@ -167,7 +153,10 @@ fn resolve<'a>(text: &'a str, folder: &'a Folder, is_glob: bool) -> Resolved<'a>
     match folder {
         _ if is_absolute => {}
         Folder::Known(path) => resolved.push(path),
-        Folder::Unknown => resolved.base = Base::Unknown,
+        Folder::Unknown(path) => {
+            resolved.base = if folder.is_lost() { Base::Lost } else { Base::Unknown };
+            resolved.push(path.split_once('/').map_or("", |(_, below)| below));
+        }
     }
     resolved.push(text);
     if is_glob {
@@ -199,7 +188,7 @@ impl<'a> Resolved<'a> {
             match component {
                 "" | "." => {}
                 ".." if self.components.pop().is_some() => {}
-                ".." => self.is_above |= !matches!(self.base, Base::Root | Base::Drive),
+                ".." => self.is_above |= matches!(self.base, Base::Start | Base::Home),
                 _ => self.components.push(component),
             }
         }
@@ -213,11 +202,10 @@ impl<'a> Resolved<'a> {
             Base::Home => home_place(components),
             Base::Root => root_place(components, self.is_content),
             Base::Drive => drive_place(components),
-            Base::Unknown => match components.last() {
-                None if self.is_content => Place::UnknownRoot,
+            Base::Unknown => unknown_place(components),
+            Base::Lost => match components.last() {
                 Some(last) if REBUILT.contains(last) => Place::Rebuilt,
-                Some(last) if REGENERATED.contains(last) => Place::Regenerated,
-                _ => Place::Unknown,
+                _ => Place::UnknownRoot,
             },
         };
         let is_ours = matches!(
@@ -253,7 +241,10 @@ impl<'a> Resolved<'a> {
             Folder::Known(path) if !path.is_empty() && !text.starts_with(['/', '~']) => {
                 format!("{}/{text}", path.trim_end_matches('/'))
             }
-            Folder::Known(_) | Folder::Unknown => text.to_owned(),
+            Folder::Unknown(folder) if matches!(self.base, Base::Unknown | Base::Lost) => {
+                below_unknown(folder, text)
+            }
+            Folder::Known(_) | Folder::Unknown(_) => text.to_owned(),
         }
     }
 }
@@ -265,6 +256,17 @@ fn start_place(components: &[&str]) -> Place {
         [.., last] if last.ends_with(".lock") => Place::Inside,
         components if components.contains(&".git") => Place::Repository,
         _ => Place::Inside,
+    }
+}
+
+/// The place below a folder that a variable names: ordinary work, unless the path would be one of the system or of a home.
+fn unknown_place(components: &[&str]) -> Place {
+    let is_system = is_below(components, CERTAIN_SYSTEM)
+        || matches!(home_place(components), Place::Own | Place::Secret | Place::Startup | Place::History);
+    match components.last() {
+        Some(_) if is_system => Place::UnknownSystem,
+        Some(last) if REBUILT.contains(last) || REGENERATED.contains(last) => Place::Temporary,
+        _ => Place::Unknown,
     }
 }
 

@@ -31,7 +31,7 @@ fn files_and_hosts_are_listed() {
         ("grep -e x -- .env", &[".env"], none, none),
         ("echo x > out 2>> err", none, &["out", "err"], none),
         ("cd src && cat a.rs > ../b", &["src/a.rs"], &["b"], none),
-        ("cd \"$X\" && cat a", &["a"], none, none),
+        ("cd \"$X\" && cat a", &["$X/a"], none, none),
         ("wc -l < in.txt", &["in.txt"], none, none),
         ("cat <<EOF > .env\nA=1\nEOF", none, &[".env"], none),
         ("f=.env; cat \"$f\"", &[".env"], none, none),

@@ -58,7 +58,7 @@ impl Walk {
                 scope.change_folder(args.iter().find(|arg| !is_flag(arg)).or(Some(&before)));
             }
             "popd" => {
-                scope.folder = scope.folders.pop().unwrap_or(Folder::Unknown);
+                scope.folder = scope.folders.pop().unwrap_or_else(|| Folder::unknown("$OLDPWD"));
             }
             "unset" => {
                 for arg in args.iter().filter(|arg| !is_flag(arg)) {

@@ -67,8 +67,8 @@ impl Walk {
         if !is_leak {
             return;
         }
-        let hosts = hosts::contacted(invocation);
-        if !hosts.is_empty() && hosts.iter().all(|host| is_here(host)) {
+        let hosts::Contacted { hosts, is_unknown } = hosts::contacted(invocation);
+        if !is_unknown && !hosts.is_empty() && hosts.iter().all(|host| is_here(host)) {
             return;
         }
         self.report(

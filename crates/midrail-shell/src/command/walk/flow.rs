@@ -131,6 +131,12 @@ fn parts_fetch(parts: &[WordPart<'_>], depth: usize) -> bool {
         })
 }
 
+/// Whether a word occurs in code.
+pub(super) fn mentions_word(code: &str, word: &str) -> bool {
+    let is_part = |letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '-';
+    code.split(is_part).any(|part| part == word)
+}
+
 impl Walk {
     pub(super) fn opaque(&mut self, reason: &str) {
         self.opaque_command(reason, "");
@@ -172,6 +178,7 @@ impl Walk {
 
     /// A program whose name is not known.
     pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
+        self.analysis.has_unknown_hosts = true;
         let command = command_line(&name.text, &invocation.args);
         let begins_unknown = name.unknown.first().is_some_and(|range| range.start == 0);
         if self.is_on_socket || (self.has_socket && input.source == Source::Remote) {

@@ -9,7 +9,7 @@ use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
 use super::super::{danger, files, hosts, pattern, repository};
-use super::flow::base_name;
+use super::flow::{self, base_name};
 use super::state::{Content, Listed, MAX_DEPTH, ProgramCall, Stream, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EMPTYING_SCRIPTS, GNU_PROGRAMS, WILDCARD_PROGRAMS};
@@ -117,7 +117,12 @@ impl Walk {
             // A function that calls itself is walked once.
             let functions = Rc::clone(&scope.functions);
             Rc::make_mut(&mut scope.functions).remove(&name.text);
+            let before = scope.folder.clone();
             let stream = self.code(&body, scope, input);
+            // One that calls itself may change the folder any number of times.
+            if scope.folder != before && flow::mentions_word(&body, &name.text) {
+                scope.folder = Folder::lost();
+            }
             scope.functions = functions;
             scope.positional = outer;
             return Some(stream);
@@ -210,9 +215,9 @@ impl Walk {
         if let Some(folder) = files::patched(invocation).filter(|_| !scope.is_remote) {
             self.sweep(&folder, scope);
         }
-        for host in hosts::contacted(invocation) {
-            self.note(Listed::Host, &host);
-        }
+        let hosts::Contacted { hosts, is_unknown } = hosts::contacted(invocation);
+        hosts.iter().for_each(|host| self.note(Listed::Host, host));
+        self.analysis.has_unknown_hosts |= is_unknown;
     }
 
     /// `jq … f > x && mv x f`: what takes the place of a file was made from it in the same line.

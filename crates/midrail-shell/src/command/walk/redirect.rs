@@ -133,8 +133,9 @@ impl Walk {
             return false;
         };
         self.is_on_socket = true;
-        if let Some(host) = rest.split('/').next() {
-            self.note(Listed::Host, host);
+        match rest.split('/').next() {
+            Some(host) if target.is_known() => self.note(Listed::Host, host),
+            _ => self.analysis.has_unknown_hosts = true,
         }
         true
     }

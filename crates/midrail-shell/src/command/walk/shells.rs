@@ -278,11 +278,13 @@ impl Walk {
         }
         let is_rewritten = |path: &String| found.reads.contains(path);
         let rewritten: Vec<String> = found.overwrites.iter().filter(|it| is_rewritten(it)).cloned().collect();
+        let calls_network = FETCHING.iter().any(|call| code.contains(call));
+        self.analysis.has_unknown_hosts |= calls_network && found.hosts.is_empty();
         if !scope.is_remote {
             for path in &found.reads {
                 self.note(Listed::Read, &scope.place(path));
             }
-            let fetches = !found.hosts.is_empty() && FETCHING.iter().any(|call| code.contains(call));
+            let fetches = !found.hosts.is_empty() && calls_network;
             let writes = || found.writes.iter().map(String::as_str);
             for path in writes().filter(|_| fetches).chain(retrieved(code)) {
                 let remote = Stream { source: Source::Remote, ..Stream::default() };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Action, Danger, Severity};
+use midrail_core::{Action, Danger, Severity, path};
 
 use super::super::invocation::{Arg, Input, Invocation};
 use super::super::snippet::Start;
@@ -149,6 +149,10 @@ impl Walk {
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;
         }
+        // In an unknown folder it may be the script of this name here.
+        if let (Listed::Script, Some(rest)) = (listed, path::below_unknown(text)) {
+            self.note(Listed::Script, rest);
+        }
         let list = match listed {
             Listed::Read => &mut self.analysis.reads,
             Listed::Write => &mut self.analysis.writes,
@@ -174,6 +178,8 @@ impl Walk {
     }
 
     pub(super) fn add_danger(&mut self, danger: Danger) {
+        // Code that is not seen may contact any host.
+        self.analysis.has_unknown_hosts |= matches!(danger.rule.as_str(), "opaque" | "remote-code");
         if self.reported.insert((danger.rule.clone(), danger.command.clone(), danger.start)) {
             self.analysis.dangers.push(danger);
         }
