@@ -24,6 +24,9 @@ use crate::problem::HandlerResult;
 /// Requests on a page.
 const PAGE: usize = 50;
 
+/// Alike requests that a card shows without being opened.
+const MAX_OPEN: usize = 8;
+
 /// Records of the session before and after a request that are shown with it.
 const AROUND: (usize, usize) = (8, 4);
 
@@ -131,10 +134,10 @@ fn card(group: &RequestGroup, caller: &Caller, policy: &Policy, now: Timestamp) 
                 (call_buttons(call, caller, policy, now))
                 a.details-link href=(at) { "Full context" }
             }
-            @if !alike.is_empty() { details.alike {
+            @if !alike.is_empty() { details.alike open[alike.len() <= MAX_OPEN] {
                 summary { (widgets::many(widgets::whole(alike.len()), "more request")) " with other arguments" }
                 ul.rows { @for call in alike { @if let Some(first) = call.first() {
-                    li data-approval=(answerable(call, caller, policy, now)) data-what=(what(first)) {
+                    li data-item data-href=(self::at(first)) data-approval=(answerable(call, caller, policy, now)) data-what=(what(first)) {
                         span.row-main { a href=(self::at(first)) { code { (short_line(&arguments(first), 120)) } } " " span.muted { (widgets::ago(first.created, now)) } }
                         span.row-side { (call_buttons(call, caller, policy, now)) }
                     }
