@@ -92,12 +92,14 @@ pub(crate) fn engine_for_policy(
     policy: Option<(Policy, PolicySource)>,
     session: &str,
 ) -> CliResult<Engine> {
-    let Some((policy, source)) = policy else {
-        let event = Event::new(EventKind::SessionStart).in_session(session);
-        let folder = midrail::last_policy::session_folder(&*store, &event)?;
-        return engine(store, &Load { folder, ..Load::default() });
-    };
-    Ok(Engine::builder(policy, &source).store(store).clock(clock::clock()).build()?)
+    let event = Event::new(EventKind::SessionStart).in_session(session);
+    let folder = midrail::last_policy::session_folder(&*store, &event)?;
+    let load = Load { folder, ..Load::default() };
+    let Some((policy, source)) = policy else { return engine(store, &load) };
+    // Another process stored the policy: only the packs on this machine say where its notices go.
+    let local = load.load().map(|local| local.source).unwrap_or_default();
+    let engine = Engine::builder(policy, &source).store(store).channels(&local);
+    Ok(engine.clock(clock::clock()).build()?)
 }
 
 /// Records requests that timed out, each under its own policy. A store that cannot be written is only read.

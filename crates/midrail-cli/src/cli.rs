@@ -152,3 +152,141 @@ impl Command {
         Ok(exit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use midrail::{Effect, Engine, Event, Load};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Subcommands that agents may run: they only read, or request an approval.
+    const HARMLESS: &[&str] = &[
+        "approvals list",
+        "approvals request",
+        "approvals show",
+        "approvals wait",
+        "approver list",
+        "audit export",
+        "audit list",
+        "audit replay",
+        "audit show",
+        "audit verify",
+        "bench detect",
+        "completions",
+        "demo",
+        "detect",
+        "doctor",
+        "explain",
+        "import",
+        "key list",
+        "lint",
+        "locks list",
+        "log",
+        "man",
+        "notices",
+        "policy",
+        "quarantine list",
+        "redact",
+        "replay",
+        "schema",
+        "script run",
+        "script types",
+        "shadow report",
+        "stats",
+        "tasks list",
+        "test",
+    ];
+
+    /// Subcommands that only people may run: they change or replace policy, keys, store or service, answer for a person,
+    /// or send events in place of a host.
+    const PRIVILEGED: &[&str] = &[
+        "acp",
+        "approvals approve",
+        "approvals deny",
+        "approvals review",
+        "approver add",
+        "approver revoke",
+        "check",
+        "hook",
+        "init",
+        "key add",
+        "key revoke",
+        "locks release",
+        "locks take",
+        "pause",
+        "policy confirm",
+        "quarantine add",
+        "quarantine lift",
+        "serve",
+        "tasks set",
+        "uninstall",
+    ];
+
+    /// The paths of all subcommands that do something.
+    fn paths(command: &clap::Command, before: &str, found: &mut BTreeSet<String>) {
+        for sub in command.get_subcommands() {
+            let path = format!("{before} {}", sub.get_name()).trim().to_owned();
+            paths(sub, &path, found);
+            if !sub.is_subcommand_required_set() {
+                found.insert(path);
+            }
+        }
+    }
+
+    fn options(command: &clap::Command, found: &mut BTreeSet<String>) {
+        for option in command.get_arguments().filter(|option| option.get_action().takes_values()) {
+            found.extend(option.get_long().map(|name| format!("--{name}")));
+            found.extend(option.get_short().map(|name| format!("-{name}")));
+        }
+        command.get_subcommands().for_each(|sub| options(sub, found));
+    }
+
+    /// Whether self-protection blocks a command of an agent.
+    fn is_blocked(engine: &Engine, command: &str) -> bool {
+        let decision = engine.decide(Event::before_tool("Bash", json!({"command": command})));
+        decision.effect == Effect::Block && decision.by.as_deref() == Some("self-protection")
+    }
+
+    fn engine() -> Engine {
+        let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.load().unwrap();
+        Engine::builder(loaded.policy, &loaded.source).build().unwrap()
+    }
+
+    #[test]
+    fn every_subcommand_is_privileged_or_harmless_and_protected_accordingly() {
+        let (mut found, engine) = (BTreeSet::new(), engine());
+        paths(&Cli::command(), "", &mut found);
+        let listed: BTreeSet<String> =
+            HARMLESS.iter().chain(PRIVILEGED).map(|path| (*path).to_owned()).collect();
+        assert_eq!(
+            found, listed,
+            "list every subcommand as harmless or as privileged, and in `midrail.toml`"
+        );
+        assert_eq!(listed.len(), HARMLESS.len() + PRIVILEGED.len(), "a subcommand is listed twice");
+        for path in PRIVILEGED {
+            assert!(is_blocked(&engine, &format!("midrail {path} x")), "an agent may run `midrail {path}`");
+        }
+        for path in HARMLESS {
+            assert!(
+                !is_blocked(&engine, &format!("midrail {path}")),
+                "an agent may not run `midrail {path}`"
+            );
+        }
+    }
+
+    /// Otherwise the value of an option could be taken for a harmless subcommand.
+    #[test]
+    fn self_protection_knows_every_option_with_a_value() {
+        let (mut found, engine) = (BTreeSet::new(), engine());
+        options(&Cli::command(), &mut found);
+        assert!(found.len() > 40, "{found:?}");
+        let unknown: Vec<&String> = found
+            .iter()
+            .filter(|option| !is_blocked(&engine, &format!("midrail approvals {option} request approve a-1")))
+            .collect();
+        assert!(unknown.is_empty(), "add these to the values of `midrail.toml`: {unknown:?}");
+    }
+}

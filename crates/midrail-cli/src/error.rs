@@ -28,6 +28,8 @@ pub(crate) struct CliError {
     reports: Vec<DiagnosticReport>,
     /// Whether standard output was closed, so that no error is printed.
     pub(crate) is_quiet: bool,
+    /// The exit code, if it is not that of every error.
+    pub(crate) exit: Option<Exit>,
 }
 
 impl CliError {
@@ -66,6 +68,12 @@ impl CliError {
     /// The same, about something.
     pub(crate) fn about(mut self, what: impl Display) -> Self {
         self.message = format!("{what}: {}", self.message);
+        self
+    }
+
+    /// The same, with an exit code of its own.
+    pub(crate) fn exit(mut self, exit: Option<Exit>) -> Self {
+        self.exit = exit;
         self
     }
 

@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     TimedOut,
     /// 5: the request is still pending.
     Pending,
+    /// 6: running instances enforce another policy.
+    PolicyDiffers,
     /// The exit code of the started agent.
     Agent(u8),
 }
@@ -46,6 +48,7 @@ impl From<Exit> for ExitCode {
             Exit::Denied => ExitCode::from(3),
             Exit::TimedOut => ExitCode::from(4),
             Exit::Pending => ExitCode::from(5),
+            Exit::PolicyDiffers => ExitCode::from(6),
             Exit::Agent(code) => ExitCode::from(code),
         }
     }
@@ -61,7 +64,16 @@ Exit codes:
      every subcommand: an internal error
   3  approvals wait: denied
   4  approvals wait: timed out
-  5  approvals wait: still pending";
+  5  approvals wait: still pending
+  6  serve: running instances on the same store enforce another policy";
+
+/// Exit codes of `serve`.
+pub(crate) const SERVE: &str = "\
+Exit codes:
+  0  the service was stopped
+  1  an error: the service did not start, and nothing was changed
+  6  running instances on the same store enforce another policy, and no
+     administrator has confirmed this one: see `midrail policy confirm`";
 
 /// Exit codes of `check`.
 pub(crate) const CHECK: &str = "\
@@ -84,6 +96,7 @@ Exit codes:
 pub(crate) const ACP: &str = "\
 Exit codes:
   that of the agent; 1 if it was killed or could not be started;
+  128 + N if `midrail acp` was ended by the signal N, and the agent with it;
   2  an internal error: the agent was killed";
 
 /// Exit codes of the subcommands of `approvals` and `approver`.

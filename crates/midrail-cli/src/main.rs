@@ -53,7 +53,7 @@ fn run() -> Exit {
         Ok(exit) => exit,
         Err(failure) => {
             output.failure(&failure);
-            Exit::Failed
+            failure.exit.unwrap_or(Exit::Failed)
         }
     }
 }

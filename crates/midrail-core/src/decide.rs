@@ -42,7 +42,7 @@ pub fn evaluate(
     meter: &dyn Meter,
 ) -> Evaluation {
     let pauses = session.get(PAUSES);
-    let pause = pauses.and_then(|slice| Pause::find(slice, facts.root.as_deref(), event.time));
+    let pause = pauses.and_then(|slice| Pause::find(slice, facts.session_folder(), event.time));
     let paused = pause.as_ref().map(|_| policy.paused());
     let mut evaluation = run_chain(paused.as_ref().unwrap_or(policy), session, facts, event, meter);
     if pauses.is_none() {

@@ -381,6 +381,10 @@ pub struct Facts {
     /// Other spellings of the root, through symbolic links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub root_aliases: Vec<String>,
+    /// The folder of the session where no root is known, because files are not read or the event names no folder. Only pauses
+    /// depend on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The digest of the exact action, if the record does not contain the event unchanged. Approvals are bound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_digest: Option<String>,
@@ -390,6 +394,12 @@ pub struct Facts {
     /// Distinguishes an approval request from an earlier one for the same action at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_salt: Option<String>,
+    /// Why no further approval is requested: too many requests wait already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_limit: Option<String>,
+    /// The approvals of the same action that other calls have used, by the key of their slice.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub used_approvals: BTreeMap<String, String>,
     /// The number of bytes of a chunk's text that were already passed on. They are context for the rest.
     #[serde(default, skip_serializing_if = "is_zero", rename = "passed")]
     pub sent_bytes: usize,
@@ -417,6 +427,11 @@ impl Facts {
     /// Adds a fact, or replaces it.
     pub fn insert(&mut self, key: FactKey, fact: Fact) {
         self.known.insert(key, fact);
+    }
+
+    /// The folder of the session, which a pause may cover.
+    pub(crate) fn session_folder(&self) -> Option<&str> {
+        self.root.as_deref().or(self.folder.as_deref())
     }
 
     /// A fact, if it was fetched.

@@ -16,6 +16,10 @@ pub struct Authorities {
     pub humans: Vec<String>,
     /// Seconds that each authority has to answer a bypass request.
     pub bypass_timeout_s: u32,
+    /// The most requests of one session that wait for an answer. Further actions that need one are blocked.
+    pub waiting_per_session: u32,
+    /// The same for one agent, in all of its sessions.
+    pub waiting_per_agent: u32,
     /// The rule for emergencies. `None`: only a person can bypass a guardrail.
     pub emergency: Option<Emergency>,
     /// What follows if no person answers an escalation of a budget guardrail.
@@ -42,6 +46,8 @@ impl Default for Authorities {
             supervisors: roles(&["architect", "human_operator"]),
             humans: roles(&["human_operator"]),
             bypass_timeout_s: 15 * 60,
+            waiting_per_session: 20,
+            waiting_per_agent: 50,
             emergency: None,
             unattended: Unattended::Wait,
         }

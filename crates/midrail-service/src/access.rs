@@ -2,6 +2,7 @@
 //! [`Caller`] that has it: there is no other way to a project.
 
 pub(crate) mod authenticator;
+mod body;
 mod cookie;
 mod guard;
 mod identity;

@@ -12,6 +12,9 @@ use crate::observe::meter::Meter;
 use crate::observe::otlp::Exporter;
 use crate::project::{OpenError, Projects};
 
+/// The most large bodies that are read at the same time.
+const LARGE_BODIES: usize = 64;
+
 /// The service as handlers see it.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
@@ -28,6 +31,8 @@ pub(crate) struct Inner {
     pub(crate) started: Instant,
     /// Slots for concurrent requests.
     pub(crate) places: Arc<Semaphore>,
+    /// Slots for large bodies that are being read.
+    pub(crate) large_bodies: Semaphore,
     /// Measures requests.
     pub(crate) meter: Meter,
     /// Exports decisions over OTLP, if configured.
@@ -56,6 +61,7 @@ impl App {
             projects,
             started: Instant::now(),
             places: Arc::new(Semaphore::new(config.limits.at_once)),
+            large_bodies: Semaphore::new(LARGE_BODIES),
             meter: Meter::default(),
             exporter,
             streams: Arc::new(Semaphore::new(config.limits.streams)),

@@ -1,7 +1,7 @@
 //! The configuration of the service.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Whether a proxy in front of the service terminates TLS.
     pub behind_proxy: bool,
+    /// The addresses of that proxy. Other clients are not believed to forward requests. Empty: every client is.
+    pub proxies: Vec<IpAddr>,
     /// The limits of requests.
     pub limits: Limits,
     /// Where traces and logs are sent.
@@ -43,6 +45,7 @@ impl Config {
             files: FilesAt::Elsewhere,
             tls: None,
             behind_proxy: false,
+            proxies: Vec::new(),
             limits: Limits::default(),
             otlp: None,
         }
@@ -51,6 +54,11 @@ impl Config {
     /// Whether only programs on this machine can send requests. Requests through a proxy may come from anywhere.
     pub(crate) fn is_private(&self) -> bool {
         self.listen.is_local() && !self.behind_proxy
+    }
+
+    /// Whether a client is the proxy in front of the service.
+    pub(crate) fn is_proxy(&self, client: IpAddr) -> bool {
+        self.behind_proxy && (self.proxies.is_empty() || self.proxies.contains(&client.to_canonical()))
     }
 }
 
@@ -127,7 +135,8 @@ pub struct Limits {
     pub time: Duration,
     /// The most concurrent requests. Further requests are rejected with a retry time.
     pub at_once: usize,
-    /// The most connections per address, except for this machine and a proxy in front of the service.
+    /// The most connections per address, except for this machine. Behind a proxy, the most concurrent requests per
+    /// address that the proxy names.
     pub per_address: usize,
     /// How long running requests may take to finish at shutdown.
     pub grace: Duration,
@@ -135,6 +144,8 @@ pub struct Limits {
     pub wrong_keys: Duration,
     /// How long a client has for the head of a request.
     pub head: Duration,
+    /// How long a client has for the body of a request.
+    pub body_time: Duration,
     /// The most open streams of text.
     pub streams: usize,
     /// How long a stream may be silent.
@@ -153,6 +164,7 @@ impl Default for Limits {
             grace: Duration::from_secs(20),
             wrong_keys: Duration::from_secs(60),
             head: Duration::from_secs(10),
+            body_time: Duration::from_secs(10),
             streams: 256,
             silence: Duration::from_secs(60),
             stream: Duration::from_secs(3600),

@@ -1,4 +1,4 @@
-//! Limits the connections per address, so that one machine cannot use up all connections.
+//! Limits the connections per address, or behind a proxy the requests, so that one machine cannot use up all of them.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,7 +13,7 @@ pub(crate) struct ConnectionLimiter {
     open: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
-/// The slot of one connection. It is freed when this is dropped.
+/// The slot of one connection or request. It is freed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot(Option<(ConnectionLimiter, IpAddr)>);
 
@@ -23,7 +23,7 @@ impl ConnectionLimiter {
         ConnectionLimiter { most, open: Arc::default() }
     }
 
-    /// A slot for a connection. `None`: the address has reached its limit. Loopback addresses are not limited.
+    /// A slot for a connection or a request. `None`: the address has reached its limit. Loopback addresses are not limited.
     pub(crate) fn enter(&self, from: IpAddr) -> Option<ConnectionSlot> {
         let from = from.to_canonical();
         if from.is_loopback() {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use midrail::approvals::{policy_for_approval, policy_for_record};
-use midrail::store::Approval;
+use midrail::store::{Approval, Instance};
 use midrail::{
     Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource, PostgresOptions,
     PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError, paths,
@@ -16,10 +16,10 @@ use tokio::sync::Semaphore;
 use crate::config::{Config, FilesAt, StoreAt};
 use crate::decision_queue::DecisionQueue;
 use crate::live::follow::Live;
+use crate::membership::{JoinError, LIVE_FOR, Membership};
 use crate::observe::otlp::Exporter;
-use crate::policy_sync::PolicySync;
 use crate::problem::{HandlerResult, Problem};
-use crate::text::short;
+use crate::text::{random_name, short};
 
 /// The project that holds the API keys, and whose administrators may access all others.
 pub const HOME: &str = "default";
@@ -42,8 +42,10 @@ pub(crate) struct Project {
     pub(crate) verifying: Arc<Semaphore>,
     /// The permits to export its log.
     pub(crate) exporting: Arc<Semaphore>,
-    /// Synchronises its policy with other instances.
-    pub(crate) policy_sync: Arc<PolicySync>,
+    /// The membership among the instances that share its store.
+    pub(crate) membership: Arc<Membership>,
+    /// Whether other instances can share its store.
+    is_shared: bool,
     /// Reloads the policy when its files change.
     reloader: Reloader,
 }
@@ -68,9 +70,33 @@ impl Project {
     pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::reload::ReloadError> {
         let reloaded = self.reloader.reload_now();
         if let Ok(Some(_)) = &reloaded {
-            self.policy_sync.changed(&self.engine);
+            self.membership.changed(&self.name, &self.engine);
         }
         reloaded
+    }
+
+    /// Checks that this instance may join those of its store. Nothing is written.
+    fn check_join(&self) -> Result<(), OpenError> {
+        if self.is_shared { self.join_error(self.membership.check(&self.engine)) } else { Ok(()) }
+    }
+
+    /// Joins the running instances of its store. `address`: where this one listens.
+    fn join(&self, address: &str) -> Result<(), OpenError> {
+        if self.is_shared { self.join_error(self.membership.join(&self.engine, address)) } else { Ok(()) }
+    }
+
+    /// Ends the membership of this instance.
+    pub(crate) fn leave(&self) {
+        self.membership.leave(&self.name, &self.engine);
+    }
+
+    fn join_error(&self, joined: Result<(), JoinError>) -> Result<(), OpenError> {
+        joined.map_err(|error| match error {
+            JoinError::Differs(revision, others) => {
+                OpenError::Differs(Box::new(PolicyDiffers { project: self.name.clone(), revision, others }))
+            }
+            JoinError::Engine(error) => OpenError::Engine(self.name.clone(), error),
+        })
     }
 
     /// The reloads of its packs.
@@ -94,7 +120,8 @@ impl Project {
                 Ok(self.engine.clone())
             }
             Some((policy, source)) => {
-                let engine = Engine::builder(policy, &source).store(self.store().clone());
+                let local = self.engine.policy_source();
+                let engine = Engine::builder(policy, &source).store(self.store().clone()).channels(&local);
                 Ok(Arc::new(engine.build()?))
             }
             None => Ok(self.engine.clone()),
@@ -127,11 +154,48 @@ pub enum OpenError {
     /// A thread cannot be started.
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] std::io::Error),
+    /// Running instances enforce another policy.
+    #[error(transparent)]
+    Differs(Box<PolicyDiffers>),
     /// Its name is invalid.
     #[error(
         "`{0}` is not a valid project name: use lower-case letters, digits, `.`, `_` and `-`, with `/` between tenant and project"
     )]
     Name(String),
+}
+
+/// The refusal of an instance whose policy differs from that of running instances on the same store.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the policy of the project `{project}` is {revision} here, and running instances on the same store enforce another \
+     one: {}",
+    places(others)
+)]
+pub struct PolicyDiffers {
+    /// The project.
+    pub project: String,
+    /// The revision of the policy of this instance.
+    pub revision: String,
+    /// The running instances with another policy.
+    pub others: Vec<Instance>,
+}
+
+impl PolicyDiffers {
+    /// Advice.
+    pub fn help(&self) -> String {
+        let project = if self.project == HOME { String::new() } else { format!(" --in {}", self.project) };
+        format!(
+            "use the packs that the others use; or confirm the change as an administrator, with `midrail policy confirm \
+             {}{project} --as NAME`; an instance that was killed counts as running for {} s",
+            self.revision,
+            LIVE_FOR.as_secs()
+        )
+    }
+}
+
+fn places(others: &[Instance]) -> String {
+    let places = others.iter().map(|other| format!("{} at {}", other.revision, other.address));
+    places.collect::<Vec<_>>().join(", ")
 }
 
 /// All projects of one storage.
@@ -141,6 +205,9 @@ pub(crate) struct Projects {
     folders: BTreeMap<String, PathBuf>,
     files: FilesAt,
     open: Mutex<BTreeMap<String, Arc<Project>>>,
+    /// The id of this instance, and where it listens.
+    instance: String,
+    address: OnceLock<String>,
     exporter: Option<Arc<Exporter>>,
 }
 
@@ -172,6 +239,8 @@ impl Projects {
             folders: config.projects.iter().cloned().collect(),
             files: config.files,
             open: Mutex::default(),
+            instance: format!("{}-{}", std::process::id(), random_name()),
+            address: OnceLock::new(),
             exporter,
         };
         projects.get(HOME)?;
@@ -182,6 +251,19 @@ impl Projects {
         Ok(projects)
     }
 
+    /// Joins the running instances of every open project, and of every project that is opened later.
+    pub(crate) fn join(&self, address: &str) -> Result<(), OpenError> {
+        let open = self.open.lock();
+        // All are checked before any is joined, so that an instance that is refused changes nothing.
+        open.values().try_for_each(|project| project.check_join())?;
+        let joined = open.values().try_for_each(|project| project.join(address));
+        match &joined {
+            Ok(()) => drop(self.address.set(address.to_owned())),
+            Err(_) => open.values().for_each(|project| project.leave()),
+        }
+        joined
+    }
+
     /// Opens a project if needed. The caller has checked the name.
     pub(crate) fn get(&self, name: &str) -> Result<Arc<Project>, OpenError> {
         check_name(name)?;
@@ -190,6 +272,9 @@ impl Projects {
             return Ok(project.clone());
         }
         let project = Arc::new(self.opened(name)?);
+        if let Some(address) = self.address.get() {
+            project.join(address)?;
+        }
         open.insert(name.to_owned(), project.clone());
         Ok(project)
     }
@@ -249,6 +334,10 @@ impl Projects {
             FilesAt::Elsewhere => Files::Unavailable,
         };
         let engine = Engine::builder(loaded.policy, &loaded.source).store(store).own_places(own);
+        // Where events name no folder, a pause of the folder of the packs applies.
+        let place =
+            load.folder.as_ref().map(|folder| midrail::paths::project(folder).unwrap_or(folder.clone()));
+        let engine = engine.folder(place);
         let engine = engine.files(Arc::new(files)).build();
         let engine = Arc::new(engine.map_err(|error| OpenError::Engine(name.to_owned(), error))?);
         if let Some(exporter) = self.exporter.clone() {
@@ -256,13 +345,12 @@ impl Projects {
             engine.on_record(move |record, place| exporter.export(&project, record, place));
         }
         let shown = name.to_owned();
-        let policy_sync = Arc::new(PolicySync::new(&engine, !matches!(self.storage, Storage::Memory)));
-        policy_sync.changed(&engine);
-        let (of, changed) = (Arc::downgrade(&engine), policy_sync.clone());
+        let membership = Arc::new(Membership::new(&self.instance, &engine));
+        let (of, changed) = (Arc::downgrade(&engine), membership.clone());
         let reloader = Reloader::start(&engine, load, mark, move |reload| match reload {
             Reload::Applied(revision) => {
                 log::info!(project:% = shown, policy:% = revision; "a policy is in force");
-                of.upgrade().iter().for_each(|engine| changed.changed(engine));
+                of.upgrade().iter().for_each(|engine| changed.changed(&shown, engine));
             }
             Reload::Refused(why) => log::error!(project:% = shown, error:% = why; "the packs are invalid"),
         });
@@ -274,7 +362,8 @@ impl Projects {
             live: Live::default(),
             verifying: Arc::new(Semaphore::new(1)),
             exporting: Arc::new(Semaphore::new(EXPORTS)),
-            policy_sync,
+            membership,
+            is_shared: !matches!(self.storage, Storage::Memory),
             reloader,
         })
     }
@@ -319,6 +408,10 @@ impl From<OpenError> for Problem {
         match error {
             OpenError::Name(_) => Problem::invalid(error.to_string()),
             OpenError::Store(_, error) => error.into(),
+            OpenError::Differs(differs) => {
+                log::error!(error:% = differs; "a project cannot be opened");
+                Problem::unavailable(differs.to_string()).help(differs.help())
+            }
             other => {
                 log::error!(error:% = other; "a project cannot be opened");
                 Problem::unavailable("the project cannot be opened; the log has the reason")

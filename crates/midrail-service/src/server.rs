@@ -15,6 +15,7 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
 use axum::http::HeaderMap;
 use axum::middleware::{Next, from_fn};
+use axum::response::IntoResponse;
 use axum::routing::any;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -35,8 +36,11 @@ use crate::access::Peer;
 use crate::app::App;
 use crate::config::{At, Config, Tls};
 use crate::connection_limit::{ConnectionLimiter, ConnectionSlot};
-use crate::project::OpenError;
-use crate::{access, api, console, policy_sync};
+use crate::membership::BEAT;
+use crate::problem::Problem;
+use crate::project::{OpenError, PolicyDiffers};
+use crate::stream_body::body_with;
+use crate::{access, api, console};
 
 /// The timeout of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -105,8 +109,8 @@ pub enum ServeError {
 
 impl ServeError {
     /// Advice.
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
             ServeError::Unguarded(_) => {
                 Some("create one with `midrail key add NAME`, or listen on 127.0.0.1")
             }
@@ -116,6 +120,16 @@ impl ServeError {
             ServeError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
                 Some("another program uses this address: choose another with `--listen 127.0.0.1:PORT`")
             }
+            ServeError::Open(OpenError::Differs(differs)) => return Some(differs.help()),
+            _ => None,
+        };
+        help.map(str::to_owned)
+    }
+
+    /// The difference of policies because of which the service did not start.
+    pub fn policy_differs(&self) -> Option<&PolicyDiffers> {
+        match self {
+            ServeError::Open(OpenError::Differs(differs)) => Some(differs),
             _ => None,
         }
     }
@@ -137,31 +151,73 @@ pub fn run_until(
         .max_blocking_threads(THREADS)
         .thread_name("midrail-serve")
         .build()?;
+    // Before the store is opened: a process that cannot listen changes nothing.
+    let bound = runtime.block_on(bind(&config))?;
     let app = App::open(config)?;
-    follow_policies(&app)?;
-    let result = runtime.block_on(serve(app.clone(), ready, stop));
+    let result = runtime.block_on(serve(app.clone(), bound, ready, stop));
     // An unread stream does not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    finish(&app);
+    // A process that did not serve writes nothing.
+    if result.is_ok() {
+        finish(&app);
+    }
     result
 }
 
-/// Applies the policies that other instances announce, for all open projects, until the service stops.
-fn follow_policies(app: &App) -> io::Result<()> {
+/// Renews the membership of this instance in all open projects, until the service stops.
+fn renew_memberships(app: &App) -> io::Result<()> {
     let app = app.clone();
-    thread::Builder::new().name("midrail-policies".to_owned()).spawn(move || {
+    thread::Builder::new().name("midrail-members".to_owned()).spawn(move || {
         while !app.is_closing() {
             for project in app.projects.all() {
-                project.policy_sync.follow(project.name(), project.engine());
+                project.membership.beat(project.name(), project.engine());
             }
-            thread::sleep(policy_sync::POLL);
+            thread::sleep(BEAT);
         }
     })?;
     Ok(())
 }
 
+/// A socket that listens, and its URL.
+struct Bound {
+    listening: Listening,
+    url: String,
+    file: Option<SocketFile>,
+}
+
+/// The file of a Unix socket, which is removed when this is dropped.
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Listens. Connections wait until they are accepted.
+async fn bind(config: &Config) -> Result<Bound, ServeError> {
+    match &config.listen {
+        At::Address(address) => {
+            let failed = |source| ServeError::Listen { at: address.to_string(), source };
+            let listener = TcpListener::bind(address).await.map_err(failed)?;
+            let scheme = if config.tls.is_some() { "https" } else { "http" };
+            let url = format!("{scheme}://{}", listener.local_addr()?);
+            Ok(Bound { listening: Listening::Address(listener), url, file: None })
+        }
+        At::Socket(path) => {
+            let failed = |source| ServeError::Listen { at: path.display().to_string(), source };
+            let listener = socket(path).map_err(failed)?;
+            let file = Some(SocketFile(path.clone()));
+            let url = format!("unix:{}", path.display());
+            let owner = fs::metadata(path)?.uid();
+            Ok(Bound { listening: Listening::Socket(listener, owner), url, file })
+        }
+    }
+}
+
 async fn serve(
     app: App,
+    bound: Bound,
     ready: impl FnOnce(&Ready),
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
@@ -178,26 +234,11 @@ async fn serve(
         }
     }
     let router = router(&app);
-    let status = |url: String| Ready { url, takes_keys: setup.keys, has_people: setup.people };
-    let listener = match &app.config.listen {
-        At::Address(address) => {
-            let failed = |source| ServeError::Listen { at: address.to_string(), source };
-            let listener = TcpListener::bind(address).await.map_err(failed)?;
-            let scheme = if tls.is_some() { "https" } else { "http" };
-            ready(&status(format!("{scheme}://{}", listener.local_addr()?)));
-            Listening::Address(listener)
-        }
-        At::Socket(path) => {
-            let failed = |source| ServeError::Listen { at: path.display().to_string(), source };
-            let listener = socket(path).map_err(failed)?;
-            ready(&status(format!("unix:{}", path.display())));
-            Listening::Socket(listener, fs::metadata(path)?.uid())
-        }
-    };
-    accept_connections(&app, listener, tls, router, stop).await;
-    if let At::Socket(path) = &app.config.listen {
-        let _ = fs::remove_file(path);
-    }
+    let Bound { listening, url, file: _file } = bound;
+    app.projects.join(&url)?;
+    renew_memberships(&app)?;
+    ready(&Ready { url, takes_keys: setup.keys, has_people: setup.people });
+    accept_connections(&app, listening, tls, router, stop).await;
     Ok(())
 }
 
@@ -218,14 +259,14 @@ async fn accept_connections(
 ) {
     let (stopping, _) = watch::channel(());
     let room = Arc::new(Semaphore::new(CONNECTIONS));
-    // All forwarded requests come from the address of the proxy.
-    let connection_limit =
-        (!app.config.behind_proxy).then(|| ConnectionLimiter::new(app.config.limits.per_address));
+    let connection_limit = ConnectionLimiter::new(app.config.limits.per_address);
+    // All forwarded requests come from the address of the proxy, so there the requests are counted.
+    let request_limit = ConnectionLimiter::new(app.config.limits.per_address);
     let mut stopped = std::pin::pin!(stop);
     loop {
         let next = async {
             let place = room.clone().acquire_owned().await.map_err(io::Error::other)?;
-            Ok::<_, io::Error>((accept(&listener, connection_limit.as_ref()).await?, place))
+            Ok::<_, io::Error>((accept(&app.config, &listener, &connection_limit).await?, place))
         };
         let taken = tokio::select! {
             () = &mut stopped => break,
@@ -241,13 +282,16 @@ async fn accept_connections(
             }
         };
         let (app, router, tls, stop) = (app.clone(), router.clone(), tls.clone(), stopping.subscribe());
+        let requests = request_limit.clone();
         tokio::spawn(async move {
             let _places = (place, own);
             let Some(acceptor) = tls else {
-                return serve_connection(app, router, stream, peer, stop).await;
+                return serve_connection(app, router, stream, (peer, requests), stop).await;
             };
             match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => serve_connection(app, router, Box::new(stream), peer, stop).await,
+                Ok(Ok(stream)) => {
+                    serve_connection(app, router, Box::new(stream), (peer, requests), stop).await;
+                }
                 Ok(Err(error)) => log::info!(from:% = peer.0, error:%; "no TLS"),
                 Err(_) => log::info!(from:% = peer.0; "no TLS in time"),
             }
@@ -276,11 +320,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Connection for S {}
 /// An accepted connection, its peer, and the slot of its address.
 type Accepted = (Box<dyn Connection>, Peer, Option<ConnectionSlot>);
 
-async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimiter>) -> io::Result<Accepted> {
+async fn accept(
+    config: &Config,
+    listener: &Listening,
+    connection_limit: &ConnectionLimiter,
+) -> io::Result<Accepted> {
     match listener {
         Listening::Address(listener) => loop {
             let (stream, address) = listener.accept().await?;
-            let slot = connection_limit.map(|limit| limit.enter(address.ip()));
+            let slot = (!config.is_proxy(address.ip())).then(|| connection_limit.enter(address.ip()));
             if matches!(slot, Some(None)) {
                 log::debug!(from:% = address.ip(); "a connection was closed: too many from this address");
                 continue;
@@ -307,15 +355,32 @@ async fn serve_connection(
     app: App,
     router: Router,
     stream: Box<dyn Connection>,
-    peer: Peer,
+    (peer, request_limit): (Peer, ConnectionLimiter),
     mut stop: watch::Receiver<()>,
 ) {
-    let (head, behind_proxy) = (app.config.limits.head, app.config.behind_proxy);
+    // Through a Unix socket, only a proxy of the same user can forward requests.
+    let is_proxy = peer.0.parse().map_or(app.config.behind_proxy, |address| app.config.is_proxy(address));
+    let head = app.config.limits.head;
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (router, mut request) = (router.clone(), request.map(Body::new));
-        let peer = if behind_proxy { forwarded_peer(request.headers(), &peer) } else { peer.clone() };
+        let client = if is_proxy { forwarded_address(request.headers()) } else { None };
+        let slot = client.map(|client| request_limit.enter(client));
+        let peer = client.map_or_else(|| peer.clone(), |client| Peer(client.to_string()));
         request.extensions_mut().insert(ConnectInfo(peer));
-        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+        async move {
+            let slot = match slot {
+                Some(None) => {
+                    let busy = Problem::too_many("too many concurrent requests come from this address");
+                    return Ok(busy.retry_after(1).into_response());
+                }
+                slot => slot.flatten(),
+            };
+            let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+            Ok::<_, Infallible>(match slot {
+                Some(slot) => response.map(|body| body_with(body, slot)),
+                None => response,
+            })
+        }
     });
     let mut http1 = http1::Builder::new();
     http1.timer(TokioTimer::new()).header_read_timeout(head).max_headers(HEADERS).max_buf_size(HEAD_BYTES);
@@ -333,14 +398,11 @@ async fn serve_connection(
     }
 }
 
-/// The address of a forwarded request: the last one, which the proxy has added. The others could be forged.
-fn forwarded_peer(headers: &HeaderMap, proxy: &Peer) -> Peer {
+/// The address of a forwarded request: the last one, which the proxy has added. The others could be forged. `None`: the
+/// proxy names none.
+fn forwarded_address(headers: &HeaderMap) -> Option<IpAddr> {
     let mut lines = headers.get_all("x-forwarded-for").into_iter().filter_map(|line| line.to_str().ok());
-    let last = lines.next_back().and_then(|line| line.rsplit(',').next());
-    match last.and_then(|from| from.trim().parse::<IpAddr>().ok()) {
-        Some(address) => Peer(address.to_string()),
-        None => proxy.clone(),
-    }
+    lines.next_back()?.rsplit(',').next()?.trim().parse().ok()
 }
 
 /// The answer to unknown paths: a page for people, JSON for programs.
@@ -417,6 +479,7 @@ fn finish(app: &App) {
         exporter.finish();
     }
     for project in app.projects.all() {
+        project.leave();
         if !project.engine().background().wait_for_late_answers(Duration::from_secs(2)) {
             log::warn!(project = project.name(); "an external service has not answered yet");
         }
@@ -432,13 +495,13 @@ mod tests {
 
     #[test]
     fn only_the_address_added_by_the_proxy_is_trusted() {
-        let proxy = Peer("10.0.0.1".to_owned());
         let mut headers = HeaderMap::new();
-        assert_eq!(forwarded_peer(&headers, &proxy).0, "10.0.0.1");
+        let address = |text: &str| text.parse::<IpAddr>().ok();
+        assert_eq!(forwarded_address(&headers), None);
         headers.append("x-forwarded-for", "1.1.1.1, 2.2.2.2".parse().unwrap());
         headers.append("x-forwarded-for", "3.3.3.3, 4.4.4.4".parse().unwrap());
-        assert_eq!(forwarded_peer(&headers, &proxy).0, "4.4.4.4");
+        assert_eq!(forwarded_address(&headers), address("4.4.4.4"));
         headers.append("x-forwarded-for", "rubbish".parse().unwrap());
-        assert_eq!(forwarded_peer(&headers, &proxy).0, "10.0.0.1");
+        assert_eq!(forwarded_address(&headers), None);
     }
 }

@@ -1,9 +1,11 @@
 //! The store in memory: for tests, replays and agents whose state ends with the process. Its audit log is chained and
 //! signed like any other.
 
+mod instances;
 mod notices;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use midrail_core::AuditRef;
@@ -20,6 +22,7 @@ use crate::draft::{Draft, SHARED_SESSION, check_approval, check_slice, is_shared
 use crate::entry::{AuditEntry, whole_micros};
 use crate::error::Result;
 use crate::filter::AuditFilter;
+use crate::instance::Instance;
 use crate::key::StoreKey;
 use crate::notice::{Alert, NewNotice, StoredNotice};
 use crate::store::{
@@ -256,6 +259,8 @@ struct State {
     alerts: Vec<Alert>,
     stats: Option<AuditStats>,
     counters: BTreeMap<String, u64>,
+    /// Running instances, and when they were last renewed.
+    instances: BTreeMap<String, (Instance, Instant)>,
 }
 
 /// The delivery of a notice by a channel.

@@ -6,6 +6,7 @@
 
 pub(crate) mod approvals;
 mod cell;
+mod instances;
 pub(crate) mod job;
 pub(crate) mod log;
 pub(crate) mod notices;
@@ -73,6 +74,8 @@ pub(crate) struct Dialect {
     pub(crate) least: &'static str,
     pub(crate) greatest: &'static str,
     pub(crate) position: &'static str,
+    /// The clock of the database, in microseconds since 1970.
+    pub(crate) now: &'static str,
     /// The column that orders public keys.
     pub(crate) key_order: &'static str,
     /// Whether a statement names the index that it uses.

@@ -14,10 +14,13 @@ use crate::approver::{Approver, ApproverChange};
 use crate::audit_stats::Stats;
 use crate::checkpoint::PublicKey;
 use crate::error::Result;
+use crate::instance::Instances;
 use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
 
 /// A store. Use it behind `&dyn Store` or `Arc<dyn Store>`, from any number of threads.
-pub trait Store: Slices + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys {
+pub trait Store:
+    Slices + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys + Instances
+{
     /// Writes the record, slice changes, approvals, approvers and notices of one event: all of them or none, durable
     /// on return.
     ///

@@ -31,6 +31,14 @@ impl ActivePolicy {
         }
     }
 
+    /// The same, with the channels of other packs.
+    pub(crate) fn with_channels(mut self, source: &PolicySource) -> Self {
+        if let Some(settings) = Arc::get_mut(&mut self.settings) {
+            settings.channels = channels(source);
+        }
+        self
+    }
+
     /// Registers a guardrail, in place of one with the same id.
     pub(crate) fn register(&mut self, entry: PolicyEntry) {
         self.policy = Arc::new(self.policy.with_entry(entry.clone()));

@@ -16,7 +16,9 @@ pub(crate) mod records;
 mod stats;
 pub(crate) mod tasks;
 
-pub use approvals::{ApprovalView, open_approvals, session_around};
+pub use approvals::{
+    ApprovalView, RequestGroup, group_by_call, group_requests, open_approvals, session_around,
+};
 pub use event::Person;
 pub use handle::{Admin, Cell, Column, Resource};
 #[cfg(feature = "service")]

@@ -8,6 +8,7 @@ mod handle;
 mod justification;
 mod policies;
 mod request;
+mod waiting;
 
 pub(crate) use changes::{changes, has_used_name};
 pub use due::due_approvals;
@@ -18,3 +19,4 @@ pub(crate) use justification::check_justification;
 pub use policies::{policy_for_approval, policy_for_record, record_for_approval};
 pub use request::BypassRequest;
 pub(crate) use request::urgency_in_record;
+pub(crate) use waiting::{Waiting, is_alike, is_noticed, makes_request, used_approvals};

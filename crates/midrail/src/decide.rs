@@ -160,7 +160,9 @@ impl Engine {
         let pipeline = Pipeline::new(self, &active.policy, event, None).map_err(failed)?.nonblocking();
         match pipeline.prepare(None, &mut None) {
             Ok(pending) => Ok((pipeline, pending)),
-            Err(EngineError::WouldBlock) => Err(BatchedDecision::WouldBlock(Box::new(pipeline.into_event()))),
+            Err(error) if matches!(error, EngineError::WouldBlock) || error.is_contention() => {
+                Err(BatchedDecision::WouldBlock(Box::new(pipeline.into_event())))
+            }
             Err(error) => Err(failed(error)),
         }
     }

@@ -18,7 +18,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::deep::queue::DeepQueue;
 use crate::error::EngineResult;
 use crate::features::{self, MissingFeature};
-use crate::files::Files;
+use crate::files::{Files, real_path};
 use crate::last_policy::LastPolicy;
 use crate::prefetch::Prefetcher;
 use crate::scripts::Scripts;
@@ -40,6 +40,8 @@ pub struct Engine {
     pub(crate) deep_queue: DeepQueue,
     pub(crate) root: Option<PathBuf>,
     pub(crate) project: Option<PathBuf>,
+    /// The folder of sessions whose events name none.
+    pub(crate) folder: Option<String>,
     own_places: Vec<String>,
     /// The key for fingerprints of secrets.
     pub(crate) fingerprint_key: [u8; 32],
@@ -66,6 +68,7 @@ pub struct EngineBuilder {
     files: Arc<Files>,
     root: Option<PathBuf>,
     project: Option<PathBuf>,
+    folder: Option<PathBuf>,
     own_places: Vec<PathBuf>,
     script_output: Option<Arc<ScriptOutput>>,
     is_one_shot: bool,
@@ -106,6 +109,19 @@ impl EngineBuilder {
     /// Adds files and folders of Midrail itself, such as the store, that agents must not change.
     pub fn own_places(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
         self.own_places.extend(places);
+        self
+    }
+
+    /// Delivers notices through the channels of these packs, in place of those that the policy was compiled from. For a
+    /// policy that comes from the store: only the packs of this machine say where its notices go.
+    pub fn channels(mut self, source: &PolicySource) -> Self {
+        self.active = self.active.with_channels(source);
+        self
+    }
+
+    /// Names the folder of sessions whose events name none, so that a pause of this folder applies to them.
+    pub fn folder(mut self, folder: Option<PathBuf>) -> Self {
+        self.folder = folder;
         self
     }
 
@@ -157,6 +173,7 @@ impl EngineBuilder {
             // The root stays the same when the process changes its folder.
             root: self.root.map(absolute),
             project: self.project,
+            folder: self.folder.map(|folder| real_path(&folder).to_string_lossy().into_owned()),
             own_places,
             fingerprint_key,
             record_listeners: RwLock::default(),
@@ -178,6 +195,7 @@ impl Engine {
             files: Arc::new(Files::Disk),
             root: None,
             project: None,
+            folder: None,
             own_places: Vec::new(),
             script_output: None,
             is_one_shot: false,

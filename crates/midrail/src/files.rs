@@ -113,6 +113,11 @@ impl Files {
         }
     }
 
+    /// Whether no file can be read.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        matches!(self, Files::Unavailable)
+    }
+
     /// Whether file facts come from the disk.
     pub(crate) fn is_disk(&self) -> bool {
         matches!(self, Files::Disk)

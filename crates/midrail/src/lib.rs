@@ -20,8 +20,6 @@
 mod active_policy;
 pub mod admin;
 mod alerts;
-#[cfg(feature = "service")]
-pub mod announcements;
 pub mod approvals;
 #[cfg(feature = "scripts")]
 pub mod authoring;
@@ -48,6 +46,8 @@ pub mod metrics;
 mod notices;
 pub mod paths;
 mod pipeline;
+#[cfg(feature = "service")]
+pub mod policy_changes;
 mod prefetch;
 mod probes;
 mod recorded_files;
@@ -87,6 +87,7 @@ pub use midrail_store::{self as store, MemoryStore, Store, StoreError};
 pub use midrail_store::{PostgresOptions, PostgresStore};
 pub use reload::{Reload, Reloader};
 pub use session::{CallError, Permit, SessionHandle};
+pub use session_slices::session_id;
 pub use stream::{Stream, StreamOptions, StreamStep};
 
 /// The examples of the guide, which run as documentation tests.

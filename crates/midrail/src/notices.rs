@@ -14,7 +14,7 @@ use midrail_store::{Approval, ApprovalChange, MAX_PAGE, NewNotice, Result, Store
 use serde_json::json;
 
 use crate::admin::event::notice;
-use crate::approvals::urgency_in_record;
+use crate::approvals::{Waiting, is_noticed, urgency_in_record};
 use crate::background::Background;
 use crate::deep::client::post;
 use crate::engine::Engine;
@@ -37,7 +37,13 @@ const MOST_TRIES: u64 = 16;
 const PAGE: usize = MAX_PAGE;
 
 /// The notices of a decision: those of its guardrails, and one for each request to a person.
-pub(crate) fn for_decision(record: &Record, approvals: &[ApprovalChange]) -> Vec<NewNotice> {
+///
+/// Requests of one call to the same approver share a notice, and alike requests are reported ever more rarely.
+pub(crate) fn for_decision(
+    record: &Record,
+    approvals: &[ApprovalChange],
+    waiting: &Waiting,
+) -> Vec<NewNotice> {
     let kind = match record.event.kind {
         EventKind::AfterHandoff | EventKind::BeforeHandoff => "handoff",
         EventKind::OnError => "error",
@@ -47,19 +53,48 @@ pub(crate) fn for_decision(record: &Record, approvals: &[ApprovalChange]) -> Vec
         json!({"session": record.session, "agent": record.event.agent, "task": record.event.task_id()});
     let own = record.decision.notices.iter();
     let notices = own.map(|own| notice(&own.to, kind, own.message.clone(), body.clone()));
-    let asked = approvals.iter().filter(|change| change.was.is_none()).map(|change| {
-        let approval = &change.now;
-        let who = approval.requested_by.as_deref().unwrap_or("an agent");
-        let urgency = urgency_in_record(record, &approval.guardrail);
-        let how = if urgency == Urgency::Normal { "asked for" } else { urgency.as_str() };
-        let needed =
-            approval.justification.as_ref().map(|why| format!(" ({how}: {why})")).unwrap_or_default();
-        let (guardrail, subject, reason) = (label(&approval.guardrail), approval.subject(), &approval.reason);
-        let message = format!("`{guardrail}` asks about `{subject}` of {who}: {reason}{needed}");
-        let body = json!({"approval": Approval { urgency, ..approval.clone() }});
-        notice(&approval.approver, "approval", message, body)
-    });
+    let mut by_approver: BTreeMap<&str, Vec<&Approval>> = BTreeMap::new();
+    for approval in approvals.iter().filter(|change| change.was.is_none()).map(|change| &change.now) {
+        by_approver.entry(&approval.approver).or_default().push(approval);
+    }
+    let asked = by_approver.into_iter().filter_map(|(to, asked)| request_notice(record, to, &asked, waiting));
     notices.chain(asked).collect()
+}
+
+/// The notice about the requests of one call to an approver. `None`: enough alike ones are reported.
+fn request_notice(record: &Record, to: &str, asked: &[&Approval], waiting: &Waiting) -> Option<NewNotice> {
+    let first = asked.first()?;
+    let alike = asked.iter().map(|approval| waiting.alike(approval)).min()?;
+    if !is_noticed(alike) {
+        return None;
+    }
+    let urgency = |approval: &Approval| urgency_in_record(record, &approval.guardrail);
+    let questions: Vec<String> = asked
+        .iter()
+        .map(|approval| {
+            let who = approval.requested_by.as_deref().unwrap_or("an agent");
+            let urgency = urgency(approval);
+            let how = if urgency == Urgency::Normal { "asked for" } else { urgency.as_str() };
+            let needed =
+                approval.justification.as_ref().map(|why| format!(" ({how}: {why})")).unwrap_or_default();
+            let (guardrail, subject) = (label(&approval.guardrail), approval.subject());
+            format!("`{guardrail}` asks about `{subject}` of {who}: {}{needed}", approval.reason)
+        })
+        .collect();
+    let more = match alike {
+        0 => String::new(),
+        1 => " (an alike request waits already)".to_owned(),
+        alike => format!(" ({alike} alike requests wait already)"),
+    };
+    let shown = |approval: &Approval| Approval { urgency: urgency(approval), ..approval.clone() };
+    let mut body = json!({"approval": shown(first)});
+    if let (Some(rest @ [_, ..]), Some(fields)) = (asked.get(1..), body.as_object_mut()) {
+        fields.insert("same_call".to_owned(), json!(rest.iter().map(|rest| shown(rest)).collect::<Vec<_>>()));
+    }
+    if let (1.., Some(fields)) = (alike, body.as_object_mut()) {
+        fields.insert("alike".to_owned(), alike.into());
+    }
+    Some(notice(to, "approval", format!("{}{more}", questions.join("; ")), body))
 }
 
 impl Engine {

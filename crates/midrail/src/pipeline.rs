@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use self::inputs::DecisionInputs;
 use self::secret_scan::{ScanContext, SecretScan};
+use crate::approvals::{self, Waiting};
 use crate::chunks::{StreamChunk, held_key};
 use crate::engine::Engine;
 use crate::error::{EngineError, EngineResult, MAX_TRIES};
@@ -29,8 +30,8 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::unique_id;
 use crate::last_policy::{self, LastPolicy};
 use crate::late_answers::LateAnswer;
+use crate::notices;
 use crate::session_slices::{load_slice, session_id};
-use crate::{approvals, notices};
 
 /// One event that is being decided.
 pub(crate) struct Pipeline<'e> {
@@ -132,6 +133,11 @@ impl<'e> Pipeline<'e> {
         self
     }
 
+    /// The id of the agent, as it is recorded.
+    fn agent(&self) -> Option<&str> {
+        self.scan.masked(&self.event).agent.as_ref()?.id.as_deref()
+    }
+
     /// The event, to be decided again.
     pub(crate) fn into_event(self) -> Event {
         self.event
@@ -146,7 +152,11 @@ impl<'e> Pipeline<'e> {
             {
                 return Ok(decision);
             }
-            let pending = self.prepare(key, &mut salt)?;
+            let pending = match self.prepare(key, &mut salt) {
+                // Another call used an approval after this one had read it.
+                Err(error) if error.is_contention() => continue,
+                pending => pending?,
+            };
             match self.engine.store().commit(&pending.commit) {
                 Ok(place) => return Ok(self.conclude(pending, place)),
                 // The stream may have grown, so the chunk has to be joined to it again.
@@ -166,9 +176,12 @@ impl<'e> Pipeline<'e> {
     ) -> EngineResult<PendingDecision> {
         self.engine.approvals().settle_pending(Some(&self.session))?;
         let store = &**self.engine.store();
+        let (mut waiting, mut used): (Option<Waiting>, BTreeMap<String, String>) = Default::default();
         let (decision, mut inputs) = loop {
             let mut inputs = DecisionInputs::new(&self.session);
             inputs.facts.request_salt.clone_from(salt);
+            inputs.facts.request_limit = waiting.as_ref().and_then(|waiting| waiting.limit.clone());
+            inputs.facts.used_approvals.clone_from(&used);
             if let Some(joined) = &self.joined {
                 inputs.facts.sent_bytes = joined.passed;
                 inputs.facts.overlong = joined.overlong;
@@ -176,10 +189,24 @@ impl<'e> Pipeline<'e> {
             let decision = self.evaluate(&mut inputs)?;
             // A hook whose answer was not needed is stopped.
             drop(self.started.lock().take());
-            if salt.is_some() || !approvals::has_used_name(store, &decision)? {
+            if salt.is_none() && approvals::has_used_name(store, &decision)? {
+                *salt = Some(unique_id());
+                continue;
+            }
+            if waiting.is_some() || decision.requests.is_empty() {
                 break (decision, inputs);
             }
-            *salt = Some(unique_id());
+            let found = if approvals::makes_request(store, &decision)? {
+                Waiting::load(store, self.policy.authorities(), &self.session, self.agent(), self.now)?
+            } else {
+                Waiting::default()
+            };
+            used = approvals::used_approvals(store, &self.session, &decision.requests, self.now)?;
+            let is_known = found.limit.is_none() && used.is_empty();
+            waiting = Some(found);
+            if is_known {
+                break (decision, inputs);
+            }
         };
         // A call that has to wait may have had an approval that ran out.
         if decision.effect >= Effect::Escalate {
@@ -192,6 +219,7 @@ impl<'e> Pipeline<'e> {
         // The sender of a stream receives its text as it was, except for what guardrails replaced.
         let content = self.joined.is_some().then(|| decision.content.clone());
         let missing_pack = inputs.missing_pack.take();
+        let own_changes = std::mem::take(&mut inputs.own_changes);
         let mut record = self.record(decision, inputs)?;
         if let Some(joined) = &self.joined {
             read.push(joined.slice.clone());
@@ -202,11 +230,16 @@ impl<'e> Pipeline<'e> {
             joined.conclude(&mut record.decision, &self.engine.fingerprint_key)?;
         }
         let approvals = approvals::changes(store, self.policy, &self.engine.fingerprint_key, &record)?;
-        let mut notices = notices::for_decision(&record, &approvals);
+        let waiting = waiting.unwrap_or_default();
+        let mut notices = notices::for_decision(&record, &approvals, &waiting);
         notices
             .extend(missing_pack.as_ref().map(|file| last_policy::missing_pack_notice(file, &self.session)));
         let mut changes = record.decision.changes.clone();
+        changes.0.extend(own_changes.0);
         approvals::note_reviews(store, &approvals, &mut read, &mut changes)?;
+        if let Some(request) = approvals.iter().find(|change| change.was.is_none()) {
+            waiting.guard(&request.now.id, &mut read, &mut changes);
+        }
         if let Some(key) = key {
             key.write(&mut read, &mut changes);
         }

@@ -15,7 +15,7 @@ use crate::admin::event::AdminEvent;
 use crate::decide::DecisionFuture;
 use crate::engine::Engine;
 use crate::error::{EngineError, EngineResult};
-use crate::session_slices::{LAST_POLICY, ROOT, load_slice};
+use crate::session_slices::{self, AGENTS, FOLDER, LAST_POLICY, ROOT, load_slice};
 
 /// One session of an engine. Cheap to clone; settings apply to one clone only.
 #[derive(Clone)]
@@ -32,6 +32,11 @@ impl Engine {
         // The name is a key of the store, so secrets in it are replaced.
         let id = self.masked_text(&id.into());
         SessionHandle { engine: self.clone(), id, template: Event::new(EventKind::BeforeTool) }
+    }
+
+    /// The ids of the agents that acted in a session; an agent without an id has an empty one. `None`: no agent has.
+    pub fn session_agents(&self, session: &str) -> EngineResult<Option<Vec<String>>> {
+        Ok(session_slices::session_agents(&**self.store(), &self.masked_text(session))?)
     }
 }
 
@@ -188,7 +193,7 @@ impl SessionHandle {
             });
         }
         let is_kept = |key: &str| {
-            [HALTED, LATE_ANSWERS, ROOT, LAST_POLICY, SUB_AGENT_PARENTS].contains(&key)
+            [HALTED, LATE_ANSWERS, ROOT, FOLDER, AGENTS, LAST_POLICY, SUB_AGENT_PARENTS].contains(&key)
                 || ["approval/", "denied/", "late/", "spent/", "stream/"]
                     .iter()
                     .any(|prefix| key.starts_with(prefix))

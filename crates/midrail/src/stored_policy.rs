@@ -44,17 +44,21 @@ impl StoredPolicyError {
     }
 }
 
-/// The policy with a revision, compiled from the packs in the store.
+/// The policy with a revision, compiled from the packs in the store. Commands of their `notify` are left out: another
+/// process may have stored them, and only the commands of this machine's own packs may run here.
 pub(crate) fn stored_policy(
     store: &dyn Store,
     revision: &str,
 ) -> Result<(Policy, PolicySource), StoredPolicyError> {
     let text = store.policy(revision)?.ok_or_else(|| StoredPolicyError::Missing(revision.to_owned()))?;
-    let source: PolicySource = serde_json::from_str(&text)
+    let mut source: PolicySource = serde_json::from_str(&text)
         .map_err(|source| StoredPolicyError::Unreadable { revision: revision.to_owned(), source })?;
     let policy = source.compile().map_err(|problem| StoredPolicyError::compile(revision, problem))?;
     if **policy.revision() != *revision {
         return Err(StoredPolicyError::Differs(revision.to_owned()));
+    }
+    for layered in &mut source.0 {
+        layered.pack.notify.values_mut().for_each(|channel| channel.command = None);
     }
     Ok((policy, source))
 }

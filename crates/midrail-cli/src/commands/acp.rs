@@ -16,7 +16,9 @@ use midrail::{Decision, Effect, Engine, Event, Reloader, SqliteStore, paths};
 use midrail_adapters::acp::{PendingApproval, Proxy, ProxyOptions, ProxyOutput, Side};
 use midrail_adapters::wire::WireError;
 use midrail_adapters::{hook, messages};
+use midrail_service::StopSignals;
 use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::commands::check::Lines;
 use crate::error::{CliError, CliResult};
@@ -60,6 +62,8 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     let Some((program, rest)) = args.agent.split_first() else {
         return Err(CliError::new("there is no agent to start"));
     };
+    // Before the agent is started, so that no signal ends the proxy without the agent.
+    let signals = StopSignals::listen()?;
     let mut child =
         Command::new(program).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(
             |error| {
@@ -72,6 +76,7 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(CliError::new("the agent has no standard input and output"));
     };
+    end_on_signal(signals, Pid::from_child(&child), sender.clone())?;
     listen(Side::Editor, io::stdin(), sender.clone())?;
     listen(Side::Agent, stdout, sender.clone())?;
     let options = ProxyOptions { cwd: here, keep_asking: args.keep_asking, nonce: nonce() };
@@ -88,7 +93,12 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     // INVARIANT: after an internal error nothing is forwarded: the agent is killed.
     let ended = panic::catch_unwind(AssertUnwindSafe(|| session.run(&incoming)));
     let code = leave(&mut child, ended.is_err());
-    Ok(if ended.is_err() { Exit::Stopped } else { Exit::Agent(code) })
+    Ok(match ended {
+        Ok(None) => Exit::Agent(code),
+        // As shells report a signal.
+        Ok(Some(signal)) => Exit::Agent(u8::try_from(signal.saturating_add(128)).unwrap_or(1)),
+        Err(_) => Exit::Stopped,
+    })
 }
 
 /// The proxy between editor and agent.
@@ -107,7 +117,8 @@ impl ProxySession {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn run(mut self, incoming: &Receiver<Incoming>) {
+    /// Forwards until one side has disconnected or a signal ends the proxy, and returns that signal.
+    fn run(mut self, incoming: &Receiver<Incoming>) -> Option<i32> {
         let mut until: Option<Instant> = None;
         loop {
             let due = self.proxy.next_tick().map(|due| Duration::from_millis(due.saturating_sub(self.now())));
@@ -124,6 +135,11 @@ impl ProxySession {
                     until = Instant::now().checked_add(LEAVE);
                     continue;
                 }
+                Ok(Incoming::Signal(signal)) => {
+                    let output = self.proxy.end();
+                    self.send(output);
+                    return Some(signal);
+                }
                 Ok(Incoming::End(Side::Agent)) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left.is_zero()) => break,
                 Err(RecvTimeoutError::Timeout) => self.proxy.tick(self.now()),
@@ -132,6 +148,7 @@ impl ProxySession {
         }
         let output = self.proxy.end();
         self.send(output);
+        None
     }
 
     fn send(&mut self, output: ProxyOutput) {
@@ -172,6 +189,21 @@ impl ProxySession {
             let _ = self.sender.send(Incoming::Answer(number, Box::new(decision)));
         }
     }
+}
+
+/// Ends the agent when a signal ends the proxy. A thread of its own does so, because the proxy may be waiting for a side
+/// that does not read.
+fn end_on_signal(signals: StopSignals, agent: Pid, sender: Sender<Incoming>) -> io::Result<()> {
+    let end = move || {
+        let signal = signals.wait();
+        // The agent may have exited already.
+        let _ = kill_process(agent, Signal::TERM);
+        let _ = sender.send(Incoming::Signal(signal));
+        thread::sleep(LEAVE);
+        let _ = kill_process(agent, Signal::KILL);
+        process::exit(signal.saturating_add(128));
+    };
+    thread::Builder::new().name("midrail-signals".to_owned()).spawn(end).map(drop)
 }
 
 /// Waits until the agent exits, and kills it if it does not.
@@ -286,6 +318,8 @@ enum Incoming {
     End(Side),
     /// The decision of a held call.
     Answer(u64, Box<Decision>),
+    /// A signal that ends the proxy.
+    Signal(i32),
 }
 
 /// Reads the lines of one side until it disconnects.

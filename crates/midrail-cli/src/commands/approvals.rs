@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use midrail::admin::{ApprovalView, session_around};
+use midrail::admin::{ApprovalView, group_requests, session_around};
 use midrail::approvals::{BypassRequest, policy_for_record};
 use midrail::core::duration::span;
 use midrail::store::{Approval, ApprovalFilter, UnknownUrgency, Urgency};
@@ -199,7 +199,10 @@ fn list(args: &ListArgs, file: &StoreArgs, output: &mut Output) -> CliResult {
         None if args.all => "no requests yet".to_owned(),
         None => "no requests are pending".to_owned(),
     };
+    let hidden =
+        if output.is_json || args.all || args.state.is_some() { Vec::new() } else { hide_alike(&mut rows) };
     list_or(&rows, &empty, output)?;
+    output.lines(hidden.iter().map(|line| output.paint.style(Style::Dim, line)).collect::<Vec<_>>())?;
     let waiting = rows.iter().filter(|view| view.authority.is_some()).count();
     if waiting > 0 && output.is_terminal && !output.is_json {
         let text =
@@ -207,6 +210,29 @@ fn list(args: &ListArgs, file: &StoreArgs, output: &mut Output) -> CliResult {
         output.line(output.paint.style(Style::Dim, text))?;
     }
     Ok(Exit::Good)
+}
+
+/// The most alike calls that the queue shows.
+const MAX_ALIKE: usize = 3;
+
+/// Leaves out calls that differ from several others only in their arguments, and describes what is left out.
+fn hide_alike(rows: &mut Vec<ApprovalView>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for group in group_requests(rows.iter().map(|view| view.approval.clone()).collect()) {
+        let Some(hidden) = group.calls.get(MAX_ALIKE..).filter(|hidden| !hidden.is_empty()) else { continue };
+        let is_hidden = |id: &str| hidden.iter().flatten().any(|approval| approval.id == id);
+        rows.retain(|view| !is_hidden(&view.approval.id));
+        if let Some(first) = hidden.first().and_then(|call| call.first()) {
+            let who = first.requested_by.as_deref().unwrap_or("an agent");
+            lines.push(format!(
+                "{} of {} for {} like these; `midrail approvals list --state pending` shows all",
+                count(hidden.len(), "more call"),
+                short(who, 40),
+                short(first.subject(), 40)
+            ));
+        }
+    }
+    lines
 }
 
 impl ListArgs {

@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// The directory of the project [default: the directory with `.midrail`, else the current directory]
     #[arg(long, value_name = "DIR", conflicts_with = "everywhere")]
     project: Option<PathBuf>,
+    /// The directory is on the machine of a service's agents, not on this one
+    #[arg(long, requires = "project")]
+    remote: bool,
     /// Every project of the store
     #[arg(long)]
     everywhere: bool,
@@ -78,9 +81,13 @@ impl Args {
         }
         if let Some(folder) = &self.project {
             let whole = folder.canonicalize().ok().filter(|folder| folder.is_dir());
-            return whole.map(Some).ok_or_else(|| {
-                CliError::new(format!("{} is not a directory", crate::input::quoted(folder)))
-                    .help("`--project` is the folder that the agents work in")
+            // The agents of a service may work on other machines.
+            let elsewhere = || Some(folder.clone()).filter(|folder| self.remote && folder.is_absolute());
+            return elsewhere().or(whole).map(Some).ok_or_else(|| {
+                CliError::new(format!("{} is not a directory", crate::input::quoted(folder))).help(
+                    "`--project` is the folder that the agents work in; for a folder on their own machine, give its \
+                     absolute path and `--remote`",
+                )
             });
         }
         let here = std::env::current_dir()

@@ -10,17 +10,23 @@ use midrail::pack::{Channel, GuardrailPlacement, PackDocument, TimeOrDuration, l
 use midrail::{Effect, LoadedPolicy, Mode, Policy, PolicyEntry, Tools, summary};
 use serde_json::{Value, json};
 
+use crate::admin_args;
+use crate::approver_key::OptionalSigner;
 use crate::error::{CliResult, without_nulls};
 use crate::exit::Exit;
-use crate::input::PackArgs;
+use crate::input::{PackArgs, StoreArgs};
 use crate::output::{Output, short, wrap};
 use crate::paint::Style;
 use crate::table::{self, Table, cell, styled};
+use crate::time;
 use crate::yaml;
 
 /// Show the policy in force, its layers and a summary.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     #[command(flatten)]
     packs: PackArgs,
     /// Only the summary, for an agent's prompt
@@ -31,7 +37,45 @@ pub(crate) struct Args {
     for_tool: Option<String>,
 }
 
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Let instances of the service start with a policy while others enforce another one, for 24 hours.
+    ///
+    /// It takes the key of an administrator, a human operator or the first approver, once there are approvers.
+    Confirm {
+        /// The revision of the policy [default: that of the packs]
+        #[arg(value_name = "REVISION")]
+        revision: Option<String>,
+        #[command(flatten)]
+        signer: OptionalSigner,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+fn confirm(
+    revision: Option<&str>,
+    signer: &OptionalSigner,
+    (store, packs): (&StoreArgs, &PackArgs),
+    output: &mut Output,
+) -> CliResult {
+    let engine = admin_args::engine(store.open_or_create()?, &packs.here())?;
+    let by = signer.read(&engine)?;
+    let own = engine.policy().revision().to_string();
+    let confirmed = engine.admin().confirm_policy(revision.unwrap_or(&own), by.as_ref())?;
+    let text = format!(
+        "instances may start with the policy {} until {}\n  restart them one after the other; `midrail serve` and the \
+         console show which instances still enforce another policy",
+        confirmed.revision,
+        time::date_time(confirmed.until)
+    );
+    output.done(&confirmed, text)
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
+    if let Some(Command::Confirm { revision, signer, store }) = &args.command {
+        return confirm(revision.as_deref(), signer, (store, &args.packs), output);
+    }
     let loaded = args.packs.here().documents()?;
     let sentences = summary::sentences(&loaded.policy);
     let places: BTreeMap<String, GuardrailPlacement> = locate_guardrails(&loaded.documents)

@@ -9,7 +9,7 @@ use midrail_service::{At, Config, FilesAt, Limits, Otlp, Ready, StoreAt, Tls};
 use serde_json::json;
 
 use crate::error::{CliError, CliResult, InvalidValue};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::input::{PackArgs, StoreArgs, StorePlace};
 use crate::logger;
 use crate::output::Output;
@@ -23,7 +23,11 @@ const PORT: u16 = 7420;
 ///
 /// By default it listens on the loopback address only and uses the same store as hooks, so the console also shows
 /// their decisions. Ctrl-C or SIGTERM stops it gracefully.
+///
+/// It enforces the packs of its own command line and folder, and does not start while other instances on the same store
+/// enforce another policy, unless an administrator has confirmed it with `midrail policy confirm`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = exit::SERVE)]
 pub(crate) struct Args {
     /// The address to listen on; port 0 selects a free one [default: 127.0.0.1:7420]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -59,6 +63,10 @@ pub(crate) struct Args {
     /// A proxy in front of the service terminates TLS, so no certificate is needed to listen on other addresses
     #[arg(long)]
     behind_proxy: bool,
+    /// An address of that proxy. Requests from other addresses do not count as forwarded. Can be given several times
+    /// [default: every request is forwarded]
+    #[arg(long = "proxy", value_name = "ADDRESS", requires = "behind_proxy")]
+    proxies: Vec<IpAddr>,
     /// Send traces and logs of every decision to this OTLP/HTTP collector [default: OTEL_EXPORTER_OTLP_ENDPOINT, else
     /// none]; headers come from OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "URL")]
@@ -72,7 +80,8 @@ pub(crate) struct Args {
     /// The timeout of requests that do not wait for a person
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time::parse_duration)]
     timeout: Duration,
-    /// The most connections per address; this machine, and a proxy in front of the service, are not counted
+    /// The most connections per address, except for this machine; behind a proxy, the most concurrent requests per
+    /// address that it names in `X-Forwarded-For`
     #[arg(long, value_name = "N", default_value_t = Limits::default().per_address)]
     max_connections_per_address: usize,
     /// The most concurrent requests
@@ -120,6 +129,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         files,
         tls: tls.map(|(certificate, key)| Tls { certificate, key }),
         behind_proxy: args.behind_proxy,
+        proxies: args.proxies.iter().map(IpAddr::to_canonical).collect(),
         limits: Limits {
             body: args.max_body,
             time: args.timeout,
@@ -132,7 +142,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let mut reported = Ok(());
     let served = midrail_service::run(config, |ready| reported = report(ready, output));
     reported?;
-    served.map_err(|error| CliError::new(error.to_string()).maybe_help(error.help()))?;
+    served.map_err(|error| {
+        let differs = error.policy_differs().map(|_| Exit::PolicyDiffers);
+        CliError::new(error.to_string()).maybe_help(error.help()).exit(differs)
+    })?;
     Ok(Exit::Good)
 }
 

@@ -203,3 +203,30 @@ fn user_decides_unless_there_are_approvers() {
     assert!(!out.contains("session/request_permission"), "{out}");
     world.run(&["approvals", "list"]).code(0).says("deploys");
 }
+
+/// A proxy that is ended by a signal ends its agent, also one that ignores the end of its input.
+#[test]
+fn signal_ends_the_agent_with_the_proxy() {
+    for (signal, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+        let world = World::new();
+        // The agent never reads, and writes its process id.
+        world.write("agent.sh", "echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.1; done\n");
+        let mut command = world.command(&["acp", "--", "/bin/sh", "agent.sh"]);
+        command.env("PATH", PATH).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut proxy = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+        let pid = loop {
+            if let Ok(pid) = fs::read_to_string(world.path("pid")) {
+                break pid.trim().to_owned();
+            }
+            assert!(proxy.try_wait().unwrap().is_none(), "the proxy ended");
+        };
+        let kill = |args: [&str; 2]| {
+            let status =
+                std::process::Command::new("kill").args(args).stderr(std::process::Stdio::null()).status();
+            status.unwrap().success()
+        };
+        assert!(kill([&format!("-{signal}"), &proxy.id().to_string()]));
+        assert_eq!(proxy.wait().unwrap().code(), Some(code), "{signal}");
+        assert!((0..1_000_000).any(|_| !kill(["-0", &pid])), "the agent runs without its guardrails");
+    }
+}

@@ -237,16 +237,141 @@ fn restarted_database_blocks_until_it_is_back() {
 }
 
 #[test]
-fn reloaded_policy_reaches_the_other_instance() {
-    let Some(database) = database() else { return };
+fn instance_that_cannot_listen_changes_no_policy() {
+    let world = World::with_pack(PACK);
+    let service = Service::start(&world, &[]);
+    let taken = service.url.trim_start_matches("http://");
+    world.write("weak.yaml", "pack: weak\nextends: none\n");
+    let wipe = call("s", "Bash", json!({"command": "rm -rf ~"}));
+    assert_eq!(service.effect(&wipe), "block");
+    let records = || world.run(&["audit", "list", "--json"]).code(0).out.lines().count();
+    let before = records();
+    world.run(&["serve", "--pack", "weak.yaml", "--listen", taken]).code(1).complains("cannot listen at");
+    world
+        .run(&["serve", "--pack", "weak.yaml", "--listen", "127.0.0.1:0"])
+        .code(6)
+        .complains("enforce another one");
+    assert_eq!(records(), before, "a process that did not serve wrote a record");
+    assert_eq!(service.effect(&wipe), "block");
+}
+
+/// A policy is updated in a rolling way: confirmed once, then instance by instance.
+fn rolls_out(store: &str) {
     // Each has packs of its own, as on two machines.
     let (here, there) = (World::with_pack(PACK), World::with_pack(PACK));
-    let (one, other) =
-        (Service::start(&here, &["--store", &database]), Service::start(&there, &["--store", &database]));
-    assert_eq!(other.effect(&call("s", "refund", json!({}))), "allow");
-    here.write(".midrail/pack.yaml", format!("{PACK}  - {{id: no-refunds, tools: refund, effect: block}}\n"));
-    eventually("the new policy here", || one.effect(&call("s", "refund", json!({}))) == "block");
-    eventually("the new policy there", || other.effect(&call("s", "refund", json!({}))) == "block");
+    let mut one = Service::start(&here, &["--store", store]);
+    let mut other = Service::start(&there, &["--store", store]);
+    let refund = |service: &Service| service.effect(&call("s", "refund", json!({})));
+    let changed = format!("{PACK}  - {{id: no-refunds, tools: refund, effect: block}}\n");
+    let next = World::with_pack(&changed);
+    let refused = next.run(&["serve", "--listen", "127.0.0.1:0", "--store", store]).code(6);
+    assert!(refused.err.contains("midrail policy confirm sha256:"), "{}", refused.err);
+    assert_eq!((refund(&one), refund(&other)), ("allow".to_owned(), "allow".to_owned()));
+
+    let key = here.run(&["approver", "add", "ada", "--role", "admin", "--store", store]).code(0).out;
+    let key = key.lines().next().unwrap();
+    next.run(&["policy", "confirm", "--store", store]).code(1).complains("one of them has to authorise this");
+    let confirm = ["policy", "confirm", "--store", store, "--as", "ada", "--key-fd", "0"];
+    next.feed(&confirm, format!("{key}\n")).code(0).says("instances may start with the policy sha256:");
+    let third = Service::start(&next, &["--store", store]);
+    // The others keep their own policy until they are restarted.
+    assert_eq!([&one, &other, &third].map(refund), ["allow", "allow", "block"]);
+    for old in [&mut one, &mut other] {
+        assert_eq!(old.stop(), 0);
+    }
+    // An instance with the old packs differs now.
+    here.run(&["serve", "--listen", "127.0.0.1:0", "--store", store]).code(6);
+    here.write(".midrail/pack.yaml", &changed);
+    let again = Service::start(&here, &["--store", store]);
+    assert_eq!([&again, &third].map(refund), ["block", "block"]);
+    here.run(&["audit", "verify", "--store", store]).code(0);
+}
+
+#[test]
+fn policy_rolls_out_on_one_sqlite_store() {
+    let folder = tempfile::tempdir().unwrap();
+    rolls_out(&folder.path().join("store.db").display().to_string());
+}
+
+#[test]
+fn policy_rolls_out_on_one_database() {
+    let Some(database) = database() else { return };
+    rolls_out(&database);
+}
+
+#[test]
+fn killed_instance_is_gone_after_a_while() {
+    let world = World::with_pack(PACK);
+    let mut one = Service::start(&world, &[]);
+    one.child.kill().unwrap();
+    one.child.wait().unwrap();
+    // The same packs start at once; others have to wait until the killed instance does not count any more.
+    assert_eq!(Service::start(&world, &[]).stop(), 0);
+    world.write("other.yaml", PACK.replace("few-mails", "some-mails"));
+    let other = ["serve", "--pack", "other.yaml", "--listen", "127.0.0.1:0"];
+    world.run(&other).code(6).complains("was killed counts as running for 15 s");
+    let started = std::time::Instant::now();
+    loop {
+        let mut command = world.command(&other);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let is_ready = line.contains("ready");
+        let _ = child.kill();
+        let _ = child.wait();
+        if is_ready {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "the killed instance never expired");
+        thread::sleep(Duration::from_millis(500));
+    }
+}
+
+/// Commands of an approval's policy run only if the packs on this machine have them.
+#[test]
+fn command_of_a_stored_policy_does_not_run_for_the_approver() {
+    let asks = "guardrails:\n  - {id: deploys, tools: deploy, effect: escalate, reason: Think twice}\n";
+    let world = World::with_pack(&format!("pack: p\n{asks}"));
+    let mark = world.path("mark");
+    world.write(
+        "foreign.yaml",
+        format!("pack: p\n{asks}notify: {{orchestrator: {{command: 'touch {mark}'}}}}\n"),
+    );
+    let event = call("s", "deploy", json!({}));
+    let decision =
+        world.feed(&["check", "--json", "--pack", "foreign.yaml"], event.to_string()).code(2).json();
+    let id = decision["approval"]["id"].as_str().unwrap();
+    let key = world.run(&["approver", "add", "ann", "--role", "human_operator"]).code(0).out;
+    let approve = ["approvals", "approve", id, "--as", "ann", "--key-fd", "0"];
+    world.feed(&approve, key.lines().next().unwrap()).code(0);
+    assert!(!std::path::Path::new(&mark).exists(), "the command of another process was run");
+}
+
+#[test]
+fn pause_of_a_folder_reaches_sessions_of_the_service() {
+    let world = World::with_pack("pack: p\nguardrails:\n  - {id: friday, tools: deploy, effect: block}\n");
+    let key = world.run(&["approver", "add", "ann", "--role", "human_operator"]).code(0).out;
+    let key = key.lines().next().unwrap();
+    let (here, elsewhere) = (Service::start(&world, &[]), Service::start(&world, &["--files", "elsewhere"]));
+    let in_folder = |session: &str, cwd: Option<&str>| {
+        let mut event = call(session, "deploy", json!({}));
+        cwd.iter().for_each(|cwd| event["cwd"] = json!(cwd));
+        event
+    };
+    let pause = |args: &[&str]| {
+        let shared = ["--reason", "The release is stuck", "--as", "ann", "--key-fd", "0"];
+        world.feed(&[&["pause", "10m"], args, &shared].concat(), key).code(0);
+    };
+    let project = world.project().display().to_string();
+    assert_eq!(here.effect(&in_folder("a", Some(&project))), "block");
+    assert_eq!(here.effect(&in_folder("b", None)), "block");
+    pause(&[]);
+    assert_eq!(here.effect(&in_folder("a", Some(&project))), "allow");
+    assert_eq!([&here, &elsewhere].map(|service| service.effect(&in_folder("b", None))), ["allow", "allow"]);
+    assert_eq!(elsewhere.effect(&in_folder("c", Some("/srv/shop/api"))), "block");
+    pause(&["--project", "/srv/shop", "--remote"]);
+    assert_eq!(elsewhere.effect(&in_folder("c", Some("/srv/shop/api"))), "allow");
+    assert_eq!(elsewhere.effect(&in_folder("d", Some("/srv/other"))), "block");
 }
 
 /// Events of every kind, made from a number that stands for chance.

@@ -65,7 +65,7 @@ impl Tally<'_> {
         let Some(slice) = self.stored(review, &key) else { return };
         match slice.map(StoredApproval::decode) {
             None if is_block => {}
-            None => self.request_approval(review.spec, action, key),
+            None => self.request_approval(review, action, key),
             // An approved escalation does not bypass a block.
             Some(approval) if is_block && approval.kind == ApprovalKind::Escalation => {}
             Some(approval) => self.use_approval(review, &approval, action, key),
@@ -118,6 +118,7 @@ impl Tally<'_> {
                 (Effect::Block, format!("the {noun} {id} timed out {how}: {reason}"))
             }
             _ if review.verdict.effect == Effect::Escalate => {
+                self.explain_used_approval(review, &key);
                 let request = request(spec, action, (*id).to_owned(), approval.expires);
                 self.decision.requests.push(request);
                 return;
@@ -127,7 +128,13 @@ impl Tally<'_> {
         review.set(effect, reason);
     }
 
-    fn request_approval(&mut self, spec: &Spec, action: String, key: String) {
+    fn request_approval(&mut self, review: &mut Review<'_>, action: String, key: String) {
+        let (spec, facts) = (review.spec, self.inputs.facts);
+        if let Some(limit) = &facts.request_limit {
+            // An approver who is flooded with requests answers none of them with care.
+            return review.set(Effect::Block, format!("{} ({limit})", review.verdict.reason));
+        }
+        self.explain_used_approval(review, &key);
         let timeout = SignedDuration::from_secs(i64::from(spec.approval_timeout_s));
         let expires = self.inputs.event.time.and_then(|now| now.checked_add(timeout).ok());
         let id = approval_id(self.inputs, &spec.id, &action);
@@ -138,6 +145,14 @@ impl Tally<'_> {
         changes.set(key, approval);
         changes.0.extend(wait.0);
         self.decision.requests.push(request(spec, action, id, expires));
+    }
+
+    /// Adds to the reason of an escalation that the approval of the same action was used by another call.
+    fn explain_used_approval(&self, review: &mut Review<'_>, key: &str) {
+        if let Some(used) = self.inputs.facts.used_approvals.get(key) {
+            let reason = format!("{} (the approval {used} was used by another call)", review.verdict.reason);
+            review.set(Effect::Escalate, reason);
+        }
     }
 
     /// Why an approval does not bypass a guardrail now. The less is left of the budgets, the more authority a bypass requires.

@@ -16,6 +16,14 @@ impl Compiler<'_> {
         {
             self.roles(&format!("/approvals/{name}"), roles.as_deref());
         }
+        let limits = [
+            ("waiting_per_session", rules.waiting_per_session),
+            ("waiting_per_agent", rules.waiting_per_agent),
+        ];
+        for (name, _) in limits.into_iter().filter(|(_, limit)| *limit == Some(0)) {
+            let help = "allow at least 1, or use `effect: block` where nobody is to be asked";
+            self.issue(format!("/approvals/{name}"), "no request could be made", help);
+        }
         let emergency = rules.emergency.as_ref().and_then(|rule| {
             Some(Emergency {
                 only_for: self.condition("/approvals/emergency/only_for", &rule.only_for)?,
@@ -29,6 +37,8 @@ impl Compiler<'_> {
             supervisors: rules.supervisors.clone().unwrap_or(default.supervisors),
             humans: rules.humans.clone().unwrap_or(default.humans),
             bypass_timeout_s: rules.bypass_timeout.map_or(default.bypass_timeout_s, |time| time.whole()),
+            waiting_per_session: rules.waiting_per_session.unwrap_or(default.waiting_per_session),
+            waiting_per_agent: rules.waiting_per_agent.unwrap_or(default.waiting_per_agent),
             emergency,
             unattended: rules.unattended.map_or(default.unattended, UnattendedRule::to_core),
         }

@@ -36,6 +36,12 @@ pub struct ApprovalRules {
     /// The time that each authority has to answer a bypass request, 15 minutes unless set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bypass_timeout: Option<Seconds>,
+    /// The most requests of one session that wait for an answer, 20 unless set. Further actions that need one are blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_per_session: Option<u32>,
+    /// The same for one agent in all of its sessions, 50 unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_per_agent: Option<u32>,
     /// When an unanswered emergency request is granted automatically. Absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emergency: Option<EmergencyRule>,

@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use percent_encoding::percent_decode_str;
 
+use crate::access::body::read_body;
 use crate::access::cookie::cookie;
 use crate::access::identity::{Caller, Identity, Right};
 use crate::access::peer::peer;
@@ -54,8 +55,13 @@ pub(crate) async fn guard(
     match admit(app, right, &request).await {
         Ok(caller) => {
             request.extensions.insert(caller);
-            let answer = next.run(Request::from_parts(request, body));
-            if is_long { answer.await } else { place(app, answer).await }
+            if is_long {
+                return next.run(Request::from_parts(request, body)).await;
+            }
+            match read_body(app, &request.headers, body).await {
+                Ok(body) => place(app, next.run(Request::from_parts(request, body.into()))).await,
+                Err(problem) => problem.into_response(),
+            }
         }
         Err(problem) if surface == Surface::Page && problem.status == 401 => {
             let wanted = request.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
@@ -205,7 +211,7 @@ fn is_loopback(host: &str) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Holds one of the slots for concurrent requests, and ends the request at its timeout.
+/// Holds one of the slots for concurrent requests while a request whose body was read is worked on, and ends the request at its timeout.
 async fn place(app: &App, answer: impl Future<Output = Response>) -> Response {
     let Ok(_place) = app.places.try_acquire() else {
         return Problem::unavailable("too many concurrent requests").retry_after(1).into_response();

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use midrail::admin::{ADMIN, ApiKey, KeyRight, Person};
+use midrail::{Event, session_id};
 
 use crate::access::cookie::SignedIn;
 use crate::access::visibility::Visibility;
+use crate::blocking::blocking;
 use crate::problem::Problem;
 use crate::project::Project;
 use crate::text::short;
@@ -146,6 +148,29 @@ impl Caller {
         let agent =
             agent.map_or("an agent without an id".to_owned(), |id| format!("the agent `{}`", short(id)));
         Err(Problem::forbidden(format!("this key may not act for {agent}")))
+    }
+
+    /// Checks that the caller may act in a session. A key that is limited to agents may not where others act: it would use
+    /// their approvals, and change what their guardrails have counted.
+    pub(crate) fn check_session(&self, session: &str) -> Result<(), Problem> {
+        let Some(key) = self.key().filter(|key| key.scope.agents.is_some()) else { return Ok(()) };
+        let agents = self.project.engine().session_agents(session)?.unwrap_or_default();
+        let is_own = |agent: &String| !agent.is_empty() && key.is_for_agent(Some(agent));
+        if agents.iter().all(is_own) {
+            return Ok(());
+        }
+        let refused =
+            format!("this key may not act in the session `{}`, where other agents act", short(session));
+        Err(Problem::forbidden(refused).help("name another session, or use a key for all of its agents"))
+    }
+
+    /// The same for the session of an event, which may have to be looked up in the store.
+    pub(crate) async fn check_session_of(&self, event: &Event) -> Result<(), Problem> {
+        if self.visibility().is_full() {
+            return Ok(());
+        }
+        let (caller, session) = (self.clone(), session_id(event));
+        blocking(move || caller.check_session(&session)).await
     }
 
     /// What they see of the project.

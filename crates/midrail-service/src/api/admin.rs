@@ -38,7 +38,7 @@ pub(super) fn routes(api: Api) -> Api {
         .get("/v1/locks", "list_locks", "List locked files")
         .json(Right::Read, list::<Lock>)
         .get("/v1/tasks", "list_tasks", "List the tasks that have a status")
-        .json(Right::Read, list::<TaskState>)
+        .json(Right::ReadAll, list::<TaskState>)
         .get("/v1/pauses", "list_pauses", "List the pauses in force")
         .json(Right::Read, list::<Pause>)
         .get("/v1/quarantine", "list_quarantined", "List agents in quarantine and halted runs")
@@ -193,6 +193,7 @@ fn take_lock(caller: &Caller, Body(lock): Body<TakeLock>) -> HandlerResult<Lock>
         return Err(Problem::invalid(format!("`lasts_s` is 1 to {MAX_LOCK_S}")));
     }
     caller.check_agent(Some(&lock.agent))?;
+    caller.check_session(&lock.session)?;
     let (path, duration) = (Path::new(&lock.path), Duration::from_secs(lock.lasts_s));
     Ok(caller.project.engine().admin().take_lock(path, &lock.agent, &lock.session, duration)?)
 }

@@ -1,6 +1,6 @@
 //! Decides one event, or a batch of events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::post;
-use midrail::{Decision, Engine, Event};
+use midrail::{Decision, Engine, Event, session_id};
 use midrail_adapters::wire::{self, WireError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,7 @@ async fn decide_one(
     let decision = if once.is_some() || is_traced || bytes.len() > LARGE {
         blocking(move || {
             let event = decode_event(&caller, &bytes)?;
+            caller.check_session(&session_id(&event))?;
             let engine = caller.project.engine();
             Ok(with_parent(parent, || match once {
                 Some(key) => engine.decide_idempotent(event, &key),
@@ -82,6 +83,7 @@ async fn decide_one(
         .await?
     } else {
         let event = decode_event(&caller, &bytes)?;
+        caller.check_session_of(&event).await?;
         caller.project.queue.decide(event).await?
     };
     Ok(with_type("application/json", wire::encode(&decision)))
@@ -146,6 +148,8 @@ async fn decide_all(
     let until = Instant::now() + app.config.limits.time;
     blocking(move || {
         let events = decode_events(&caller, &bytes)?;
+        let sessions: BTreeSet<String> = events.iter().map(session_id).collect();
+        sessions.iter().try_for_each(|session| caller.check_session(session))?;
         // The request itself was counted as one.
         app.authenticator.count(&caller.identity, events.len().saturating_sub(1))?;
         let decisions = decide_events(caller.project.engine(), events, until)?;

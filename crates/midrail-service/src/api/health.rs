@@ -14,7 +14,11 @@ pub(super) fn routes(api: Api) -> Api {
         .get("/healthz", "health", "Check that the process lives")
         .long()
         .json(Right::Open, |_, (): ()| Ok(Health::OK))
-        .get("/readyz", "ready", "Check that the service can decide: its store is reachable")
+        .get(
+            "/readyz",
+            "ready",
+            "Check that the service can decide: its store is reachable, and it has room for another request",
+        )
         .long()
         .fails(&[503])
         .json(Right::Open, ready)
@@ -36,6 +40,11 @@ impl Health {
 fn ready(_: &Caller, app: App) -> HandlerResult<Health> {
     if app.is_closing() {
         return Err(Problem::unavailable("the service is being stopped"));
+    }
+    if app.places.available_permits() == 0 {
+        return Err(
+            Problem::unavailable("the service is working on as many requests as it can").retry_after(1)
+        );
     }
     app.projects.get(HOME)?.store().head()?;
     Ok(Health::OK)

@@ -145,7 +145,7 @@ impl Document {
             problems.extend([503, 504]);
         }
         if operation.body.is_some() {
-            problems.extend([400, 413, 415, 422]);
+            problems.extend([400, 408, 413, 415, 422]);
         }
         if !operation.parameters.is_empty() {
             problems.push(400);

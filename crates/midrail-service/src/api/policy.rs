@@ -6,8 +6,10 @@ pub(crate) mod view;
 use jiff::Timestamp;
 use midrail::pack::diagnostic::DiagnosticRecord;
 use midrail::pack::{Layer, PolicySource};
+use midrail::policy_changes::PolicyConfirmation;
 use midrail::reload::ReloadStats;
 use midrail::shadow::{ShadowQuery, ShadowReport, shadow_report};
+use midrail::store::Instance;
 use midrail::{Mode, Policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,13 @@ struct PolicyView {
     since: Timestamp,
     /// The instance that put it in force.
     by: String,
+    /// The running instances that share the store, with the policy that each of them enforces.
+    instances: Vec<Instance>,
+    /// Whether another running instance enforces another policy.
+    drift: bool,
+    /// The policy that instances may start with although others enforce another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<PolicyConfirmation>,
     /// Its guardrails, in the order of the chain.
     guardrails: Vec<GuardrailView>,
     /// Reloads of its packs in this instance.
@@ -145,6 +154,12 @@ pub(super) fn routes(api: Api) -> Api {
         )
         .fails(&[422])
         .json(Right::Administer, reload)
+        .post(
+            "/v1/policy/confirm",
+            "policy_confirm",
+            "Confirm a policy: for 24 hours, instances may start with it although others enforce another one",
+        )
+        .act(Right::Administer, confirm)
         .get("/v1/shadow", "shadow", "Report what guardrails in shadow mode would have done in the last 100,000 decisions")
         .json(Right::ReadAll, shadow)
 }
@@ -152,12 +167,16 @@ pub(super) fn routes(api: Api) -> Api {
 fn policy(caller: &Caller, (): ()) -> HandlerResult<PolicyView> {
     let project = &caller.project;
     let (policy, source) = (project.engine().policy(), project.engine().policy_source());
-    let (since, by) = project.policy_sync.since();
+    let (since, by) = project.membership.since();
+    let instances = project.membership.running();
     Ok(PolicyView {
         revision: policy.revision().to_string(),
         mode: policy.mode(),
         since,
         by,
+        drift: instances.iter().any(|instance| *instance.revision != **policy.revision()),
+        instances,
+        confirmed: project.engine().admin().confirmed_policy()?,
         guardrails: guardrails(&policy, &source),
         reloads: project.reloads(),
     })
@@ -210,13 +229,13 @@ pub(crate) fn made(caller: &Caller, revision: &str) -> HandlerResult<(Policy, Po
             return Ok((policy, source));
         }
     }
-    if caller.project.store().policy(revision)?.is_none() {
-        return Err(unknown(revision));
-    }
-    engine.stored_policy(revision).map_err(|error| match error {
-        midrail::load::StoredPolicyError::Store(error) => error.into(),
+    let Some(text) = caller.project.store().policy(revision)? else { return Err(unknown(revision)) };
+    let (policy, runnable) = engine.stored_policy(revision).map_err(|error| match error {
+        midrail::load::StoredPolicyError::Store(error) => Problem::from(error),
         other => Problem::refused(other.to_string()),
-    })
+    })?;
+    // Only shown, so with everything that the packs say.
+    Ok((policy, serde_json::from_str(&text).unwrap_or(runnable)))
 }
 
 fn reload(caller: &Caller, (): ()) -> HandlerResult<Reloaded> {
@@ -229,6 +248,19 @@ fn reload(caller: &Caller, (): ()) -> HandlerResult<Reloaded> {
     })?;
     log::info!(project = project.name(), by:%; "the packs were reloaded");
     Ok(Reloaded { revision: project.engine().policy().revision().to_string(), changed: changed.is_some() })
+}
+
+/// A policy to confirm.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "PolicyConfirm")]
+struct Confirm {
+    /// Its revision.
+    revision: String,
+}
+
+fn confirm(caller: &Caller, Body(confirm): Body<Confirm>) -> HandlerResult<PolicyConfirmation> {
+    Ok(caller.project.engine().admin().confirm_policy(&confirm.revision, Some(caller.person()?))?)
 }
 
 /// The first problems in one line.

@@ -157,6 +157,7 @@ struct End {
 
 fn end(caller: &Caller, (Named(id), Body(end)): (Named<String>, Body<End>)) -> HandlerResult<Decision> {
     caller.check_agent(end.agent.as_deref())?;
+    caller.check_session(&id)?;
     caller.project.store().session(&id)?.ok_or_else(|| unknown(&id))?;
     let mut event = Event::new(EventKind::SessionEnd).in_session(id);
     event.agent = end.agent.map(|id| Agent { id: Some(id), ..Agent::default() });

@@ -1,9 +1,11 @@
 //! Approvals: open requests, and everything that an approver needs to answer.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use maud::{Markup, html};
 use midrail::Policy;
-use midrail::admin::{ApprovalView, open_approvals, session_around};
+use midrail::admin::{ApprovalView, RequestGroup, group_requests, open_approvals, session_around};
 use midrail::approvals::{is_about_earlier_event, record_for_approval};
 use midrail::core::ApprovalKind;
 use midrail::store::{Approval, ApprovalFilter, ApprovalState, Urgency};
@@ -21,6 +23,9 @@ use crate::problem::HandlerResult;
 
 /// Requests on a page.
 const PAGE: usize = 50;
+
+/// Alike requests that a card shows without being opened.
+const MAX_OPEN: usize = 8;
 
 /// Records of the session before and after a request that are shown with it.
 const AROUND: (usize, usize) = (8, 4);
@@ -92,39 +97,87 @@ pub(crate) fn part(view: &View, (): ()) -> HandlerResult<Markup> {
         .sort_by_key(|approval| (std::cmp::Reverse(approval.urgency), approval.deadline(), approval.created));
     owed.sort_by_key(|approval| approval.review.as_ref().map(|review| review.due));
     let policy = view.caller.project.engine().policy();
-    let more = waiting.len().saturating_sub(PAGE);
+    let groups = group_requests(waiting);
+    let more = groups.len().saturating_sub(PAGE);
     Ok(html! {
         @for approval in &owed { (owed_card(approval, now)) }
-        @if waiting.is_empty() && owed.is_empty() {
+        @if groups.is_empty() && owed.is_empty() {
             section.card { (widgets::empty("No requests are waiting", html! {
                 p { "When a guardrail escalates a call, the call is held and appears here. Keep this page open: it updates itself and can notify you." }
             })) }
         }
-        @for approval in waiting.iter().take(PAGE) { (card(approval, &view.caller, &policy, now)) }
+        @for group in groups.iter().take(PAGE) { (card(group, &view.caller, &policy, now)) }
         @if more > 0 { p.muted { "and " (more) " more" } }
     })
 }
 
-fn card(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
-    let at = at(approval);
+/// A card for a call with the requests of all guardrails that hold it, and below it the alike calls of the same agent.
+fn card(group: &RequestGroup, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
+    let Some((call, alike)) = group.calls.split_first() else { return html! {} };
+    let Some(first) = call.first() else { return html! {} };
+    let at = at(first);
+    let all: Vec<&Approval> = group.calls.iter().flatten().collect();
     html! {
-        article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&arguments(approval), 300)) } {
+        article.card.request data-item data-href=(at) data-approval=(answerable(call, caller, policy, now)) data-what=(what(first)) {
             div.request-head {
-                (urgency(approval))
-                strong { (short_line(approval.subject(), 40)) }
-                span.chip { (widgets::guardrail(&approval.guardrail)) }
-                span.muted { "requested by " (short_line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) " in " (short_line(&approval.session, 24)) ", " (widgets::ago(approval.created, now)) }
-                span.request-left { (left(approval, now)) }
+                (urgency(first))
+                strong { (short_line(first.subject(), 40)) }
+                @for approval in call { span.chip { (widgets::guardrail(&approval.guardrail)) } }
+                @if !alike.is_empty() { span.badge.sev-medium { (group.calls.len()) " alike" } }
+                span.muted { "requested by " (short_line(first.requested_by.as_deref().unwrap_or("an agent"), 40)) " in " (short_line(&first.session, 24)) ", " (widgets::ago(first.created, now)) }
+                span.request-left { (left(first, now)) }
             }
-            pre.code.command { code { (widgets::mark_redactions(&arguments(approval))) } }
-            p.reason { (widgets::inline_code(&approval.reason)) }
-            @if let Some(text) = &approval.justification { p.justification { span.label { "The agent says" } (visible_text(text)) } }
+            pre.code.command { code { (widgets::mark_redactions(&arguments(first))) } }
+            @for reason in call.iter().map(|approval| &approval.reason).collect::<BTreeSet<_>>() { p.reason { (widgets::inline_code(reason)) } }
+            @if let Some(text) = &first.justification { p.justification { span.label { "The agent says" } (visible_text(text)) } }
             div.request-foot {
-                (buttons(approval, caller, policy, now))
+                (call_buttons(call, caller, policy, now))
                 a.details-link href=(at) { "Full context" }
             }
+            @if !alike.is_empty() { details.alike open[alike.len() <= MAX_OPEN] {
+                summary { (widgets::many(widgets::whole(alike.len()), "more request")) " with other arguments" }
+                ul.rows { @for call in alike { @if let Some(first) = call.first() {
+                    li data-item data-href=(self::at(first)) data-approval=(answerable(call, caller, policy, now)) data-what=(what(first)) {
+                        span.row-main { a href=(self::at(first)) { code { (short_line(&arguments(first), 120)) } } " " span.muted { (widgets::ago(first.created, now)) } }
+                        span.row-side { (call_buttons(call, caller, policy, now)) }
+                    }
+                } } }
+                @let ids = all_answerable(&all, caller, policy, now);
+                @if !ids.is_empty() { div.actions data-approval=(ids) data-what={ (group.calls.len()) " alike calls of " (short_line(first.subject(), 40)) } {
+                    button.button.deny type="button" data-answer="deny" { "Deny all " (group.calls.len()) }
+                } }
+            } }
         }
     }
+}
+
+/// What is asked, for the dialog that confirms the answer.
+fn what(approval: &Approval) -> String {
+    format!("{} {}", short_line(approval.subject(), 40), short_line(&arguments(approval), 300))
+}
+
+/// The ids of the requests of a call that the caller may answer now, or of all requests if it is none of them.
+fn answerable(call: &[Approval], caller: &Caller, policy: &Policy, now: Timestamp) -> String {
+    let all: Vec<&Approval> = call.iter().collect();
+    let ids = all_answerable(&all, caller, policy, now);
+    if !ids.is_empty() {
+        return ids;
+    }
+    call.iter().map(|approval| approval.id.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn all_answerable(all: &[&Approval], caller: &Caller, policy: &Policy, now: Timestamp) -> String {
+    let may =
+        |approval: &&&Approval| permissions(approval, policy.authorities(), &caller.identity, now).1.answer;
+    all.iter().filter(may).map(|approval| approval.id.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// The buttons of the first request of a call that the caller may answer, or else why they may answer none.
+fn call_buttons(call: &[Approval], caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
+    let may =
+        |approval: &&Approval| permissions(approval, policy.authorities(), &caller.identity, now).1.answer;
+    let shown = call.iter().find(may).or_else(|| call.first());
+    html! { @if let Some(approval) = shown { (buttons(approval, caller, policy, now)) } }
 }
 
 fn urgency(approval: &Approval) -> Markup {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use midrail::admin::open_approvals;
+use midrail::admin::{group_by_call, open_approvals};
 
 use super::assets;
 use super::widgets;
@@ -58,7 +58,7 @@ impl View {
 
     /// The number of requests that wait for an answer.
     pub(crate) fn waiting(&self) -> HandlerResult<usize> {
-        Ok(open_approvals(&**self.caller.project.store(), None, self.now)?.len())
+        Ok(group_by_call(open_approvals(&**self.caller.project.store(), None, self.now)?).len())
     }
 
     /// The whole page around its content. The tab is the path of a page of the navigation.

@@ -64,6 +64,7 @@ fn content(view: &View, range: Range) -> HandlerResult<Markup> {
     let decisions: u64 = timeline.buckets.iter().map(|bucket| bucket.decisions).sum();
     let is_new = log.seq == 0;
     Ok(html! {
+        (super::policy::drift_notice(project))
         @if is_new { (first_steps()) }
         div.tiles {
             (tile("Decisions", &compact(decisions), html! { "in " (range.name) }, None))

@@ -18,6 +18,7 @@ use crate::api::input::{Named, Query};
 use crate::api::policy::made;
 use crate::api::policy::view::{GuardrailView, difference, guardrails};
 use crate::problem::HandlerResult;
+use crate::project::Project;
 
 /// The latest records that are searched for revisions.
 const SEARCHED: usize = 1_000;
@@ -35,7 +36,7 @@ pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
     let project = &view.caller.project;
     let policy = project.engine().policy();
     let reloads = project.reloads();
-    let (since, _) = project.policy_sync.since();
+    let (since, _) = project.membership.since();
     let revisions = revisions(&**project.store(), &policy)?;
     let sentences = summary::sentences(&policy);
     view.page("Policy", "/policy", html! {
@@ -50,6 +51,8 @@ pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
             Some(error) => div.notice.bad role="alert" { strong { "The current pack files are invalid." } " The previous policy stays in force." pre.code { code { (visible_text(error)) } } },
             None => p.muted { "In force since " (widgets::ago(since, view.now)) ". Reloads since the service started: " (widgets::many(reloads.applied, "reload")) " applied, " (reloads.refused) " rejected." },
         }
+        (drift_notice(project))
+        (instances(project, view.now))
         section.card {
             h2 { "Summary" }
             @if sentences.is_empty() { p.muted { "The policy only has the built-in guardrails." } }
@@ -63,6 +66,38 @@ pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult
             div #shadow { button.button.quiet type="button" hx-get="/policy/shadow" hx-target="#shadow" hx-swap="innerHTML" data-busy="Reading…" { "Create report" } }
         }
     })
+}
+
+/// The warning that other running instances enforce another policy. Empty: all of them enforce the same one.
+pub(crate) fn drift_notice(project: &Project) -> Markup {
+    let drifted = project.membership.drifted(project.engine().policy().revision());
+    html! {
+        @if !drifted.is_empty() { div.notice.bad role="alert" {
+            strong { (widgets::many(widgets::whole(drifted.len()), "running instance")) " of this service enforce another policy." }
+            " Until they are restarted with the same packs, the same call may be decided differently: "
+            @for (at, other) in drifted.iter().enumerate() { @if at > 0 { ", " } (short_line(&other.address, 60)) }
+            ". " a href="/policy#instances" { "Compare" }
+        } }
+    }
+}
+
+/// The running instances with their policies.
+fn instances(project: &Project, now: jiff::Timestamp) -> Markup {
+    let running = project.membership.running();
+    let own = project.engine().policy();
+    html! {
+        @if !running.is_empty() { section.card #instances {
+            h2 { "Running instances" }
+            div.scroll { table.list.compact {
+                thead { tr { th { "address" } th { "policy" } th { "started" } } }
+                tbody { @for instance in &running { tr {
+                    td { (short_line(&instance.address, 60)) }
+                    td { (widgets::hash(&instance.revision)) @if *instance.revision != **own.revision() { " " a href={ "/policy" (widgets::query(&[("from", own.revision()), ("to", &instance.revision)])) "#revisions" } { "differs" } } }
+                    td { (widgets::ago(instance.started, now)) }
+                } } }
+            } }
+        } }
+    }
 }
 
 /// The packs with their guardrails.

@@ -62,6 +62,21 @@ fn text(app: &App, projects: &[Arc<Project>]) -> HandlerResult<String> {
     gauge("midrail_pauses", "Pauses in force.", &|stats| count(stats.paused.len()));
     let refused = projects.iter().map(|it| (vec![("project", it.name())], it.reloads().refused));
     out.family("midrail_policy_refused", "gauge", "Changes of packs that were rejected.", refused);
+    let revisions: Vec<String> =
+        projects.iter().map(|project| project.engine().policy().revision().to_string()).collect();
+    let in_force = projects.iter().zip(&revisions);
+    let info = in_force
+        .clone()
+        .map(|(project, revision)| (vec![("project", project.name()), ("revision", revision.as_str())], 1));
+    out.family("midrail_policy_info", "gauge", "The policy that this instance enforces.", info);
+    let running = projects
+        .iter()
+        .map(|project| (vec![("project", project.name())], count(project.membership.running().len())));
+    out.family("midrail_instances", "gauge", "Running instances on the store.", running);
+    let drifted = in_force.map(|(project, revision)| {
+        (vec![("project", project.name())], count(project.membership.drifted(revision).len()))
+    });
+    out.family("midrail_policy_drift", "gauge", "Running instances that enforce another policy.", drifted);
     let counters = measured.iter().flat_map(|one| {
         one.stats.counters.iter().map(|(name, value)| (one.labels(&[("name", name)]), value))
     });

@@ -25,6 +25,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     least: "least",
     greatest: "greatest",
     position: "strpos",
+    now: "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
     key_order: "place",
     has_index_hints: false,
     indexes_prefixes: true,

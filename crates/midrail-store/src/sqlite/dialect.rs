@@ -20,6 +20,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     least: "min",
     greatest: "max",
     position: "instr",
+    now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
     key_order: "rowid",
     has_index_hints: true,
     indexes_prefixes: false,

@@ -17,7 +17,12 @@ use crate::sqlite::transaction::Transaction;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Each step upgrades a store from the version of its index to the next.
-const MIGRATIONS: &[&str] = &[include_str!("001.sql"), include_str!("002.sql"), include_str!("003.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("001.sql"),
+    include_str!("002.sql"),
+    include_str!("003.sql"),
+    include_str!("instances.sql"),
+];
 
 const APPLICATION: i64 = 0x4d44_524c;
 

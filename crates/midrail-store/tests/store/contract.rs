@@ -1,6 +1,7 @@
 //! The contract of all stores, tested with the store in memory, in SQLite and in PostgreSQL.
 
 mod approvals;
+mod instances;
 mod log;
 mod notices;
 mod sessions;
@@ -50,6 +51,9 @@ fn postgres_store(name: &str) -> Option<midrail_store::PostgresStore> {
 }
 
 contract! {
+    instances::instance_with_another_policy_does_not_join
+    instances::instance_that_is_not_renewed_is_gone
+    instances::of_instances_that_start_together_one_policy_wins
     sessions::empty_store_has_nothing
     sessions::slices_come_back_in_the_order_of_the_keys
     sessions::version_of_a_slice_that_comes_back_is_new

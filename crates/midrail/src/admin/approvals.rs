@@ -2,6 +2,7 @@
 //! operations of [`Engine::approvals`](crate::Engine::approvals).
 
 use jiff::Timestamp;
+use midrail_core::ApprovalKind;
 use midrail_core::duration::span;
 use midrail_store::{Approval, ApprovalFilter, ApprovalState, AuditEntry, AuditFilter, Result, Store};
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::admin::handle::{Admin, Cell, Column, Resource};
+use crate::approvals::is_alike;
 use crate::error::EngineResult;
 
 /// A request to a person, with its current status.
@@ -109,6 +111,48 @@ pub fn open_approvals(store: &dyn Store, session: Option<&str>, now: Timestamp) 
     Ok(open)
 }
 
+/// Requests that an approver sees as one: calls that differ only in their arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestGroup {
+    /// The calls, each with the requests of all guardrails that hold it. Neither is empty.
+    pub calls: Vec<Vec<Approval>>,
+}
+
+/// The requests of every call together, and the calls of one agent and session together that the same guardrails hold and
+/// that differ only in their arguments. The order of the first ones is kept.
+pub fn group_requests(requests: Vec<Approval>) -> Vec<RequestGroup> {
+    let mut groups: Vec<RequestGroup> = Vec::new();
+    for call in group_by_call(requests) {
+        let is_alike = |group: &&mut RequestGroup| {
+            let first = group.calls.first().map(Vec::as_slice).unwrap_or_default();
+            first.len() == call.len() && first.iter().zip(&call).all(|(one, other)| is_alike(one, other))
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.calls.push(call),
+            None => groups.push(RequestGroup { calls: vec![call] }),
+        }
+    }
+    groups
+}
+
+/// The requests of each call together. Requests of one call have the same time and the same arguments.
+pub fn group_by_call(requests: Vec<Approval>) -> Vec<Vec<Approval>> {
+    let mut calls: Vec<Vec<Approval>> = Vec::new();
+    let key = |request: &Approval| {
+        let Approval { session, requested_by, tool, event, summary, created, kind, .. } = request.clone();
+        (session, requested_by, tool, event, summary, created, kind == ApprovalKind::Bypass)
+    };
+    for request in requests {
+        let own = key(&request);
+        match calls.iter_mut().find(|call| call.first().is_some_and(|first| key(first) == own)) {
+            Some(call) => call.push(request),
+            None => calls.push(vec![request]),
+        }
+    }
+    calls.iter_mut().for_each(|call| call.sort_by(|one, other| one.guardrail.cmp(&other.guardrail)));
+    calls
+}
+
 /// The records of a session before and after a request was made, the oldest first.
 pub fn session_around(
     store: &dyn Store,
@@ -122,4 +166,40 @@ pub fn session_around(
     around.reverse();
     around.extend(store.entries(&AuditFilter { since: until, limit: Some(after), ..own })?);
     Ok(around)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(id: &str, guardrail: &str, summary: &str, second: i64) -> Approval {
+        Approval {
+            id: id.to_owned(),
+            guardrail: guardrail.to_owned(),
+            summary: summary.to_owned(),
+            session: "s".to_owned(),
+            tool: Some("Bash".to_owned()),
+            created: Timestamp::from_second(second).unwrap(),
+            ..Approval::default()
+        }
+    }
+
+    #[test]
+    fn requests_of_one_call_and_alike_calls_are_grouped() {
+        let groups = group_requests(vec![
+            request("1", "b", "x", 1),
+            request("2", "a", "x", 1),
+            request("3", "a", "y", 2),
+            request("4", "b", "y", 2),
+            request("5", "a", "z", 3),
+        ]);
+        let ids: Vec<Vec<Vec<&str>>> = groups
+            .iter()
+            .map(|group| {
+                let calls = group.calls.iter();
+                calls.map(|call| call.iter().map(|request| request.id.as_str()).collect()).collect()
+            })
+            .collect();
+        assert_eq!(ids, [vec![vec!["2", "1"], vec!["3", "4"]], vec![vec!["5"]]]);
+    }
 }

@@ -2,12 +2,13 @@
 
 use jiff::SignedDuration;
 use midrail_core::{ApprovalRequest, Decision, EMERGENCY_OVERRIDE, Policy, Record, Severity};
-use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store};
+use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store, StoreError};
 use serde_json::Value;
 
 use super::handle::{request_about, seal, with_judged_event};
 use super::request::{denied_before, script_request};
 use crate::error::{EngineError, EngineResult};
+use crate::session_slices::load_slice;
 
 /// The changes of approvals that a decision causes: new requests, and answers that it used or that came too late.
 ///
@@ -30,7 +31,7 @@ pub(crate) fn changes(
         let slice = record.slices.get(key).and_then(Option::as_ref);
         let text = |name: &str| slice.and_then(|slice| slice.get(name)).and_then(Value::as_str);
         if let Some(id) = text("id") {
-            changes.extend(end_approval(store, policy, store_key, record, (id, text("state")))?);
+            changes.extend(end_approval(store, policy, store_key, record, (key, id, text("state")))?);
         }
     }
     Ok(changes)
@@ -48,13 +49,13 @@ fn new_approval(record: &Record, request: &ApprovalRequest) -> Approval {
     }
 }
 
-/// The end of an approval whose slice the decision removed. `slice` is the id and the state that the session had.
+/// The end of an approval whose slice the decision removed: its key, and the id and the state that the session had.
 fn end_approval(
     store: &dyn Store,
     policy: &Policy,
     store_key: &[u8],
     record: &Record,
-    (id, slice_state): (&str, Option<&str>),
+    (key, id, slice_state): (&str, &str, Option<&str>),
 ) -> EngineResult<Option<ApprovalChange>> {
     let is_allowed = record.decision.effect.allows();
     let Some(approval) = store.approval(id)? else {
@@ -66,6 +67,13 @@ fn end_approval(
     let is_override = is_allowed
         && slice_state == Some("pending")
         && record.decision.effects.iter().any(|effect| effect == EMERGENCY_OVERRIDE);
+    let is_spent =
+        (uses_answer && state != ApprovalState::Approved) || (is_override && state != ApprovalState::Pending);
+    if is_spent && load_slice(store, &record.session, key)?.value != record.slices.get(key).cloned().flatten()
+    {
+        // Another call used it after the session was read: decide again with what is left.
+        return Err(StoreError::Conflict { what: format!("the approval `{id}`") }.into());
+    }
     if is_override && state != ApprovalState::Pending {
         // The event's own time may be before the end of a request that has ended.
         return Err(EngineError::conflict(format!("the approval `{id}` is now {}", approval.status_at(now))));

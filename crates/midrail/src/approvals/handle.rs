@@ -8,6 +8,7 @@ use midrail_scan::secrets;
 use midrail_store::{Approval, ApprovalChange, Commit, NewNotice};
 use serde_json::{Value, json};
 
+use super::waiting::Waiting;
 use crate::admin::event::AdminEvent;
 use crate::engine::Engine;
 use crate::error::{EngineError, EngineResult};
@@ -55,11 +56,24 @@ impl Approvals<'_> {
         version: Option<u64>,
         notices: Vec<NewNotice>,
     ) -> EngineResult<Approval> {
+        self.write_among(event, change, version, notices, &Waiting::default())
+    }
+
+    /// The same for a new request, while others wait.
+    pub(super) fn write_among(
+        &self,
+        event: AdminEvent,
+        change: ApprovalChange,
+        version: Option<u64>,
+        notices: Vec<NewNotice>,
+        waiting: &Waiting,
+    ) -> EngineResult<Approval> {
         let approval = change.now.clone();
         let key = approval_key(&approval.guardrail, &approval.action);
         let read = version.map(|version| (key.clone(), version)).into_iter().collect();
         let own = self.engine.admin_commit(event.about(&approval)?);
         let mut commit = Commit { read, approvals: vec![change], notices, ..own };
+        waiting.guard(&approval.id, &mut commit.read, &mut commit.changes);
         commit.changes.set(key, approval_slice(&approval));
         self.engine.commit(&commit)?;
         Ok(approval)
@@ -99,13 +113,15 @@ pub(super) fn approval_slice(approval: &Approval) -> Value {
 /// A request about what a guardrail stopped in a record, without its approvers and deadlines.
 pub(super) fn request_about(record: &Record, guardrail: &str, action: String) -> Approval {
     let event = &record.event;
+    let mut verdicts = record.decision.verdicts.iter();
+    let own = verdicts.find(|verdict| *verdict.guardrail == *guardrail && !verdict.reason.is_empty());
     Approval {
         session: record.session.clone(),
         task: event.task.as_ref().and_then(|task| task.id.clone()),
         guardrail: guardrail.to_owned(),
         action,
         requested_by: event.agent.as_ref().and_then(|agent| agent.id.clone()),
-        reason: record.decision.reason.clone(),
+        reason: own.map_or(&record.decision.reason, |own| &own.reason).clone(),
         tool: event.tool_name().map(str::to_owned),
         event: (event.tool.is_none() || event.kind == EventKind::OnError).then_some(event.kind),
         summary: short_arguments(event),

@@ -13,8 +13,9 @@ use serde_json::json;
 
 use super::handle::{Approvals, request_about};
 use super::justification::check_justification;
+use super::waiting::{Waiting, is_noticed};
 use crate::admin::event::{AdminEvent, notice};
-use crate::error::{EngineError, EngineResult, MAX_ROUNDS};
+use crate::error::{EngineError, EngineResult, MAX_ROUNDS, retry_on_conflict};
 use crate::ids::random_hex;
 use crate::reproduce::recorded_fact;
 
@@ -34,6 +35,10 @@ pub struct BypassRequest {
 impl Approvals<'_> {
     /// Requests the approval of an action that was stopped. The returned approval waits for an answer.
     pub fn request(&self, ask: &BypassRequest) -> EngineResult<Approval> {
+        retry_on_conflict(|| self.try_request(ask))
+    }
+
+    fn try_request(&self, ask: &BypassRequest) -> EngineResult<Approval> {
         check_justification(&ask.reason)?;
         let entry = self.engine.store().entry(ask.seq)?;
         let entry = entry.ok_or_else(|| EngineError::conflict(format!("there is no record {}", ask.seq)))?;
@@ -151,8 +156,15 @@ impl Approvals<'_> {
             ..request_about(stopped, guardrail, action)
         };
         let asked = self.schedule(&policy, stopped, ask.urgency, &request)?;
-        let (notices, change) = (request_notices(&asked), ApprovalChange::create(asked));
-        let asked = self.write(AdminEvent::new("bypass_requested"), change, Some(version), notices)?;
+        let (store, agent) = (&**self.engine.store(), asked.requested_by.as_deref());
+        let waiting = Waiting::load(store, authorities, &stopped.session, agent, self.engine.now())?;
+        if let Some(limit) = &waiting.limit {
+            return Err(EngineError::conflict(limit.clone()));
+        }
+        let is_noticed = is_noticed(waiting.alike(&asked)) || asked.urgency > Urgency::Normal;
+        let notices = if is_noticed { request_notices(&asked) } else { Vec::new() };
+        let (event, change) = (AdminEvent::new("bypass_requested"), ApprovalChange::create(asked));
+        let asked = self.write_among(event, change, Some(version), notices, &waiting)?;
         self.engine.alert_on_request(&asked);
         Ok(asked)
     }

@@ -17,12 +17,14 @@ use crate::clock::Stopwatch;
 use crate::error::{EngineError, EngineResult, MAX_ROUNDS};
 use crate::files::Root;
 use crate::prefetch::{EventShape, Prediction};
-use crate::session_slices::{LAST_POLICY, ROOT};
+use crate::session_slices::{self, AGENTS, FOLDER, LAST_POLICY, ROOT};
 
 /// The slices of the engine itself, as they were before the event.
 struct Before {
     root: Option<Value>,
     last_policy: Option<Value>,
+    folder: Option<Value>,
+    agents: Option<Value>,
 }
 
 impl Pipeline<'_> {
@@ -37,6 +39,7 @@ impl Pipeline<'_> {
         self.engine.scripts.prewarm(&prediction.scripts, &self.session);
         let before = self.load_first(inputs, &builtin, &prediction)?;
         let root = self.root(before.root.as_ref());
+        inputs.facts.folder = self.folder(root.as_ref(), before.folder.as_ref());
         self.set_environment(inputs, root.as_ref(), &prediction);
         let stopwatch = Stopwatch(&*self.engine.clock);
         for _ in 0..MAX_ROUNDS {
@@ -61,12 +64,14 @@ impl Pipeline<'_> {
         builtin: &[String],
         prediction: &Prediction,
     ) -> Result<Before> {
-        let own = [ROOT].into_iter().chain(self.last_policy.as_ref().map(|_| LAST_POLICY));
+        let own = [ROOT, AGENTS].into_iter().chain(self.last_policy.as_ref().map(|_| LAST_POLICY));
+        let own = own.chain(self.engine.files.is_unavailable().then_some(FOLDER));
         let asked: Vec<&str> = builtin.iter().map(String::as_str).chain(own).collect();
         let predicted = prediction.slices.iter().filter(|key| !builtin.contains(key)).map(String::as_str);
         self.load(inputs, &asked, predicted)?;
         let mut take = |key| inputs.session.slices.remove(key).flatten();
-        Ok(Before { root: take(ROOT), last_policy: take(LAST_POLICY) })
+        let (root, last_policy) = (take(ROOT), take(LAST_POLICY));
+        Ok(Before { root, last_policy, folder: take(FOLDER), agents: take(AGENTS) })
     }
 
     /// Sets the facts that every decision has.
@@ -151,6 +156,12 @@ impl Pipeline<'_> {
         if let (None, Some(root), None) = (&before.root, root, &self.engine.root) {
             decision.changes.set(ROOT, root.real.as_str());
         }
+        if self.engine.files.is_unavailable() && before.folder.is_none() {
+            self.own_folder().into_iter().for_each(|folder| inputs.own_changes.set(FOLDER, folder));
+        }
+        if let Some(agents) = session_slices::with_agent(before.agents.as_ref(), self.agent()) {
+            inputs.own_changes.set(AGENTS, agents);
+        }
         if let Some(last) = &self.last_policy {
             let stored = before.last_policy.as_ref();
             inputs.missing_pack = last.newly_missing(stored).map(Path::to_owned);
@@ -179,6 +190,22 @@ impl Pipeline<'_> {
             root.add_spelling(cwd);
         }
         Some(root)
+    }
+
+    /// The folder that a pause may cover, where there is no root. A session keeps its folder.
+    fn folder(&self, root: Option<&Root>, pinned: Option<&Value>) -> Option<String> {
+        if root.is_some() {
+            return None;
+        }
+        let pinned = pinned.and_then(Value::as_str).map(str::to_owned);
+        let own = || self.own_folder().filter(|_| self.engine.files.is_unavailable());
+        pinned.or_else(own).or_else(|| self.engine.folder.clone())
+    }
+
+    /// The folder of the event on its own machine, as it is recorded.
+    fn own_folder(&self) -> Option<String> {
+        let cwd = self.scan.masked(&self.event).cwd.as_deref().filter(|cwd| cwd.starts_with('/'))?;
+        Some(lexical(cwd))
     }
 
     /// Loads the slices that are needed, and separately those that probably are.
@@ -217,4 +244,17 @@ impl Pipeline<'_> {
     pub(super) fn stored_key(&self, key: &str) -> String {
         self.scan.stored_key(key, &self.engine.fingerprint_key)
     }
+}
+
+/// An absolute path without `.`, `..` and repeated slashes.
+fn lexical(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use midrail_core::{Event, FactKey, Facts, Session};
+use midrail_core::{Changes, Event, FactKey, Facts, Session};
 
 /// The inputs of a decision, as far as they are fetched.
 #[derive(Default)]
@@ -16,6 +16,8 @@ pub(super) struct DecisionInputs {
     pub(super) rewritten: Option<Event>,
     /// The milliseconds that fetching a fact may take.
     pub(super) within_ms: BTreeMap<FactKey, u64>,
+    /// The engine's own slices that change with the event, and that no decision depends on.
+    pub(super) own_changes: Changes,
     /// A missing pack file that was not reported yet.
     pub(super) missing_pack: Option<PathBuf>,
 }

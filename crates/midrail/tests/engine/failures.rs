@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use midrail::core::AuditRef;
 use midrail::store::{
     ActionCounts, Alert, Alerts, Approval, ApprovalCount, ApprovalFilter, Approvals, Approver, Approvers,
-    AuditEntry, AuditFilter, AuditLog, AuditStats, Checkpoint, Commit, Keys, NewNotice, Notices,
-    PendingDelivery, Policies, PublicKey, SessionFilter, SessionInfo, Slice, Slices, Stats, StoredNotice,
+    AuditEntry, AuditFilter, AuditLog, AuditStats, Checkpoint, Commit, Instance, Instances, Keys, NewNotice,
+    Notices, PendingDelivery, Policies, PublicKey, SessionFilter, SessionInfo, Slice, Slices, Stats,
+    StoredNotice,
 };
 use midrail::{Effect, Engine, Event, Files, MemoryStore, Store, StoreError};
 use serde_json::{Value, json};
@@ -135,6 +137,21 @@ impl Stats for Failing {
     }
     fn counters(&self) -> Result<BTreeMap<String, u64>> {
         self.inner.counters()
+    }
+}
+
+impl Instances for Failing {
+    fn join(&self, instance: &Instance, live_for: Duration, is_confirmed: bool) -> Result<Vec<Instance>> {
+        self.inner.join(instance, live_for, is_confirmed)
+    }
+    fn renew(&self, instance: &Instance) -> Result<()> {
+        self.inner.renew(instance)
+    }
+    fn live_instances(&self, live_for: Duration) -> Result<Vec<Instance>> {
+        self.inner.live_instances(live_for)
+    }
+    fn leave(&self, id: &str) -> Result<()> {
+        self.inner.leave(id)
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use midrail::admin::Person;
-use midrail::{Effect, Engine, Event, Mode};
+use midrail::{Effect, Engine, Event, Files, Mode};
 use serde_json::json;
 
+use crate::sessions::policy;
 use crate::shared_store::{SharedStore, notices};
 
 const PACK: &str =
@@ -118,6 +119,49 @@ fn always_on_guardrails_stay_enforced_and_records_replay() {
         assert!(!entry.body.contains(secret));
         if record.slices.contains_key("halted") {
             assert_eq!(record.replay(&engine.policy()), record.decision, "record {}", entry.seq);
+        }
+    }
+}
+
+/// Agents of a service work on other machines, so no file is read; or their events name no folder at all.
+#[test]
+fn pause_of_a_folder_reaches_sessions_of_a_service() {
+    let shared = SharedStore::new();
+    let (here, place) = (shared.engine(PACK), shared.path("project"));
+    std::fs::create_dir_all(&place).unwrap();
+    let service = |files: Files| {
+        let (policy, source) = policy(PACK);
+        let engine = Engine::builder(policy, &source).store(here.store().clone());
+        let engine = engine.clock(shared.clock.clone()).folder(Some(place.clone()));
+        engine.files(std::sync::Arc::new(files)).build().unwrap()
+    };
+    let (remote, local) = (service(Files::Unavailable), service(Files::Disk));
+    let deploy_in = |session: &str, cwd: Option<&str>| Event {
+        cwd: cwd.map(str::to_owned),
+        ..Event::before_tool("deploy", json!({})).in_session(session)
+    };
+    let effect =
+        |engine: &Engine, session: &str, cwd: Option<&str>| engine.decide(deploy_in(session, cwd)).effect;
+    here.admin().pause(Some(Path::new("/agents/shop")), minutes(10), &olga(), "a remote folder").unwrap();
+    assert_eq!(effect(&remote, "a", Some("/agents/shop/./api")), Effect::Allow);
+    assert_eq!(effect(&remote, "b", Some("/agents/shop/../other")), Effect::Block);
+    assert_eq!(effect(&remote, "c", None), Effect::Block);
+    // A session keeps its folder, wherever its agent moves.
+    assert_eq!(effect(&remote, "b", Some("/agents/shop")), Effect::Block);
+    assert_eq!(effect(&remote, "a", Some("/elsewhere")), Effect::Allow);
+    // Events without a folder belong to that of the service's packs.
+    for engine in [&remote, &local] {
+        assert_eq!(effect(engine, "d", None), Effect::Block);
+    }
+    here.admin().pause(Some(&place), minutes(10), &olga(), "the folder of the service").unwrap();
+    for engine in [&remote, &local] {
+        let decision = engine.decide(deploy_in("d", None));
+        assert_eq!((decision.effect, decision.would), (Effect::Allow, Some(Effect::Block)));
+    }
+    for entry in here.store().entries(&Default::default()).unwrap() {
+        let record = entry.record().unwrap();
+        if record.slices.contains_key("halted") {
+            assert_eq!(record.replay(&here.policy()), record.decision, "record {}", entry.seq);
         }
     }
 }

@@ -60,6 +60,8 @@ impl StreamSession {
             return Err(Problem::invalid("the first message opens the stream, and does nothing else")
                 .help("send {\"open\":{\"session\":\"NAME\"}} first"));
         };
+        let named = Event::new(EventKind::ModelChunk).in_session(&*opening.session);
+        self.caller.check_session_of(&named).await?;
         let stream = self.open_stream(opening)?;
         let step = StreamedStep { stream: Some(stream.id().to_owned()), ..StreamedStep::default() };
         self.stream = Some(stream);

@@ -238,11 +238,14 @@
     try {
       const text = one("#answer-note").value;
       const [path, body] = answer === "review" ? ["review", { text }] : ["decide", { approve: answer === "approve", note: text }];
-      const response = await post(`/v1/approvals/${encodeURIComponent(item.dataset.approval)}/${path}`, body);
-      if (!response.ok) {
-        one("#answer-error").textContent = await problem(response);
-        one("#answer-error").hidden = false;
-        return;
+      // A call may be held by several guardrails, each with a request of its own.
+      for (const id of item.dataset.approval.split(" ")) {
+        const response = await post(`/v1/approvals/${encodeURIComponent(id)}/${path}`, body);
+        if (!response.ok) {
+          one("#answer-error").textContent = await problem(response);
+          one("#answer-error").hidden = false;
+          return;
+        }
       }
       one("#answer").close();
       toast({ approve: "Approved: the same call is allowed once.", deny: "Denied: the call stays blocked.", "take-back": "Revoked: the call is blocked again." }[answer] || "The review is filed.", "good");
@@ -255,10 +258,10 @@
         runTimes();
         select(fresh);
       } else {
-        move(1, item);
-        item.remove();
-        const queue = one("#queue");
-        if (queue && !one(".request", queue) && window.htmx) window.htmx.trigger(queue, "refresh");
+        const queue = one("#queue"), hasAlike = item.closest(".request")?.querySelector(".alike");
+        if (item.matches("[data-item]")) move(1, item);
+        if (!hasAlike) item.remove();
+        if (queue && (hasAlike || !one(".request", queue)) && window.htmx) window.htmx.trigger(queue, "refresh");
       }
     } catch {
       one("#answer-error").textContent = "The service cannot be reached. The answer was not sent.";

@@ -7,7 +7,7 @@ fn invalid_bodies_are_rejected() {
     let fixture = Fixture::with(|config| config.limits.body = 10_000);
     let decide = |body: &str| fixture.post("/v1/decide", &[], body);
     decide(&format!(r#"{{"kind":"before_model","text":"{}"}}"#, "a".repeat(20_000))).is(413);
-    fixture.send("POST", "/v1/decide", &[("content-length", "99999999")], "").is(415);
+    fixture.send("POST", "/v1/decide", &[("content-length", "99999999")], "").is(413);
     fixture
         .send(
             "POST",

@@ -195,3 +195,119 @@ fn requests_are_paged_and_unknown_ones_are_not_found() {
     service.get("/v1/approvals/nothing", &Auth::Anonymous).problem(404);
     service.get("/v1/approvals/nothing/wait", &Auth::Anonymous).problem(404);
 }
+
+/// The commands of a pack that another process stored are not run here.
+#[test]
+fn commands_of_stored_policies_do_not_run() {
+    let fixture = Fixture::new(PACK);
+    let key = fixture.person("default", "rita", &["reviewer"]);
+    let service = fixture.serve();
+    let rita = service.login("default", "rita", &key);
+    let (mark, foreign) = (fixture.path().join("mark"), fixture.path().join("foreign.yaml"));
+    let notify = format!("notify:\n  orchestrator: {{command: \"touch {}\"}}\n", mark.display());
+    fs::write(&foreign, format!("{PACK}{notify}")).unwrap();
+    // Another process escalates under a policy of its own, whose packs it stores.
+    let other = fixture.engine_with("default", &foreign);
+    let id = other.decide(event("s", "refund")).approval.unwrap().id;
+    assert!(other.store().policy(other.policy().revision()).unwrap().unwrap().contains("touch"));
+    let answer = json!({"approve": true, "note": "once"});
+    service.post(&format!("/v1/approvals/{id}/decide"), answer, &rita).good();
+    // Stopping the service waits for its deliveries.
+    drop(service);
+    assert!(!mark.exists(), "a command of another process was run");
+    // In the process whose own pack has the command, it runs.
+    assert!(other.background().deliver_notices() > 0);
+    assert!(mark.exists());
+}
+
+#[test]
+fn flood_of_requests_is_limited_and_grouped() {
+    let pack = format!("{PACK}approvals: {{waiting_per_session: 6, waiting_per_agent: 9}}\n");
+    let fixture = Fixture::new(&pack);
+    let program = fixture.key(&["default"], None, &ALL);
+    let key = fixture.person("default", "rita", &["reviewer"]);
+    let service = fixture.serve();
+    let rita = service.login("default", "rita", &key);
+    let refund = |session: &str, number: usize| {
+        let mut event = call(session, "refund");
+        event["tool"]["args"]["n"] = json!(number);
+        service.post("/v1/decide", event, &program).good()
+    };
+    // However many arrive at the same time, no more than the limit wait.
+    let effects: Vec<Value> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..40).map(|number| scope.spawn(move || refund("s", number))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let escalated = effects.iter().filter(|decision| decision["effect"] == "escalate").count();
+    assert_eq!(escalated, 6, "{effects:?}");
+    let blocked = effects.iter().find(|decision| decision["effect"] == "block").unwrap();
+    let reason = blocked["reason"].as_str().unwrap();
+    assert!(reason.contains("6 requests of this session wait for an answer"), "{reason}");
+    // The agent has a limit of its own in all of its sessions.
+    let more: Vec<Value> = (0..6).map(|number| refund(&format!("t-{number}"), number)).collect();
+    assert_eq!(more.iter().filter(|decision| decision["effect"] == "escalate").count(), 3, "{more:?}");
+    assert!(more[5]["reason"].as_str().unwrap().contains("9 requests of this agent wait"), "{}", more[5]);
+    // The approver gets fewer notices than requests, and one card for what is alike.
+    let notices = service.get("/v1/notices?limit=1000", &rita).good();
+    let notices = notices["items"].as_array().unwrap();
+    let asked = notices.iter().filter(|notice| notice["kind"] == "approval").count();
+    assert_eq!(asked, 4 + 3, "{notices:?}");
+    let queue = service.get("/approvals/queue", &rita).text;
+    assert_eq!(queue.matches("<article").count(), 1 + 3, "{queue}");
+    assert!(queue.contains("6 alike") && queue.contains("Deny all 6"), "{queue}");
+    // An answer makes room.
+    let open = service.get("/v1/approvals?state=pending&session=s", &program).good();
+    let id = open["items"][0]["id"].as_str().unwrap();
+    service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": false}), &rita).good();
+    assert_eq!(refund("s", 100)["effect"], "escalate");
+    assert_eq!(refund("s", 101)["effect"], "block");
+}
+
+#[test]
+fn requests_of_one_call_are_one_card_and_one_notice() {
+    let more = "  - {id: money, tools: refund, effect: escalate, approver: reviewer, reason: It is money}\n";
+    let fixture = Fixture::new(&format!("{PACK}{more}"));
+    let program = fixture.key(&["default"], None, &ALL);
+    let key = fixture.person("default", "rita", &["reviewer"]);
+    let service = fixture.serve();
+    let rita = service.login("default", "rita", &key);
+    service.post("/v1/decide", call("s", "refund"), &program).good();
+    let open = service.get("/v1/approvals?state=pending", &program).good();
+    assert_eq!(open["items"].as_array().unwrap().len(), 2, "{open}");
+    let queue = service.get("/approvals/queue", &rita).text;
+    assert_eq!(queue.matches("<article").count(), 1, "{queue}");
+    assert!(queue.contains("ask") && queue.contains("It is money"), "{queue}");
+    let notices = service.get("/v1/notices", &rita).good();
+    let asked: Vec<&Value> =
+        notices["items"].as_array().unwrap().iter().filter(|notice| notice["kind"] == "approval").collect();
+    assert_eq!(asked.len(), 1, "{notices}");
+    assert_eq!(asked[0]["body"]["same_call"].as_array().unwrap().len(), 1, "{notices}");
+    assert_eq!(service.get("/approvals/waiting", &rita).good()["waiting"], 1);
+}
+
+#[test]
+fn losers_of_a_race_for_an_approval_learn_that_it_was_used() {
+    let fixture = Fixture::new(PACK);
+    let program = fixture.key(&["default"], None, &ALL);
+    let key = fixture.person("default", "rita", &["reviewer"]);
+    let service = fixture.serve();
+    let rita = service.login("default", "rita", &key);
+    for round in 0..10 {
+        let session = format!("race-{round}");
+        let request = || service.post("/v1/decide", call(&session, "refund"), &program).good();
+        let id = request()["approval"]["id"].as_str().unwrap().to_owned();
+        service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &rita).good();
+        let decisions: Vec<Value> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(request)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let (won, lost): (Vec<&Value>, Vec<&Value>) =
+            decisions.iter().partition(|decision| decision["effect"] == "allow");
+        assert_eq!(won.len(), 1, "{decisions:?}");
+        for decision in lost {
+            assert_eq!(decision["effect"], "escalate", "{decision}");
+            let reason = decision["reason"].as_str().unwrap();
+            assert!(reason.contains(&format!("the approval {id} was used by another call")), "{reason}");
+        }
+    }
+}

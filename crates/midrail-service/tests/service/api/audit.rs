@@ -11,7 +11,7 @@ fn seqs(page: &Value) -> Vec<u64> {
     page["items"].as_array().unwrap().iter().map(|item| item["seq"].as_u64().unwrap()).collect()
 }
 
-/// A service whose log has records 1 to 6. The first is the service's own: it announces its policy.
+/// A service whose log has records 1 to 6. The first is the service's own: it records its policy.
 fn six() -> (Fixture, Service) {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();

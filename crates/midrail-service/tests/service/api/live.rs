@@ -50,7 +50,7 @@ fn decisions_of_other_processes_arrive_in_order_and_complete() {
     let fixture = Fixture::new(PACK);
     let service = fixture.serve();
     let other = fixture.engine("default");
-    // Record 1 is there before: the service has announced its policy.
+    // Record 1 is there before: the service has recorded its policy.
     let mut reader = Reader::open(&service, "", &Auth::Anonymous);
     // Records of all processes arrive in one order.
     for number in 0..20 {

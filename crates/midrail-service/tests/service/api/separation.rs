@@ -374,3 +374,87 @@ fn agent_key_sees_only_records_of_its_agents() {
         service.get(&format!("/v1/approvals/{id}"), &key).problem(404);
     }
 }
+
+/// What a session holds: its slices, and the state of its approvals.
+fn session_state(engine: &Engine, session: &str) -> String {
+    let slices = engine.store().load_prefix(session, "").unwrap();
+    let filter = ApprovalFilter { session: Some(session.to_owned()), ..ApprovalFilter::default() };
+    format!("{slices:?} {:?}", engine.store().approvals(&filter).unwrap())
+}
+
+#[test]
+fn agent_key_changes_nothing_of_other_agents() {
+    let fixture = Fixture::new(PACK);
+    let engine = fixture.engine(OWN);
+    let others = acts(&engine, "umbra-bot", MARK);
+    engine.decide(
+        serde_json::from_value(json!({"kind": "before_tool", "session": "s-none", "tool": {"name": "look"}}))
+            .unwrap(),
+    );
+    let key = fixture.key(&[OWN], Some(&["other-*"]), &ALL);
+    let service = fixture.serve();
+    let spend = |agent: &str, session: &str| {
+        let mut event = call(session, "refund");
+        event["agent"]["id"] = json!(agent);
+        event["tool"]["args"]["what"] = json!(MARK);
+        event
+    };
+    let before = session_state(&engine, "s-umbra");
+    // Its approval is for exactly this call, and the key may not make it under any name.
+    service.post("/v1/decide", spend("umbra-bot", "s-umbra"), &key).problem(403);
+    service.post("/v1/decide", spend("other-1", "s-umbra"), &key).problem(403);
+    let batch = json!({"events": [spend("other-1", "own"), spend("other-1", "s-umbra")]});
+    service.post("/v1/decide/batch", batch, &key).problem(403);
+    let opening = json!({"open": {"session": "s-umbra", "agent": {"id": "other-1"}}});
+    let answer = service.open("POST", "/v1/stream", None, &key, None);
+    assert_eq!(answer.status().as_u16(), 415);
+    let lines = ureq::Agent::config_builder().http_status_as_error(false).build();
+    let Auth::Key(text) = &key else { panic!("a key") };
+    let streamed = ureq::Agent::from(lines)
+        .post(format!("{}/v1/stream", service.url))
+        .header("authorization", format!("Bearer {text}"))
+        .header("content-type", "application/x-ndjson")
+        .send(format!("{opening}\n"))
+        .unwrap();
+    assert_eq!(streamed.status().as_u16(), 403);
+    for agent in ["other-1", "umbra-bot"] {
+        service.post("/v1/sessions/s-umbra/end", json!({"agent": agent}), &key).problem(403);
+        let lock = json!({"path": "/work/a.rs", "agent": agent, "session": "s-umbra"});
+        service.post("/v1/locks/take", lock, &key).problem(403);
+    }
+    service.post("/v1/sessions/s-umbra/end", json!({}), &key).problem(403);
+    // A session of agents without an id belongs to others, too.
+    service.post("/v1/decide", spend("other-1", "s-none"), &key).problem(403);
+    service
+        .post("/v1/locks/release", json!({"path": "/work/umbra.rs", "agent": "other-1"}), &key)
+        .problem(409);
+    service
+        .post("/v1/locks/release", json!({"path": "/work/umbra.rs", "agent": "umbra-bot"}), &key)
+        .problem(403);
+    for id in &others {
+        service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &key).problem(404);
+        service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": false}), &key).problem(403);
+        service.post(&format!("/v1/approvals/{id}/review"), json!({"text": "x"}), &key).problem(403);
+    }
+    let records = engine.store().head().unwrap().unwrap().seq;
+    for seq in 1..=records {
+        let ask = json!({"decision": seq, "reason": "The login outage needs this hotfix"});
+        let status = service.post("/v1/approvals", ask, &key).status;
+        assert!(matches!(status, 403 | 404 | 409 | 422), "{seq}: {status}");
+    }
+    service.get("/v1/tasks", &key).problem(403);
+    assert_eq!(session_state(&engine, "s-umbra"), before);
+
+    // In a session of its own the key acts as before, and ends it.
+    let own = service.post("/v1/decide", spend("other-1", "own"), &key).good();
+    assert_eq!(own["effect"], "escalate");
+    service.post("/v1/decide", spend("other-2", "own"), &key).good();
+    service.post("/v1/sessions/own/end", json!({"agent": "other-1"}), &key).good();
+    // The agent itself still has its approval.
+    let whole = fixture.key(&[OWN], None, &ALL);
+    engine
+        .admin()
+        .lift_quarantine("umbra-bot", &Person::authenticated("root", ["human_operator"]), "It is fine")
+        .unwrap();
+    assert_eq!(service.post("/v1/decide", spend("umbra-bot", "s-umbra"), &whole).good()["effect"], "allow");
+}

@@ -80,7 +80,7 @@ fn sessions_are_paged_and_unknown_ones_are_not_found() {
         let Some(next) = page["next"].as_str() else { break };
         after = format!("&after={next}");
     }
-    // Records of the service itself, such as announced policies, have their own session.
+    // Records of the service itself, such as changes of the policy, have their own session.
     assert_eq!(seen, ["s-4", "s-3", "s-2", "s-1", "s-0", "midrail"]);
     for path in ["/v1/sessions/unknown", "/v1/sessions/unknown/records"] {
         let problem = service.get(path, &Auth::Anonymous).problem(404);
