@@ -20,7 +20,11 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("action.writes", Type::Paths, "the files among them that it creates, changes or removes"),
     Term::new("action.command", Type::Text, "the command line"),
     Term::new("action.programs", Type::List, "the programs that its command line starts"),
-    Term::new("action.hosts", Type::List, "the hosts that it connects to; unknown, as far as the call does not show them"),
+    Term::new(
+        "action.hosts",
+        Type::List,
+        "the hosts that it connects to; unknown, as far as the call does not show them",
+    ),
     Term::new("action.dangers", Type::List, "the dangerous operations in it, by the name of the rule"),
     Term::new("agent.id", Type::Text, "the id of the agent"),
     Term::new("agent.role", Type::Text, "the role of the agent"),

@@ -315,7 +315,7 @@ fn log_record(record: &Record, place: &AuditRef) {
 
 /// Rejects an event that could not be decided in time, whoever sends it. Guardrails see every event that this accepts as a whole.
 fn check_size(event: &Value) -> EngineResult {
-    let args = event.pointer("/tool/args").map_or(Size::default(), |args| Size::measure(args));
+    let args = event.pointer("/tool/args").map_or(Size::default(), Size::measure);
     let whole = Size::measure(event);
     if whole.depth > Event::MAX_DEPTH {
         Err(EngineError::TooDeep)

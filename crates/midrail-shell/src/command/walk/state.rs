@@ -182,6 +182,17 @@ impl Walk {
         self.analysis.has_unknown_hosts |= matches!(danger.rule.as_str(), "opaque" | "remote-code");
         if self.reported.insert((danger.rule.clone(), danger.command.clone(), danger.start)) {
             self.analysis.dangers.push(danger);
+            return;
+        }
+        // A later round of a loop may run it in a worse place.
+        let is_it = |known: &&mut Danger| {
+            known.start == danger.start && known.rule == danger.rule && known.command == danger.command
+        };
+        let badness = |danger: &Danger| (!danger.is_inside, danger.severity);
+        if let Some(known) = self.analysis.dangers.iter_mut().find(is_it)
+            && badness(&danger) > badness(known)
+        {
+            *known = danger;
         }
     }
 
