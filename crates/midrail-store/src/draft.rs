@@ -6,26 +6,32 @@ use midrail_core::{Record, SHARED_PREFIX};
 use serde::Serialize;
 
 use crate::approval::{Approval, ApprovalChange};
+use crate::approver::StoredApprover;
 use crate::chain::{body_hash, link_hash};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
+use crate::state_digests::{StateDigests, text_digest};
 
 /// A record before it has its place in the chain. It is built before anything is locked.
 pub(crate) struct Draft {
     pub(crate) labels: Labels,
     pub(crate) body: String,
     pub(crate) body_hash: String,
+    digests: StateDigests,
 }
 
 impl Draft {
-    pub(crate) fn new(record: &Record) -> Result<Self> {
+    pub(crate) fn new(record: &Record, digests: StateDigests) -> Result<Self> {
         let body = encode(record, || "the audit record".to_owned())?;
-        Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body })
+        Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body, digests })
     }
 
-    pub(crate) fn entry(&self, seq: u64, prev: String) -> AuditEntry {
-        let hash = link_hash(seq, &prev, &self.body_hash);
-        AuditEntry { seq, labels: self.labels.clone(), prev, hash, body: self.body.clone() }
+    /// The record at its place, with the approvers that it changed.
+    pub(crate) fn entry(&self, seq: u64, prev: String, approvers: &[StoredApprover]) -> AuditEntry {
+        let changes = self.digests.text(approvers);
+        let hash = link_hash(seq, &prev, &self.body_hash, Some(&text_digest(&changes)));
+        let (labels, body) = (self.labels.clone(), self.body.clone());
+        AuditEntry { seq, labels, prev, hash, body, changes: Some(changes) }
     }
 }
 

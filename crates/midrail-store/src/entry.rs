@@ -23,6 +23,9 @@ pub struct AuditEntry {
     pub hash: String,
     /// The record as JSON, byte for byte as it was hashed.
     pub body: String,
+    /// The digests of the state that it changed, as JSON, byte for byte as it was hashed. Empty: it changed nothing.
+    /// `None`: an older version wrote it.
+    pub changes: Option<String>,
 }
 
 impl AuditEntry {

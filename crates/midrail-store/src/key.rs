@@ -1,5 +1,5 @@
 //! The secret of a store, and the keys that are derived from it: one signs checkpoints, one creates fingerprints, one
-//! hashes the keys of approvers.
+//! hashes the keys of approvers, one seals the anchor.
 
 use std::sync::OnceLock;
 
@@ -12,14 +12,14 @@ use zeroize::Zeroizing;
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::chain::unhex;
-use crate::checkpoint::{Checkpoint, PublicKey};
+use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
 use crate::error::{Result, StoreError};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 const HEADER: &str = "midrail-key-v1";
 
 /// A 32-byte seed. It is the ed25519 secret key; the other keys are `HMAC-SHA256(seed, label)`, with
-/// `midrail-fingerprint-v1` and `midrail-approver-v1`.
+/// `midrail-fingerprint-v1`, `midrail-approver-v1` and `midrail-anchor-v1`.
 ///
 /// Most processes need fingerprints but no signatures, so the public key is computed on first use.
 #[derive(Clone)]
@@ -80,12 +80,28 @@ impl StoreKey {
         Some(mac.chain_update(text.as_bytes()))
     }
 
+    /// A keyed hash of a head, for the anchor of the store.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn anchor_mac(&self, text: &str) -> Option<Hmac<Sha256>> {
+        let mac = Hmac::<Sha256>::new_from_slice(&self.derived(b"midrail-anchor-v1")).ok()?;
+        Some(mac.chain_update(text.as_bytes()))
+    }
+
     fn derived(&self, label: &[u8]) -> [u8; 32] {
         let Ok(mac) = Hmac::<Sha256>::new_from_slice(&*self.seed) else {
             // HMAC takes keys of any length.
             return [0; 32];
         };
         mac.chain_update(label).finalize().into_bytes().into()
+    }
+
+    /// States that the signatures of one key up to a record, and of another one after it, belong to the same log.
+    pub(crate) fn sign_change(&self, seq: u64, old: &str, new: &str) -> KeyChange {
+        let (old, new) = (old.to_owned(), new.to_owned());
+        let signer = self.public().id.clone();
+        let mut change = KeyChange { seq, old, new, signer, signature: String::new() };
+        change.signature = hex::encode(&self.keys().0.sign(change.message().as_bytes()).to_bytes());
+        change
     }
 
     pub(crate) fn sign(&self, seq: u64, hash: &str, time: Timestamp) -> Checkpoint {

@@ -31,6 +31,8 @@
 //! - A [`StoredNotice`] waits until its channels have delivered it, even if a process fails meanwhile: see [`Notices`].
 //! - [`Stats::audit_stats`] is a fold over the audit log. It costs a commit nothing, and is correct across processes.
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod anchor;
 mod approval;
 mod approver;
 mod audit_log;
@@ -52,6 +54,7 @@ mod postgres;
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod state_digests;
 mod store;
 mod verification;
 
@@ -64,9 +67,9 @@ pub use audit_log::{AuditLog, pages};
 pub use audit_stats::{
     ActionCounts, AuditStats, DURATION_BUCKETS_US, Durations, GuardrailStats, Stats, VerdictCounts,
 };
-pub use checkpoint::{Checkpoint, PublicKey};
+pub use checkpoint::{Checkpoint, KeyChange, PublicKey};
 pub use entry::{AuditEntry, Labels};
-pub use error::{Result, StoreError};
+pub use error::{Result, StoreDamage, StoreError};
 pub use export::{ExportSummary, verify_export};
 pub use filter::{AuditFilter, MAX_PAGE};
 pub use lifecycle::DueTransition;

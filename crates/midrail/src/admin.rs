@@ -5,6 +5,7 @@
 
 mod approvals;
 mod approvers;
+mod damage;
 pub(crate) mod event;
 pub(crate) mod handle;
 #[cfg(feature = "service")]

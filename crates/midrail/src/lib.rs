@@ -46,6 +46,7 @@ pub mod load;
 #[cfg(feature = "service")]
 pub mod metrics;
 mod notices;
+mod on_damage;
 pub mod paths;
 mod pipeline;
 mod prefetch;
@@ -85,6 +86,7 @@ pub use midrail_store::SqliteStore;
 pub use midrail_store::{self as store, MemoryStore, Store, StoreError};
 #[cfg(feature = "postgres")]
 pub use midrail_store::{PostgresOptions, PostgresStore};
+pub use on_damage::OnDamage;
 pub use reload::{Reload, Reloader};
 pub use session::{CallError, Permit, SessionHandle};
 pub use stream::{Stream, StreamOptions, StreamStep};

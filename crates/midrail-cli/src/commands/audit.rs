@@ -1,5 +1,6 @@
 //! `midrail audit`: recorded decisions, and proof that they were not changed.
 
+mod acknowledge;
 pub(crate) mod records;
 mod replay;
 
@@ -54,6 +55,7 @@ pub(crate) enum Command {
         out: Option<PathBuf>,
     },
     Replay(replay::Args),
+    Acknowledge(acknowledge::Args),
 }
 
 pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -> CliResult {
@@ -67,6 +69,7 @@ pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -
         }
         Command::Export { records, out: Some(path) } => export(records, path, file, output),
         Command::Replay(args) => replay::run(args, file, output),
+        Command::Acknowledge(args) => acknowledge::run(args, file, output),
     }
 }
 
@@ -159,7 +162,8 @@ pub(crate) struct VerifyArgs {
     /// A record that must be there, as it was once noted down
     #[arg(long, value_name = "SEQ:HASH", value_parser = head)]
     expect_head: Option<(u64, String)>,
-    /// The name of a key that may have signed. Can be given several times [default: every key that the log names]
+    /// The id of a key that may have signed. Can be given several times [default: the key of the store; for an export,
+    /// every key that it lists]
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
 }
@@ -187,7 +191,7 @@ fn verify(args: &VerifyArgs, store: &StoreArgs, output: &mut Output) -> CliResul
             (file.clone(), verification)
         }
         file => {
-            let named = file.clone().map(|file| StoreArgs { store: Some(file), project: None });
+            let named = file.clone().map(|file| StoreArgs { store: Some(file), ..StoreArgs::default() });
             let named = named.as_ref().unwrap_or(store);
             let (path, store) = (named.display_path()?, named.read_only()?);
             let mut progress = output.progress("verifying record");
@@ -230,6 +234,9 @@ fn verification_lines(what: &Path, verification: &Verification, output: &Output)
     }
     let fit = if verification.is_intact() { "" } else { " intact, from the first on" };
     add("records", format!("{}{fit}", verification.records));
+    if verification.archived > 0 {
+        add("archived", format!("{} before them", verification.archived));
+    }
     if verification.withheld > 0 {
         add("", format!("{} of them by their hashes alone", verification.withheld));
     }
@@ -244,7 +251,7 @@ fn verification_lines(what: &Path, verification: &Verification, output: &Output)
     if verification.unsigned > 0 {
         add(
             "unsigned",
-            format!("{} at the end; note the head to see if they are cut off", verification.unsigned),
+            format!("{} at the end, which only the anchor of the store protects", verification.unsigned),
         );
     }
     if !verification.keys.is_empty() {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use midrail_core::AuditRef;
 
 use crate::audit_log::AuditLog;
+use crate::checkpoint::PublicKey;
 use crate::draft::storage_session;
-use crate::error::Result;
+use crate::error::{Result, StoreDamage};
 use crate::key::StoreKey;
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{session_id, slice_id};
@@ -90,6 +91,14 @@ impl SqlStore for PostgresStore {
 
     fn store_key(&self) -> Result<&StoreKey> {
         self.key()
+    }
+
+    fn known_key(&self) -> Result<Option<PublicKey>> {
+        Ok(Some(self.key()?.public().clone()))
+    }
+
+    fn find_damage(&self) -> Result<Option<StoreDamage>> {
+        self.compare_with_anchor()
     }
 
     fn load_slices(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {

@@ -2,8 +2,9 @@
 
 use rusqlite::OptionalExtension;
 
+use crate::checkpoint::PublicKey;
 use crate::draft::storage_session;
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreDamage, StoreError};
 use crate::key::StoreKey;
 use crate::sql::{Cell, Connection, Dialect, SqlStore, decode, number};
 use crate::sqlite::SqliteStore;
@@ -83,6 +84,14 @@ impl SqlStore for SqliteStore {
 
     fn store_key(&self) -> Result<&StoreKey> {
         self.key()
+    }
+
+    fn known_key(&self) -> Result<Option<PublicKey>> {
+        Ok(self.existing_key()?.map(|key| key.public().clone()))
+    }
+
+    fn find_damage(&self) -> Result<Option<StoreDamage>> {
+        self.with_reader(|connection| self.compare_with_anchor(connection))
     }
 
     fn load_slices(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {

@@ -2,6 +2,7 @@
 #![cfg(feature = "sqlite")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod anchor;
 mod common;
 mod contract;
 mod disk;
