@@ -4,8 +4,8 @@
 //! or that has lost the end of its write-ahead log, does not contain the last head any more, which is detected when the
 //! store is opened. A database that is ahead of its anchor is not damaged: a process ended between the two writes.
 //!
-//! The file has [`SLOTS`] slots of [`SLOT_BYTES`] bytes. Each is a line `midrail-head-v1 SEQ HASH SEAL`, padded with
-//! spaces. A head is in the slot `SEQ % SLOTS`, so that processes that commit at the same time write different slots and
+//! The file has [`SLOTS`] slots of [`SLOT_BYTES`] bytes. Each is a line `midrail-head-v1 SEQ HASH SEAL`, padded with NUL
+//! bytes. A head is in the slot `SEQ % SLOTS`, so that processes that commit at the same time write different slots and
 //! need no lock; the last head is the one with the highest `SEQ`. `SEAL` is `HMAC-SHA256(key, "SEQ\nHASH\n")` in
 //! hexadecimal, with a key that is derived from the secret of the store.
 //!
@@ -48,8 +48,8 @@ pub(crate) enum Anchor {
     Missing,
     /// It has a slot that is not a head, or no heads at all.
     Unreadable,
-    /// The heads in it. At least one.
-    Heads(Vec<SealedHead>),
+    /// The last head in it.
+    Last(SealedHead),
 }
 
 /// A head with its seal.
@@ -104,7 +104,7 @@ impl AnchorFile {
         let offset = offset(head.seq);
         let mut slot = [0; SLOT_BYTES];
         read_at(file, &mut slot, offset).map_err(fail)?;
-        if parse_slot(&slot).is_some_and(|other| other.head.seq >= head.seq) {
+        if parse_seq(&slot).is_some_and(|other| other >= head.seq) {
             return Ok(());
         }
         write_at(file, &line(key, head), offset).map_err(fail)
@@ -150,14 +150,16 @@ impl AnchorFile {
 impl Anchor {
     /// The last head. `Err`: it is not sealed with this key.
     pub(crate) fn last(&self, key: &StoreKey) -> Result<Option<&AuditRef>, ()> {
-        let Anchor::Heads(heads) = self else { return Ok(None) };
-        let Some(last) = heads.iter().max_by_key(|sealed| sealed.head.seq) else { return Ok(None) };
-        if last.is_sealed_with(key) { Ok(Some(&last.head)) } else { Err(()) }
+        match self {
+            Anchor::Missing | Anchor::Unreadable => Ok(None),
+            Anchor::Last(last) if last.is_sealed_with(key) => Ok(Some(&last.head)),
+            Anchor::Last(_) => Err(()),
+        }
     }
 
     /// Whether it was created for a log without records.
     pub(crate) fn is_new(&self) -> bool {
-        matches!(self, Anchor::Heads(heads) if heads.iter().all(|sealed| sealed.head.seq == 0))
+        matches!(self, Anchor::Last(last) if last.head.seq == 0)
     }
 }
 
@@ -194,9 +196,9 @@ pub(crate) fn find_damage(
             return damage(format!("its anchor `{shown}` is damaged"), None, found);
         }
         // A process ended after it had created the anchor and before it had created the key.
-        (Anchor::Heads(_), None) if anchor.is_new() && found.is_none() => return Ok(None),
-        (Anchor::Heads(_), None) => return damage("its key is missing".to_owned(), None, found),
-        (Anchor::Heads(_), Some(key)) => match anchor.last(key) {
+        (Anchor::Last(_), None) if anchor.is_new() && found.is_none() => return Ok(None),
+        (Anchor::Last(_), None) => return damage("its key is missing".to_owned(), None, found),
+        (Anchor::Last(_), Some(key)) => match anchor.last(key) {
             Ok(last) => last,
             Err(()) => {
                 let what = format!("its anchor `{shown}` and its key do not belong together");
@@ -255,31 +257,37 @@ fn message(AuditRef { seq, hash }: &AuditRef) -> String {
 /// The bytes of a slot.
 fn line(key: &StoreKey, head: &AuditRef) -> Vec<u8> {
     let seal = key.anchor_mac(&message(head)).map(|mac| hex::encode(&mac.finalize().into_bytes()));
-    let mut text = format!("{HEADER} {} {} {}", head.seq, head.hash, seal.unwrap_or_default());
-    while text.len() < SLOT_BYTES - 1 {
-        text.push(' ');
-    }
-    text.push('\n');
-    text.into_bytes()
+    let text = format!("{HEADER} {} {} {}\n", head.seq, head.hash, seal.unwrap_or_default());
+    let mut slot = text.into_bytes();
+    slot.resize(SLOT_BYTES, 0);
+    slot
 }
 
+/// Finds the last head. Only that one is parsed as a whole, because every short process does this.
 fn parse(content: &[u8]) -> Anchor {
-    let mut heads = Vec::new();
+    let mut last = None;
     for slot in content.chunks(SLOT_BYTES) {
-        match parse_slot(slot) {
-            Some(head) => heads.push(head),
+        match parse_seq(slot) {
+            Some(seq) => last = last.max(Some((seq, slot))),
             // It was never written.
-            None if slot.iter().all(|byte| *byte == 0) => {}
+            None if slot.first() == Some(&0) => {}
             None => return Anchor::Unreadable,
         }
     }
-    if heads.is_empty() { Anchor::Unreadable } else { Anchor::Heads(heads) }
+    last.and_then(|(_, slot)| parse_slot(slot)).map_or(Anchor::Unreadable, Anchor::Last)
+}
+
+fn parse_seq(slot: &[u8]) -> Option<u64> {
+    let rest = slot.strip_prefix(HEADER.as_bytes())?.strip_prefix(b" ")?;
+    let digits = rest.split(|byte| *byte == b' ').next()?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn parse_slot(slot: &[u8]) -> Option<SealedHead> {
-    let mut words = std::str::from_utf8(slot).ok()?.split_ascii_whitespace();
-    let (header, seq, hash, seal) = (words.next()?, words.next()?, words.next()?, words.next()?);
-    let is_whole = header == HEADER && words.next().is_none() && slot.len() == SLOT_BYTES;
+    let line = slot.split(|byte| *byte == b'\n').next()?;
+    let mut words = std::str::from_utf8(line).ok()?.split(' ').skip(1);
+    let (seq, hash, seal) = (words.next()?, words.next()?, words.next()?);
+    let is_whole = words.next().is_none() && slot.len() == SLOT_BYTES;
     let head = AuditRef { seq: seq.parse().ok()?, hash: hash.to_owned() };
     is_whole.then(|| SealedHead { head, seal: seal.to_owned() })
 }

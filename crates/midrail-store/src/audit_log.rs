@@ -1,5 +1,6 @@
 //! The append-only audit log: the trait that all stores implement, its verification and its export.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use std::{iter, thread};
@@ -8,8 +9,8 @@ use jiff::Timestamp;
 use midrail_core::AuditRef;
 use serde_json::json;
 
-use crate::chain::{GENESIS, body_hash};
-use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
+use crate::chain::{GENESIS, body_hash, erased_body};
+use crate::checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
 use crate::export::{ExportSummary, export_header, record_line};
@@ -57,6 +58,11 @@ pub trait AuditLog: Send + Sync {
     /// Returns the checkpoint of the last record that was moved to an archive.
     fn archived(&self) -> Result<Option<Checkpoint>> {
         Ok(None)
+    }
+
+    /// Returns the statements about records whose bodies were erased.
+    fn erasures(&self) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
     }
 
     /// Signs the current head, unless it is signed. `None`: the log is empty.
@@ -165,6 +171,8 @@ pub(crate) fn verify_log<L: AuditLog + ?Sized>(
     visit: &mut dyn FnMut(&AuditEntry),
 ) -> Result<Verification> {
     let mut verifier = Verifier::new(anchor, log.public_keys()?, &log.key_changes()?);
+    let erasures: BTreeMap<u64, Erasure> =
+        log.erasures()?.into_iter().map(|erasure| (erasure.seq, erasure)).collect();
     // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
     let last = log.last_checkpoint()?;
     let last_checkpoint = last.as_ref().map_or(0, |checkpoint| checkpoint.seq);
@@ -183,15 +191,13 @@ pub(crate) fn verify_log<L: AuditLog + ?Sized>(
         let page = log.entries(&filter)?;
         for entry in page.iter().take_while(|entry| entry.seq <= end) {
             let AuditEntry { seq, prev, hash, body, changes, .. } = entry;
-            let (labels, changes_hash) = (check_labels(entry), changes.as_deref().map(body_hash));
-            if !verifier.link(&Link {
-                seq: *seq,
-                prev,
-                hash,
-                body_hash: body_hash(body),
-                changes_hash,
-                labels,
-            }) {
+            let changes_hash = changes.as_deref().map(body_hash);
+            let labels = check_labels(entry).and_then(|()| match erased_body(body) {
+                Some(_) => verifier.check_erasure(hash, erasures.get(seq)),
+                None => Ok(()),
+            });
+            let body_hash = erased_body(body).map_or_else(|| body_hash(body), str::to_owned);
+            if !verifier.link(&Link { seq: *seq, prev, hash, body_hash, changes_hash, labels }) {
                 break 'log;
             }
             visit(entry);

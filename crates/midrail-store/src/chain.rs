@@ -46,6 +46,15 @@ pub fn body_hash(body: &str) -> String {
     hex::encode(&Sha256::digest(body.as_bytes()))
 }
 
+/// The start of a body that was erased. The hash of the body follows as a text.
+pub(crate) const ERASED: &str = "{\"erased_body_sha256\":";
+
+/// The hash of the original body, if a body was erased.
+pub(crate) fn erased_body(body: &str) -> Option<&str> {
+    let hash = body.strip_prefix(ERASED)?.strip_prefix('"')?.get(..64)?;
+    unhex::<32>(hash).map(|_| hash)
+}
+
 /// The hash of a record. `changes_hash` is the hash of its changes; `None` for records of older versions.
 pub fn link_hash(seq: u64, prev: &str, body_hash: &str, changes_hash: Option<&str>) -> String {
     let text = match changes_hash {

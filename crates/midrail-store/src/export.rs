@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::chain::body_hash;
+use crate::chain::{body_hash, erased_body};
 use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
 use crate::entry::AuditEntry;
 use crate::verification::{Link, TrustAnchor, Verification, Verifier};
@@ -49,7 +49,9 @@ pub(crate) fn record_line(entry: &AuditEntry, is_shown: bool) -> String {
     let (prev, hash) = (json!(prev), json!(hash));
     let is_json =
         || !body.contains('\n') && serde_json::from_str::<&RawValue>(body).is_ok_and(|raw| raw.get() == body);
-    let content = if !is_shown {
+    let content = if let Some(hash) = erased_body(body) {
+        format!("\"body_sha256\":\"{hash}\"")
+    } else if !is_shown {
         format!("\"body_sha256\":\"{}\"", body_hash(body))
     } else if is_json() {
         format!("\"body\":{body}")

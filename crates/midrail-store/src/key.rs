@@ -12,6 +12,8 @@ use zeroize::Zeroizing;
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::chain::unhex;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use crate::checkpoint::{ArchiveSeal, Erasure};
 use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
 use crate::error::{Result, StoreError};
 
@@ -26,6 +28,8 @@ const HEADER: &str = "midrail-key-v1";
 pub(crate) struct StoreKey {
     seed: Zeroizing<[u8; 32]>,
     signing: OnceLock<(SigningKey, PublicKey)>,
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    anchor_key: OnceLock<[u8; 32]>,
 }
 
 impl StoreKey {
@@ -36,7 +40,12 @@ impl StoreKey {
     }
 
     pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
-        StoreKey { seed: Zeroizing::new(*seed), signing: OnceLock::new() }
+        StoreKey {
+            seed: Zeroizing::new(*seed),
+            signing: OnceLock::new(),
+            #[cfg(any(feature = "sqlite", feature = "postgres"))]
+            anchor_key: OnceLock::new(),
+        }
     }
 
     /// The key of one project, if one secret is used for all projects of a database. Its seed is
@@ -83,7 +92,8 @@ impl StoreKey {
     /// A keyed hash of a head, for the anchor of the store.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn anchor_mac(&self, text: &str) -> Option<Hmac<Sha256>> {
-        let mac = Hmac::<Sha256>::new_from_slice(&self.derived(b"midrail-anchor-v1")).ok()?;
+        let key = self.anchor_key.get_or_init(|| self.derived(b"midrail-anchor-v1"));
+        let mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
         Some(mac.chain_update(text.as_bytes()))
     }
 
@@ -100,8 +110,30 @@ impl StoreKey {
         let (old, new) = (old.to_owned(), new.to_owned());
         let signer = self.public().id.clone();
         let mut change = KeyChange { seq, old, new, signer, signature: String::new() };
-        change.signature = hex::encode(&self.keys().0.sign(change.message().as_bytes()).to_bytes());
+        change.signature = self.signature(&change.message());
         change
+    }
+
+    /// A signature over a message, in hexadecimal.
+    fn signature(&self, message: &str) -> String {
+        hex::encode(&self.keys().0.sign(message.as_bytes()).to_bytes())
+    }
+
+    /// States that records were moved to a file.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn seal_archive(&self, through: u64, sha256: String, state: String) -> ArchiveSeal {
+        let key = self.public().id.clone();
+        let mut seal = ArchiveSeal { through, sha256, state, key, signature: String::new() };
+        seal.signature = self.signature(&seal.message());
+        seal
+    }
+
+    /// States that the body of a record was erased.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn sign_erasure(&self, seq: u64, hash: &str) -> Erasure {
+        let mut erasure = Erasure { seq, key: self.public().id.clone(), signature: String::new() };
+        erasure.signature = self.signature(&erasure.message(hash));
+        erasure
     }
 
     pub(crate) fn sign(&self, seq: u64, hash: &str, time: Timestamp) -> Checkpoint {
@@ -112,7 +144,7 @@ impl StoreKey {
             key: self.public().id.clone(),
             signature: String::new(),
         };
-        checkpoint.signature = hex::encode(&self.keys().0.sign(checkpoint.message().as_bytes()).to_bytes());
+        checkpoint.signature = self.signature(&checkpoint.message());
         checkpoint
     }
 }

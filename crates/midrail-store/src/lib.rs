@@ -44,12 +44,14 @@ mod entry;
 mod error;
 mod export;
 mod filter;
+mod gzip;
 mod key;
 mod lifecycle;
 mod memory;
 mod notice;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod retention;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod sql;
 #[cfg(feature = "sqlite")]
@@ -67,16 +69,18 @@ pub use audit_log::{AuditLog, pages};
 pub use audit_stats::{
     ActionCounts, AuditStats, DURATION_BUCKETS_US, Durations, GuardrailStats, Stats, VerdictCounts,
 };
-pub use checkpoint::{Checkpoint, KeyChange, PublicKey};
+pub use checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 pub use entry::{AuditEntry, Labels};
 pub use error::{Result, StoreDamage, StoreError};
 pub use export::{ExportSummary, verify_export};
 pub use filter::{AuditFilter, MAX_PAGE};
+pub use gzip::{GzipReader, GzipWriter, is_gzip};
 pub use lifecycle::DueTransition;
 pub use memory::MemoryStore;
 pub use notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
+pub use retention::{Archive, Retention};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::{

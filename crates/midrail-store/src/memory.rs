@@ -22,6 +22,7 @@ use crate::error::Result;
 use crate::filter::AuditFilter;
 use crate::key::StoreKey;
 use crate::notice::{Alert, NewNotice, StoredNotice};
+use crate::retention::Retention;
 use crate::state_digests::StateDigests;
 use crate::store::{
     Approvals, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
@@ -249,6 +250,8 @@ impl Policies for MemoryStore {
         Ok(self.state().policies.get(revision).cloned())
     }
 }
+
+impl Retention for MemoryStore {}
 
 impl Keys for MemoryStore {
     fn fingerprint_key(&self) -> Result<[u8; 32]> {

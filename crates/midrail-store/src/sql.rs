@@ -10,6 +10,7 @@ pub(crate) mod job;
 pub(crate) mod log;
 pub(crate) mod notices;
 pub(crate) mod queue;
+mod retention;
 mod sessions;
 mod state;
 mod stats;

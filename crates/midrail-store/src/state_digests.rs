@@ -1,7 +1,7 @@
 //! The digests of the state that a record changed: slices, approvals and approvers. They are part of the record's hash, so
 //! the chain covers the current state, too.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use midrail_core::hex;
 use serde::{Deserialize, Serialize};
@@ -84,14 +84,14 @@ fn approver_digest(StoredApprover { approver, hash }: &StoredApprover) -> String
 }
 
 /// The state that the records of a log lead to.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct ExpectedState {
     /// The last record without digests. Rows that were written up to there are not covered.
     uncovered: u64,
     /// By session and key: the last record, and the digest.
-    slices: HashMap<String, HashMap<String, (u64, String)>>,
-    approvals: HashMap<String, String>,
-    approvers: HashMap<String, String>,
+    slices: BTreeMap<String, BTreeMap<String, (u64, String)>>,
+    approvals: BTreeMap<String, String>,
+    approvers: BTreeMap<String, String>,
 }
 
 /// A row that is not as the records left it.
@@ -124,11 +124,6 @@ impl Row {
 }
 
 impl ExpectedState {
-    /// The state after the records up to this one, which are archived. Rows that they wrote are not covered.
-    pub(crate) fn after(seq: u64) -> Self {
-        ExpectedState { uncovered: seq, ..ExpectedState::default() }
-    }
-
     /// Adds a record. `None`: it has no digests.
     pub(crate) fn add(&mut self, seq: u64, session: &str, digests: Option<StateDigests>) {
         let Some(digests) = digests else {

@@ -15,9 +15,12 @@ use crate::audit_stats::Stats;
 use crate::checkpoint::PublicKey;
 use crate::error::{Result, StoreDamage};
 use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
+use crate::retention::Retention;
 
 /// A store. Use it behind `&dyn Store` or `Arc<dyn Store>`, from any number of threads.
-pub trait Store: Slices + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys {
+pub trait Store:
+    Slices + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys + Retention
+{
     /// Writes the record, slice changes, approvals, approvers and notices of one event: all of them or none, durable
     /// on return.
     ///

@@ -6,7 +6,7 @@ use midrail_core::AuditRef;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{CHECKPOINT_EVERY, GENESIS, link_hash};
-use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
+use crate::checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 
 /// What the caller knows about the log from another source. Without it, a log that was rewritten with a new key looks
 /// intact, and so does one whose records after the last checkpoint were removed.
@@ -37,7 +37,8 @@ pub struct Verification {
     /// The number of records after the last checkpoint. Only [`TrustAnchor::head`] reveals that such records were
     /// removed.
     pub unsigned: u64,
-    /// The number of records of an export that are represented by their hashes only.
+    /// The number of records that are represented by their hashes only: those that an export withholds, and those whose
+    /// content was erased.
     pub withheld: u64,
     /// The ids of the keys that have signed.
     pub keys: Vec<String>,
@@ -248,6 +249,22 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Checks that the body of a record was erased on purpose, and counts it as withheld.
+    pub(crate) fn check_erasure(
+        &mut self,
+        hash: &str,
+        erasure: Option<&Erasure>,
+    ) -> Result<(), (MisfitKind, String)> {
+        let is_trusted = |key: &String| self.trusted.as_ref().is_none_or(|keys| keys.contains_key(key));
+        match erasure {
+            Some(erasure) if is_trusted(&erasure.key) && erasure.check(hash, &self.keys).is_ok() => {
+                self.found.withheld += 1;
+                Ok(())
+            }
+            _ => Err((MisfitKind::Changed, "its body was removed, and no key has signed that".to_owned())),
+        }
+    }
+
     /// Counts a record that is represented by its hashes only.
     pub(crate) fn withheld(&mut self) {
         self.found.withheld += 1;
@@ -338,7 +355,11 @@ fn original_place(link: &Link<'_>) -> Option<u64> {
 
 /// The last record that each key may have signed: the pinned keys, and those that a trusted key has stated to be its
 /// successor or its predecessor.
-fn trusted_keys(pinned: &[String], keys: &[PublicKey], changes: &[KeyChange]) -> BTreeMap<String, u64> {
+pub(crate) fn trusted_keys(
+    pinned: &[String],
+    keys: &[PublicKey],
+    changes: &[KeyChange],
+) -> BTreeMap<String, u64> {
     let mut trusted: BTreeMap<String, u64> = pinned.iter().map(|id| (id.clone(), u64::MAX)).collect();
     // Each round adds a key, so there are at most as many rounds as changes.
     for _ in changes {

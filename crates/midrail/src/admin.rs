@@ -14,6 +14,7 @@ mod locks;
 mod pauses;
 mod quarantine;
 pub(crate) mod records;
+mod retention;
 mod stats;
 pub(crate) mod tasks;
 

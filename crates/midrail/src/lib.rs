@@ -23,6 +23,7 @@ mod alerts;
 #[cfg(feature = "service")]
 pub mod announcements;
 pub mod approvals;
+pub mod audit_heads;
 #[cfg(feature = "scripts")]
 pub mod authoring;
 pub mod background;

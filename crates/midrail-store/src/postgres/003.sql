@@ -21,27 +21,43 @@ CREATE TABLE key_changes (
 
 -- Files to which records were moved. The checkpoint of the last record of each stays in `checkpoints`.
 CREATE TABLE archives (
-  project INTEGER NOT NULL,
-  through BIGINT NOT NULL, -- the last record in it
-  first   BIGINT NOT NULL,
-  sha256  TEXT NOT NULL,   -- that of the file
+  project   INTEGER NOT NULL,
+  through   BIGINT NOT NULL, -- the last record in it
+  sha256    TEXT NOT NULL,   -- that of the file
+  state     TEXT NOT NULL,   -- the digests of the state after that record, as JSON
+  key       TEXT NOT NULL,
+  signature TEXT NOT NULL,
   PRIMARY KEY (project, through)
+);
+
+-- Records whose bodies were replaced by their hashes.
+CREATE TABLE erasures (
+  project   INTEGER NOT NULL,
+  seq       BIGINT NOT NULL,
+  key       TEXT NOT NULL,
+  signature TEXT NOT NULL,
+  PRIMARY KEY (project, seq)
 );
 
 CREATE FUNCTION stays_unless_archived() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN
-  IF OLD.seq <= (SELECT coalesce(max(through), 0) FROM midrail.archives WHERE project = OLD.project) THEN
+  IF TG_OP = 'DELETE'
+    AND OLD.seq <= (SELECT coalesce(max(through), 0) FROM midrail.archives WHERE project = OLD.project) THEN
     RETURN OLD;
+  END IF;
+  IF TG_OP = 'UPDATE' AND NEW.project = OLD.project AND NEW.seq = OLD.seq AND NEW.hash = OLD.hash
+    AND EXISTS (SELECT 1 FROM midrail.erasures WHERE project = OLD.project AND seq = OLD.seq) THEN
+    RETURN NEW;
   END IF;
   RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = 'restrict_violation';
 END $$;
 
 DROP TRIGGER audit_kept ON audit;
-CREATE TRIGGER audit_kept BEFORE UPDATE ON audit FOR EACH ROW
-EXECUTE FUNCTION stays('the audit log is append-only: a record cannot be changed or removed');
-CREATE TRIGGER audit_archived BEFORE DELETE ON audit FOR EACH ROW
+CREATE TRIGGER audit_kept BEFORE UPDATE OR DELETE ON audit FOR EACH ROW
 EXECUTE FUNCTION stays_unless_archived('the audit log is append-only: a record cannot be changed or removed');
 CREATE TRIGGER key_changes_kept BEFORE UPDATE OR DELETE ON key_changes FOR EACH ROW
 EXECUTE FUNCTION stays('a change of the key cannot be changed or removed');
 CREATE TRIGGER archives_kept BEFORE UPDATE OR DELETE ON archives FOR EACH ROW
 EXECUTE FUNCTION stays('an archive cannot be changed or removed');
+CREATE TRIGGER erasures_kept BEFORE UPDATE OR DELETE ON erasures FOR EACH ROW
+EXECUTE FUNCTION stays('an erasure cannot be changed or removed');

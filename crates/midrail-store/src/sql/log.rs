@@ -7,13 +7,13 @@ use midrail_core::{AuditRef, Effect};
 
 use crate::audit_log::{AuditLog, poll_for_record, verify_log};
 use crate::audit_stats::ActionCounts;
-use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
+use crate::checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::Result;
 use crate::filter::AuditFilter;
 use crate::key::StoreKey;
 use crate::sql::{Cell, Connection, Dialect, Row, SqlStore, Statement, first_micro_from, state};
-use crate::state_digests::{ExpectedState, Mismatch, StateDigests};
+use crate::state_digests::{Mismatch, StateDigests};
 use crate::verification::{MisfitKind, TrustAnchor, Verification};
 
 /// The columns of the audit log.
@@ -36,15 +36,20 @@ impl<S: SqlStore> AuditLog for S {
         let written =
             self.select(|connection| connection.row(&select, &[], |row| row.number(0)))?.unwrap_or(0);
         // A log that was written anew with another key must not verify.
-        let pinned = match &anchor.keys {
-            Some(_) => anchor.clone(),
-            None => {
-                let own = self.known_key()?.map(|key| key.id);
-                TrustAnchor { keys: Some(own.into_iter().collect()), ..anchor.clone() }
+        let own = self.known_key()?.map(|key| key.id);
+        // A copy of the database without its key is verified with the keys that the caller names, and has no anchor.
+        let has_anchor = own.is_some() || anchor.keys.is_none();
+        let keys = anchor.keys.clone().unwrap_or_else(|| own.into_iter().collect());
+        let pinned = TrustAnchor { keys: Some(keys), ..anchor.clone() };
+        let mut expected = match state::archived_state(self, &pinned)? {
+            Ok(expected) => expected,
+            Err(detail) => {
+                let mut found = Verification::default();
+                let seq = self.archived()?.map_or(0, |cut| cut.seq);
+                found.add_misfit(seq, MisfitKind::Signature, detail);
+                return Ok(found);
             }
         };
-        let archived = self.archived()?.map_or(0, |cut| cut.seq);
-        let mut expected = ExpectedState::after(archived);
         let mut found = verify_log(self, &pinned, progress, &mut |entry| {
             expected.add(entry.seq, &entry.labels.session, digests(entry));
         })?;
@@ -65,6 +70,7 @@ impl<S: SqlStore> AuditLog for S {
             found.add_misfit(seq, MisfitKind::State, what);
         }
         if found.is_intact()
+            && has_anchor
             && let Some(damage) = self.find_damage()?
         {
             let seq = damage.expected.as_ref().map_or(end, |expected| expected.seq);
@@ -139,12 +145,20 @@ impl<S: SqlStore> AuditLog for S {
         self.select(|connection| connection.row(&select, &[], checkpoint))
     }
 
+    fn erasures(&self) -> Result<Vec<Erasure>> {
+        let select = format!("SELECT seq, key, signature FROM erasures WHERE {}true", S::DIALECT.own);
+        self.select(|connection| {
+            connection.rows(&select, &[], |row| {
+                Ok(Erasure { seq: row.number(0)?, key: row.string(1)?, signature: row.string(2)? })
+            })
+        })
+    }
+
     fn checkpoint_now(&self, time: Timestamp) -> Result<Option<Checkpoint>> {
         let key = self.store_key()?;
-        let select = select_checkpoints(&S::DIALECT, "seq = ?1");
         self.transact(|connection| {
             let Some(head) = head(connection, &S::DIALECT)? else { return Ok(None) };
-            let signed = connection.row(&select, &[head.seq.into()], checkpoint)?;
+            let signed = checkpoint_of(connection, &S::DIALECT, head.seq)?;
             if signed.is_some() {
                 return Ok(signed);
             }
@@ -158,6 +172,15 @@ impl<S: SqlStore> AuditLog for S {
 /// Returns the last record.
 pub(crate) fn head(connection: &dyn Connection, dialect: &Dialect) -> Result<Option<AuditRef>> {
     connection.row(dialect.head, &[], |row| Ok(AuditRef { seq: row.number(0)?, hash: row.string(1)? }))
+}
+
+/// The checkpoint of a record.
+pub(crate) fn checkpoint_of(
+    connection: &dyn Connection,
+    dialect: &Dialect,
+    seq: u64,
+) -> Result<Option<Checkpoint>> {
+    connection.row(&select_checkpoints(dialect, "seq = ?1"), &[seq.into()], checkpoint)
 }
 
 /// The digests of the state that a record changed.
@@ -197,7 +220,7 @@ pub(crate) fn accept_keys(
     Ok(std::iter::once(insert_key(dialect, key.public())).chain(others.into_iter().map(accept)).collect())
 }
 
-fn insert_key(Dialect { column, value, own, .. }: &Dialect, key: &PublicKey) -> Statement {
+pub(crate) fn insert_key(Dialect { column, value, own, .. }: &Dialect, key: &PublicKey) -> Statement {
     let insert = format!(
         "INSERT INTO keys ({column}id, public) SELECT {value}?1, ?2
          WHERE NOT EXISTS (SELECT 1 FROM keys WHERE {own}id = ?1) ON CONFLICT DO NOTHING"

@@ -1,10 +1,39 @@
 //! The verification of the current state: slices, approvals and approvers must be as the records left them.
 
 use crate::audit_log::AuditLog;
+use crate::checkpoint::ArchiveSeal;
 use crate::error::Result;
 use crate::filter::AuditFilter;
 use crate::sql::{SqlStore, approvals, log};
 use crate::state_digests::{ChangedLater, ExpectedState, Mismatch, text_digest};
+use crate::verification::{TrustAnchor, trusted_keys};
+
+/// The state that archived records led to, as the last archive states it. An error says why it cannot be trusted.
+pub(crate) fn archived_state<S: SqlStore + AuditLog>(
+    store: &S,
+    anchor: &TrustAnchor,
+) -> Result<std::result::Result<ExpectedState, String>> {
+    let own = S::DIALECT.own;
+    let select = format!(
+        "SELECT through, sha256, state, key, signature FROM archives WHERE {own}true ORDER BY through DESC LIMIT 1"
+    );
+    let seal = store.select(|connection| {
+        connection.row(&select, &[], |row| {
+            let (sha256, state, key, signature) =
+                (row.string(1)?, row.string(2)?, row.string(3)?, row.string(4)?);
+            Ok(ArchiveSeal { through: row.number(0)?, sha256, state, key, signature })
+        })
+    })?;
+    let Some(seal) = seal else { return Ok(Ok(ExpectedState::default())) };
+    let keys = store.public_keys()?;
+    let trusted = trusted_keys(anchor.keys.as_deref().unwrap_or_default(), &keys, &store.key_changes()?);
+    let invalid = |why: &str| format!("the archive of the records up to {} is invalid: {why}", seal.through);
+    Ok(match serde_json::from_str(&seal.state) {
+        _ if !trusted.contains_key(&seal.key) => Err(invalid("its key is not an expected one")),
+        Ok(state) => seal.check(&keys).map(|()| state).map_err(invalid),
+        Err(_) => Err(invalid("its state cannot be read")),
+    })
+}
 
 /// Compares all rows with the state that the records up to `end` led to. Returns the first that does not match.
 pub(crate) fn check<S: SqlStore + AuditLog>(

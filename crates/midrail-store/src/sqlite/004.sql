@@ -18,17 +18,26 @@ CREATE TABLE key_changes (
 
 -- Files to which records were moved. The checkpoint of the last record of each stays in `checkpoints`.
 CREATE TABLE archives (
-  through INTEGER PRIMARY KEY, -- the last record in it
-  first   INTEGER NOT NULL,
-  sha256  TEXT NOT NULL        -- that of the file
+  through   INTEGER PRIMARY KEY, -- the last record in it
+  sha256    TEXT NOT NULL,       -- that of the file
+  state     TEXT NOT NULL,       -- the digests of the state after that record, as JSON
+  key       TEXT NOT NULL,
+  signature TEXT NOT NULL
 ) STRICT;
 
+-- Records whose bodies were replaced by their hashes.
+CREATE TABLE erasures (
+  seq       INTEGER PRIMARY KEY,
+  key       TEXT NOT NULL,
+  signature TEXT NOT NULL
+) STRICT;
+
+-- Each trigger is read anew by every short process, and signatures protect the new tables, so they have none.
 DROP TRIGGER audit_stays;
 CREATE TRIGGER audit_stays BEFORE DELETE ON audit
 WHEN OLD.seq > (SELECT coalesce(max(through), 0) FROM archives)
 BEGIN SELECT raise(ABORT, 'the audit log is append-only: a record cannot be removed'); END;
-
-CREATE TRIGGER key_changes_kept BEFORE UPDATE ON key_changes
-BEGIN SELECT raise(ABORT, 'a change of the key cannot be changed'); END;
-CREATE TRIGGER key_changes_stay BEFORE DELETE ON key_changes
-BEGIN SELECT raise(ABORT, 'a change of the key cannot be removed'); END;
+DROP TRIGGER audit_kept;
+CREATE TRIGGER audit_kept BEFORE UPDATE ON audit
+WHEN NEW.seq <> OLD.seq OR NEW.hash <> OLD.hash OR NOT EXISTS (SELECT 1 FROM erasures WHERE seq = OLD.seq)
+BEGIN SELECT raise(ABORT, 'the audit log is append-only: a record cannot be changed'); END;

@@ -357,7 +357,7 @@ fn changed_state_is_reported() {
             fs::copy(folder.path().join(&name), copy.path().join(&name)).unwrap();
         }
         Connection::open(&path).unwrap().execute_batch(&format!("{triggers}{sql}")).unwrap();
-        let misfit = verify(&SqliteStore::open(&path).unwrap()).misfit.expect(sql);
+        let misfit = verify(&SqliteStore::open(&path).unwrap()).misfit.unwrap_or_else(|| panic!("{sql}"));
         assert_eq!(misfit.kind, MisfitKind::State, "{sql}: {}", misfit.detail);
         assert!(misfit.detail.contains(detail), "{sql}: {}", misfit.detail);
     }

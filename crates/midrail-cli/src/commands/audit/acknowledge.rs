@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::admin_args::{engine, user_name};
 use crate::approver_key::OptionalSigner;
-use crate::error::{CliError, CliResult};
+use crate::commands::audit::retention::authorised;
+use crate::error::CliResult;
 use crate::input::StoreArgs;
 use crate::output::{Output, short};
 
@@ -25,11 +26,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, file: &StoreArgs, output: &mut Output) -> CliResult {
     // The packs of a project do not determine who may do this.
     let engine = engine(file.open_or_create()?, &Load::default())?;
-    let by = args.signer.read(&engine)?;
-    if by.is_none() && engine.admin().has_approvers()? {
-        return Err(CliError::new("the store has approvers: one of them has to authorise this")
-            .help("name one with `--as NAME`: a human operator or the first approver"));
-    }
+    let by = authorised(&args.signer, &engine)?;
     match engine.admin().acknowledge_damage(by.as_ref(), &user_name(None), &args.reason)? {
         None => output.done(
             &json!({"damage": null}),
