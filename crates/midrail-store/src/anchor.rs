@@ -12,7 +12,7 @@
 //! # Limits
 //! - The file is not forced to disk for each commit, which would double the cost of a commit. A process that is killed
 //!   loses nothing; after a power failure the anchor can be behind by what the system had not written yet.
-//! - Whoever can read the key can forge the anchor, and a database that is set back together with its anchor is
+//! - A user who can read the key can forge the anchor, and a database that is set back together with its anchor is
 //!   consistent. Heads that are published elsewhere reveal both.
 
 use std::ffi::OsString;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Record, SHARED_PREFIX};
+use midrail_core::Record;
 use serde::Serialize;
 
 use crate::approval::{Approval, ApprovalChange};
@@ -10,6 +10,7 @@ use crate::approver::StoredApprover;
 use crate::chain::{body_hash, link_hash};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
+use crate::slice_keys::is_shared;
 use crate::state_digests::{StateDigests, text_digest};
 
 /// A record before it has its place in the chain. It is built before anything is locked.
@@ -39,19 +40,6 @@ impl Draft {
 pub(crate) fn encode(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<String> {
     serde_json::to_string(value)
         .map_err(|source| StoreError::Encode { what: what(), source: Arc::new(source) })
-}
-
-/// The session that shared slices are stored under. A session may have this name: its own keys begin differently.
-pub(crate) const SHARED_SESSION: &str = "";
-
-/// Whether a slice belongs to all sessions.
-pub(crate) fn is_shared(key: &str) -> bool {
-    key.starts_with(SHARED_PREFIX)
-}
-
-/// The session that a slice is stored under.
-pub(crate) fn storage_session<'a>(session: &'a str, key: &str) -> &'a str {
-    if is_shared(key) { SHARED_SESSION } else { session }
 }
 
 /// Checks that a slice still has the version that was read.

@@ -52,6 +52,7 @@ mod notice;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod retention;
+mod slice_keys;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod sql;
 #[cfg(feature = "sqlite")]

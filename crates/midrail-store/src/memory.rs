@@ -16,13 +16,14 @@ use crate::audit_log::AuditLog;
 use crate::audit_stats::AuditStats;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::draft::{Draft, SHARED_SESSION, check_approval, check_slice, encode, is_shared, storage_session};
+use crate::draft::{Draft, check_approval, check_slice, encode};
 use crate::entry::{AuditEntry, whole_micros};
 use crate::error::Result;
 use crate::filter::AuditFilter;
 use crate::key::StoreKey;
 use crate::notice::{Alert, NewNotice, StoredNotice};
 use crate::retention::Retention;
+use crate::slice_keys::{SHARED_SESSION, is_shared, storage_session};
 use crate::state_digests::StateDigests;
 use crate::store::{
     Approvals, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,

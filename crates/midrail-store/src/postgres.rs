@@ -13,6 +13,7 @@ mod listen;
 mod migrate;
 mod months;
 mod options;
+mod project_anchor;
 mod server;
 mod session;
 mod tls;

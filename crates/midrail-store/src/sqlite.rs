@@ -11,6 +11,7 @@ mod dialect;
 mod failure;
 mod files;
 mod open;
+mod queries;
 mod readers;
 mod session;
 #[cfg(test)]

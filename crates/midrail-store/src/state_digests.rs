@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::approver::{Approver, StoredApprover};
-use crate::draft::{is_shared, storage_session};
+use crate::entry::AuditEntry;
+use crate::slice_keys::{is_shared, storage_session};
 
 /// The digests of the state that one record changed, as JSON without whitespace. A record without changes has the empty
 /// text.
@@ -60,9 +61,12 @@ impl StateDigests {
         serde_json::to_string(&all).unwrap_or_default()
     }
 
-    /// Parses a stored text.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        if text.is_empty() { Some(StateDigests::default()) } else { serde_json::from_str(text).ok() }
+    /// The digests of a record. `None`: it has none.
+    pub(crate) fn of(entry: &AuditEntry) -> Option<Self> {
+        match entry.changes.as_deref()? {
+            "" => Some(StateDigests::default()),
+            text => serde_json::from_str(text).ok(),
+        }
     }
 }
 

@@ -282,10 +282,7 @@ fn verification_lines(what: &Path, verification: &Verification, output: &Output)
     };
     add("signatures", signed);
     if verification.unsigned > 0 {
-        add(
-            "unsigned",
-            format!("{} at the end, which only the anchor of the store protects", verification.unsigned),
-        );
+        add("unsigned", format!("{} after the last signature", verification.unsigned));
     }
     if !verification.keys.is_empty() {
         add("keys", verification.keys.join(", "));

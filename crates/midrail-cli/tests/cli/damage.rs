@@ -76,6 +76,9 @@ fn anchor_is_protected_from_agents() {
     world.check(&before("Bash", json!({"command": format!("rm -f {anchor}")}))).code(2);
     world.check(&before("Bash", json!({"command": "midrail audit acknowledge --reason x"}))).code(2);
     world.check(&before("Bash", json!({"command": "midrail audit verify"}))).code(0);
+    let export = |file: &str| json!({"command": format!("midrail audit export --out {file}")});
+    world.check(&before("Bash", export(".midrail/pack.yaml"))).code(2);
+    world.check(&before("Bash", export("log.jsonl"))).code(0);
 }
 
 fn without_output(world: &World, tool: &str, stdout: Stdio) -> Ended {

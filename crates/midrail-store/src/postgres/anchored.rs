@@ -1,44 +1,16 @@
-//! The anchor of a project: the last head that this instance has written, next to its key file. A database that was set
-//! back, restored from an old backup or replaced does not contain it any more.
-//!
-//! An instance whose key is in the database has no anchor: there is no place that the owner of the database cannot change.
+//! Compares a project with its anchor, and writes each committed head to it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use midrail_core::AuditRef;
-use parking_lot::Mutex;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::anchor::{self, Anchor, AnchorFile, with_suffix};
+use crate::anchor::{self, Anchor};
 use crate::audit_log::AuditLog;
 use crate::error::{Result, StoreDamage, StoreError};
 use crate::postgres::PostgresStore;
 use crate::postgres::dialect::DIALECT;
+use crate::postgres::project_anchor::ProjectAnchor;
 use crate::sql::{Connection, SqlStore, log};
-
-/// The anchor of a project, and whether the database was compared with it.
-pub(super) struct ProjectAnchor {
-    file: AnchorFile,
-    is_checked: Mutex<bool>,
-}
-
-impl ProjectAnchor {
-    /// The path of the file.
-    pub(super) fn path(&self) -> &Path {
-        self.file.path()
-    }
-
-    /// The anchor of a project next to a key file.
-    pub(super) fn new(key_file: &Path, project: &str) -> Self {
-        ProjectAnchor { file: AnchorFile::new(path(key_file, project)), is_checked: Mutex::new(false) }
-    }
-}
-
-/// Names of projects contain `/`.
-fn path(key_file: &Path, project: &str) -> PathBuf {
-    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
-    with_suffix(key_file, &format!(".{}.head", utf8_percent_encode(project, ENCODED)))
-}
 
 impl PostgresStore {
     /// Compares the database with the anchor, before the first commit of this process.

@@ -7,12 +7,12 @@ use midrail_core::AuditRef;
 
 use crate::audit_log::AuditLog;
 use crate::checkpoint::PublicKey;
-use crate::draft::storage_session;
 use crate::error::{Result, StoreDamage};
 use crate::key::StoreKey;
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{session_id, slice_id};
 use crate::postgres::session::Session;
+use crate::slice_keys::storage_session;
 use crate::sql::{Cell, Connection, Dialect, SqlStore, decode};
 use crate::store::Slice;
 use crate::verification::{MisfitKind, Verification};

@@ -16,12 +16,12 @@ use tokio_postgres::Error;
 
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
-use crate::postgres::anchored::ProjectAnchor;
 use crate::postgres::cells::signal;
 use crate::postgres::failure::Failure;
 use crate::postgres::listen::Listener;
 use crate::postgres::months::Months;
 use crate::postgres::options::{PostgresOptions, Target, settings};
+use crate::postgres::project_anchor::ProjectAnchor;
 use crate::postgres::tls::Tls;
 use crate::postgres::wait;
 use crate::sql::queue::Queue;

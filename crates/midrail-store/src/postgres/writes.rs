@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use tokio_postgres::Error;
 
 use crate::audit_stats::ActionCounts;
-use crate::draft::storage_session;
 use crate::entry::AuditEntry;
 use crate::postgres::cells::{Id, session_id, slice_id};
 use crate::postgres::dialect::DIALECT;
 use crate::postgres::session::{numbered, parameters};
 use crate::postgres::wait::{self, Task};
+use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
 use crate::sql::{Cell, Statement, approvals, log, notices};
 

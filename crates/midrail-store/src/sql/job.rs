@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use crate::approval::ApprovalChange;
 use crate::approver::ApproverChange;
-use crate::draft::{Draft, encode, is_shared};
+use crate::draft::{Draft, encode};
 use crate::error::Result;
 use crate::notice::NewNotice;
+use crate::slice_keys::is_shared;
 use crate::state_digests::StateDigests;
 use crate::store::Commit;
 

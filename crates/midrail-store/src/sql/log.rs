@@ -51,7 +51,7 @@ impl<S: SqlStore> AuditLog for S {
             }
         };
         let mut found = verify_log(self, &pinned, progress, &mut |entry| {
-            expected.add(entry.seq, &entry.labels.session, digests(entry));
+            expected.add(entry.seq, &entry.labels.session, StateDigests::of(entry));
         })?;
         let end = found.head.as_ref().map_or(0, |head| head.seq);
         let stored = head.as_ref().map_or(0, |head| head.seq);
@@ -181,11 +181,6 @@ pub(crate) fn checkpoint_of(
     seq: u64,
 ) -> Result<Option<Checkpoint>> {
     connection.row(&select_checkpoints(dialect, "seq = ?1"), &[seq.into()], checkpoint)
-}
-
-/// The digests of the state that a record changed.
-pub(crate) fn digests(entry: &AuditEntry) -> Option<StateDigests> {
-    entry.changes.as_deref().and_then(StateDigests::parse)
 }
 
 /// The hash of a record.

@@ -19,6 +19,7 @@ use crate::filter::AuditFilter;
 use crate::gzip::{GzipReader, GzipWriter};
 use crate::retention::{Archive, Retention};
 use crate::sql::{Connection, Dialect, SqlStore, log, state};
+use crate::state_digests::StateDigests;
 use crate::verification::TrustAnchor;
 
 impl<S: SqlStore> Retention for S {
@@ -58,7 +59,7 @@ impl<S: SqlStore> Retention for S {
                 for entry in page?.iter().filter(|entry| entry.seq <= through) {
                     line(record_line(entry, true))?;
                     records += 1;
-                    expected.add(entry.seq, &entry.labels.session, log::digests(entry));
+                    expected.add(entry.seq, &entry.labels.session, StateDigests::of(entry));
                     while let Some(checkpoint) = checkpoints.next_if(|checkpoint| checkpoint.seq <= entry.seq)
                     {
                         line(json!({"checkpoint": checkpoint}).to_string())?;

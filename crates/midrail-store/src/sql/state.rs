@@ -4,8 +4,8 @@ use crate::audit_log::AuditLog;
 use crate::checkpoint::ArchiveSeal;
 use crate::error::Result;
 use crate::filter::AuditFilter;
-use crate::sql::{SqlStore, approvals, log};
-use crate::state_digests::{ChangedLater, ExpectedState, Mismatch, text_digest};
+use crate::sql::{SqlStore, approvals};
+use crate::state_digests::{ChangedLater, ExpectedState, Mismatch, StateDigests, text_digest};
 use crate::verification::{TrustAnchor, trusted_keys};
 
 /// The state that archived records led to, as the last archive states it. An error says why it cannot be trusted.
@@ -76,7 +76,7 @@ pub(crate) fn check<S: SqlStore + AuditLog>(
     let mut filter = AuditFilter { after_seq: Some(end), ..AuditFilter::default() };
     loop {
         let page = store.entries(&filter)?;
-        page.iter().for_each(|entry| later.add(&entry.labels.session, log::digests(entry)));
+        page.iter().for_each(|entry| later.add(&entry.labels.session, StateDigests::of(entry)));
         match page.last() {
             Some(last) => filter.after_seq = Some(last.seq),
             None => break,

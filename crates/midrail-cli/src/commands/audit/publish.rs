@@ -10,7 +10,7 @@ use crate::output::Output;
 
 /// Sign the head of the log, and publish it. `midrail audit verify --against` compares the log with it later.
 ///
-/// Run it regularly: whoever can change the store and its key cannot change what was published elsewhere.
+/// Run it regularly: a user who can change the store and its key cannot change what was published elsewhere.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where: a file to append to, https://… to post to, or git:FOLDER for a note of the current commit. Can be given
