@@ -17,7 +17,7 @@ use midrail::{
 
 use crate::clock;
 use crate::error::{CliError, CliResult};
-use crate::input::{self, PackArgs, StoreArgs};
+use crate::input::{self, DamageArgs, PackArgs, StoreArgs};
 
 /// An engine that reloads the packs of a directory when they change, with its reloader.
 pub(crate) fn watched(
@@ -25,12 +25,14 @@ pub(crate) fn watched(
     folder: Option<PathBuf>,
     root: Option<&Path>,
     store: &Arc<SqliteStore>,
+    damage: DamageArgs,
 ) -> CliResult<(Arc<Engine>, Reloader)> {
     let load = Load { cache: cache(store), ..packs.in_folder(folder.clone()) };
     let loaded = load.load()?;
     let mut engine = Engine::builder(loaded.policy, &loaded.source)
         .own_places(paths::own_places(Some(store.path())))
         .store(store.clone())
+        .on_damage(damage.reaction())
         .clock(clock::clock());
     if let Some(root) = root {
         engine = engine.root(root);
@@ -160,7 +162,7 @@ fn kept(
 
 impl PolicyInForce {
     /// The engine, if the store could be opened.
-    pub(crate) fn engine(self, root: Option<&Path>) -> CliResult<OneShotEngine> {
+    pub(crate) fn engine(self, root: Option<&Path>, damage: DamageArgs) -> CliResult<OneShotEngine> {
         let PolicyInForce { loaded, store, project, kept_for } = self;
         let store = store?;
         let own = paths::own_places(Some(store.path()));
@@ -168,6 +170,7 @@ impl PolicyInForce {
             .store(Arc::new(store))
             .clock(clock::clock())
             .own_places(own)
+            .on_damage(damage.reaction())
             .missing_pack(kept_for);
         if let Some(root) = root {
             engine = engine.root(root);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use midrail::pack::diagnostic::visible;
 use midrail::store::MemoryStore;
-use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, StoreError, paths};
+use midrail::{Load, OnDamage, PostgresOptions, PostgresStore, SqliteStore, Store, StoreError, paths};
 
 use crate::error::{CliError, CliResult};
 
@@ -57,6 +57,34 @@ pub(crate) struct StoreArgs {
     /// The project, if the store has several [default: default]
     #[arg(id = "in", long = "in", value_name = "PROJECT", global = true)]
     pub(crate) project: Option<String>,
+    /// The file of the key that signs the audit log of a PostgreSQL store [default: in the database]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) store_key: Option<PathBuf>,
+}
+
+/// The reaction to a damaged store, of subcommands that decide events.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct DamageArgs {
+    /// What to do if the store has lost records or was replaced: `block` every event until `midrail audit acknowledge`,
+    /// or `report` it and continue
+    #[arg(long, value_name = "REACTION", default_value = "block")]
+    on_damage: DamageReaction,
+}
+
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum DamageReaction {
+    #[default]
+    Block,
+    Report,
+}
+
+impl DamageArgs {
+    pub(crate) fn reaction(self) -> OnDamage {
+        match self.on_damage {
+            DamageReaction::Block => OnDamage::Block,
+            DamageReaction::Report => OnDamage::Report,
+        }
+    }
 }
 
 /// Where a store is.
@@ -142,7 +170,9 @@ impl StoreArgs {
         match self.place()? {
             StorePlace::File(path) => Ok(Arc::new(sqlite(path)?)),
             StorePlace::Postgres(url) => {
-                let store = PostgresStore::connect(&PostgresOptions::new(&url))?;
+                let options =
+                    PostgresOptions { key_file: self.store_key.clone(), ..PostgresOptions::new(&url) };
+                let store = PostgresStore::connect(&options)?;
                 self.in_project(Path::new(""))?;
                 Ok(Arc::new(store.project(self.project.as_deref().unwrap_or(midrail_service::HOME))))
             }

@@ -319,7 +319,11 @@ impl Projects {
                 own.push(path.clone());
                 Arc::new(SqliteStore::open_with_readers(path, READERS).map_err(failed)?)
             }
-            Storage::Postgres(store) => Arc::new(store.project(name)),
+            Storage::Postgres(store) => {
+                let store = store.project(name);
+                own.extend(store.own_files());
+                Arc::new(store)
+            }
         };
         let folder = self.folders.get(name).cloned();
         let mut load = self.load.clone();

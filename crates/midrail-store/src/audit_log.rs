@@ -1,5 +1,6 @@
 //! The append-only audit log: the trait that all stores implement, its verification and its export.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use std::{iter, thread};
@@ -8,11 +9,11 @@ use jiff::Timestamp;
 use midrail_core::AuditRef;
 use serde_json::json;
 
-use crate::chain::{GENESIS, body_hash};
-use crate::checkpoint::{Checkpoint, PublicKey};
+use crate::chain::{GENESIS, body_hash, erased_body};
+use crate::checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
-use crate::export::{ExportSummary, FORMAT, VERSION, record_line};
+use crate::export::{ExportSummary, export_header, record_line};
 use crate::filter::{AuditFilter, MAX_PAGE};
 use crate::verification::{Link, MisfitKind, TrustAnchor, Verification, Verifier};
 
@@ -49,13 +50,28 @@ pub trait AuditLog: Send + Sync {
     /// Returns every key that has signed a checkpoint.
     fn public_keys(&self) -> Result<Vec<PublicKey>>;
 
+    /// Returns the statements about changes of the key.
+    fn key_changes(&self) -> Result<Vec<KeyChange>> {
+        Ok(Vec::new())
+    }
+
+    /// Returns the checkpoint of the last record that was moved to an archive.
+    fn archived(&self) -> Result<Option<Checkpoint>> {
+        Ok(None)
+    }
+
+    /// Returns the statements about records whose bodies were erased.
+    fn erasures(&self) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
+    }
+
     /// Signs the current head, unless it is signed. `None`: the log is empty.
     fn checkpoint_now(&self, time: Timestamp) -> Result<Option<Checkpoint>>;
 
     /// Verifies the whole log and reports the first record that does not match. `progress` receives the number of
     /// verified records and the total. Records that are added meanwhile are not verified.
     fn verify(&self, anchor: &TrustAnchor, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
-        verify_log(self, anchor, progress)
+        verify_log(self, anchor, progress, &mut |_| {})
     }
 
     /// Writes the log as JSON lines that can be verified without the store. Records that the filter excludes are
@@ -76,9 +92,10 @@ pub trait AuditLog: Send + Sync {
         // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
         let last_checkpoint = self.last_checkpoint()?;
         let end = self.head()?.map_or(0, |head| head.seq);
-        line(json!({"format": FORMAT, "version": VERSION, "keys": self.public_keys()?}).to_string())?;
+        let archived = self.archived()?;
+        line(export_header(self.public_keys()?, self.key_changes()?, archived.as_ref()))?;
         let mut done = ExportSummary { shown: 0, withheld: 0, checkpoints: 0 };
-        let mut head = GENESIS.to_owned();
+        let mut head = archived.map_or_else(|| GENESIS.to_owned(), |cut| cut.hash);
         let mut page = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
         loop {
             let entries = self.entries(&page)?;
@@ -146,29 +163,44 @@ pub fn pages<L: AuditLog + ?Sized>(
     })
 }
 
-/// Verifies the records and checkpoints of a log.
+/// Verifies the records and checkpoints of a log. `visit` receives each intact record.
 pub(crate) fn verify_log<L: AuditLog + ?Sized>(
     log: &L,
     anchor: &TrustAnchor,
     progress: &mut dyn FnMut(u64, u64),
+    visit: &mut dyn FnMut(&AuditEntry),
 ) -> Result<Verification> {
-    let mut verifier = Verifier::new(anchor, log.public_keys()?);
+    let mut verifier = Verifier::new(anchor, log.public_keys()?, &log.key_changes()?);
+    let erasures: BTreeMap<u64, Erasure> =
+        log.erasures()?.into_iter().map(|erasure| (erasure.seq, erasure)).collect();
     // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
     let last = log.last_checkpoint()?;
     let last_checkpoint = last.as_ref().map_or(0, |checkpoint| checkpoint.seq);
     let end = log.head()?.map_or(0, |head| head.seq);
     let mut checkpoints = Vec::new().into_iter().peekable();
     let mut after_checkpoint = 0;
+    if let Some(cut) = log.archived()? {
+        after_checkpoint = cut.seq;
+        if !verifier.start_after(&cut) {
+            return Ok(verifier.finish(0));
+        }
+    }
     let mut filter = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
 
     'log: loop {
         let page = log.entries(&filter)?;
         for entry in page.iter().take_while(|entry| entry.seq <= end) {
-            let AuditEntry { seq, prev, hash, body, .. } = entry;
-            let labels = check_labels(entry);
-            if !verifier.link(&Link { seq: *seq, prev, hash, body_hash: body_hash(body), labels }) {
+            let AuditEntry { seq, prev, hash, body, changes, .. } = entry;
+            let changes_hash = changes.as_deref().map(body_hash);
+            let labels = check_labels(entry).and_then(|()| match erased_body(body) {
+                Some(_) => verifier.check_erasure(hash, erasures.get(seq)),
+                None => Ok(()),
+            });
+            let body_hash = erased_body(body).map_or_else(|| body_hash(body), str::to_owned);
+            if !verifier.link(&Link { seq: *seq, prev, hash, body_hash, changes_hash, labels }) {
                 break 'log;
             }
+            visit(entry);
             if checkpoints.peek().is_none() && after_checkpoint < last_checkpoint {
                 let page = log.checkpoints(after_checkpoint, PAGE)?;
                 after_checkpoint = page.last().map_or(last_checkpoint, |checkpoint| checkpoint.seq);
@@ -180,7 +212,7 @@ pub(crate) fn verify_log<L: AuditLog + ?Sized>(
                 }
             }
         }
-        progress(verifier.found.records, end);
+        progress(verifier.found.archived + verifier.found.records, end);
         match page.last() {
             Some(last) if last.seq < end => filter.after_seq = Some(last.seq),
             _ => break,

@@ -140,6 +140,27 @@ impl ActionCounts {
         if self.decisions == 0 { 0.0 } else { float(self.blocked) / float(self.decisions) }
     }
 
+    /// The counts after one more record.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn with(self, kind: &str, effect: &str) -> Self {
+        let is_action = Self::KINDS.iter().any(|action| action.as_str() == kind);
+        let is_stopped =
+            is_action && [Effect::Block, Effect::Halt].iter().any(|stop| stop.as_str() == effect);
+        ActionCounts {
+            decisions: self.decisions.saturating_add(is_action.into()),
+            blocked: self.blocked.saturating_add(is_stopped.into()),
+        }
+    }
+
+    /// The counts since earlier ones.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        ActionCounts {
+            decisions: self.decisions.saturating_sub(earlier.decisions),
+            blocked: self.blocked.saturating_sub(earlier.blocked),
+        }
+    }
+
     /// The kinds of event that count as actions.
     pub const KINDS: [EventKind; 4] =
         [EventKind::BeforeModel, EventKind::BeforeTool, EventKind::BeforeHandoff, EventKind::BeforeStop];

@@ -6,11 +6,16 @@
 //! ```text
 //! prev(1) = 64 zeros
 //! prev(n) = hash(n-1)
-//! hash(n) = sha256("midrail-audit-v1\n" ‖ n ‖ "\n" ‖ prev(n) ‖ "\n" ‖ hex::encode(sha256(body(n))) ‖ "\n")
+//! hash(n) = sha256("midrail-audit-v2\n" ‖ n ‖ "\n" ‖ prev(n) ‖ "\n" ‖ hex::encode(sha256(body(n))) ‖ "\n"
+//!                  ‖ hex::encode(sha256(changes(n))) ‖ "\n")
 //! ```
 //!
-//! `n` is decimal. Only the hash of the body is part of the chain, so an export can contain the hash of a body instead of
-//! the record, and the chain can still be verified.
+//! `n` is decimal. Only the hashes of body and changes are part of the chain, so an export can contain the hash of a body
+//! instead of the record, and the chain can still be verified.
+//!
+//! `changes(n)` is the JSON text of the digests of the state that the record changed: slices, approvals and approvers; it
+//! is empty if there are none. So the chain also shows whether the current state is the one that its records led to.
+//! Records of older versions have no `changes`; their hashes begin with `midrail-audit-v1` and end after the body.
 //!
 //! Whenever `n` is a multiple of [`CHECKPOINT_EVERY`], and on demand, the head is signed: an ed25519 signature
 //! (RFC 8032), as 128 lowercase hexadecimal digits, over
@@ -23,9 +28,9 @@
 //! signing key: the first 16 digits of `hex::encode(sha256(public key))`.
 //!
 //! # Limits
-//! A chain reveals changes; it cannot prevent them. An attacker who can write the store and read its key can rewrite the
-//! log. Records after the last checkpoint can be removed without a trace. A [`TrustAnchor`](crate::TrustAnchor) that is
-//! kept elsewhere (the `seq` and hash of a head, the ids of the keys) reveals both.
+//! A chain reveals changes; it cannot prevent them. An attacker who can write the store, its anchor and read its key can
+//! rewrite the log. A [`TrustAnchor`](crate::TrustAnchor) that is kept elsewhere (the `seq` and hash of a head, the ids of
+//! the keys) reveals that. In an export, records after the last checkpoint can be removed without a trace.
 
 use midrail_core::hex;
 use sha2::{Digest, Sha256};
@@ -41,9 +46,21 @@ pub fn body_hash(body: &str) -> String {
     hex::encode(&Sha256::digest(body.as_bytes()))
 }
 
-/// The hash of a record.
-pub fn link_hash(seq: u64, prev: &str, body_hash: &str) -> String {
-    let text = format!("midrail-audit-v1\n{seq}\n{prev}\n{body_hash}\n");
+/// The start of a body that was erased. The hash of the body follows as a text.
+pub(crate) const ERASED: &str = "{\"erased_body_sha256\":";
+
+/// The hash of the original body, if a body was erased.
+pub(crate) fn erased_body(body: &str) -> Option<&str> {
+    let hash = body.strip_prefix(ERASED)?.strip_prefix('"')?.get(..64)?;
+    unhex::<32>(hash).map(|_| hash)
+}
+
+/// The hash of a record. `changes_hash` is the hash of its changes; `None` for records of older versions.
+pub fn link_hash(seq: u64, prev: &str, body_hash: &str, changes_hash: Option<&str>) -> String {
+    let text = match changes_hash {
+        Some(changes) => format!("midrail-audit-v2\n{seq}\n{prev}\n{body_hash}\n{changes}\n"),
+        None => format!("midrail-audit-v1\n{seq}\n{prev}\n{body_hash}\n"),
+    };
     hex::encode(&Sha256::digest(text.as_bytes()))
 }
 
@@ -61,7 +78,11 @@ mod tests {
     fn first_hash_is_the_documented_one() {
         // printf 'midrail-audit-v1\n1\n%064d\n%s\n' 0 "$(printf '{}' | sha256sum | cut -c1-64)" | sha256sum
         let expected = "08095745f71441e6f5ce5dfea7f27154e8d0cd8c49ee33e5d1155c67ea7e3f2d";
-        assert_eq!(link_hash(1, GENESIS, &body_hash("{}")), expected);
+        assert_eq!(link_hash(1, GENESIS, &body_hash("{}"), None), expected);
+        // printf 'midrail-audit-v2\n1\n%064d\n%s\n%s\n' 0 "$(printf '{}' | sha256sum | cut -c1-64)" \
+        //   "$(printf '' | sha256sum | cut -c1-64)" | sha256sum
+        let expected = "54bfbac64aa325b7809d78774f25eef19e1a2fdffc6b2c40c910c1591fd65a2f";
+        assert_eq!(link_hash(1, GENESIS, &body_hash("{}"), Some(&body_hash(""))), expected);
     }
 
     #[test]

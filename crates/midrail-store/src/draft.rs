@@ -2,30 +2,37 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Record, SHARED_PREFIX};
+use midrail_core::Record;
 use serde::Serialize;
 
 use crate::approval::{Approval, ApprovalChange};
+use crate::approver::StoredApprover;
 use crate::chain::{body_hash, link_hash};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
+use crate::slice_keys::is_shared;
+use crate::state_digests::{StateDigests, text_digest};
 
 /// A record before it has its place in the chain. It is built before anything is locked.
 pub(crate) struct Draft {
     pub(crate) labels: Labels,
     pub(crate) body: String,
     pub(crate) body_hash: String,
+    digests: StateDigests,
 }
 
 impl Draft {
-    pub(crate) fn new(record: &Record) -> Result<Self> {
+    pub(crate) fn new(record: &Record, digests: StateDigests) -> Result<Self> {
         let body = encode(record, || "the audit record".to_owned())?;
-        Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body })
+        Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body, digests })
     }
 
-    pub(crate) fn entry(&self, seq: u64, prev: String) -> AuditEntry {
-        let hash = link_hash(seq, &prev, &self.body_hash);
-        AuditEntry { seq, labels: self.labels.clone(), prev, hash, body: self.body.clone() }
+    /// The record at its place, with the approvers that it changed.
+    pub(crate) fn entry(&self, seq: u64, prev: String, approvers: &[StoredApprover]) -> AuditEntry {
+        let changes = self.digests.text(approvers);
+        let hash = link_hash(seq, &prev, &self.body_hash, Some(&text_digest(&changes)));
+        let (labels, body) = (self.labels.clone(), self.body.clone());
+        AuditEntry { seq, labels, prev, hash, body, changes: Some(changes) }
     }
 }
 
@@ -33,19 +40,6 @@ impl Draft {
 pub(crate) fn encode(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<String> {
     serde_json::to_string(value)
         .map_err(|source| StoreError::Encode { what: what(), source: Arc::new(source) })
-}
-
-/// The session that shared slices are stored under. A session may have this name: its own keys begin differently.
-pub(crate) const SHARED_SESSION: &str = "";
-
-/// Whether a slice belongs to all sessions.
-pub(crate) fn is_shared(key: &str) -> bool {
-    key.starts_with(SHARED_PREFIX)
-}
-
-/// The session that a slice is stored under.
-pub(crate) fn storage_session<'a>(session: &'a str, key: &str) -> &'a str {
-    if is_shared(key) { SHARED_SESSION } else { session }
 }
 
 /// Checks that a slice still has the version that was read.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use midrail_core::{Effect, EventKind, Record};
 use serde::Deserialize;
 
+use crate::chain::erased_body;
 use crate::error::{Result, StoreError};
 
 /// A record in the log.
@@ -23,9 +24,17 @@ pub struct AuditEntry {
     pub hash: String,
     /// The record as JSON, byte for byte as it was hashed.
     pub body: String,
+    /// The digests of the state that it changed, as JSON, byte for byte as it was hashed. Empty: it changed nothing.
+    /// `None`: an older version wrote it.
+    pub changes: Option<String>,
 }
 
 impl AuditEntry {
+    /// Whether its content was erased. What remains cannot be replayed.
+    pub fn is_erased(&self) -> bool {
+        erased_body(&self.body).is_some()
+    }
+
     /// Decodes the record.
     pub fn record(&self) -> Result<Record> {
         serde_json::from_str(&self.body).map_err(|source| StoreError::Decode {

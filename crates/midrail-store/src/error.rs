@@ -1,8 +1,12 @@
 //! The errors of a store: where it failed, why, and what to do next.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use midrail_core::AuditRef;
+use serde::Serialize;
 
 /// An error of a store.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -47,6 +51,14 @@ pub enum StoreError {
         /// The store or a file next to it.
         path: PathBuf,
         /// The problem.
+        what: String,
+    },
+    /// The store is not in the state in which it was last written, and no administrator has acknowledged that.
+    #[error("the store `{path}` was damaged or replaced: {what}")]
+    Damaged {
+        /// The store.
+        path: PathBuf,
+        /// The difference.
         what: String,
     },
     /// The file does not exist.
@@ -140,6 +152,25 @@ pub enum StoreError {
     Random(String),
 }
 
+/// Why a store is not in the state in which it was last written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoreDamage {
+    /// The difference, as a sentence.
+    pub what: String,
+    /// The last record that was acknowledged, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<AuditRef>,
+    /// The last record of the store. `None`: it has no records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<AuditRef>,
+}
+
+impl fmt::Display for StoreDamage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
 /// The result of a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -157,7 +188,13 @@ impl StoreError {
             StoreError::Abandoned => "try again",
             StoreError::Full { .. } => "free some space, then try again: no partial data was written",
             StoreError::ReadOnly { .. } => "use a store in a writable folder, with `--store FILE`",
-            StoreError::Corrupt { .. } => "move the file away to start with a new store, or restore a backup",
+            StoreError::Corrupt { .. } => {
+                "restore a backup, or move the store and the files next to it away to start with a new one"
+            }
+            StoreError::Damaged { .. } => {
+                "a person must find out what happened (`midrail audit verify`), restore the store or accept the loss \
+                 with `midrail audit acknowledge`"
+            }
             StoreError::NotFound { .. } => "check the path: the first decision creates the store",
             StoreError::Newer { .. } => "update midrail, or use another store with `--store FILE`",
             StoreError::Older { .. } => "open it once for writing to upgrade it: any decision does that",

@@ -1,5 +1,5 @@
 //! The secret of a store, and the keys that are derived from it: one signs checkpoints, one creates fingerprints, one
-//! hashes the keys of approvers.
+//! hashes the keys of approvers, one seals the anchor.
 
 use std::sync::OnceLock;
 
@@ -12,20 +12,24 @@ use zeroize::Zeroizing;
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::chain::unhex;
-use crate::checkpoint::{Checkpoint, PublicKey};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use crate::checkpoint::{ArchiveSeal, Erasure};
+use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
 use crate::error::{Result, StoreError};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 const HEADER: &str = "midrail-key-v1";
 
 /// A 32-byte seed. It is the ed25519 secret key; the other keys are `HMAC-SHA256(seed, label)`, with
-/// `midrail-fingerprint-v1` and `midrail-approver-v1`.
+/// `midrail-fingerprint-v1`, `midrail-approver-v1` and `midrail-anchor-v1`.
 ///
 /// Most processes need fingerprints but no signatures, so the public key is computed on first use.
 #[derive(Clone)]
 pub(crate) struct StoreKey {
     seed: Zeroizing<[u8; 32]>,
     signing: OnceLock<(SigningKey, PublicKey)>,
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    anchor_key: OnceLock<[u8; 32]>,
 }
 
 impl StoreKey {
@@ -36,7 +40,12 @@ impl StoreKey {
     }
 
     pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
-        StoreKey { seed: Zeroizing::new(*seed), signing: OnceLock::new() }
+        StoreKey {
+            seed: Zeroizing::new(*seed),
+            signing: OnceLock::new(),
+            #[cfg(any(feature = "sqlite", feature = "postgres"))]
+            anchor_key: OnceLock::new(),
+        }
     }
 
     /// The key of one project, if one secret is used for all projects of a database. Its seed is
@@ -80,12 +89,51 @@ impl StoreKey {
         Some(mac.chain_update(text.as_bytes()))
     }
 
+    /// A keyed hash of a head, for the anchor of the store.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn anchor_mac(&self, text: &str) -> Option<Hmac<Sha256>> {
+        let key = self.anchor_key.get_or_init(|| self.derived(b"midrail-anchor-v1"));
+        let mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+        Some(mac.chain_update(text.as_bytes()))
+    }
+
     fn derived(&self, label: &[u8]) -> [u8; 32] {
         let Ok(mac) = Hmac::<Sha256>::new_from_slice(&*self.seed) else {
             // HMAC takes keys of any length.
             return [0; 32];
         };
         mac.chain_update(label).finalize().into_bytes().into()
+    }
+
+    /// States that the signatures of one key up to a record, and of another one after it, belong to the same log.
+    pub(crate) fn sign_change(&self, seq: u64, old: &str, new: &str) -> KeyChange {
+        let (old, new) = (old.to_owned(), new.to_owned());
+        let signer = self.public().id.clone();
+        let mut change = KeyChange { seq, old, new, signer, signature: String::new() };
+        change.signature = self.signature(&change.message());
+        change
+    }
+
+    /// A signature over a message, in hexadecimal.
+    fn signature(&self, message: &str) -> String {
+        hex::encode(&self.keys().0.sign(message.as_bytes()).to_bytes())
+    }
+
+    /// States that records were moved to a file.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn seal_archive(&self, through: u64, sha256: String, state: String) -> ArchiveSeal {
+        let key = self.public().id.clone();
+        let mut seal = ArchiveSeal { through, sha256, state, key, signature: String::new() };
+        seal.signature = self.signature(&seal.message());
+        seal
+    }
+
+    /// States that the body of a record was erased.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn sign_erasure(&self, seq: u64, hash: &str) -> Erasure {
+        let mut erasure = Erasure { seq, key: self.public().id.clone(), signature: String::new() };
+        erasure.signature = self.signature(&erasure.message(hash));
+        erasure
     }
 
     pub(crate) fn sign(&self, seq: u64, hash: &str, time: Timestamp) -> Checkpoint {
@@ -96,7 +144,7 @@ impl StoreKey {
             key: self.public().id.clone(),
             signature: String::new(),
         };
-        checkpoint.signature = hex::encode(&self.keys().0.sign(checkpoint.message().as_bytes()).to_bytes());
+        checkpoint.signature = self.signature(&checkpoint.message());
         checkpoint
     }
 }

@@ -31,6 +31,8 @@
 //! - A [`StoredNotice`] waits until its channels have delivered it, even if a process fails meanwhile: see [`Notices`].
 //! - [`Stats::audit_stats`] is a fold over the audit log. It costs a commit nothing, and is correct across processes.
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod anchor;
 mod approval;
 mod approver;
 mod audit_log;
@@ -42,6 +44,7 @@ mod entry;
 mod error;
 mod export;
 mod filter;
+mod gzip;
 mod instance;
 mod key;
 mod lifecycle;
@@ -49,10 +52,13 @@ mod memory;
 mod notice;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod retention;
+mod slice_keys;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod state_digests;
 mod store;
 mod verification;
 
@@ -65,17 +71,19 @@ pub use audit_log::{AuditLog, pages};
 pub use audit_stats::{
     ActionCounts, AuditStats, DURATION_BUCKETS_US, Durations, GuardrailStats, Stats, VerdictCounts,
 };
-pub use checkpoint::{Checkpoint, PublicKey};
+pub use checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 pub use entry::{AuditEntry, Labels};
-pub use error::{Result, StoreError};
+pub use error::{Result, StoreDamage, StoreError};
 pub use export::{ExportSummary, verify_export};
 pub use filter::{AuditFilter, MAX_PAGE};
+pub use gzip::{GzipReader, GzipWriter, is_gzip};
 pub use instance::{Instance, Instances};
 pub use lifecycle::DueTransition;
 pub use memory::MemoryStore;
 pub use notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
+pub use retention::{Archive, Retention};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::{

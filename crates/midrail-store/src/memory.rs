@@ -18,13 +18,16 @@ use crate::audit_log::AuditLog;
 use crate::audit_stats::AuditStats;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::draft::{Draft, SHARED_SESSION, check_approval, check_slice, is_shared, storage_session};
+use crate::draft::{Draft, check_approval, check_slice, encode};
 use crate::entry::{AuditEntry, whole_micros};
 use crate::error::Result;
 use crate::filter::AuditFilter;
 use crate::instance::Instance;
 use crate::key::StoreKey;
 use crate::notice::{Alert, NewNotice, StoredNotice};
+use crate::retention::Retention;
+use crate::slice_keys::{SHARED_SESSION, is_shared, storage_session};
+use crate::state_digests::StateDigests;
 use crate::store::{
     Approvals, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
 };
@@ -54,7 +57,7 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
-        let draft = Draft::new(&commit.record)?;
+        let draft = Draft::new(&commit.record, digests(commit)?)?;
         let (session, time) = (&commit.record.session, commit.record.time);
         let mut state = self.state();
         for (key, version) in &commit.read {
@@ -63,14 +66,15 @@ impl Store for MemoryStore {
         for change in &commit.approvals {
             check_approval(change, state.approvals.get(&change.now.id))?;
         }
+        let mut changed = Vec::new();
         if !commit.approvers.is_empty() {
             let mut approvers = state.approvers.clone();
-            approver::apply_changes(&mut approvers, &commit.approvers, time, &self.key)?;
+            changed = approver::apply_changes(&mut approvers, &commit.approvers, time, &self.key)?;
             state.approvers = approvers;
         }
         let head = state.head();
         let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
-        let entry = draft.entry(seq + 1, prev);
+        let entry = draft.entry(seq + 1, prev, &changed);
         if let Some(all) = &commit.replace_all {
             let slices = state.sessions.entry(session.clone()).or_default();
             slices.retain(|key, _| is_shared(key));
@@ -97,6 +101,23 @@ impl Store for MemoryStore {
     fn commit_cost(&self) -> CommitCost {
         CommitCost::Immediate
     }
+}
+
+/// The digests of the state that a commit changes, as the other stores compute them.
+fn digests(commit: &Commit<'_>) -> Result<StateDigests> {
+    let restored = commit.replace_all.iter().flatten().filter(|(key, _)| !is_shared(key));
+    let restored = restored.map(|(key, value)| (key, Some(value)));
+    let slices = restored.chain(commit.changes.0.iter().map(|(key, value)| (key, value.as_ref())));
+    let slices: Vec<_> = slices.map(|(key, value)| (key, value.map(Value::to_string))).collect();
+    let approvals = commit.approvals.iter().map(|change| {
+        Ok((&change.now.id, encode(&change.now, || format!("the approval `{}`", change.now.id))?))
+    });
+    let approvals: Vec<_> = approvals.collect::<Result<_>>()?;
+    Ok(StateDigests::new(
+        commit.replace_all.is_some(),
+        slices.iter().map(|(key, text)| (*key, text.as_deref())),
+        approvals.iter().map(|(id, text)| (*id, text.as_str())),
+    ))
 }
 
 impl Slices for MemoryStore {
@@ -233,6 +254,8 @@ impl Policies for MemoryStore {
         Ok(self.state().policies.get(revision).cloned())
     }
 }
+
+impl Retention for MemoryStore {}
 
 impl Keys for MemoryStore {
     fn fingerprint_key(&self) -> Result<[u8; 32]> {

@@ -4,6 +4,7 @@
 //! [`PostgresStore::connect`] share its connections and its small runtime. Every method blocks the calling thread, and none
 //! waits for longer than [`PostgresOptions::timeout`] allows.
 
+mod anchored;
 mod cells;
 mod commit;
 mod dialect;
@@ -12,6 +13,7 @@ mod listen;
 mod migrate;
 mod months;
 mod options;
+mod project_anchor;
 mod server;
 mod session;
 mod tls;
@@ -19,6 +21,7 @@ mod wait;
 mod writes;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Result, StoreError};
@@ -74,6 +77,12 @@ impl PostgresStore {
     /// The name of this project.
     pub fn name(&self) -> &str {
         &self.project.name
+    }
+
+    /// The files of this instance outside of the database, which agents must not change: its key and its anchor.
+    pub fn own_files(&self) -> Vec<PathBuf> {
+        let anchor = self.project.anchor.as_ref().map(|anchor| anchor.path().to_owned());
+        self.server.key_file.iter().cloned().chain(anchor).collect()
     }
 
     /// The name of the database in errors, without user and password.

@@ -11,7 +11,9 @@ pub(crate) mod job;
 pub(crate) mod log;
 pub(crate) mod notices;
 pub(crate) mod queue;
+mod retention;
 mod sessions;
+mod state;
 mod stats;
 
 use std::time::Duration;
@@ -21,7 +23,7 @@ use midrail_core::AuditRef;
 pub(crate) use cell::{Cell, Connection, Row, Statement, decode, first_micro_from, number};
 
 use crate::checkpoint::PublicKey;
-use crate::error::Result;
+use crate::error::{Result, StoreDamage};
 use crate::key::StoreKey;
 use crate::store::{Keys, Slice};
 use crate::verification::Verification;
@@ -41,6 +43,12 @@ pub(crate) trait SqlStore: Send + Sync {
 
     /// The key of the store, created if it does not exist. Must not be called in a transaction.
     fn store_key(&self) -> Result<&StoreKey>;
+
+    /// The key, if the store has one.
+    fn known_key(&self) -> Result<Option<PublicKey>>;
+
+    /// Compares the database with its anchor.
+    fn find_damage(&self) -> Result<Option<StoreDamage>>;
 
     fn load_slices(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>>;
 

@@ -13,13 +13,14 @@ use crate::approval::{Approval, ApprovalChange, ApprovalCount, ApprovalFilter};
 use crate::approver::{Approver, ApproverChange};
 use crate::audit_stats::Stats;
 use crate::checkpoint::PublicKey;
-use crate::error::Result;
+use crate::error::{Result, StoreDamage};
 use crate::instance::Instances;
 use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
+use crate::retention::Retention;
 
 /// A store. Use it behind `&dyn Store` or `Arc<dyn Store>`, from any number of threads.
 pub trait Store:
-    Slices + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys + Instances
+    Slices + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys + Instances + Retention
 {
     /// Writes the record, slice changes, approvals, approvers and notices of one event: all of them or none, durable
     /// on return.
@@ -33,6 +34,18 @@ pub trait Store:
     /// that succeeded are durable on return.
     fn commit_all(&self, commits: &[&Commit<'_>]) -> Vec<Result<AuditRef>> {
         commits.iter().map(|commit| self.commit(commit)).collect()
+    }
+
+    /// Returns how the store differs from the state in which it was last written, if it does: it has lost acknowledged
+    /// records, or it is another store. Every commit fails until a person has acknowledged that.
+    fn damage(&self) -> Result<Option<StoreDamage>> {
+        Ok(None)
+    }
+
+    /// Writes a commit to a damaged store. It is the record of the acknowledgement, and the state of the store after it
+    /// is trusted from then on.
+    fn acknowledge_damage(&self, commit: &Commit<'_>) -> Result<AuditRef> {
+        self.commit(commit)
     }
 
     /// The cost of a commit, which determines how to make many of them.

@@ -1,10 +1,12 @@
 //! The result of verifying an audit log, and what the caller knows about the log from another source.
 
+use std::collections::BTreeMap;
+
 use midrail_core::AuditRef;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{CHECKPOINT_EVERY, GENESIS, link_hash};
-use crate::checkpoint::{Checkpoint, PublicKey};
+use crate::checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 
 /// What the caller knows about the log from another source. Without it, a log that was rewritten with a new key looks
 /// intact, and so does one whose records after the last checkpoint were removed.
@@ -12,15 +14,18 @@ use crate::checkpoint::{Checkpoint, PublicKey};
 pub struct TrustAnchor {
     /// A record that must be in the log, with its hash: an earlier head.
     pub head: Option<(u64, String)>,
-    /// The ids of the keys that may have signed. `None`: every key that the log itself lists.
+    /// The ids of the keys that may have signed. `None`: the key of the store, or every key that an export itself lists.
+    /// Keys that one of them has stated to be its successor or its predecessor may have signed, too.
     pub keys: Option<Vec<String>>,
 }
 
 /// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Verification {
-    /// The number of intact records, from the first on.
+    /// The number of intact records, from the first on that is not archived.
     pub records: u64,
+    /// The number of records before them that were moved to archives.
+    pub archived: u64,
     /// The last intact record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<AuditRef>,
@@ -32,7 +37,8 @@ pub struct Verification {
     /// The number of records after the last checkpoint. Only [`TrustAnchor::head`] reveals that such records were
     /// removed.
     pub unsigned: u64,
-    /// The number of records of an export that are represented by their hashes only.
+    /// The number of records that are represented by their hashes only: those that an export withholds, and those whose
+    /// content was erased.
     pub withheld: u64,
     /// The ids of the keys that have signed.
     pub keys: Vec<String>,
@@ -90,6 +96,10 @@ pub enum MisfitKind {
     Head,
     /// The record, or a line of an export, cannot be read.
     Unreadable,
+    /// A slice, an approval or an approver is not as the records left it.
+    State,
+    /// The store is not the one that its anchor belongs to, or has lost acknowledged records.
+    Anchor,
 }
 
 /// The parts of a record that the chain contains.
@@ -98,8 +108,17 @@ pub(crate) struct Link<'a> {
     pub(crate) prev: &'a str,
     pub(crate) hash: &'a str,
     pub(crate) body_hash: String,
+    /// The hash of its changes. `None`: an older version wrote it.
+    pub(crate) changes_hash: Option<String>,
     /// Whether the columns of the record match its body.
     pub(crate) labels: Result<(), (MisfitKind, String)>,
+}
+
+impl Link<'_> {
+    /// The hash that the record would have at a place.
+    fn hash_at(&self, seq: u64) -> String {
+        link_hash(seq, self.prev, &self.body_hash, self.changes_hash.as_deref())
+    }
 }
 
 /// How far from a misplaced record its original place is searched.
@@ -108,6 +127,8 @@ const NEIGHBOURHOOD: u64 = 10_000;
 pub(crate) struct Verifier<'a> {
     anchor: &'a TrustAnchor,
     pub(crate) keys: Vec<PublicKey>,
+    /// The last record that each key may have signed, by id. `None`: all of `keys` may have signed everything.
+    trusted: Option<BTreeMap<String, u64>>,
     /// The `seq` and hash of the last intact record.
     seq: u64,
     pub(crate) hash: String,
@@ -115,8 +136,45 @@ pub(crate) struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    pub(crate) fn new(anchor: &'a TrustAnchor, keys: Vec<PublicKey>) -> Self {
-        Verifier { anchor, keys, seq: 0, hash: GENESIS.to_owned(), found: Verification::default() }
+    pub(crate) fn new(anchor: &'a TrustAnchor, keys: Vec<PublicKey>, changes: &[KeyChange]) -> Self {
+        let trusted = anchor.keys.as_ref().map(|pinned| trusted_keys(pinned, &keys, changes));
+        let (hash, found) = (GENESIS.to_owned(), Verification::default());
+        Verifier { anchor, keys, trusted, seq: 0, hash, found }
+    }
+
+    /// Starts after the records that were archived. The checkpoint of the last of them must be valid.
+    pub(crate) fn start_after(&mut self, cut: &Checkpoint) -> bool {
+        if let Err(detail) = self.check_signature(cut) {
+            return self.misfit(cut.seq, MisfitKind::Signature, detail);
+        }
+        self.seq = cut.seq;
+        self.hash.clone_from(&cut.hash);
+        self.found.archived = cut.seq;
+        self.found.last_checkpoint = Some(cut.seq);
+        self.found.keys.push(cut.key.clone());
+        true
+    }
+
+    /// Checks that a checkpoint was signed with a trusted key.
+    fn check_signature(&self, checkpoint: &Checkpoint) -> Result<(), String> {
+        let Checkpoint { seq, key, .. } = checkpoint;
+        let last = self.trusted.as_ref().map_or(Some(&u64::MAX), |trusted| trusted.get(key));
+        match last {
+            None => {
+                return Err(format!(
+                    "the checkpoint of record {seq} is signed with `{key}`, which is not an expected key"
+                ));
+            }
+            Some(last) if last < seq => {
+                let detail =
+                    format!("the checkpoint of record {seq} is signed with `{key}`, which was replaced");
+                return Err(format!("{detail} after record {last}"));
+            }
+            Some(_) => {}
+        }
+        checkpoint
+            .check(&self.keys)
+            .map_err(|why| format!("the checkpoint of record {seq} is invalid: {why}"))
     }
 
     /// Verifies the next record. After a mismatch, later records only improve its description.
@@ -159,7 +217,7 @@ impl<'a> Verifier<'a> {
             return misfit(MisfitKind::Reordered, detail);
         }
         let follows = link.prev == self.hash;
-        let is_whole = link_hash(link.seq, link.prev, &link.body_hash) == link.hash;
+        let is_whole = link.hash_at(link.seq) == link.hash;
         match (follows, is_whole) {
             (true, true) => {}
             (true, false) => {
@@ -191,6 +249,22 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Checks that the body of a record was erased on purpose, and counts it as withheld.
+    pub(crate) fn check_erasure(
+        &mut self,
+        hash: &str,
+        erasure: Option<&Erasure>,
+    ) -> Result<(), (MisfitKind, String)> {
+        let is_trusted = |key: &String| self.trusted.as_ref().is_none_or(|keys| keys.contains_key(key));
+        match erasure {
+            Some(erasure) if is_trusted(&erasure.key) && erasure.check(hash, &self.keys).is_ok() => {
+                self.found.withheld += 1;
+                Ok(())
+            }
+            _ => Err((MisfitKind::Changed, "its body was removed, and no key has signed that".to_owned())),
+        }
+    }
+
     /// Counts a record that is represented by its hashes only.
     pub(crate) fn withheld(&mut self) {
         self.found.withheld += 1;
@@ -206,15 +280,7 @@ impl<'a> Verifier<'a> {
             let detail = format!("the checkpoint of record {seq} comes after record {}", self.seq);
             return self.misfit(seq, MisfitKind::Checkpoint, detail);
         }
-        if self.anchor.keys.as_ref().is_some_and(|keys| !keys.contains(&checkpoint.key)) {
-            let detail = format!(
-                "the checkpoint of record {seq} is signed with `{}`, which is not an expected key",
-                checkpoint.key
-            );
-            return self.misfit(seq, MisfitKind::Signature, detail);
-        }
-        if let Err(why) = checkpoint.check(&self.keys) {
-            let detail = format!("the checkpoint of record {seq} is invalid: {why}");
+        if let Err(detail) = self.check_signature(checkpoint) {
             return self.misfit(seq, MisfitKind::Signature, detail);
         }
         if seq > self.seq {
@@ -253,8 +319,8 @@ impl<'a> Verifier<'a> {
             }
         }
         let mut found = self.found;
-        found.head = (found.records > 0).then_some(AuditRef { seq: self.seq, hash: self.hash });
-        found.unsigned = found.records.saturating_sub(found.last_checkpoint.unwrap_or(0));
+        found.head = (self.seq > 0).then_some(AuditRef { seq: self.seq, hash: self.hash });
+        found.unsigned = self.seq.saturating_sub(found.last_checkpoint.unwrap_or(0));
         found
     }
 
@@ -284,5 +350,25 @@ impl<'a> Verifier<'a> {
 /// The place that a record was written for, if it is near its current place.
 fn original_place(link: &Link<'_>) -> Option<u64> {
     let nearby = link.seq.saturating_sub(NEIGHBOURHOOD)..=link.seq.saturating_add(NEIGHBOURHOOD);
-    nearby.into_iter().find(|seq| link_hash(*seq, link.prev, &link.body_hash) == link.hash)
+    nearby.into_iter().find(|seq| link.hash_at(*seq) == link.hash)
+}
+
+/// The last record that each key may have signed: the pinned keys, and those that a trusted key has stated to be its
+/// successor or its predecessor.
+pub(crate) fn trusted_keys(
+    pinned: &[String],
+    keys: &[PublicKey],
+    changes: &[KeyChange],
+) -> BTreeMap<String, u64> {
+    let mut trusted: BTreeMap<String, u64> = pinned.iter().map(|id| (id.clone(), u64::MAX)).collect();
+    // Each round adds a key, so there are at most as many rounds as changes.
+    for _ in changes {
+        for change in changes {
+            if trusted.contains_key(&change.signer) && change.check(keys).is_ok() {
+                trusted.entry(change.old.clone()).or_insert(change.seq);
+                trusted.entry(change.new.clone()).or_insert(u64::MAX);
+            }
+        }
+    }
+    trusted
 }

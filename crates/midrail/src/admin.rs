@@ -5,6 +5,7 @@
 
 mod approvals;
 mod approvers;
+mod damage;
 pub(crate) mod event;
 pub(crate) mod handle;
 #[cfg(feature = "service")]
@@ -13,6 +14,7 @@ mod locks;
 mod pauses;
 mod quarantine;
 pub(crate) mod records;
+mod retention;
 mod stats;
 pub(crate) mod tasks;
 

@@ -20,6 +20,7 @@ use crate::error::EngineResult;
 use crate::features::{self, MissingFeature};
 use crate::files::{Files, real_path};
 use crate::last_policy::LastPolicy;
+use crate::on_damage::OnDamage;
 use crate::prefetch::Prefetcher;
 use crate::scripts::Scripts;
 
@@ -73,6 +74,7 @@ pub struct EngineBuilder {
     script_output: Option<Arc<ScriptOutput>>,
     is_one_shot: bool,
     missing_pack: Option<PathBuf>,
+    on_damage: OnDamage,
 }
 
 impl EngineBuilder {
@@ -139,6 +141,13 @@ impl EngineBuilder {
         self
     }
 
+    /// What happens if the store was damaged or replaced. The default is to block every event until a person acknowledges
+    /// it.
+    pub fn on_damage(mut self, reaction: OnDamage) -> Self {
+        self.on_damage = reaction;
+        self
+    }
+
     /// Calls a function with every line that scripts print with `console`. The default is the log.
     pub fn on_script_output(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.script_output = Some(Arc::new(listener));
@@ -158,7 +167,7 @@ impl EngineBuilder {
         let own_places = own_places.map(|place| place.to_string_lossy().into_owned()).collect();
         let deep_queue =
             DeepQueue::new(store.clone(), self.clock.clone(), &fingerprint_key, self.is_one_shot);
-        Ok(Engine {
+        let engine = Engine {
             active: RwLock::new(self.active),
             store,
             clock: self.clock,
@@ -180,7 +189,11 @@ impl EngineBuilder {
             saved_revisions: Mutex::default(),
             review_check: Mutex::default(),
             deliveries: Mutex::default(),
-        })
+        };
+        if self.on_damage == OnDamage::Report {
+            engine.report_damage()?;
+        }
+        Ok(engine)
     }
 }
 
@@ -200,6 +213,7 @@ impl Engine {
             script_output: None,
             is_one_shot: false,
             missing_pack: None,
+            on_damage: OnDamage::default(),
         }
     }
 

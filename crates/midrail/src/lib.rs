@@ -21,6 +21,7 @@ mod active_policy;
 pub mod admin;
 mod alerts;
 pub mod approvals;
+pub mod audit_heads;
 #[cfg(feature = "scripts")]
 pub mod authoring;
 pub mod background;
@@ -44,6 +45,7 @@ pub mod load;
 #[cfg(feature = "service")]
 pub mod metrics;
 mod notices;
+mod on_damage;
 pub mod paths;
 mod pipeline;
 #[cfg(feature = "service")]
@@ -85,6 +87,7 @@ pub use midrail_store::SqliteStore;
 pub use midrail_store::{self as store, MemoryStore, Store, StoreError};
 #[cfg(feature = "postgres")]
 pub use midrail_store::{PostgresOptions, PostgresStore};
+pub use on_damage::OnDamage;
 pub use reload::{Reload, Reloader};
 pub use session::{CallError, Permit, SessionHandle};
 pub use session_slices::session_id;

@@ -57,7 +57,7 @@ pub fn own_places(store: Option<&Path>) -> Vec<PathBuf> {
         name.push(ending);
         PathBuf::from(name)
     };
-    let endings = ["", "-wal", "-shm", "-journal", ".key"];
+    let endings = ["", "-wal", "-shm", "-journal", ".key", ".head"];
     let files = store.into_iter().flat_map(|store| endings.map(|ending| file_with(store, ending)));
     let projects = store.and_then(Path::parent).map(|folder| folder.join(STORES_FOLDER));
     let layers = layers(None).into_iter().map(|(_, place)| place);

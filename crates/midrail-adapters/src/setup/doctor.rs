@@ -8,7 +8,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use midrail::pack::Pack;
-use midrail::{Load, SqliteStore};
+use midrail::store::{AuditFilter, AuditLog};
+use midrail::{Load, SqliteStore, Store};
 
 use super::change::Backup;
 use super::check::{CheckResult, CheckStatus, HookFile};
@@ -197,7 +198,8 @@ fn general(env: &Environment) -> Vec<CheckResult> {
     results.push(match midrail::paths::default_store() {
         None => CheckResult::bad("there is no folder for the store", "set `HOME`"),
         Some(path) => match check_store(&path) {
-            Ok(()) => CheckResult::good(format!("the store is writable: {}", path.display())),
+            Ok(None) => CheckResult::good(format!("the store is writable: {}", path.display())),
+            Ok(Some(report)) => report,
             Err(error) => CheckResult::bad(
                 format!("the store is not writable, so every action is blocked: {}: {error}", path.display()),
                 "give this user write access, or choose another folder with `XDG_STATE_HOME`",
@@ -208,12 +210,56 @@ fn general(env: &Environment) -> Vec<CheckResult> {
 }
 
 /// Opens the store, or checks that one can be created.
-fn check_store(path: &Path) -> Result<(), Box<dyn Error>> {
+fn check_store(path: &Path) -> Result<Option<CheckResult>, Box<dyn Error>> {
     if path.exists() {
-        return Ok(SqliteStore::open(path).map(drop)?);
+        return Ok(Some(store_report(path, &SqliteStore::open(path)?)?));
     }
     let folder = path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-    Ok(tempfile::Builder::new().prefix(".midrail-").tempfile_in(folder).map(drop)?)
+    tempfile::Builder::new().prefix(".midrail-").tempfile_in(folder)?;
+    Ok(None)
+}
+
+/// A store that grows beyond this should be archived.
+const LARGE_STORE: u64 = 1 << 30;
+
+/// Whether a store is intact, and how large it is.
+fn store_report(path: &Path, store: &SqliteStore) -> Result<CheckResult, Box<dyn Error>> {
+    if let Some(damage) = store.damage()? {
+        return Ok(CheckResult::bad(
+            format!(
+                "the store was damaged or replaced, so every action is blocked: {}: {damage}",
+                path.display()
+            ),
+            "find out what happened with `midrail audit verify`, then run `midrail audit acknowledge`",
+        ));
+    }
+    let bytes = path.metadata()?.len();
+    let newest = AuditFilter { newest_first: true, limit: Some(1), ..AuditFilter::default() };
+    let oldest = AuditFilter { limit: Some(1), ..AuditFilter::default() };
+    let (newest, oldest) = (store.entries(&newest)?, store.entries(&oldest)?);
+    let growth = newest.first().zip(oldest.first()).map(|(newest, oldest)| {
+        let records = newest.seq.saturating_sub(oldest.seq) + 1;
+        let days = newest.labels.time.duration_since(oldest.labels.time).as_hours().max(24) / 24;
+        let per_day = bytes / u64::try_from(days).unwrap_or(1).max(1);
+        format!(", {records} records in {days} days, {} a day", size(per_day))
+    });
+    let message =
+        format!("the store is writable: {} ({}{})", path.display(), size(bytes), growth.unwrap_or_default());
+    Ok(if bytes > LARGE_STORE {
+        let fix = "move old records to a file with `midrail audit archive --before 90d --to FILE`";
+        CheckResult::caution(format!("{message}; it is large"), fix)
+    } else {
+        CheckResult::good(message)
+    })
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
 }
 
 /// Whether a pack limits tokens or cost, which only a host can report.

@@ -24,7 +24,7 @@ use crate::commands::check::Lines;
 use crate::error::{CliError, CliResult};
 use crate::event_engine::{leave_to_approvers, refusal, session_limits, watched};
 use crate::exit::{self, Exit};
-use crate::input::{PackArgs, StoreArgs};
+use crate::input::{DamageArgs, PackArgs, StoreArgs};
 use crate::output::Output;
 use crate::time;
 
@@ -47,6 +47,8 @@ pub(crate) struct Args {
     packs: PackArgs,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    damage: DamageArgs,
 }
 
 /// How long the agent may take to exit after the editor has disconnected.
@@ -55,7 +57,7 @@ const LEAVE: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(7 * 24 * 3600);
 
 pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
-    let engines = Arc::new(Engines::new(args.packs.clone(), &args.store)?);
+    let engines = Arc::new(Engines::new(args.packs.clone(), &args.store, args.damage)?);
     let here = env::current_dir().ok().map(|here| here.to_string_lossy().into_owned());
     // An invalid pack is reported now, not with the first prompt.
     engines.of(here.as_deref())?;
@@ -238,13 +240,14 @@ const MAX_PROJECTS: usize = 64;
 struct Engines {
     packs: PackArgs,
     store: Arc<SqliteStore>,
+    damage: DamageArgs,
     engines: Mutex<BTreeMap<PathBuf, (Arc<Engine>, Reloader)>>,
 }
 
 impl Engines {
-    fn new(packs: PackArgs, store: &StoreArgs) -> CliResult<Self> {
+    fn new(packs: PackArgs, store: &StoreArgs, damage: DamageArgs) -> CliResult<Self> {
         let store = Arc::new(SqliteStore::open(store.path()?)?);
-        Ok(Engines { packs, store, engines: Mutex::default() })
+        Ok(Engines { packs, store, damage, engines: Mutex::default() })
     }
 
     /// The engine of the project that a folder belongs to.
@@ -260,7 +263,7 @@ impl Engines {
         if engines.len() >= MAX_PROJECTS {
             engines.pop_first();
         }
-        let watched = watched(&self.packs, Some(project.clone()), None, &self.store)?;
+        let watched = watched(&self.packs, Some(project.clone()), None, &self.store, self.damage)?;
         let engine = watched.0.clone();
         engines.insert(project, watched);
         Ok(engine)

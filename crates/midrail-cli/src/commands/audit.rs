@@ -1,16 +1,22 @@
 //! `midrail audit`: recorded decisions, and proof that they were not changed.
 
+mod acknowledge;
+mod publish;
 pub(crate) mod records;
 mod replay;
+mod retention;
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use midrail::audit_heads::{self, HeadComparison, HeadError, HeadPlace};
 use midrail::core::Record;
 use midrail::guardrails::label;
 use midrail::pack::diagnostic::visible;
-use midrail::store::{AuditEntry, AuditFilter, TrustAnchor, Verification, pages, verify_export};
+use midrail::store::{
+    AuditEntry, AuditFilter, GzipReader, TrustAnchor, Verification, is_gzip, pages, verify_export,
+};
 use serde_json::{Value, json};
 
 use self::records::{Records, no_record};
@@ -54,6 +60,10 @@ pub(crate) enum Command {
         out: Option<PathBuf>,
     },
     Replay(replay::Args),
+    Acknowledge(acknowledge::Args),
+    Publish(publish::Args),
+    Archive(retention::ArchiveArgs),
+    Erase(retention::EraseArgs),
 }
 
 pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -> CliResult {
@@ -67,6 +77,10 @@ pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -
         }
         Command::Export { records, out: Some(path) } => export(records, path, file, output),
         Command::Replay(args) => replay::run(args, file, output),
+        Command::Acknowledge(args) => acknowledge::run(args, file, output),
+        Command::Publish(args) => publish::run(args, file, output),
+        Command::Archive(args) => retention::archive(args, file, output),
+        Command::Erase(args) => retention::erase(args, file, output),
     }
 }
 
@@ -153,15 +167,20 @@ fn export(records: &Records, path: &Path, file: &StoreArgs, output: &mut Output)
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::VERIFY)]
 pub(crate) struct VerifyArgs {
-    /// An export to check in place of the store; `-`: standard input
-    #[arg(value_name = "FILE.jsonl", conflicts_with = "store")]
+    /// An export or an archive to check in place of the store; `-`: standard input
+    #[arg(value_name = "FILE", conflicts_with = "store")]
     file: Option<PathBuf>,
     /// A record that must be there, as it was once noted down
     #[arg(long, value_name = "SEQ:HASH", value_parser = head)]
     expect_head: Option<(u64, String)>,
-    /// The name of a key that may have signed. Can be given several times [default: every key that the log names]
+    /// The id of a key that may have signed. Can be given several times [default: the key of the store; for an export,
+    /// every key that it lists]
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
+    /// Heads that `midrail audit publish` has published, which the log must contain: a file, `-` for standard input, or
+    /// git:FOLDER
+    #[arg(long, value_name = "PLACE", conflicts_with = "file")]
+    against: Option<String>,
 }
 
 fn head(text: &str) -> Result<(u64, String), InvalidValue> {
@@ -181,17 +200,35 @@ fn verify(args: &VerifyArgs, store: &StoreArgs, output: &mut Output) -> CliResul
     };
     let (what, verification) = match &args.file {
         Some(file) if !is_store(file) => {
+            let cannot = |error| CliError::new(format!("could not read {}: {error}", quoted(file)));
             let mut input = BufReader::new(open(Some(file))?);
-            let verification = verify_export(&mut input, &expect)
-                .map_err(|error| CliError::new(format!("could not read {}: {error}", quoted(file))))?;
-            (file.clone(), verification)
+            let is_archive = is_gzip(input.fill_buf().map_err(cannot)?);
+            let verified = if is_archive {
+                GzipReader::new(input).and_then(|input| verify_export(&mut BufReader::new(input), &expect))
+            } else {
+                verify_export(&mut input, &expect)
+            };
+            (file.clone(), verified.map_err(cannot)?)
         }
         file => {
-            let named = file.clone().map(|file| StoreArgs { store: Some(file), project: None });
+            let named = file.clone().map(|file| StoreArgs { store: Some(file), ..StoreArgs::default() });
             let named = named.as_ref().unwrap_or(store);
             let (path, store) = (named.display_path()?, named.read_only()?);
             let mut progress = output.progress("verifying record");
-            (path, store.verify(&expect, &mut |done, all| progress.show(done, all))?)
+            let mut verification = store.verify(&expect, &mut |done, all| progress.show(done, all))?;
+            drop(progress);
+            if let Some(place) = args.against.as_deref().filter(|_| verification.is_intact()) {
+                let failed = |error: HeadError| CliError::from_error(&error);
+                let heads = HeadPlace::parse(place).read().map_err(failed)?;
+                let compared = audit_heads::compare(&*store, &heads)?;
+                let HeadComparison { matching, archived, misfit } = compared;
+                output.note(&format!(
+                    "{matching} of {} published heads are in the log, {archived} are archived",
+                    heads.len()
+                ));
+                verification.misfit = misfit;
+            }
+            (path, verification)
         }
     };
     let json = with_fields(&verification, json!({"sound": verification.is_intact()}));
@@ -230,6 +267,9 @@ fn verification_lines(what: &Path, verification: &Verification, output: &Output)
     }
     let fit = if verification.is_intact() { "" } else { " intact, from the first on" };
     add("records", format!("{}{fit}", verification.records));
+    if verification.archived > 0 {
+        add("archived", format!("{} before them", verification.archived));
+    }
     if verification.withheld > 0 {
         add("", format!("{} of them by their hashes alone", verification.withheld));
     }
@@ -242,10 +282,7 @@ fn verification_lines(what: &Path, verification: &Verification, output: &Output)
     };
     add("signatures", signed);
     if verification.unsigned > 0 {
-        add(
-            "unsigned",
-            format!("{} at the end; note the head to see if they are cut off", verification.unsigned),
-        );
+        add("unsigned", format!("{} after the last signature", verification.unsigned));
     }
     if !verification.keys.is_empty() {
         add("keys", verification.keys.join(", "));

@@ -15,7 +15,7 @@ use crate::decision;
 use crate::error::{CliError, CliResult};
 use crate::event_engine::{self, OneShotEngine, PolicyInForce, refusal, watched};
 use crate::exit::{self, Exit};
-use crate::input::{self, PackArgs, StoreArgs};
+use crate::input::{self, DamageArgs, PackArgs, StoreArgs};
 use crate::limits::LimitArgs;
 use crate::output::Output;
 use crate::time;
@@ -62,7 +62,7 @@ fn decide(args: &Args, in_force: PolicyInForce, event: &mut Event) -> CliResult<
     if let Ok(store) = &in_force.store {
         args.limits.limits().apply(event, store, clock::now())?;
     }
-    let engine = in_force.engine(args.root.as_deref())?;
+    let engine = in_force.engine(args.root.as_deref(), args.damage)?;
     let decision = match args.wait {
         Some(at_most) => engine.approvals().try_decide_and_wait(event.clone(), at_most)?,
         None => engine.try_decide(event.clone())?,
@@ -81,6 +81,8 @@ pub(crate) struct Args {
     packs: PackArgs,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    damage: DamageArgs,
     /// The directory that paths are resolved against [default: the event's cwd, else the current directory]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -112,7 +114,7 @@ fn run_stream(args: &Args, output: &mut Output) -> CliResult {
     let mut lines = Lines(BufReader::new(input::open(args.event.as_deref())?));
     let store = Arc::new(SqliteStore::open(args.store.path()?)?);
     let here = env::current_dir().ok();
-    let (engine, _reloader) = watched(&args.packs, here.clone(), args.root.as_deref(), &store)?;
+    let (engine, _reloader) = watched(&args.packs, here.clone(), args.root.as_deref(), &store, args.damage)?;
 
     let here = here.map(|here| here.to_string_lossy().into_owned());
     let limits = args.limits.limits();

@@ -1,5 +1,6 @@
 //! `midrail hook`: answers a hook of a coding agent in the format of the host.
 
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::process;
@@ -9,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::builder::PossibleValuesParser;
+use midrail::pack::diagnostic::visible;
 use midrail::{Decision, Engine, Event};
 use midrail_adapters::hook::{self, Hook};
 use midrail_adapters::host::{HookOutput, HostSpec};
@@ -19,7 +21,7 @@ use midrail_adapters::wire::MAX_EVENT_BYTES;
 use crate::error::{CliError, CliResult};
 use crate::event_engine;
 use crate::exit::{self, Exit};
-use crate::input::{PackArgs, StoreArgs};
+use crate::input::{DamageArgs, PackArgs, StoreArgs};
 use crate::output::Output;
 use crate::paint::Paint;
 use crate::time;
@@ -46,6 +48,8 @@ pub(crate) struct Args {
     packs: PackArgs,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    damage: DamageArgs,
 }
 
 pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
@@ -57,29 +61,36 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     let deadline = Deadline::start(host, args.event.clone(), timeout.saturating_sub(reserve));
     // INVARIANT: after any error the host gets an answer that blocks.
     let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, host, &deadline)))
-        .unwrap_or_else(|_| hook::refusal(host, args.event.as_deref(), "an internal error"));
+        .unwrap_or_else(|_| Answer::refusal(host, args.event.as_deref(), "an internal error"));
     deadline.claim();
-    Ok(give(&answer))
+    Ok(answer.give())
 }
 
-fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> HookOutput {
+fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> Answer {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(MAX_EVENT_BYTES + 1).read_to_end(&mut bytes);
     let named = args.event.as_deref();
     if let Err(error) = read {
-        return hook::refusal(host, named, &format!("the payload could not be read: {error}"));
+        return Answer::refusal(host, named, &format!("the payload could not be read: {error}"));
     }
     let hook = match Hook::read(host, named, &bytes) {
         Ok(hook) => hook,
-        Err(error) => return hook::refusal(host, named, &error.to_string()),
+        Err(error) => return Answer::refusal(host, named, &error.to_string()),
     };
     match hook
         .events()
         .map_err(|error| CliError::from_error(&error))
         .and_then(|events| decide(args, events, deadline))
     {
-        Ok(decisions) => hook.answer(decisions),
-        Err(failure) => hook.refuse(&failure.render(Paint::default())),
+        Ok(decisions) => {
+            let stopping = decisions.iter().find(|decision| !decision.effect.allows());
+            let denial = stopping.map(|decision| decision.reason.clone());
+            Answer { output: hook.answer(decisions), denial }
+        }
+        Err(failure) => {
+            let reason = failure.render(Paint::default());
+            Answer { output: hook.refuse(&reason), denial: Some(reason) }
+        }
     }
 }
 
@@ -87,7 +98,8 @@ fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> HookOutp
 fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<Vec<Decision>> {
     let mut events = events.into_iter();
     let Some(mut first) = events.next() else { return Ok(Vec::new()) };
-    let engine = event_engine::load(&mut first, &args.packs, &args.store, false)?.engine(None)?;
+    let engine =
+        event_engine::load(&mut first, &args.packs, &args.store, false)?.engine(None, args.damage)?;
     engine.background().stop_scripts_at(deadline.before_the_end());
     let mut decisions = Vec::new();
     for mut event in std::iter::once(first).chain(events) {
@@ -127,14 +139,51 @@ const MARGIN: Duration = Duration::from_secs(2);
 /// The most of the agent's timeout that is reserved for a busy machine.
 const RESERVE: Duration = Duration::from_secs(30);
 
-fn give(answer: &HookOutput) -> Exit {
-    // If the host has closed its pipes, the answer cannot be delivered.
-    let _ = io::stderr().write_all(answer.stderr.as_bytes());
-    let written = io::stdout().write_all(answer.stdout.as_bytes()).and_then(|()| io::stdout().flush());
-    match answer.code {
-        0 if written.is_ok() => Exit::Good,
-        _ => Exit::Stopped,
+/// What the host receives.
+struct Answer {
+    output: HookOutput,
+    /// The reason, if the action is stopped.
+    denial: Option<String>,
+}
+
+impl Answer {
+    fn refusal(host: &'static HostSpec, named: Option<&str>, reason: &str) -> Self {
+        Answer { output: hook::refusal(host, named, reason), denial: Some(reason.to_owned()) }
     }
+
+    /// Sends the answer. A denial that cannot be delivered on standard output goes to standard error, with the exit code
+    /// that stops the action.
+    fn give(&self) -> Exit {
+        let HookOutput { stdout, stderr, code, .. } = &self.output;
+        // If the host has closed this pipe as well, only the exit code is left.
+        let _ = io::stderr().write_all(stderr.as_bytes());
+        let written = io::stdout().write_all(stdout.as_bytes()).and_then(|()| io::stdout().flush());
+        if let Some(reason) = self.denial.as_ref().filter(|_| !stdout.is_empty())
+            && (written.is_err() || discards_output())
+        {
+            let _ = writeln!(io::stderr(), "{}", visible(reason));
+            return Exit::Stopped;
+        }
+        match code {
+            0 if written.is_ok() => Exit::Good,
+            _ => Exit::Stopped,
+        }
+    }
+}
+
+/// Whether standard output is the null device. The standard library opens it in place of one that is closed.
+#[cfg(unix)]
+fn discards_output() -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata());
+    let null = fs::metadata("/dev/null");
+    stdout.is_ok_and(|stdout| null.is_ok_and(|null| null.rdev() == stdout.rdev() && stdout.rdev() != 0))
+}
+
+#[cfg(not(unix))]
+fn discards_output() -> bool {
+    false
 }
 
 /// The time by which an answer is sent. Most hosts continue without one after their timeout.
@@ -151,9 +200,8 @@ impl Deadline {
             thread::sleep(within);
             if !is_answered.swap(true, Ordering::SeqCst) {
                 let why = format!("it took longer than {:.1} s", within.as_secs_f64());
-                let answer = hook::refusal(host, event.as_deref(), &why);
                 // Some hosts read the output as a reason only if the exit code is not 0.
-                match give(&answer) {
+                match Answer::refusal(host, event.as_deref(), &why).give() {
                     Exit::Good => process::exit(0),
                     _ => process::exit(2),
                 }

@@ -93,7 +93,7 @@ fn store(args: &Args) -> CliResult<StoreAt> {
     if args.memory {
         return Ok(StoreAt::Memory);
     }
-    Ok(match (StoreArgs { store: args.store.clone(), project: None }).place()? {
+    Ok(match (StoreArgs { store: args.store.clone(), ..StoreArgs::default() }).place()? {
         StorePlace::File(path) => StoreAt::Sqlite(path),
         StorePlace::Postgres(url) => StoreAt::Postgres { url, key_file: args.store_key.clone() },
     })

@@ -248,7 +248,7 @@ pub(crate) fn decode_record(entry: &AuditEntry) -> HandlerResult<Record> {
 
 /// A record as it is in the log.
 pub(crate) fn audit_record(caller: &Caller, seq: u64) -> HandlerResult<AuditRecord> {
-    let AuditEntry { seq, labels, prev, hash, body } = entry(caller, seq)?;
+    let AuditEntry { seq, labels, prev, hash, body, .. } = entry(caller, seq)?;
     let record = serde_json::from_str(&body).ok();
     let checkpoint = caller.project.store().checkpoints(seq.saturating_sub(1), 1)?.into_iter().next();
     Ok(AuditRecord { seq, labels, prev, hash, body, record, checkpoint })

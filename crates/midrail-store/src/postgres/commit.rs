@@ -14,9 +14,10 @@ use tokio_postgres::types::ToSql;
 
 use crate::approval::Approval;
 use crate::approver::{self, StoredApprover};
+use crate::audit_stats::ActionCounts;
 use crate::chain::CHECKPOINT_EVERY;
-use crate::draft::{check_approval, check_slice, storage_session};
-use crate::error::{Result, StoreError};
+use crate::draft::{check_approval, check_slice};
+use crate::error::{Result, StoreDamage, StoreError};
 use crate::key::StoreKey;
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{Id, escape, slice_id, unescape};
@@ -25,6 +26,7 @@ use crate::postgres::failure::Failure;
 use crate::postgres::months;
 use crate::postgres::session::Session;
 use crate::postgres::writes::{Writes, send};
+use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
 use crate::sql::queue::Waiting;
 use crate::sql::{approvals, decode, log, number};
@@ -35,12 +37,18 @@ const TRIES: usize = 3;
 
 impl Store for PostgresStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
-        let job = Job::new(commit)?;
-        self.key()?;
-        // Rare jobs have a transaction of their own, so that the others need not know their effects.
-        let is_rare = |job: &Job| job.replaces_all || !job.approvers.is_empty();
-        let (queue, most) = (&self.project.queue, self.server.batch);
-        queue.commit(job, most, || self.write_batch(&queue.take(most, is_rare).jobs))
+        self.check_anchor()?;
+        self.submit(commit)
+    }
+
+    fn damage(&self) -> Result<Option<StoreDamage>> {
+        self.compare_with_anchor()
+    }
+
+    fn acknowledge_damage(&self, commit: &Commit<'_>) -> Result<AuditRef> {
+        let head = self.submit(commit)?;
+        self.reset_anchor(&head)?;
+        Ok(head)
     }
 }
 
@@ -48,6 +56,16 @@ impl Store for PostgresStore {
 type Outcomes = Result<Vec<Result<AuditRef>>, Failure>;
 
 impl PostgresStore {
+    /// Writes a commit, together with those of other threads.
+    fn submit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
+        let job = Job::new(commit)?;
+        self.key()?;
+        // Rare jobs have a transaction of their own, so that the others need not know their effects.
+        let is_rare = |job: &Job| job.replaces_all || !job.approvers.is_empty();
+        let (queue, most) = (&self.project.queue, self.server.batch);
+        queue.commit(job, most, || self.write_batch(&queue.take(most, is_rare).jobs))
+    }
+
     /// Writes a batch, and answers each job.
     fn write_batch(&self, batch: &[Arc<Waiting>]) {
         // A job that has waited longer fails: the database does not return any sooner.
@@ -65,6 +83,11 @@ impl PostgresStore {
             Ok(outcomes) => {
                 if let Some(head) = outcomes.iter().rev().find_map(|outcome| outcome.as_ref().ok()) {
                     self.server.listener.announce(&self.project.signal, head);
+                    // Before the commits are acknowledged, so that no acknowledged record can be lost unnoticed.
+                    if let Err(error) = self.advance_anchor(head) {
+                        batch.iter().for_each(|one| one.answer(Err(error.clone())));
+                        return;
+                    }
                 }
                 batch.iter().zip(outcomes).for_each(|(one, outcome)| one.answer(outcome));
             }
@@ -178,7 +201,7 @@ impl PostgresStore {
         let outcomes = jobs.iter().map(|job| {
             state.check(job)?;
             let changed = approver::apply_changes(&mut state.approvers, &job.approvers, job.time, key)?;
-            let place = state.append(job, key, &mut writes);
+            let place = state.append(job, &changed, key, &mut writes);
             writes.extend(approvals::write_approvers(&DIALECT, changed));
             Ok(place)
         });
@@ -191,6 +214,7 @@ impl PostgresStore {
 struct ProjectState {
     seq: u64,
     hash: String,
+    counts: ActionCounts,
     versions: BTreeMap<Id, u64>,
     /// The bodies of approvals that are changed.
     approvals: BTreeMap<String, String>,
@@ -200,7 +224,7 @@ struct ProjectState {
 impl ProjectState {
     /// Begins a transaction, locks the project and reads what the jobs are checked against.
     async fn load(client: &Object, id: i32, jobs: &[&Job]) -> Result<Self, Error> {
-        const HEAD: &str = "SELECT seq, hash FROM projects WHERE id = $1 FOR NO KEY UPDATE";
+        const HEAD: &str = "SELECT seq, hash, actions, stopped FROM projects WHERE id = $1 FOR NO KEY UPDATE";
         const VERSIONS: &str = "SELECT id, version FROM slices WHERE project = $1 AND id = ANY($2)";
         const APPROVALS: &str = "SELECT id, body FROM approvals WHERE project = $1 AND id = ANY($2)";
         let read = jobs.iter().flat_map(|job| job.read.iter().map(|(key, _)| job_slice_id(job, key)));
@@ -225,7 +249,8 @@ impl ProjectState {
         begun?;
         let head = head?;
         let (seq, hash) = (number(head.try_get(0)?), head.try_get(1)?);
-        let mut state = ProjectState { seq, hash, ..ProjectState::default() };
+        let counts = ActionCounts { decisions: number(head.try_get(2)?), blocked: number(head.try_get(3)?) };
+        let mut state = ProjectState { seq, hash, counts, ..ProjectState::default() };
         for row in versions? {
             if let Ok(id) = Id::try_from(row.try_get::<_, &[u8]>(0)?) {
                 state.versions.insert(id, number(row.try_get(1)?));
@@ -252,12 +277,19 @@ impl ProjectState {
     }
 
     /// Appends the record of a job to the log.
-    fn append(&mut self, job: &Job, key: &StoreKey, writes: &mut Writes) -> AuditRef {
+    fn append(
+        &mut self,
+        job: &Job,
+        approvers: &[StoredApprover],
+        key: &StoreKey,
+        writes: &mut Writes,
+    ) -> AuditRef {
         self.seq += 1;
-        let entry = job.draft.entry(self.seq, std::mem::take(&mut self.hash));
+        let entry = job.draft.entry(self.seq, std::mem::take(&mut self.hash), approvers);
         self.hash.clone_from(&entry.hash);
         let seq = self.seq;
-        writes.add(job, entry);
+        self.counts = self.counts.with(&entry.labels.kind, &entry.labels.effect);
+        writes.add(job, entry, self.counts);
         for (slice, value) in &job.slices {
             self.versions.insert(job_slice_id(job, slice), if value.is_some() { seq } else { 0 });
         }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use midrail_core::AuditRef;
 
 use crate::audit_log::AuditLog;
-use crate::draft::storage_session;
-use crate::error::Result;
+use crate::checkpoint::PublicKey;
+use crate::error::{Result, StoreDamage};
 use crate::key::StoreKey;
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{session_id, slice_id};
 use crate::postgres::session::Session;
+use crate::slice_keys::storage_session;
 use crate::sql::{Cell, Connection, Dialect, SqlStore, decode};
 use crate::store::Slice;
 use crate::verification::{MisfitKind, Verification};
@@ -91,6 +92,14 @@ impl SqlStore for PostgresStore {
 
     fn store_key(&self) -> Result<&StoreKey> {
         self.key()
+    }
+
+    fn known_key(&self) -> Result<Option<PublicKey>> {
+        Ok(Some(self.key()?.public().clone()))
+    }
+
+    fn find_damage(&self) -> Result<Option<StoreDamage>> {
+        self.compare_with_anchor()
     }
 
     fn load_slices(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use crate::postgres::failure::Failure;
 use crate::postgres::listen::Listener;
 use crate::postgres::months::Months;
 use crate::postgres::options::{PostgresOptions, Target, settings};
+use crate::postgres::project_anchor::ProjectAnchor;
 use crate::postgres::tls::Tls;
 use crate::postgres::wait;
 use crate::sql::queue::Queue;
@@ -33,8 +34,9 @@ pub(super) struct Server {
     pub(super) name: String,
     pub(super) timeout: Duration,
     pub(super) batch: usize,
-    /// The key, if it is stored outside of the database.
+    /// The key, if it is stored outside of the database, and its file.
     pub(super) key: Option<StoreKey>,
+    pub(super) key_file: Option<PathBuf>,
     pub(super) months: Months,
     pub(super) listener: Listener,
     projects: Mutex<BTreeMap<String, Weak<Project>>>,
@@ -71,6 +73,7 @@ impl Server {
             timeout,
             batch: options.batch.max(1),
             key,
+            key_file: options.key_file.clone(),
             months: Months::default(),
             projects: Mutex::default(),
             name,
@@ -84,7 +87,7 @@ impl Server {
             return project;
         }
         projects.retain(|_, project| project.strong_count() > 0);
-        let project = Arc::new(Project::new(name));
+        let project = Arc::new(Project::new(name, self.key_file.as_deref()));
         projects.insert(name.to_owned(), Arc::downgrade(&project));
         project
     }
@@ -174,11 +177,14 @@ pub(super) struct Project {
     pub(super) id: OnceLock<i32>,
     pub(super) key: OnceLock<StoreKey>,
     pub(super) queue: Queue,
+    /// If the key is stored in a file.
+    pub(super) anchor: Option<ProjectAnchor>,
 }
 
 impl Project {
-    fn new(name: &str) -> Self {
+    fn new(name: &str, key_file: Option<&Path>) -> Self {
         Project {
+            anchor: key_file.map(|file| ProjectAnchor::new(file, name)),
             name: name.to_owned(),
             signal: signal(name),
             id: OnceLock::new(),

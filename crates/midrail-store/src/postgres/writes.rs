@@ -8,16 +8,17 @@ use deadpool_postgres::Object;
 use jiff::Timestamp;
 use tokio_postgres::Error;
 
-use crate::draft::storage_session;
+use crate::audit_stats::ActionCounts;
 use crate::entry::AuditEntry;
 use crate::postgres::cells::{Id, session_id, slice_id};
 use crate::postgres::dialect::DIALECT;
 use crate::postgres::session::{numbered, parameters};
 use crate::postgres::wait::{self, Task};
+use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
 use crate::sql::{Cell, Statement, approvals, log, notices};
 
-const HEAD: &str = "UPDATE projects SET seq = ?1, hash = ?2 WHERE id = $1";
+const HEAD: &str = "UPDATE projects SET seq = ?1, hash = ?2, actions = ?3, stopped = ?4 WHERE id = $1";
 
 const REMOVE: &str = "DELETE FROM slices WHERE project = $1 AND id = ANY(?1)";
 
@@ -36,7 +37,8 @@ struct Table {
 const AUDIT: Table = Table {
     name: "audit",
     columns: "seq bigint, time bigint, session text, kind text, tool text, effect text, guardrails text, \
-              prev text, hash text, body text, batch bigint",
+              prev text, hash text, body text, changes text, \
+              actions bigint, stopped bigint, batch bigint",
     on_conflict: "",
 };
 
@@ -84,6 +86,7 @@ pub(super) struct Writes {
     /// Its first record.
     pub(super) first: u64,
     head: (u64, String),
+    counts: ActionCounts,
     audit: Vec<Vec<Cell>>,
     /// Name, number of records, last record and its time. By id, because a statement can change a row only once.
     sessions: BTreeMap<Id, (String, u64, u64, Timestamp)>,
@@ -104,14 +107,15 @@ impl Writes {
     }
 
     /// Adds a job at its place in the log.
-    pub(super) fn add(&mut self, job: &Job, entry: AuditEntry) {
+    pub(super) fn add(&mut self, job: &Job, entry: AuditEntry, counts: ActionCounts) {
         let (seq, time, session) = (entry.seq, entry.labels.time, job.session());
         self.head = (seq, entry.hash.clone());
+        self.counts = counts;
         let row = self.sessions.entry(session_id(session));
         let (_, records, last_seq, last_active) = row.or_insert_with(|| (session.to_owned(), 0, seq, time));
         *records += 1;
         (*last_seq, *last_active) = (seq, time);
-        self.audit.push(log::cells(entry).into_iter().chain([self.batch.into()]).collect());
+        self.audit.push(log::cells(entry, counts).into_iter().chain([self.batch.into()]).collect());
         if job.replaces_all {
             self.before_slices.push((REMOVE_ALL.to_owned(), vec![session.into()]));
         }
@@ -131,7 +135,9 @@ impl Writes {
     /// All statements, in order.
     pub(super) fn statements(self) -> Vec<Statement> {
         let (seq, hash) = self.head;
-        let mut statements = vec![(HEAD.to_owned(), vec![seq.into(), hash.into()])];
+        let ActionCounts { decisions, blocked } = self.counts;
+        let head = vec![seq.into(), hash.into(), decisions.into(), blocked.into()];
+        let mut statements = vec![(HEAD.to_owned(), head)];
         statements.extend(AUDIT.insert(self.audit));
         let sessions = self.sessions.into_iter().map(|(id, (name, records, last_seq, last_active))| {
             vec![Cell::Bytes(id.to_vec()), name.into(), records.into(), last_seq.into(), last_active.into()]

@@ -5,9 +5,11 @@ use serde_json::Value;
 
 use crate::approval::ApprovalChange;
 use crate::approver::ApproverChange;
-use crate::draft::{Draft, encode, is_shared};
+use crate::draft::{Draft, encode};
 use crate::error::Result;
 use crate::notice::NewNotice;
+use crate::slice_keys::is_shared;
+use crate::state_digests::StateDigests;
 use crate::store::Commit;
 
 /// A commit with all values as JSON texts.
@@ -37,13 +39,21 @@ impl Job {
             let body = encode(&change.now, || format!("the approval `{}`", change.now.id))?;
             Ok((change.clone(), body))
         };
+        let slices: Vec<_> = restored.chain(changed).map(slice).collect::<Result<_>>()?;
+        let approvals: Vec<_> = commit.approvals.iter().map(approval).collect::<Result<_>>()?;
+        let replaces_all = commit.replace_all.is_some();
+        let digests = StateDigests::new(
+            replaces_all,
+            slices.iter().map(|(key, text)| (key, text.as_deref())),
+            approvals.iter().map(|(change, body)| (&change.now.id, body.as_str())),
+        );
         Ok(Job {
-            draft: Draft::new(&commit.record)?,
+            draft: Draft::new(&commit.record, digests)?,
             time: commit.record.time,
             read: commit.read.clone(),
-            replaces_all: commit.replace_all.is_some(),
-            slices: restored.chain(changed).map(slice).collect::<Result<_>>()?,
-            approvals: commit.approvals.iter().map(approval).collect::<Result<_>>()?,
+            replaces_all,
+            slices,
+            approvals,
             approvers: commit.approvers.clone(),
             notices: commit.notices.clone(),
         })

@@ -6,17 +6,23 @@ use jiff::Timestamp;
 use midrail_core::{AuditRef, Effect};
 
 use crate::audit_log::{AuditLog, poll_for_record, verify_log};
-use crate::checkpoint::{Checkpoint, PublicKey};
+use crate::audit_stats::ActionCounts;
+use crate::checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::Result;
 use crate::filter::AuditFilter;
-use crate::sql::{Cell, Connection, Dialect, Row, SqlStore, Statement, first_micro_from};
+use crate::key::StoreKey;
+use crate::sql::{Cell, Connection, Dialect, Row, SqlStore, Statement, first_micro_from, state};
+use crate::state_digests::{Mismatch, StateDigests};
 use crate::verification::{MisfitKind, TrustAnchor, Verification};
 
 /// The columns of the audit log.
-pub(crate) const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev, hash, body";
+pub(crate) const COLUMNS: &str =
+    "seq, time, session, kind, tool, effect, guardrails, prev, hash, body, changes";
 
 const CHECKPOINT_COLUMNS: &str = "seq, hash, time, key, signature";
+
+const KEY_CHANGE_COLUMNS: &str = "seq, old, new, signer, signature";
 
 /// A page ends after the record that exceeds this size.
 const PAGE_BYTES: usize = 16 << 20;
@@ -29,7 +35,24 @@ impl<S: SqlStore> AuditLog for S {
         let select = format!("SELECT coalesce(max(version), 0) FROM slices WHERE {}true", S::DIALECT.own);
         let written =
             self.select(|connection| connection.row(&select, &[], |row| row.number(0)))?.unwrap_or(0);
-        let mut found = verify_log(self, anchor, progress)?;
+        // A log that was written anew with another key must not verify.
+        let own = self.known_key()?.map(|key| key.id);
+        // A copy of the database without its key is verified with the keys that the caller names, and has no anchor.
+        let has_anchor = own.is_some() || anchor.keys.is_none();
+        let keys = anchor.keys.clone().unwrap_or_else(|| own.into_iter().collect());
+        let pinned = TrustAnchor { keys: Some(keys), ..anchor.clone() };
+        let mut expected = match state::archived_state(self, &pinned)? {
+            Ok(expected) => expected,
+            Err(detail) => {
+                let mut found = Verification::default();
+                let seq = self.archived()?.map_or(0, |cut| cut.seq);
+                found.add_misfit(seq, MisfitKind::Signature, detail);
+                return Ok(found);
+            }
+        };
+        let mut found = verify_log(self, &pinned, progress, &mut |entry| {
+            expected.add(entry.seq, &entry.labels.session, StateDigests::of(entry));
+        })?;
         let end = found.head.as_ref().map_or(0, |head| head.seq);
         let stored = head.as_ref().map_or(0, |head| head.seq);
         let evidence =
@@ -40,6 +63,18 @@ impl<S: SqlStore> AuditLog for S {
         }
         if found.is_intact() {
             self.check_head(head.as_ref(), &mut found)?;
+        }
+        if found.is_intact()
+            && let Some(Mismatch { seq, what, .. }) = state::check(self, expected, end)?
+        {
+            found.add_misfit(seq, MisfitKind::State, what);
+        }
+        if found.is_intact()
+            && has_anchor
+            && let Some(damage) = self.find_damage()?
+        {
+            let seq = damage.expected.as_ref().map_or(end, |expected| expected.seq);
+            found.add_misfit(seq, MisfitKind::Anchor, format!("the store was damaged or replaced: {damage}"));
         }
         Ok(found)
     }
@@ -91,12 +126,39 @@ impl<S: SqlStore> AuditLog for S {
         })
     }
 
+    fn key_changes(&self) -> Result<Vec<KeyChange>> {
+        let own = S::DIALECT.own;
+        let select =
+            format!("SELECT {KEY_CHANGE_COLUMNS} FROM key_changes WHERE {own}true ORDER BY seq, old, signer");
+        self.select(|connection| {
+            connection.rows(&select, &[], |row| {
+                let (old, new, signer) = (row.string(1)?, row.string(2)?, row.string(3)?);
+                Ok(KeyChange { seq: row.number(0)?, old, new, signer, signature: row.string(4)? })
+            })
+        })
+    }
+
+    fn archived(&self) -> Result<Option<Checkpoint>> {
+        let own = S::DIALECT.own;
+        let cut = format!("seq = (SELECT max(through) FROM archives WHERE {own}true)");
+        let select = select_checkpoints(&S::DIALECT, &cut);
+        self.select(|connection| connection.row(&select, &[], checkpoint))
+    }
+
+    fn erasures(&self) -> Result<Vec<Erasure>> {
+        let select = format!("SELECT seq, key, signature FROM erasures WHERE {}true", S::DIALECT.own);
+        self.select(|connection| {
+            connection.rows(&select, &[], |row| {
+                Ok(Erasure { seq: row.number(0)?, key: row.string(1)?, signature: row.string(2)? })
+            })
+        })
+    }
+
     fn checkpoint_now(&self, time: Timestamp) -> Result<Option<Checkpoint>> {
         let key = self.store_key()?;
-        let select = select_checkpoints(&S::DIALECT, "seq = ?1");
         self.transact(|connection| {
             let Some(head) = head(connection, &S::DIALECT)? else { return Ok(None) };
-            let signed = connection.row(&select, &[head.seq.into()], checkpoint)?;
+            let signed = checkpoint_of(connection, &S::DIALECT, head.seq)?;
             if signed.is_some() {
                 return Ok(signed);
             }
@@ -112,32 +174,81 @@ pub(crate) fn head(connection: &dyn Connection, dialect: &Dialect) -> Result<Opt
     connection.row(dialect.head, &[], |row| Ok(AuditRef { seq: row.number(0)?, hash: row.string(1)? }))
 }
 
-/// The statements that store a checkpoint and its key.
-pub(crate) fn insert_checkpoint(
-    Dialect { column, value, own, .. }: &Dialect,
-    checkpoint: &Checkpoint,
-    key: &PublicKey,
-) -> [Statement; 2] {
-    let insert_key = format!(
+/// The checkpoint of a record.
+pub(crate) fn checkpoint_of(
+    connection: &dyn Connection,
+    dialect: &Dialect,
+    seq: u64,
+) -> Result<Option<Checkpoint>> {
+    connection.row(&select_checkpoints(dialect, "seq = ?1"), &[seq.into()], checkpoint)
+}
+
+/// The hash of a record.
+pub(crate) fn hash_of(connection: &dyn Connection, dialect: &Dialect, seq: u64) -> Result<Option<String>> {
+    let select = format!("SELECT hash FROM audit WHERE {}seq = ?1", dialect.own);
+    connection.row(&select, &[seq.into()], |row| row.string(0))
+}
+
+/// The statements with which a key states that the log was signed with other keys up to a record.
+pub(crate) fn accept_keys(
+    connection: &dyn Connection,
+    dialect: &Dialect,
+    key: &StoreKey,
+    seq: u64,
+) -> Result<Vec<Statement>> {
+    let Dialect { column, value, own, .. } = dialect;
+    let id = key.public().id.clone();
+    let select = format!(
+        "SELECT id FROM keys WHERE {own}id <> ?1
+         AND NOT EXISTS (SELECT 1 FROM key_changes WHERE {own}old = keys.id AND signer = ?1)"
+    );
+    let others: Vec<String> = connection.rows(&select, &[(&id).into()], |row| row.string(0))?;
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    let insert =
+        format!("INSERT INTO key_changes ({column}{KEY_CHANGE_COLUMNS}) VALUES ({value}?1, ?2, ?3, ?4, ?5)");
+    let accept = |old: String| {
+        let KeyChange { seq, old, new, signer, signature } = key.sign_change(seq, &old, &id);
+        (insert.clone(), vec![seq.into(), old.into(), new.into(), signer.into(), signature.into()])
+    };
+    Ok(std::iter::once(insert_key(dialect, key.public())).chain(others.into_iter().map(accept)).collect())
+}
+
+pub(crate) fn insert_key(Dialect { column, value, own, .. }: &Dialect, key: &PublicKey) -> Statement {
+    let insert = format!(
         "INSERT INTO keys ({column}id, public) SELECT {value}?1, ?2
          WHERE NOT EXISTS (SELECT 1 FROM keys WHERE {own}id = ?1) ON CONFLICT DO NOTHING"
     );
+    (insert, vec![(&key.id).into(), (&key.public).into()])
+}
+
+/// The statements that store a checkpoint and its key.
+pub(crate) fn insert_checkpoint(
+    dialect: &Dialect,
+    checkpoint: &Checkpoint,
+    key: &PublicKey,
+) -> [Statement; 2] {
+    let Dialect { column, value, .. } = dialect;
     let insert =
         format!("INSERT INTO checkpoints ({column}{CHECKPOINT_COLUMNS}) VALUES ({value}?1, ?2, ?3, ?4, ?5)");
     let Checkpoint { seq, hash, time, key: id, signature } = checkpoint;
     let cells = vec![(*seq).into(), hash.into(), time.into(), id.into(), signature.into()];
-    [(insert_key, vec![(&key.id).into(), (&key.public).into()]), (insert, cells)]
+    [insert_key(dialect, key), (insert, cells)]
 }
 
-/// The cells of a record in the order of [`COLUMNS`].
-pub(crate) fn cells(entry: AuditEntry) -> [Cell; 10] {
-    let AuditEntry { seq, labels, prev, hash, body } = entry;
+/// The cells of a record in the order of [`COLUMNS`], and the counts up to it.
+pub(crate) fn cells(entry: AuditEntry, counts: ActionCounts) -> [Cell; 13] {
+    let AuditEntry { seq, labels, prev, hash, body, changes } = entry;
     let Labels { time, session, kind, tool, effect, guardrails } = labels;
     let guardrails =
         if guardrails.is_empty() { String::new() } else { serde_json::Value::from(guardrails).to_string() };
     let [prev, hash, body] = [prev, hash, body].map(Cell::from);
     let (session, kind, effect) = (session.into(), kind.into(), effect.into());
-    [seq.into(), time.into(), session, kind, tool.into(), effect, guardrails.into(), prev, hash, body]
+    let (tool, guardrails, changes) = (tool.into(), guardrails.into(), changes.into());
+    let ActionCounts { decisions, blocked } = counts;
+    let (seq, time, decisions, blocked) = (seq.into(), time.into(), decisions.into(), blocked.into());
+    [seq, time, session, kind, tool, effect, guardrails, prev, hash, body, changes, decisions, blocked]
 }
 
 fn select_checkpoints(Dialect { own, .. }: &Dialect, rest: &str) -> String {
@@ -211,8 +322,8 @@ fn entry(row: &dyn Row) -> Result<AuditEntry> {
             list => serde_json::from_str(list).unwrap_or_else(|_| vec![guardrails.clone()]),
         },
     };
-    let (prev, hash, body) = (row.string(7)?, row.string(8)?, row.string(9)?);
-    Ok(AuditEntry { seq: row.number(0)?, labels, prev, hash, body })
+    let (prev, hash, body, changes) = (row.string(7)?, row.string(8)?, row.string(9)?, row.text(10)?);
+    Ok(AuditEntry { seq: row.number(0)?, labels, prev, hash, body, changes })
 }
 
 fn checkpoint(row: &dyn Row) -> Result<Checkpoint> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::draft::{SHARED_SESSION, is_shared};
 use crate::error::Result;
+use crate::slice_keys::{SHARED_SESSION, is_shared};
 use crate::sql::{SqlStore, decode};
 use crate::store::{SessionFilter, SessionInfo, Slice, Slices};
 

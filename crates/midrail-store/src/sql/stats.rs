@@ -8,7 +8,7 @@ use midrail_core::Effect;
 use crate::audit_stats::{ActionCounts, AuditStats, ENGINE_KINDS, Stats, Timeline};
 use crate::draft::encode;
 use crate::error::Result;
-use crate::sql::{Dialect, SqlStore, first_micro_from};
+use crate::sql::{Dialect, Row, SqlStore, first_micro_from};
 
 impl<S: SqlStore> Stats for S {
     fn saved_stats(&self) -> Result<Option<AuditStats>> {
@@ -32,18 +32,20 @@ impl<S: SqlStore> Stats for S {
     }
 
     fn action_counts(&self, since: Timestamp) -> Result<ActionCounts> {
-        let kinds = ActionCounts::KINDS.map(|kind| format!("'{}'", kind.as_str())).join(", ");
         let (own, index) = (S::DIALECT.own, S::DIALECT.indexed_by("audit_time"));
-        let select = format!(
-            "SELECT count(*), count(*) FILTER (WHERE effect IN ('block', 'halt'))
-             FROM audit{index} WHERE {own}time >= ?1 AND kind IN ({kinds})"
+        let first = format!(
+            "SELECT actions, stopped, kind, effect FROM audit{index} WHERE {own}time >= ?1 ORDER BY time, seq LIMIT 1"
         );
-        let counts = self.select(|connection| {
-            connection.row(&select, &[first_micro_from(since).into()], |row| {
-                Ok(ActionCounts { decisions: row.number(0)?, blocked: row.number(1)? })
-            })
-        })?;
-        Ok(counts.unwrap_or_default())
+        let last = format!("SELECT actions, stopped FROM audit WHERE {own}true ORDER BY seq DESC LIMIT 1");
+        let totals = |row: &dyn Row| Ok(ActionCounts { decisions: row.number(0)?, blocked: row.number(1)? });
+        self.select(|connection| {
+            let before_first = connection.row(&first, &[first_micro_from(since).into()], |row| {
+                let own = ActionCounts::default().with(&row.string(2)?, &row.string(3)?);
+                Ok(totals(row)?.since(own))
+            })?;
+            let last = connection.row(&last, &[], totals)?;
+            Ok(before_first.zip(last).map(|(before, last)| last.since(before)).unwrap_or_default())
+        })
     }
 
     fn timeline(

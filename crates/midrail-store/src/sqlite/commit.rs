@@ -4,21 +4,26 @@
 use midrail_core::AuditRef;
 
 use crate::approver;
+use crate::audit_stats::ActionCounts;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
-use crate::draft::{check_approval, check_slice, storage_session};
-use crate::error::Result;
+use crate::draft::{check_approval, check_slice};
+use crate::error::{Result, StoreDamage};
+use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
-use crate::sql::{Connection, approvals, log, notices};
-use crate::sqlite::SqliteStore;
+use crate::sql::{Connection, SqlStore, approvals, log, notices};
 use crate::sqlite::dialect::DIALECT;
 use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
+use crate::sqlite::{SqliteStore, open};
 use crate::store::{Commit, CommitCost, Store};
 
 /// Appends a record, with the cells of [`log::cells`].
 const APPEND: &str =
-    "INSERT INTO audit (seq, time, session, kind, tool, effect, guardrails, prev, hash, body)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    "INSERT INTO audit (seq, time, session, kind, tool, effect, guardrails, prev, hash, body, changes, actions, stopped)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+
+/// The last record, with the counts up to it.
+const HEAD: &str = "SELECT seq, hash, actions, stopped FROM audit ORDER BY seq DESC LIMIT 1";
 
 const VERSION: &str = "SELECT version FROM slices WHERE session = ?1 AND key = ?2";
 const REMOVE_ALL: &str = "DELETE FROM slices WHERE session = ?1 AND substr(key, 1, 7) <> 'shared/'";
@@ -43,6 +48,27 @@ impl Store for SqliteStore {
     fn commit_cost(&self) -> CommitCost {
         CommitCost::Batched
     }
+
+    fn damage(&self) -> Result<Option<StoreDamage>> {
+        self.find_damage()
+    }
+
+    fn acknowledge_damage(&self, commit: &Commit<'_>) -> Result<AuditRef> {
+        self.check_not_read_only()?;
+        let job = Job::new(commit)?;
+        let connection = self.connection();
+        let transaction = open::begin(&connection).map_err(|error| self.failure(error))?;
+        let head = self.write_job(&transaction, &job)?;
+        let key = self.key_under_lock(&transaction)?;
+        let session = Session { connection: &transaction, path: self.path() };
+        let connection: &dyn Connection = &session;
+        connection.execute_all(log::accept_keys(connection, &DIALECT, key, head.seq.saturating_sub(1))?)?;
+        transaction.commit().map_err(|error| self.failure(error))?;
+        // Other processes stay blocked until this is written.
+        self.anchor.reset(key, Some(&head))?;
+        *self.damage.lock() = None;
+        Ok(head)
+    }
 }
 
 impl SqliteStore {
@@ -58,28 +84,35 @@ impl SqliteStore {
         for (change, _) in &job.approvals {
             check_approval(change, approvals::find(connection, &DIALECT, &change.now.id)?.as_ref())?;
         }
-        let head = log::head(connection, &DIALECT)?;
-        let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
+        let head = connection.row(HEAD, &[], |row| {
+            let counts = ActionCounts { decisions: row.number(2)?, blocked: row.number(3)? };
+            Ok((row.number(0)?, row.string(1)?, counts))
+        })?;
+        let (seq, prev, counts) = head.unwrap_or((0, GENESIS.to_owned(), ActionCounts::default()));
         let seq = seq + 1;
+        let counts = counts.with(&job.draft.labels.kind, &job.draft.labels.effect);
         write_slices(connection, job, seq)?;
         let approvals = job.approvals.iter();
         connection.execute_all(approvals.map(|(change, body)| approvals::write(&DIALECT, change, body)))?;
+        // The first record creates the key and the anchor.
+        let key = self.key_under_lock(transaction)?;
+        let mut changed = Vec::new();
         if !job.approvers.is_empty() {
             let mut stored = approvals::approver_rows(connection, &DIALECT)?;
-            let key = self.key_under_lock()?;
-            let changed = approver::apply_changes(&mut stored, &job.approvers, job.time, key)?;
-            connection.execute_all(approvals::write_approvers(&DIALECT, changed))?;
+            changed = approver::apply_changes(&mut stored, &job.approvers, job.time, key)?;
         }
         connection.execute_all(notices::insertions(&DIALECT, &job.notices, Some(seq), job.time))?;
-        let entry = job.draft.entry(seq, prev);
+        let entry = job.draft.entry(seq, prev, &changed);
+        connection.execute_all(approvals::write_approvers(&DIALECT, changed))?;
         let hash = entry.hash.clone();
-        connection.execute(APPEND, &log::cells(entry))?;
+        connection.execute(APPEND, &log::cells(entry, counts))?;
         if seq.is_multiple_of(CHECKPOINT_EVERY) {
-            let key = self.key_under_lock()?;
             let checkpoint = key.sign(seq, &hash, job.time);
             connection.execute_all(log::insert_checkpoint(&DIALECT, &checkpoint, key.public()))?;
         }
-        Ok(AuditRef { seq, hash })
+        let head = AuditRef { seq, hash };
+        transaction.wrote(&head);
+        Ok(head)
     }
 }
 

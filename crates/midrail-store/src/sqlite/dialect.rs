@@ -1,15 +1,6 @@
-//! The SQL of SQLite where it differs, and the shared statements on a SQLite store.
+//! The SQL of SQLite where it differs.
 
-use rusqlite::OptionalExtension;
-
-use crate::draft::storage_session;
-use crate::error::{Result, StoreError};
-use crate::key::StoreKey;
-use crate::sql::{Cell, Connection, Dialect, SqlStore, decode, number};
-use crate::sqlite::SqliteStore;
-use crate::sqlite::session::Session;
-use crate::sqlite::transaction::Transaction;
-use crate::store::Slice;
+use crate::sql::{Cell, Dialect};
 
 /// The SQL of SQLite. A store has one project.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -65,54 +56,4 @@ pub(super) fn sessions_query(is_named: bool) -> String {
          FROM shown CROSS JOIN audit ON audit.seq = shown.seq
          ORDER BY shown.seq DESC"
     )
-}
-
-impl SqlStore for SqliteStore {
-    const DIALECT: Dialect = DIALECT;
-
-    fn select<T>(&self, work: impl Fn(&dyn Connection) -> Result<T>) -> Result<T> {
-        self.with_reader(|connection| work(&Session { connection, path: self.path() }))
-    }
-
-    fn update<T>(&self, work: impl Fn(&dyn Connection) -> Result<T>) -> Result<T> {
-        self.write(|connection| work(&Session { connection, path: self.path() }))
-    }
-
-    fn transact<T>(&self, work: impl Fn(&dyn Connection) -> Result<T>) -> Result<T> {
-        self.update(work)
-    }
-
-    fn store_key(&self) -> Result<&StoreKey> {
-        self.key()
-    }
-
-    fn load_slices(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {
-        let rows = self.read(|connection| {
-            // One transaction, so that all slices belong to one state and the file is locked once.
-            let _transaction = (keys.len() > 1).then(|| Transaction::reading(connection)).transpose()?;
-            let mut statement = connection
-                .prepare_cached("SELECT value, version FROM slices WHERE session = ?1 AND key = ?2")?;
-            let find = |key: &&str| {
-                let cells = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
-                statement.query_row([storage_session(session, key), key], cells).optional()
-            };
-            keys.iter().map(find).collect::<rusqlite::Result<Vec<_>>>()
-        })?;
-        let slice = |(key, row): (&&str, Option<(String, i64)>)| {
-            let Some((value, version)) = row else { return Ok(Slice::default()) };
-            let value = decode(&value, || format!("slice `{key}` of session `{session}`"))?;
-            Ok(Slice { value: Some(value), version: number(version) })
-        };
-        keys.iter().zip(rows).map(slice).collect()
-    }
-
-    fn check_database(&self) -> Result<()> {
-        let found: String =
-            self.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
-        if found == "ok" {
-            return Ok(());
-        }
-        let what = format!("the database is damaged: {found}");
-        Err(StoreError::Corrupt { path: self.path().to_owned(), what })
-    }
 }

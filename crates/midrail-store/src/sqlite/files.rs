@@ -1,12 +1,12 @@
 //! The files of a store: their permissions, and the key next to the database.
 
-use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
+use crate::anchor::{private, with_suffix};
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
 
@@ -75,11 +75,9 @@ pub(super) fn key_path(store: &Path) -> PathBuf {
     with_suffix(store, ".key")
 }
 
-/// The path of a store with a suffix.
-pub(super) fn with_suffix(store: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(store);
-    name.push(suffix);
-    PathBuf::from(name)
+/// The anchor file of a store.
+pub(super) fn anchor_path(store: &Path) -> PathBuf {
+    with_suffix(store, ".head")
 }
 
 /// The key of a store, if it has one.
@@ -93,7 +91,7 @@ pub(super) fn read_key(store: &Path) -> Result<Option<StoreKey>> {
     };
     make_private(&path)?;
     let key = std::str::from_utf8(&bytes).ok().and_then(StoreKey::from_text);
-    let what = "it is not a key of a store; if you remove it, a new key is created, and existing signatures stay valid";
+    let what = "it is not a key of a store; restore it from a backup";
     key.map(Some).ok_or_else(|| StoreError::Corrupt { path, what: what.to_owned() })
 }
 
@@ -132,17 +130,6 @@ fn restrict(path: &Path, metadata: &fs::Metadata) -> Result<bool> {
 #[cfg(not(unix))]
 fn restrict(_: &Path, _: &fs::Metadata) -> Result<bool> {
     Ok(false)
-}
-
-#[cfg(unix)]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600)
-}
-
-#[cfg(not(unix))]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
 }
 
 fn private_folders() -> DirBuilder {

@@ -1,6 +1,7 @@
 //! Opens a database. It waits for locks, because many processes may start at once, and takes few steps, because most of
 //! them run for two milliseconds.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,21 +9,31 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::anchor::{AnchorFile, with_suffix};
 use crate::error::{Result, StoreError};
+use crate::key::StoreKey;
+use crate::sql::log;
+use crate::sqlite::dialect::DIALECT;
 use crate::sqlite::failure::{failure, is_busy};
 use crate::sqlite::files;
+use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
 
-/// How long to wait for other processes.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait for other processes. A commit takes milliseconds, so a process that holds the lock for longer is stuck
+/// or suspended, and the call is blocked with that reason.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Each step upgrades a store from the version of its index to the next.
 const MIGRATIONS: &[&str] = &[
     include_str!("001.sql"),
     include_str!("002.sql"),
     include_str!("003.sql"),
+    include_str!("004.sql"),
     include_str!("instances.sql"),
 ];
+
+/// The first version whose stores have an anchor.
+const ANCHORED: u32 = 4;
 
 const APPLICATION: i64 = 0x4d44_524c;
 
@@ -30,25 +41,34 @@ const APPLICATION: i64 = 0x4d44_524c;
 /// more than everything else they do), and the first process that opens the store has to read the log.
 const MAX_LOG: u64 = 256 << 10;
 
-pub(super) fn for_writing(path: &Path) -> Result<Connection> {
+pub(super) fn for_writing(path: &Path, anchor: &AnchorFile) -> Result<Connection> {
     files::create(path)?;
-    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let fail = |error| failure(path, error);
     let found = version(&connection, path).map_err(|error| match error {
         StoreError::Sqlite { .. } => files::creation_error(path).unwrap_or(error),
         error => error,
     })?;
     if found < known() {
-        migrate(&connection, path)?;
+        migrate(&connection, path, anchor)?;
     }
     // Not before it is known to be a store.
     files::make_private(path)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
-    if log_length(path) > MAX_LOG {
-        write_back(&mut connection).map_err(fail)?;
-    }
     Ok(connection)
+}
+
+/// Writes back a long write-ahead log, unless other processes use it: then one of them, or the next one, does. Not before
+/// the store is known to be intact, because this removes what a person might still find in the log.
+pub(super) fn write_back(connection: &mut Connection, path: &Path) -> Result<()> {
+    if log_length(path) <= MAX_LOG {
+        return Ok(());
+    }
+    let fail = |error| failure(path, error);
+    connection.busy_timeout(Duration::ZERO).map_err(fail)?;
+    let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    connection.busy_handler(Some(wait)).map_err(fail)
 }
 
 pub(super) fn for_reading(path: &Path) -> Result<Connection> {
@@ -128,6 +148,12 @@ fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
 
 /// Waits for another process. SQLite's own handler waits up to 100 ms per step; a commit takes a fraction of one.
 fn wait(attempt: i32) -> bool {
+    thread_local! {
+        static STARTED: Cell<Instant> = Cell::new(Instant::now());
+    }
+    if attempt == 0 {
+        STARTED.set(Instant::now());
+    }
     let micros: u64 = match attempt {
         ..4 => 100,
         4..20 => 500,
@@ -137,7 +163,7 @@ fn wait(attempt: i32) -> bool {
     // Processes that started to wait together do not retry together.
     let spread = u64::from(std::process::id()).wrapping_mul(31) % 16;
     thread::sleep(Duration::from_micros(micros + micros * spread / 16));
-    attempt < 2_200
+    STARTED.get().elapsed() < LOCK_TIMEOUT
 }
 
 fn known() -> u32 {
@@ -173,7 +199,7 @@ fn version(connection: &Connection, path: &Path) -> Result<u32> {
     }
 }
 
-fn migrate(connection: &Connection, path: &Path) -> Result<()> {
+fn migrate(connection: &Connection, path: &Path, anchor: &AnchorFile) -> Result<()> {
     let fail = |error| failure(path, error);
     // This setting does not wait for locks, and is stored in the file. A file system without shared memory rejects it
     // silently, and the store works with less concurrency.
@@ -185,8 +211,28 @@ fn migrate(connection: &Connection, path: &Path) -> Result<()> {
     for step in MIGRATIONS.iter().skip(usize::try_from(at).unwrap_or(usize::MAX)) {
         transaction.execute_batch(step).map_err(fail)?;
     }
+    if (1..ANCHORED).contains(&at) {
+        start_anchor(&transaction, path, anchor)?;
+    }
     transaction.pragma_update(None, "user_version", known()).map_err(fail)?;
-    transaction.commit().map_err(fail)
+    transaction.commit().map(drop).map_err(fail)
+}
+
+/// Gives a store of an older version its anchor. What it contains is trusted, and so are the keys that have signed it.
+fn start_anchor(transaction: &Transaction<'_>, path: &Path, anchor: &AnchorFile) -> Result<()> {
+    let session = Session { connection: transaction, path };
+    let connection: &dyn crate::sql::Connection = &session;
+    let Some(head) = log::head(connection, &DIALECT)? else { return Ok(()) };
+    let key = match files::read_key(path)? {
+        Some(key) => key,
+        None => {
+            let key = StoreKey::random()?;
+            files::write_key(path, &key)?;
+            key
+        }
+    };
+    connection.execute_all(log::accept_keys(connection, &DIALECT, &key, head.seq)?)?;
+    anchor.reset(&key, Some(&head))
 }
 
 /// Takes the write lock.
@@ -194,13 +240,6 @@ pub(super) fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>
     retry_while_busy(|| Transaction::writing(connection))
 }
 
-/// Writes the log back, unless other processes use it: then one of them, or the next one, does.
-fn write_back(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::ZERO)?;
-    let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    connection.busy_handler(Some(wait))
-}
-
 fn log_length(path: &Path) -> u64 {
-    files::with_suffix(path, "-wal").metadata().map_or(0, |metadata| metadata.len())
+    with_suffix(path, "-wal").metadata().map_or(0, |metadata| metadata.len())
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::approval::{ApprovalFilter, ApprovalState};
 use crate::audit_log::AuditLog;
+use crate::audit_stats::Stats;
 use crate::error::StoreError;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::dialect::sessions_query;
@@ -129,6 +130,33 @@ fn sessions_are_listed_without_scanning_the_log() {
         assert!(looks.len() >= 4, "{plan:?}");
         assert!(looks.iter().all(|step| step.starts_with("SEARCH")), "{plan:?}");
     }
+}
+
+/// The steps of SQLite's machine are counted, because a clock would depend on the computer.
+#[test]
+fn window_of_an_alert_costs_the_same_after_many_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    let record = record(10);
+    let commit = Commit::new(&record);
+    let steps = |records: usize| {
+        store.commit_all(&vec![&commit; records]).into_iter().for_each(|outcome| drop(outcome.unwrap()));
+        store.action_counts(Timestamp::MIN).unwrap();
+        let statements = [
+            "SELECT actions, stopped, kind, effect FROM audit INDEXED BY audit_time WHERE time >= ?1 \
+             ORDER BY time, seq LIMIT 1",
+            "SELECT actions, stopped FROM audit WHERE true ORDER BY seq DESC LIMIT 1",
+        ];
+        statements.map(|select| {
+            let connection = store.connection();
+            let statement = connection.prepare_cached(select).unwrap();
+            assert!(statement.get_status(StatementStatus::Run) > 0, "{select}");
+            statement.reset_status(StatementStatus::VmStep)
+        })
+    };
+    let few = steps(10);
+    assert_eq!(steps(5_000), few);
+    assert_eq!(store.action_counts(Timestamp::MIN).unwrap().decisions, 5_010);
 }
 
 #[test]

@@ -81,14 +81,18 @@ impl SqliteStore {
         }
     }
 
-    fn transact<T>(
+    pub(super) fn transact<T>(
         &self,
         connection: &Connection,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let transaction = open::begin(connection).map_err(|error| self.failure(error))?;
         let outcome = work(&transaction)?;
-        transaction.commit().map_err(|error| self.failure(error))?;
+        let written = transaction.commit().map_err(|error| self.failure(error))?;
+        if let Some(head) = written {
+            // Before the commit is acknowledged, so that no acknowledged record can be lost unnoticed.
+            self.anchor.advance(self.key()?, &head)?;
+        }
         Ok(outcome)
     }
 
@@ -119,6 +123,7 @@ fn concerns_all(error: &StoreError) -> bool {
         | StoreError::Full { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::Corrupt { .. }
+        | StoreError::Damaged { .. }
         | StoreError::NotFound { .. }
         | StoreError::Io { .. } => true,
         StoreError::Sqlite { source, .. } => matches!(

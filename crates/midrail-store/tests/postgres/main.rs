@@ -2,6 +2,9 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod anchor;
+#[path = "../store/archives.rs"]
+mod archives;
 #[path = "../store/common.rs"]
 mod common;
 mod faults;

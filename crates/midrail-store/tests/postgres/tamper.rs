@@ -49,7 +49,8 @@ fn changes_that_bypass_the_triggers_are_reported() {
         ("UPDATE projects SET hash = 'x' WHERE id = $", 150, Head),
         // The log of another project, with its checkpoints and its keys, in the place of this one.
         ("DELETE FROM audit WHERE project = $; DELETE FROM checkpoints WHERE project = $;
-          INSERT INTO audit SELECT $, seq, time, session, kind, tool, effect, guardrails, prev, hash, body, batch
+          INSERT INTO audit SELECT $, seq, time, session, kind, tool, effect, guardrails, prev, hash, body, batch, changes,
+              actions, stopped
             FROM audit WHERE project <> $;
           INSERT INTO checkpoints SELECT $, seq, hash, time, key, signature FROM checkpoints WHERE project <> $", 64, Signature),
     ] {

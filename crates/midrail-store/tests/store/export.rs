@@ -54,7 +54,7 @@ fn every_line_counts() {
     assert_eq!(changed(|lines| lines.push(String::new())), Some((71, MisfitKind::Unreadable)));
     assert_eq!(changed(|lines| lines.insert(5, "{}".to_owned())), Some((5, MisfitKind::Unreadable)));
     assert_eq!(
-        changed(|lines| lines[0] = lines[0].replace("\"version\":1", "\"version\":2")),
+        changed(|lines| lines[0] = lines[0].replace("\"version\":2", "\"version\":3")),
         Some((1, MisfitKind::Unreadable))
     );
 }

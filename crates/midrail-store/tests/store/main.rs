@@ -2,6 +2,8 @@
 #![cfg(feature = "sqlite")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod anchor;
+mod archives;
 mod common;
 mod contract;
 mod disk;
@@ -11,6 +13,7 @@ mod mounts;
 #[path = "../postgres/server.rs"]
 mod postgres_server;
 mod processes;
+mod retention;
 mod tamper;
 mod threads;
 mod versions;

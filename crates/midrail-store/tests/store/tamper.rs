@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use crate::common::{blocked, fill, request, verify};
 use midrail_store::chain::{body_hash, link_hash};
 use midrail_store::{
-    ApprovalChange, ApprovalState, ApproverChange, AuditFilter, AuditLog, Commit, Keys, MisfitKind,
-    NewApprover, Policies, SqliteStore, Store, TrustAnchor, verify_export,
+    ApprovalChange, ApprovalState, ApproverChange, AuditFilter, AuditLog, Commit, MisfitKind, NewApprover,
+    Policies, SqliteStore, Store, TrustAnchor, verify_export,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -29,7 +29,7 @@ static WHOLE: LazyLock<TempDir> = LazyLock::new(|| {
 
 fn store() -> (TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["store.db", "store.db-wal", "store.db.key"] {
+    for name in ["store.db", "store.db-wal", "store.db.key", "store.db.head"] {
         fs::copy(WHOLE.path().join(name), folder.path().join(name)).unwrap();
     }
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
@@ -78,8 +78,8 @@ fn triggers_refuse_to_change_what_was_written() {
         ("DELETE FROM audit", "a record cannot be removed"),
         ("INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 3", "a record goes to its end"),
         (
-            "INSERT INTO audit SELECT 152, time, session, kind, tool, effect, guardrails, prev, hash, body
-             FROM audit WHERE seq = 3",
+            "INSERT INTO audit SELECT 152, time, session, kind, tool, effect, guardrails, prev, hash, body, changes,
+             actions, stopped FROM audit WHERE seq = 3",
             "a record goes to its end",
         ),
         ("UPDATE checkpoints SET time = ''", "a checkpoint cannot be changed"),
@@ -209,7 +209,7 @@ fn log_truncated_after_a_checkpoint_is_reported() {
 }
 
 #[test]
-fn log_truncated_with_its_checkpoints_needs_an_external_anchor() {
+fn log_truncated_with_its_checkpoints_is_revealed_by_the_anchor() {
     let (_folder, store) = store();
     let head = store.head().unwrap().unwrap();
     let connection = by_hand(&store);
@@ -217,7 +217,8 @@ fn log_truncated_with_its_checkpoints_needs_an_external_anchor() {
     connection
         .execute_batch("DELETE FROM audit WHERE seq > 120; DELETE FROM checkpoints WHERE seq > 120")
         .unwrap();
-    assert_eq!(verify(&store).misfit, None, "this is the documented limit");
+    let misfit = verify(&store).misfit.unwrap();
+    assert_eq!((misfit.seq, misfit.kind), (150, MisfitKind::Anchor), "{}", misfit.detail);
     let expect = TrustAnchor { head: Some((head.seq, head.hash)), keys: None };
     let misfit = store.verify(&expect, &mut |_, _| ()).unwrap().misfit.unwrap();
     assert_eq!((misfit.seq, misfit.kind), (121, MisfitKind::Truncated));
@@ -251,9 +252,10 @@ fn rewrite_from_40(connection: &Connection) {
     let mut prev: String =
         connection.query_row("SELECT hash FROM audit WHERE seq = 39", [], |row| row.get(0)).unwrap();
     for seq in 40..=150_u32 {
-        let body: String =
-            connection.query_row("SELECT body FROM audit WHERE seq = ?1", [seq], |row| row.get(0)).unwrap();
-        let hash = link_hash(seq.into(), &prev, &body_hash(&body));
+        let select = "SELECT body, changes FROM audit WHERE seq = ?1";
+        let texts = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let (body, changes) = connection.query_row(select, [seq], texts).unwrap();
+        let hash = link_hash(seq.into(), &prev, &body_hash(&body), Some(&body_hash(&changes)));
         let update = "UPDATE audit SET prev = ?2, hash = ?3 WHERE seq = ?1";
         connection.execute(update, rusqlite::params![seq, prev, hash]).unwrap();
         prev = hash;
@@ -278,30 +280,87 @@ fn single_rewritten_record_breaks_the_link_after_it() {
     connection.execute_batch(TRIGGERS).unwrap();
     let entry = store.entry(40).unwrap().unwrap();
     let body = entry.body.replace("Read", "Raed");
-    let hash = link_hash(40, &entry.prev, &body_hash(&body));
+    let changes = body_hash(&entry.changes.unwrap());
+    let hash = link_hash(40, &entry.prev, &body_hash(&body), Some(&changes));
     let update = "UPDATE audit SET body = ?1, hash = ?2, tool = 'Raed' WHERE seq = 40";
     connection.execute(update, [&body, &hash]).unwrap();
     let misfit = verify(&store).misfit.unwrap();
     assert_eq!((misfit.seq, misfit.kind), (41, MisfitKind::Link));
 }
 
+/// Slices, approvals and approvers, changed past the triggers: the chain covers them.
 #[test]
-fn lost_key_is_replaced_and_old_checkpoints_still_verify() {
-    let (folder, store) = store();
-    let old = store.public_key().unwrap();
-    let path = store.path().to_owned();
+fn changed_state_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("store.db");
+    let store = SqliteStore::open(&whole).unwrap();
+    let row = crate::common::record("s", 1);
+    let mut commit = Commit::new(&row);
+    commit.changes.set("halted", true);
+    commit.changes.set("calls", 1);
+    commit.changes.set("shared/lock", "x");
+    let request = request("a", "s", 1);
+    commit.approvals.push(ApprovalChange::create(request));
+    let ada = NewApprover { name: "ada".to_owned(), roles: vec!["reviewer".to_owned()], key: "k".repeat(43) };
+    commit.approvers = vec![ApproverChange::Add(ada)];
+    store.commit(&commit).unwrap();
+    let mut commit = Commit::new(&row);
+    commit.changes.set("calls", 2);
+    commit.changes.set("gone", 1);
+    commit.approvers = vec![ApproverChange::Revoke("ada".to_owned())];
+    store.commit(&commit).unwrap();
+    let mut commit = Commit::new(&row);
+    commit.changes.remove("gone");
+    store.commit(&commit).unwrap();
+    assert_eq!(verify(&store).misfit, None);
     drop(store);
-    fs::remove_file(folder.path().join("store.db.key")).unwrap();
-    let store = SqliteStore::open(&path).unwrap();
-    let new = store.public_key().unwrap();
-    assert_ne!(new, old);
-    fill(&store, 200);
-    let found = verify(&store);
-    assert_eq!((found.misfit, found.keys), (None, vec![old.id.clone(), new.id]));
-    // Who trusts the old key only sees that the log goes on with another.
-    let expect = TrustAnchor { head: None, keys: Some(vec![old.id]) };
-    let misfit = store.verify(&expect, &mut |_, _| ()).unwrap().misfit.unwrap();
-    assert_eq!((misfit.seq, misfit.kind), (192, MisfitKind::Signature));
+    let triggers = "DROP TRIGGER approvals_forward; DROP TRIGGER approvals_stay; DROP TRIGGER approvals_new;
+        DROP TRIGGER approvers_kept; DROP TRIGGER approvers_stay;";
+    for (sql, detail) in [
+        ("DELETE FROM slices WHERE key = 'halted'", "the slice `halted` of session `s` was removed"),
+        (
+            "UPDATE slices SET value = 'false' WHERE key = 'halted'",
+            "the slice `halted` of session `s` was changed",
+        ),
+        (
+            "UPDATE slices SET value = '1', version = 1 WHERE key = 'calls'",
+            "is that of record 1, and record 2",
+        ),
+        (
+            "UPDATE slices SET value = '\"y\"' WHERE session = ''",
+            "the shared slice `shared/lock` was changed",
+        ),
+        (
+            "INSERT INTO slices VALUES ('s', 'gone', '1', 2)",
+            "the slice `gone` of session `s` was added or brought back",
+        ),
+        ("INSERT INTO slices VALUES ('s', 'new', '1', 3)", "was added or brought back"),
+        ("UPDATE approvers SET revoked = NULL", "the approver `ada` was changed or reinstated"),
+        ("UPDATE approvers SET roles = '[\"admin\"]'", "the approver `ada` was changed or reinstated"),
+        ("DELETE FROM approvers", "an approver was removed"),
+        (
+            "INSERT INTO approvers (name, roles, hash, created) VALUES ('eve', '[]', 'x', 1)",
+            "`eve` was added",
+        ),
+        ("UPDATE approvals SET state = 'approved'", "the column `state` of the approval `a` was changed"),
+        (
+            "UPDATE approvals SET state = 'approved', body = json_set(body, '$.state', 'approved')",
+            "the approval `a` was changed",
+        ),
+        ("DELETE FROM approvals", "the approval `a` was removed"),
+        ("INSERT INTO approvals SELECT 'b', state, session, created, body FROM approvals", "`b` was added"),
+    ] {
+        let copy = tempfile::tempdir().unwrap();
+        let path = copy.path().join("store.db");
+        for suffix in ["", "-wal", ".key", ".head"] {
+            let name = format!("store.db{suffix}");
+            fs::copy(folder.path().join(&name), copy.path().join(&name)).unwrap();
+        }
+        Connection::open(&path).unwrap().execute_batch(&format!("{triggers}{sql}")).unwrap();
+        let misfit = verify(&SqliteStore::open(&path).unwrap()).misfit.unwrap_or_else(|| panic!("{sql}"));
+        assert_eq!(misfit.kind, MisfitKind::State, "{sql}: {}", misfit.detail);
+        assert!(misfit.detail.contains(detail), "{sql}: {}", misfit.detail);
+    }
 }
 
 #[test]

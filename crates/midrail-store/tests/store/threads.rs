@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::common::{record, verify};
+use crate::common::{fill, record, verify};
 use midrail_core::AuditRef;
-use midrail_store::{AuditLog, Commit, Slices, SqliteStore, Store};
+use midrail_store::{AuditLog, Commit, Slices, SqliteStore, Store, StoreError};
 use serde_json::json;
 
 const FILE: &str = "MIDRAIL_TEST_FILE";
@@ -120,4 +120,23 @@ fn killed_process_loses_no_acknowledged_commit() {
         let count = store.load(&session.session, &["count"]).unwrap().remove(0).value;
         assert_eq!(count, Some(json!(session.records)), "{}", session.session);
     }
+}
+
+/// A process that is suspended in the middle of a commit keeps the lock.
+#[test]
+fn suspended_writer_blocks_others_for_seconds_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    fill(&store, 3);
+    let suspended = rusqlite::Connection::open(&path).unwrap();
+    suspended.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let started = std::time::Instant::now();
+    let failed = store.commit(&Commit::new(&record("s", 4))).unwrap_err();
+    let waited = started.elapsed();
+    assert!(matches!(failed, StoreError::Busy { .. }), "{failed:?}");
+    assert!(failed.help().unwrap().contains("end a stuck process"));
+    assert!((3.0..8.0).contains(&waited.as_secs_f64()), "{waited:?}");
+    suspended.execute_batch("ROLLBACK").unwrap();
+    fill(&store, 5);
 }

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::thread;
 
+use ed25519_dalek::{Signer, SigningKey};
+use midrail_store::chain::{GENESIS, body_hash, link_hash};
+
 use crate::common::{at, blocked, fill, record, request, verify};
 use midrail_store::{
     Alert, Alerts, Approval, ApprovalChange, ApprovalState, Approvals, ApproverChange, Approvers, AuditLog,
@@ -13,19 +16,25 @@ use serde_json::json;
 
 /// A store as version 1 wrote it: 70 records, a slice, a request.
 fn version_1(path: &Path) {
-    let memory = MemoryStore::new().unwrap();
+    let seed = [7; 32];
+    let memory = MemoryStore::with_seed(&seed);
     fill(&memory, 69);
     memory.commit(&Commit::new(&blocked("s", 70, "safety-001"))).unwrap();
     let connection = Connection::open(path).unwrap();
     connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
     connection.execute_batch(include_str!("../../src/sqlite/001.sql")).unwrap();
     connection.execute_batch("PRAGMA user_version = 1").unwrap();
+    let (mut prev, mut signed_hash) = (GENESIS.to_owned(), String::new());
     for entry in memory.entries(&Default::default()).unwrap() {
         let labels = &entry.labels;
         let guardrails = match labels.guardrails.as_slice() {
             [] => String::new(),
             list => json!(list).to_string(),
         };
+        let hash = link_hash(entry.seq, &prev, &body_hash(&entry.body), None);
+        if entry.seq == 64 {
+            signed_hash.clone_from(&hash);
+        }
         connection
             .execute(
                 "INSERT INTO audit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -37,20 +46,23 @@ fn version_1(path: &Path) {
                     labels.tool,
                     labels.effect,
                     guardrails,
-                    entry.prev,
-                    entry.hash,
+                    prev,
+                    hash,
                     entry.body
                 ],
             )
             .unwrap();
+        prev = hash;
     }
-    let signed = memory.last_checkpoint().unwrap().unwrap();
     let key = &memory.public_keys().unwrap()[0];
+    let time = at(64).to_string();
+    let message = format!("midrail-checkpoint-v1\n64\n{signed_hash}\n{time}\n{}\n", key.id);
+    let signature = SigningKey::from_bytes(&seed).sign(message.as_bytes()).to_bytes();
     connection.execute("INSERT INTO keys VALUES (?1, ?2)", [&key.id, &key.public]).unwrap();
     connection
         .execute(
             "INSERT INTO checkpoints VALUES (64, ?1, ?2, ?3, ?4)",
-            [signed.hash, signed.time, signed.key, signed.signature],
+            [&signed_hash, &time, &key.id, &midrail_core::hex::encode(&signature)],
         )
         .unwrap();
     connection.execute("INSERT INTO slices VALUES ('s', 'calls', '7', 70)", []).unwrap();

@@ -173,6 +173,8 @@ impl Keys for Failing {
     }
 }
 
+impl midrail::store::Retention for Failing {}
+
 impl Store for Failing {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
         if self.on_commit.load(Ordering::SeqCst) {

@@ -80,6 +80,9 @@ fn reproduce(args: &Args, store: &dyn Store, output: &Output) -> CliResult<Total
     let mut reproduction = Reproduction::new(store);
     each(store, args.records.filter(), |entry| {
         progress.show(entry.seq, end);
+        if entry.is_erased() {
+            return Ok(());
+        }
         let record = entry.record()?;
         let Some(reproduced) = reproduction.reproduce(&record)? else { return Ok(()) };
         totals.records += 1;
@@ -114,6 +117,9 @@ fn what_if(args: &Args, store: &dyn Store, output: &Output) -> CliResult<Totals>
     let session = AuditFilter { session: filter.session.clone(), ..AuditFilter::default() };
     each(store, session, |entry| {
         progress.show(entry.seq, end);
+        if entry.is_erased() {
+            return Ok(());
+        }
         let record = entry.record()?;
         let Some(projection) = other.next(&record) else { return Ok(()) };
         if !filter.matches(&entry.labels) {

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use midrail_core::{AuditRef, Decision, Event, EventKind, Facts, Record};
 use serde_json::json;
 
+use crate::anchor::with_suffix;
 use crate::approver::{ApproverChange, NewApprover};
 use crate::audit_log::AuditLog;
 use crate::audit_stats::Stats;
 use crate::error::{Result, StoreError};
 use crate::sql::queue::MAX_BYTES;
 use crate::sqlite::SqliteStore;
-use crate::sqlite::files::with_suffix;
 use crate::sqlite::write::MAX_JOBS;
 use crate::store::{Approvers, Commit, Slices, Store};
 use crate::verification::TrustAnchor;

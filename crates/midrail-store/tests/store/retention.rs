@@ -1,0 +1,70 @@
+//! Archives and erasures of a SQLite store, and attempts to forge them.
+
+use std::fs;
+use std::io::Read;
+
+use crate::archives;
+use crate::common::{at, fill, verify};
+use midrail_store::{AuditLog, GzipReader, MisfitKind, Retention, SqliteStore};
+use rusqlite::Connection;
+
+#[test]
+fn archives_verify_alone_and_the_store_across_the_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    archives::archives_verify_alone_and_the_store_across_the_cut(&store, folder.path());
+    drop(store);
+    // A slice that only archived records have written is covered, too.
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(verify(&store).misfit, None);
+    Connection::open(&path).unwrap().execute_batch("DELETE FROM slices WHERE key = 'halted'").unwrap();
+    let misfit = verify(&store).misfit.unwrap();
+    assert_eq!((misfit.seq, misfit.kind), (1, MisfitKind::State), "{}", misfit.detail);
+    Connection::open(&path).unwrap().execute_batch("UPDATE archives SET state = '{}'").unwrap();
+    assert_eq!(verify(&store).misfit.unwrap().kind, MisfitKind::Signature);
+}
+
+#[test]
+fn records_cannot_be_removed_with_a_forged_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    fill(&store, 100);
+    store.archive(40, at(200), &folder.path().join("a.gz")).unwrap();
+    let sql = "INSERT INTO archives SELECT 64, sha256, state, key, signature FROM archives;
+               DELETE FROM audit WHERE seq <= 64";
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let misfit = verify(&store).misfit.unwrap();
+    assert_eq!((misfit.seq, misfit.kind), (64, MisfitKind::Signature), "{}", misfit.detail);
+}
+
+#[test]
+fn damaged_archive_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    fill(&store, 100);
+    let path = folder.path().join("a.gz");
+    store.archive(70, at(200), &path).unwrap();
+    assert!(store.archive(80, at(200), &path).unwrap_err().to_string().contains("exists already"));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[5_000] ^= 1;
+    let mut out = Vec::new();
+    let read = GzipReader::new(bytes.as_slice()).unwrap().read_to_end(&mut out);
+    assert!(read.is_err(), "the checksum shows it");
+    assert_eq!(store.entries(&Default::default()).unwrap()[0].seq, 71);
+}
+
+#[test]
+fn erased_session_leaves_a_provable_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    archives::erased_session_leaves_a_provable_gap(&store);
+    // The same by hand, without a signature.
+    let sql = "INSERT INTO erasures SELECT 12, key, signature FROM erasures;
+               UPDATE audit SET body = (SELECT body FROM audit WHERE seq = 11) WHERE seq = 12";
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let misfit = verify(&store).misfit.unwrap();
+    assert_eq!((misfit.seq, misfit.kind), (12, MisfitKind::Changed), "{}", misfit.detail);
+}
