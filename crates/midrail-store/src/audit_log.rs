@@ -95,8 +95,9 @@ pub trait AuditLog: Send + Sync {
         let archived = self.archived()?;
         line(export_header(self.public_keys()?, self.key_changes()?, archived.as_ref()))?;
         let mut done = ExportSummary { shown: 0, withheld: 0, checkpoints: 0 };
+        let after_seq = archived.as_ref().map(|cut| cut.seq);
         let mut head = archived.map_or_else(|| GENESIS.to_owned(), |cut| cut.hash);
-        let mut page = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
+        let mut page = AuditFilter { limit: Some(PAGE), after_seq, ..AuditFilter::default() };
         loop {
             let entries = self.entries(&page)?;
             let checkpoints = self.checkpoints(page.after_seq.unwrap_or(0), PAGE)?;
@@ -185,7 +186,9 @@ pub(crate) fn verify_log<L: AuditLog + ?Sized>(
             return Ok(verifier.finish(0));
         }
     }
-    let mut filter = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
+    // Archived records that are not removed yet were verified when they were archived.
+    let mut filter =
+        AuditFilter { limit: Some(PAGE), after_seq: Some(after_checkpoint), ..AuditFilter::default() };
 
     'log: loop {
         let page = log.entries(&filter)?;

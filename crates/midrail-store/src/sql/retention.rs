@@ -27,10 +27,15 @@ impl<S: SqlStore> Retention for S {
         let key = self.store_key()?;
         let refuse = |what: String| Err(StoreError::Refused { what });
         let before = self.archived()?;
+        // What an interrupted call has left.
+        prune(self, before.as_ref().map_or(0, |cut| cut.seq))?;
         let first = before.as_ref().map_or(0, |cut| cut.seq).saturating_add(1);
         let head = self.head()?.map_or(0, |head| head.seq);
         if through < first || through >= head {
             return refuse(format!("records {first} to {} can be archived", head.saturating_sub(1)));
+        }
+        if fs::exists(path).map_err(|source| StoreError::io(path, source))? {
+            return refuse(format!("`{}` exists already", path.display()));
         }
         let Some(last) = self.entry(through)? else { return refuse(format!("there is no record {through}")) };
         // The cut is signed before anything is removed.
@@ -69,7 +74,8 @@ impl<S: SqlStore> Retention for S {
             line(json!({"end": {"records": records, "head": last.hash}}).to_string())?;
             Ok(records)
         };
-        let file = private(OpenOptions::new().write(true).create_new(true)).open(&draft).map_err(fail)?;
+        let mut options = OpenOptions::new();
+        let file = private(options.write(true).create(true).truncate(true)).open(&draft).map_err(fail)?;
         let mut out = GzipWriter::new(BufWriter::new(file)).map_err(fail)?;
         let records = write(&mut out)?;
         let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
@@ -82,13 +88,11 @@ impl<S: SqlStore> Retention for S {
             return refuse(format!("the records cannot be archived: {}", misfit.detail));
         }
         let sha256 = file_digest(&draft).map_err(fail)?;
-        if fs::exists(path).map_err(fail)? {
-            return refuse(format!("`{}` exists already", path.display()));
-        }
         fs::rename(&draft, path).map_err(fail)?;
         let state = crate::draft::encode(&expected, || "the state".to_owned())?;
         let seal = key.seal_archive(through, sha256.clone(), state);
-        self.transact(|connection| prune(connection, &S::DIALECT, &seal))?;
+        self.transact(|connection| insert_archive(connection, &S::DIALECT, &seal))?;
+        prune(self, through)?;
         Ok(Archive { first, through, records, sha256 })
     }
 
@@ -121,16 +125,31 @@ impl<S: SqlStore> Retention for S {
     }
 }
 
-/// Notes an archive, and removes its records.
-fn prune(connection: &dyn Connection, dialect: &Dialect, seal: &ArchiveSeal) -> Result<()> {
-    let Dialect { column, value, own, .. } = dialect;
+/// The records that are removed at once, so that decisions do not wait for long.
+const BATCH: u64 = 2_000;
+
+/// Removes the records up to one, which are archived.
+fn prune<S: SqlStore>(store: &S, through: u64) -> Result<()> {
+    let own = S::DIALECT.own;
+    let first = format!("SELECT seq FROM audit WHERE {own}true ORDER BY seq LIMIT 1");
+    let remove = format!("DELETE FROM audit WHERE {own}seq <= ?1");
+    loop {
+        let first = store.select(|connection| connection.row(&first, &[], |row| row.number(0)))?;
+        let Some(first) = first.filter(|first| *first <= through) else { return Ok(()) };
+        let last = through.min(first.saturating_add(BATCH - 1));
+        store.transact(|connection| connection.execute(&remove, &[last.into()]).map(drop))?;
+    }
+}
+
+/// Notes an archive. From then on its records may be removed.
+fn insert_archive(connection: &dyn Connection, dialect: &Dialect, seal: &ArchiveSeal) -> Result<()> {
+    let Dialect { column, value, .. } = dialect;
     let ArchiveSeal { through, sha256, state, key, signature } = seal;
     let insert = format!(
         "INSERT INTO archives ({column}through, sha256, state, key, signature) VALUES ({value}?1, ?2, ?3, ?4, ?5)"
     );
     let cells = [(*through).into(), sha256.into(), state.into(), key.into(), signature.into()];
-    connection.execute(&insert, &cells)?;
-    connection.execute(&format!("DELETE FROM audit WHERE {own}seq <= ?1"), &[(*through).into()]).map(drop)
+    connection.execute(&insert, &cells).map(drop)
 }
 
 /// The body of an erased record: what the columns of the log also have, and the hash of the body.

@@ -68,3 +68,22 @@ fn erased_session_leaves_a_provable_gap() {
     let misfit = verify(&store).misfit.unwrap();
     assert_eq!((misfit.seq, misfit.kind), (12, MisfitKind::Changed), "{}", misfit.detail);
 }
+
+#[test]
+fn interrupted_removal_is_continued_and_the_log_verifies_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    fill(&store, 100);
+    // The process ended after the archive was signed, and before its records were removed.
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("CREATE TABLE kept AS SELECT * FROM audit WHERE seq <= 70").unwrap();
+    store.archive(70, at(200), &folder.path().join("a.gz")).unwrap();
+    let back = "DROP TRIGGER audit_next; INSERT INTO audit SELECT * FROM kept; DROP TABLE kept;";
+    connection.execute_batch(back).unwrap();
+    let found = verify(&store);
+    assert_eq!((found.misfit, found.archived, found.records), (None, 70, 30));
+    store.archive(80, at(200), &folder.path().join("b.gz")).unwrap();
+    assert_eq!(store.entries(&Default::default()).unwrap()[0].seq, 81);
+    assert_eq!(verify(&store).misfit, None);
+}
