@@ -66,6 +66,7 @@ impl KeyChange {
 }
 
 /// The statement of a key that the records up to one were moved to a file, and which state they led to.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArchiveSeal {
     /// The last archived record.
@@ -79,6 +80,7 @@ pub(crate) struct ArchiveSeal {
     pub(crate) signature: String,
 }
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 impl ArchiveSeal {
     /// The signed message.
     pub(crate) fn message(&self) -> String {

@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::chain::unhex;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-use crate::checkpoint::{ArchiveSeal, Erasure};
-use crate::checkpoint::{Checkpoint, KeyChange, PublicKey};
+use crate::checkpoint::{ArchiveSeal, Erasure, KeyChange};
+use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::error::{Result, StoreError};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -106,6 +106,7 @@ impl StoreKey {
     }
 
     /// States that the signatures of one key up to a record, and of another one after it, belong to the same log.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn sign_change(&self, seq: u64, old: &str, new: &str) -> KeyChange {
         let (old, new) = (old.to_owned(), new.to_owned());
         let signer = self.public().id.clone();

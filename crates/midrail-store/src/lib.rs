@@ -42,6 +42,8 @@ mod checkpoint;
 mod draft;
 mod entry;
 mod error;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod expected_state;
 mod export;
 mod filter;
 mod gzip;

@@ -1,15 +1,15 @@
 //! The digests of the state that a record changed: slices, approvals and approvers. They are part of the record's hash, so
 //! the chain covers the current state, too.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use midrail_core::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::approver::{Approver, StoredApprover};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::entry::AuditEntry;
-use crate::slice_keys::{is_shared, storage_session};
 
 /// The digests of the state that one record changed, as JSON without whitespace. A record without changes has the empty
 /// text.
@@ -18,16 +18,16 @@ use crate::slice_keys::{is_shared, storage_session};
 pub(crate) struct StateDigests {
     /// Whether all other slices of the session were removed.
     #[serde(default, skip_serializing_if = "is_false")]
-    replaced: bool,
+    pub(crate) replaced: bool,
     /// The SHA-256 of each slice, by key. `None`: it was removed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    slices: BTreeMap<String, Option<String>>,
+    pub(crate) slices: BTreeMap<String, Option<String>>,
     /// The SHA-256 of each approval, by id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    approvals: BTreeMap<String, String>,
+    pub(crate) approvals: BTreeMap<String, String>,
     /// The digest of each approver, by [`approver_id`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    approvers: BTreeMap<String, String>,
+    pub(crate) approvers: BTreeMap<String, String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -62,6 +62,7 @@ impl StateDigests {
     }
 
     /// The digests of a record. `None`: it has none.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn of(entry: &AuditEntry) -> Option<Self> {
         match entry.changes.as_deref()? {
             "" => Some(StateDigests::default()),
@@ -75,183 +76,14 @@ pub(crate) fn text_digest(text: &str) -> String {
 }
 
 /// The name of an approver's row: it is unique and never changes, but the hash of their key is not repeated.
-fn approver_id(hash: &str) -> String {
+pub(crate) fn approver_id(hash: &str) -> String {
     let mut id = text_digest(hash);
     id.truncate(32);
     id
 }
 
-fn approver_digest(StoredApprover { approver, hash }: &StoredApprover) -> String {
+pub(crate) fn approver_digest(StoredApprover { approver, hash }: &StoredApprover) -> String {
     let Approver { name, roles, created, revoked } = approver;
     let revoked = revoked.map(|time| time.as_microsecond());
     text_digest(&serde_json::json!([name, roles, created.as_microsecond(), revoked, hash]).to_string())
-}
-
-/// The state that the records of a log lead to.
-#[derive(Default, Serialize, Deserialize)]
-pub(crate) struct ExpectedState {
-    /// The last record without digests. Rows that were written up to there are not covered.
-    uncovered: u64,
-    /// By session and key: the last record, and the digest.
-    slices: BTreeMap<String, BTreeMap<String, (u64, String)>>,
-    approvals: BTreeMap<String, String>,
-    approvers: BTreeMap<String, String>,
-}
-
-/// A row that is not as the records left it.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Mismatch {
-    /// The record that wrote it last; 0: unknown.
-    pub(crate) seq: u64,
-    /// The mismatch as a sentence.
-    pub(crate) what: String,
-    row: Row,
-}
-
-/// A row of the state.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Row {
-    /// Session and key.
-    Slice(String, String),
-    Approval(String),
-    Approver(String),
-}
-
-impl Row {
-    fn slice(session: &str, key: &str) -> Self {
-        Row::Slice(session.to_owned(), key.to_owned())
-    }
-
-    fn mismatch(self, seq: u64, what: String) -> Option<Mismatch> {
-        Some(Mismatch { seq, what, row: self })
-    }
-}
-
-impl ExpectedState {
-    /// Adds a record. `None`: it has no digests.
-    pub(crate) fn add(&mut self, seq: u64, session: &str, digests: Option<StateDigests>) {
-        let Some(digests) = digests else {
-            self.uncovered = self.uncovered.max(seq);
-            return;
-        };
-        if digests.replaced {
-            // A session may have the name under which shared slices are stored.
-            self.slices.entry(session.to_owned()).or_default().retain(|key, _| is_shared(key));
-        }
-        for (key, digest) in digests.slices {
-            let slices = self.slices.entry(storage_session(session, &key).to_owned()).or_default();
-            match digest {
-                Some(digest) => drop(slices.insert(key, (seq, digest))),
-                None => drop(slices.remove(&key)),
-            }
-        }
-        self.approvals.extend(digests.approvals);
-        self.approvers.extend(digests.approvers);
-    }
-
-    /// Checks a slice by the digest of its value, and removes it from the expected ones.
-    pub(crate) fn check_slice(
-        &mut self,
-        session: &str,
-        key: &str,
-        value: &str,
-        version: u64,
-    ) -> Option<Mismatch> {
-        let row = || Row::slice(session, key);
-        let name = slice_name(session, key);
-        match self.slices.get_mut(session).and_then(|slices| slices.remove(key)) {
-            Some((seq, digest)) if seq == version && digest == value => None,
-            Some((seq, _)) if seq == version => row().mismatch(seq, format!("{name} was changed")),
-            Some((seq, _)) => {
-                let what = format!("{name} is that of record {version}, and record {seq} changed it");
-                row().mismatch(seq, what)
-            }
-            None if version <= self.uncovered => None,
-            None => row().mismatch(version, format!("{name} was added or brought back")),
-        }
-    }
-
-    /// Checks an approval, and removes it from the expected ones.
-    pub(crate) fn check_approval(&mut self, id: &str, state: &str, body: &str) -> Option<Mismatch> {
-        let row = || Row::Approval(id.to_owned());
-        let is_labelled = serde_json::from_str::<serde_json::Value>(body)
-            .is_ok_and(|body| body.get("state").and_then(|value| value.as_str()) == Some(state));
-        match self.approvals.remove(id) {
-            Some(digest) if digest != text_digest(body) => {
-                row().mismatch(0, format!("the approval `{id}` was changed"))
-            }
-            _ if !is_labelled => {
-                row().mismatch(0, format!("the column `state` of the approval `{id}` was changed"))
-            }
-            None if self.uncovered == 0 => row().mismatch(0, format!("the approval `{id}` was added")),
-            _ => None,
-        }
-    }
-
-    /// Checks an approver, and removes them from the expected ones.
-    pub(crate) fn check_approver(&mut self, row: &StoredApprover) -> Option<Mismatch> {
-        let id = approver_id(&row.hash);
-        let name = &row.approver.name;
-        let what = match self.approvers.remove(&id) {
-            Some(digest) if digest == approver_digest(row) => return None,
-            Some(_) => format!("the approver `{name}` was changed or reinstated"),
-            None if self.uncovered > 0 => return None,
-            None => format!("the approver `{name}` was added"),
-        };
-        Row::Approver(id).mismatch(0, what)
-    }
-
-    /// The rows that were not checked: they are missing.
-    pub(crate) fn missing(self) -> impl Iterator<Item = Mismatch> {
-        let slices = self.slices.into_iter().flat_map(|(session, slices)| {
-            slices.into_iter().filter_map(move |(key, (seq, _))| {
-                let what = format!("{} was removed", slice_name(&session, &key));
-                Row::slice(&session, &key).mismatch(seq, what)
-            })
-        });
-        let approvals = self.approvals.into_keys().filter_map(|id| {
-            let what = format!("the approval `{id}` was removed");
-            Row::Approval(id).mismatch(0, what)
-        });
-        let approvers = self.approvers.into_keys().filter_map(|id| {
-            let what = format!("an approver was removed ({id})");
-            Row::Approver(id).mismatch(0, what)
-        });
-        slices.chain(approvals).chain(approvers)
-    }
-}
-
-/// Rows that changed after the verified part of the log.
-#[derive(Default)]
-pub(crate) struct ChangedLater {
-    sessions: HashSet<String>,
-    rows: HashSet<Row>,
-}
-
-impl ChangedLater {
-    /// Adds a record after the verified ones.
-    pub(crate) fn add(&mut self, session: &str, digests: Option<StateDigests>) {
-        let Some(digests) = digests else { return };
-        if digests.replaced {
-            self.sessions.insert(session.to_owned());
-        }
-        let slices = digests.slices.into_keys();
-        self.rows.extend(slices.map(|key| Row::slice(storage_session(session, &key), &key)));
-        self.rows.extend(digests.approvals.into_keys().map(Row::Approval));
-        self.rows.extend(digests.approvers.into_keys().map(Row::Approver));
-    }
-
-    /// Whether a mismatch is explained by a later record.
-    pub(crate) fn explains(&self, mismatch: &Mismatch) -> bool {
-        let is_replaced = matches!(&mismatch.row, Row::Slice(session, _) if self.sessions.contains(session));
-        is_replaced || self.rows.contains(&mismatch.row)
-    }
-}
-
-fn slice_name(session: &str, key: &str) -> String {
-    if session.is_empty() {
-        format!("the shared slice `{key}`")
-    } else {
-        format!("the slice `{key}` of session `{session}`")
-    }
 }

@@ -10,10 +10,11 @@ use crate::audit_stats::ActionCounts;
 use crate::checkpoint::{Checkpoint, Erasure, KeyChange, PublicKey};
 use crate::entry::{AuditEntry, Labels};
 use crate::error::Result;
+use crate::expected_state::Mismatch;
 use crate::filter::AuditFilter;
 use crate::key::StoreKey;
 use crate::sql::{Cell, Connection, Dialect, Row, SqlStore, Statement, first_micro_from, state};
-use crate::state_digests::{Mismatch, StateDigests};
+use crate::state_digests::StateDigests;
 use crate::verification::{MisfitKind, TrustAnchor, Verification};
 
 /// The columns of the audit log.

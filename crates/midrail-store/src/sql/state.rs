@@ -3,9 +3,10 @@
 use crate::audit_log::AuditLog;
 use crate::checkpoint::ArchiveSeal;
 use crate::error::Result;
+use crate::expected_state::{ChangedLater, ExpectedState, Mismatch};
 use crate::filter::AuditFilter;
 use crate::sql::{SqlStore, approvals};
-use crate::state_digests::{ChangedLater, ExpectedState, Mismatch, StateDigests, text_digest};
+use crate::state_digests::{StateDigests, text_digest};
 use crate::verification::{TrustAnchor, trusted_keys};
 
 /// The state that archived records led to, as the last archive states it. An error says why it cannot be trusted.
