@@ -143,7 +143,7 @@ mod tests {
     fn deep_value_does_not_overflow_stack() {
         let mut value = json!("deep");
         for _ in 0..2_000 {
-            value = json!([value]);
+            value = Value::Array(vec![value]);
         }
         let mut count = 0;
         for_each(&value, &mut |_| count += 1);
