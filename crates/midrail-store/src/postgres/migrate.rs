@@ -9,8 +9,12 @@ use crate::error::{Result, StoreError};
 use crate::postgres::failure::Failure;
 
 /// The steps from one version to the next.
-const MIGRATIONS: &[&str] =
-    &[include_str!("001.sql"), include_str!("002.sql"), include_str!("003.sql"), include_str!("instances.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("001.sql"),
+    include_str!("002.sql"),
+    include_str!("003.sql"),
+    include_str!("instances.sql"),
+];
 
 /// The advisory lock for changing tables: "MDRL".
 pub(super) const TABLE_LOCK: i64 = 1_296_323_148;
