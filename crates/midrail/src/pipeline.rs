@@ -313,7 +313,7 @@ fn log_record(record: &Record, place: &AuditRef) {
     }
 }
 
-/// Rejects an event that could not be decided in time, whoever sends it. Guardrails see every event that this accepts as a whole.
+/// Rejects an event that is too large to be decided in time, from every source. Guardrails see an accepted event as a whole.
 fn check_size(event: &Value) -> EngineResult {
     let args = event.pointer("/tool/args").map_or(Size::default(), Size::measure);
     let whole = Size::measure(event);

@@ -67,7 +67,7 @@ fn log_is_compared_with_published_heads() {
         .code(0)
         .complains("2 of 2 published heads are in the log");
 
-    // Somebody deletes the store with its key and its anchor: nothing next to it shows that.
+    // The store is deleted together with its key and its anchor: no file next to it shows that.
     for suffix in ["", "-wal", "-shm", ".key", ".head"] {
         let _ = fs::remove_file(format!("{}{suffix}", world.default_store().display()));
     }

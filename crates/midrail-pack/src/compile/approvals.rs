@@ -21,7 +21,7 @@ impl Compiler<'_> {
             ("waiting_per_agent", rules.waiting_per_agent),
         ];
         for (name, _) in limits.into_iter().filter(|(_, limit)| *limit == Some(0)) {
-            let help = "allow at least 1, or use `effect: block` where nobody is to be asked";
+            let help = "allow at least 1, or use `effect: block` to request no approval";
             self.issue(format!("/approvals/{name}"), "no request could be made", help);
         }
         let emergency = rules.emergency.as_ref().and_then(|rule| {

@@ -117,7 +117,7 @@ fn a_key_in_a_file_is_not_in_the_database() {
     let without = PostgresStore::connect(&PostgresOptions::new(server.url_of(&database))).unwrap();
     assert_ne!(without.public_key().unwrap(), home.public_key().unwrap());
     assert!(without.check_key("ada", key).unwrap().is_none());
-    // Nor does it verify: whoever changed the key may have changed the log.
+    // `verify` fails as well: a user who changed the key may have changed the log.
     assert_eq!(verify(&without).misfit.unwrap().kind, MisfitKind::Signature);
     assert!(verify(&again).is_intact());
 }

@@ -204,7 +204,7 @@ fn lost_key_is_accepted_with_the_acknowledgement_only() {
     fill(&store, 200);
     let found = verify(&store);
     assert_eq!((found.misfit, found.keys), (None, vec![old.id.clone(), new.id]));
-    // Whoever trusts the old key only sees that the log goes on with another.
+    // A reader who trusts only the old key sees that another key signed the rest of the log.
     let expect = TrustAnchor { head: None, keys: Some(vec![old.id]) };
     let misfit = store.verify(&expect, &mut |_, _| ()).unwrap().misfit.unwrap();
     assert_eq!((misfit.seq, misfit.kind), (128, MisfitKind::Signature));
