@@ -147,7 +147,7 @@ pub(crate) fn below_unknown(folder: &str, path: &str) -> String {
     kept.join("/")
 }
 
-/// A placeholder for a temporary folder.
+/// The path that stands for a temporary folder with an unknown name.
 pub(crate) const TEMPORARY_FOLDER: &str = "/tmp/variable";
 
 /// The folder that the name of a variable, or a command substitution, means.
