@@ -213,6 +213,7 @@ mod tests {
         "audit archive",
         "audit erase",
         "audit publish",
+        "audit rotate-key",
         "check",
         "hook",
         "init",

@@ -19,14 +19,25 @@ use crate::error::{Result, StoreError};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 const HEADER: &str = "midrail-key-v1";
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+const SIGNING: &str = "signing ";
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+const NEXT: &str = "next ";
 
-/// A 32-byte seed. It is the ed25519 secret key; the other keys are `HMAC-SHA256(seed, label)`, with
-/// `midrail-fingerprint-v1`, `midrail-approver-v1` and `midrail-anchor-v1`.
+type Seed = Zeroizing<[u8; 32]>;
+
+/// A 32-byte seed. It is the ed25519 secret key until that is replaced; the other keys are `HMAC-SHA256(seed, label)`,
+/// with `midrail-fingerprint-v1`, `midrail-approver-v1` and `midrail-anchor-v1`.
 ///
 /// Most processes need fingerprints but no signatures, so the public key is computed on first use.
 #[derive(Clone)]
 pub(crate) struct StoreKey {
-    seed: Zeroizing<[u8; 32]>,
+    seed: Seed,
+    /// The ed25519 secret key, if it was replaced.
+    signing_seed: Option<Seed>,
+    /// The ed25519 secret key from the moment when its public key is in the log. It is stored before, so that a process
+    /// that ends in between leaves no log that has no key.
+    next_seed: Option<Seed>,
     signing: OnceLock<(SigningKey, PublicKey)>,
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     anchor_key: OnceLock<[u8; 32]>,
@@ -34,14 +45,14 @@ pub(crate) struct StoreKey {
 
 impl StoreKey {
     pub(crate) fn random() -> Result<Self> {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| StoreError::Random(error.to_string()))?;
-        Ok(StoreKey::from_seed(&seed))
+        Ok(StoreKey::from_seed(&*random_seed()?))
     }
 
     pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
         StoreKey {
             seed: Zeroizing::new(*seed),
+            signing_seed: None,
+            next_seed: None,
             signing: OnceLock::new(),
             #[cfg(any(feature = "sqlite", feature = "postgres"))]
             anchor_key: OnceLock::new(),
@@ -55,16 +66,44 @@ impl StoreKey {
         StoreKey::from_seed(&self.derived(format!("midrail-project-v1\n{name}").as_bytes()))
     }
 
-    /// The text of the key file: a header line, then the seed in hexadecimal.
+    /// The same key with a random successor of what signs.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn with_next(&self) -> Result<Self> {
+        Ok(StoreKey { next_seed: Some(random_seed()?), ..self.clone() })
+    }
+
+    /// The key after its successor signs, if it has one.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn next(&self) -> Option<Self> {
+        let signing_seed = Some(self.next_seed.clone()?);
+        Some(StoreKey { signing_seed, ..StoreKey::from_seed(&self.seed) })
+    }
+
+    /// The text of the key file: a header line, the seed in hexadecimal, and a line for each other seed.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn to_text(&self) -> String {
-        format!("{HEADER}\n{}\n", hex::encode(&*self.seed))
+        let mut text = format!("{HEADER}\n{}\n", hex::encode(&*self.seed));
+        for (name, seed) in [(SIGNING, &self.signing_seed), (NEXT, &self.next_seed)] {
+            if let Some(seed) = seed {
+                text.push_str(&format!("{name}{}\n", hex::encode(&**seed)));
+            }
+        }
+        text
     }
 
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn from_text(text: &str) -> Option<Self> {
-        let seed = text.strip_prefix(HEADER)?.strip_prefix('\n')?.trim_end();
-        Some(StoreKey::from_seed(&unhex(seed)?))
+        let mut lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?.trim_end().lines();
+        let mut key = StoreKey::from_seed(&unhex(lines.next()?)?);
+        for line in lines {
+            let seed = |digits| Some(Some(Zeroizing::new(unhex(digits)?)));
+            if let Some(digits) = line.strip_prefix(SIGNING) {
+                key.signing_seed = seed(digits)?;
+            } else {
+                key.next_seed = seed(line.strip_prefix(NEXT)?)?;
+            }
+        }
+        Some(key)
     }
 
     pub(crate) fn public(&self) -> &PublicKey {
@@ -73,7 +112,7 @@ impl StoreKey {
 
     fn keys(&self) -> &(SigningKey, PublicKey) {
         self.signing.get_or_init(|| {
-            let signing = SigningKey::from_bytes(&self.seed);
+            let signing = SigningKey::from_bytes(self.signing_seed.as_ref().unwrap_or(&self.seed));
             let public = PublicKey::new(&signing.verifying_key());
             (signing, public)
         })
@@ -150,6 +189,12 @@ impl StoreKey {
     }
 }
 
+fn random_seed() -> Result<Seed> {
+    let mut seed = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *seed).map_err(|error| StoreError::Random(error.to_string()))?;
+    Ok(seed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +206,15 @@ mod tests {
         assert_eq!(again.public(), key.public());
         assert_eq!(again.fingerprint_key(), key.fingerprint_key());
         assert_ne!(again.fingerprint_key(), StoreKey::from_seed(&[8; 32]).fingerprint_key());
+        let both = key.with_next().unwrap();
+        let next = StoreKey::from_text(&both.to_text()).unwrap().next().unwrap();
+        assert_eq!((both.public(), next.fingerprint_key()), (key.public(), key.fingerprint_key()));
+        assert_ne!(next.public(), key.public());
+        let again = StoreKey::from_text(&next.to_text()).unwrap();
+        assert_eq!(again.public(), next.public());
+        assert!(again.next().is_none());
+        let wrong_line = format!("{}other 00\n", key.to_text());
+        assert!(StoreKey::from_text(&wrong_line).is_none());
         for wrong in ["", "midrail-key-v1", "midrail-key-v1\n00\n", "midrail-key-v2\n"] {
             assert!(StoreKey::from_text(wrong).is_none());
         }

@@ -78,7 +78,7 @@ pub use entry::{AuditEntry, Labels};
 pub use error::{Result, StoreDamage, StoreError};
 pub use export::{ExportSummary, verify_export};
 pub use filter::{AuditFilter, MAX_PAGE};
-pub use gzip::{GzipReader, GzipWriter, is_gzip};
+pub use gzip::{gzip_reader, is_gzip};
 pub use instance::{Instance, Instances};
 pub use lifecycle::DueTransition;
 pub use memory::MemoryStore;

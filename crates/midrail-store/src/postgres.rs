@@ -135,21 +135,18 @@ impl PostgresStore {
             // Signatures and hashes of one project are invalid in another.
             Some(key) if self.project.name == DEFAULT_PROJECT => key.clone(),
             Some(key) => key.for_project(&self.project.name),
-            None => self.database_key()?,
+            None => self.database_key(&self.session()?)?,
         };
         Ok(self.project.key.get_or_init(|| key))
     }
 
     /// The key that is stored in the database. If several processes create one at the same time, the first one wins.
-    fn database_key(&self) -> Result<StoreKey> {
-        let fresh = StoreKey::random()?.to_text();
-        let session = self.session()?;
-        let connection: &dyn Connection = &session;
+    fn database_key(&self, connection: &dyn Connection) -> Result<StoreKey> {
         let select = "SELECT seed FROM secrets WHERE project = $1";
         let insert = "INSERT INTO secrets (project, seed) VALUES ($1, ?1) ON CONFLICT DO NOTHING";
         let mut text = connection.row(select, &[], |row| row.string(0))?;
         if text.is_none() {
-            connection.execute(insert, &[fresh.into()])?;
+            connection.execute(insert, &[StoreKey::random()?.to_text().into()])?;
             text = connection.row(select, &[], |row| row.string(0))?;
         }
         text.as_deref().and_then(StoreKey::from_text).ok_or_else(|| StoreError::Database {

@@ -12,17 +12,19 @@ pub(crate) mod log;
 pub(crate) mod notices;
 pub(crate) mod queue;
 mod retention;
+mod rotation;
 mod sessions;
 mod state;
 mod stats;
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use midrail_core::AuditRef;
 
 pub(crate) use cell::{Cell, Connection, Row, Statement, decode, first_micro_from, number};
 
-use crate::checkpoint::PublicKey;
+use crate::checkpoint::{KeyChange, PublicKey};
 use crate::error::{Result, StoreDamage};
 use crate::key::StoreKey;
 use crate::store::{Keys, Slice};
@@ -43,6 +45,17 @@ pub(crate) trait SqlStore: Send + Sync {
 
     /// The key of the store, created if it does not exist. Must not be called in a transaction.
     fn store_key(&self) -> Result<&StoreKey>;
+
+    /// Reads the key again, because another process may have replaced what signs. May be called in a transaction.
+    fn stored_key(&self, connection: &dyn Connection) -> Result<StoreKey>;
+
+    /// Writes the key again, with other seeds for signatures.
+    fn write_key(&self, connection: &dyn Connection, key: &StoreKey) -> Result<()>;
+
+    /// The key that signs now. May be called in a transaction.
+    fn signing_key(&self, connection: &dyn Connection) -> Result<StoreKey> {
+        rotation::signing_key(connection, &Self::DIALECT, self.stored_key(connection)?)
+    }
 
     /// The key, if the store has one.
     fn known_key(&self) -> Result<Option<PublicKey>>;
@@ -128,5 +141,9 @@ impl<S: SqlStore> Keys for S {
 
     fn public_key(&self) -> Result<PublicKey> {
         self.store_key().map(|key| key.public().clone())
+    }
+
+    fn replace_signing_key(&self, time: Timestamp) -> Result<KeyChange> {
+        rotation::replace_signing_key(self, time)
     }
 }

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::approval::{Approval, ApprovalChange, ApprovalCount, ApprovalFilter};
 use crate::approver::{Approver, ApproverChange};
 use crate::audit_stats::Stats;
-use crate::checkpoint::PublicKey;
-use crate::error::{Result, StoreDamage};
+use crate::checkpoint::{KeyChange, PublicKey};
+use crate::error::{Result, StoreDamage, StoreError};
 use crate::instance::Instances;
 use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
 use crate::retention::Retention;
@@ -261,4 +261,10 @@ pub trait Keys: Send + Sync {
 
     /// The key that signs checkpoints.
     fn public_key(&self) -> Result<PublicKey>;
+
+    /// Replaces the key that signs checkpoints. The old key signs the change, so that a log that is verified with it still
+    /// verifies.
+    fn replace_signing_key(&self, _time: Timestamp) -> Result<KeyChange> {
+        Err(StoreError::Refused { what: "the key of this store cannot be replaced".to_owned() })
+    }
 }

@@ -365,7 +365,11 @@ pub(crate) fn trusted_keys(
     for _ in changes {
         for change in changes {
             if trusted.contains_key(&change.signer) && change.check(keys).is_ok() {
-                trusted.entry(change.old.clone()).or_insert(change.seq);
+                let last = trusted.entry(change.old.clone()).or_insert(change.seq);
+                // A pinned key itself states until when it was used.
+                if change.signer == change.old {
+                    *last = change.seq.min(*last);
+                }
                 trusted.entry(change.new.clone()).or_insert(u64::MAX);
             }
         }

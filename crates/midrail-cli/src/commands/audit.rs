@@ -15,7 +15,7 @@ use midrail::core::Record;
 use midrail::guardrails::label;
 use midrail::pack::diagnostic::visible;
 use midrail::store::{
-    AuditEntry, AuditFilter, GzipReader, TrustAnchor, Verification, is_gzip, pages, verify_export,
+    AuditEntry, AuditFilter, TrustAnchor, Verification, gzip_reader, is_gzip, pages, verify_export,
 };
 use serde_json::{Value, json};
 
@@ -64,6 +64,7 @@ pub(crate) enum Command {
     Publish(publish::Args),
     Archive(retention::ArchiveArgs),
     Erase(retention::EraseArgs),
+    RotateKey(retention::RotateKeyArgs),
 }
 
 pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -> CliResult {
@@ -81,6 +82,7 @@ pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -
         Command::Publish(args) => publish::run(args, file, output),
         Command::Archive(args) => retention::archive(args, file, output),
         Command::Erase(args) => retention::erase(args, file, output),
+        Command::RotateKey(args) => retention::rotate_key(args, file, output),
     }
 }
 
@@ -204,7 +206,7 @@ fn verify(args: &VerifyArgs, store: &StoreArgs, output: &mut Output) -> CliResul
             let mut input = BufReader::new(open(Some(file))?);
             let is_archive = is_gzip(input.fill_buf().map_err(cannot)?);
             let verified = if is_archive {
-                GzipReader::new(input).and_then(|input| verify_export(&mut BufReader::new(input), &expect))
+                verify_export(&mut BufReader::new(gzip_reader(input)), &expect)
             } else {
                 verify_export(&mut input, &expect)
             };

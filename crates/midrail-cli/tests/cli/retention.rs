@@ -77,3 +77,18 @@ fn log_is_compared_with_published_heads() {
     world.run(&["audit", "verify"]).code(0);
     world.run(&["audit", "verify", "--against", &heads]).code(1).says("which is not a key of this log");
 }
+
+#[test]
+fn log_verifies_with_the_old_key_and_the_new_one() {
+    let world = decided();
+    let change = world.run(&["audit", "rotate-key", "--reason", "yearly", "--json"]).code(0).json();
+    let (old, new) = (change["change"]["old"].as_str().unwrap(), change["change"]["new"].as_str().unwrap());
+    world.check(&before("ls", json!({}))).code(0);
+    for key in [old, new] {
+        world.run(&["audit", "verify", "--key", key]).code(0);
+    }
+    world.run(&["audit", "verify"]).code(0);
+    world.run(&["audit", "verify", "--key", "0123456789abcdef"]).code(1);
+    world.run(&["audit", "show", "6"]).code(0).says("signing_key_replaced").says("yearly");
+    world.run(&["audit", "rotate-key", "--reason", " "]).code(1).complains("needs a reason");
+}

@@ -29,7 +29,7 @@ use crate::postgres::writes::{Writes, send};
 use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
 use crate::sql::queue::Waiting;
-use crate::sql::{approvals, decode, log, number};
+use crate::sql::{SqlStore, approvals, decode, log, number};
 use crate::store::{Commit, Store};
 
 /// How often a batch is tried on a new connection.
@@ -194,7 +194,13 @@ impl PostgresStore {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|error| Failure::Other(error.to_string()))?;
         let mut writes = Writes::new(i64::from_le_bytes(bytes), state.seq);
-        let key = self.key().map_err(other)?;
+        let last = state.seq.saturating_add(u64::try_from(jobs.len()).unwrap_or(u64::MAX));
+        let signs = last / CHECKPOINT_EVERY > state.seq / CHECKPOINT_EVERY;
+        let signing_key = signs.then(|| self.signing_key(session)).transpose().map_err(other)?;
+        let key = match &signing_key {
+            Some(key) => key,
+            None => self.key().map_err(other)?,
+        };
         if jobs.iter().any(|job| !job.approvers.is_empty()) {
             state.approvers = approvals::approver_rows(session, &DIALECT).map_err(other)?;
         }

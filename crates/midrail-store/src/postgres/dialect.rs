@@ -7,7 +7,7 @@ use midrail_core::AuditRef;
 
 use crate::audit_log::AuditLog;
 use crate::checkpoint::PublicKey;
-use crate::error::{Result, StoreDamage};
+use crate::error::{Result, StoreDamage, StoreError};
 use crate::key::StoreKey;
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{session_id, slice_id};
@@ -92,6 +92,22 @@ impl SqlStore for PostgresStore {
 
     fn store_key(&self) -> Result<&StoreKey> {
         self.key()
+    }
+
+    fn stored_key(&self, connection: &dyn Connection) -> Result<StoreKey> {
+        if self.server.key.is_some() { self.key().cloned() } else { self.database_key(connection) }
+    }
+
+    fn write_key(&self, connection: &dyn Connection, key: &StoreKey) -> Result<()> {
+        if self.server.key.is_some() {
+            let what =
+                "the key is in a file that several instances and projects share, so it cannot be replaced";
+            return Err(StoreError::Refused { what: what.to_owned() });
+        }
+        // The database rejects an update, which no other caller needs.
+        connection.execute("DELETE FROM secrets WHERE project = $1", &[])?;
+        let insert = "INSERT INTO secrets (project, seed) VALUES ($1, ?1)";
+        connection.execute(insert, &[key.to_text().into()]).map(drop)
     }
 
     fn known_key(&self) -> Result<Option<PublicKey>> {

@@ -156,16 +156,11 @@ impl<S: SqlStore> AuditLog for S {
     }
 
     fn checkpoint_now(&self, time: Timestamp) -> Result<Option<Checkpoint>> {
-        let key = self.store_key()?;
+        self.store_key()?;
         self.transact(|connection| {
             let Some(head) = head(connection, &S::DIALECT)? else { return Ok(None) };
-            let signed = checkpoint_of(connection, &S::DIALECT, head.seq)?;
-            if signed.is_some() {
-                return Ok(signed);
-            }
-            let signed = key.sign(head.seq, &head.hash, time);
-            connection.execute_all(insert_checkpoint(&S::DIALECT, &signed, key.public()))?;
-            Ok(Some(signed))
+            let key = self.signing_key(connection)?;
+            sign_head(connection, &S::DIALECT, &key, &head, time).map(Some)
         })
     }
 }
@@ -184,6 +179,22 @@ pub(crate) fn checkpoint_of(
     connection.row(&select_checkpoints(dialect, "seq = ?1"), &[seq.into()], checkpoint)
 }
 
+/// Signs the last record, unless it has a checkpoint.
+pub(crate) fn sign_head(
+    connection: &dyn Connection,
+    dialect: &Dialect,
+    key: &StoreKey,
+    head: &AuditRef,
+    time: Timestamp,
+) -> Result<Checkpoint> {
+    if let Some(signed) = checkpoint_of(connection, dialect, head.seq)? {
+        return Ok(signed);
+    }
+    let signed = key.sign(head.seq, &head.hash, time);
+    connection.execute_all(insert_checkpoint(dialect, &signed, key.public()))?;
+    Ok(signed)
+}
+
 /// The hash of a record.
 pub(crate) fn hash_of(connection: &dyn Connection, dialect: &Dialect, seq: u64) -> Result<Option<String>> {
     let select = format!("SELECT hash FROM audit WHERE {}seq = ?1", dialect.own);
@@ -197,7 +208,7 @@ pub(crate) fn accept_keys(
     key: &StoreKey,
     seq: u64,
 ) -> Result<Vec<Statement>> {
-    let Dialect { column, value, own, .. } = dialect;
+    let own = dialect.own;
     let id = key.public().id.clone();
     let select = format!(
         "SELECT id FROM keys WHERE {own}id <> ?1
@@ -207,13 +218,15 @@ pub(crate) fn accept_keys(
     if others.is_empty() {
         return Ok(Vec::new());
     }
+    let accept = |old: String| insert_key_change(dialect, key.sign_change(seq, &old, &id));
+    Ok(std::iter::once(insert_key(dialect, key.public())).chain(others.into_iter().map(accept)).collect())
+}
+
+pub(crate) fn insert_key_change(Dialect { column, value, .. }: &Dialect, change: KeyChange) -> Statement {
     let insert =
         format!("INSERT INTO key_changes ({column}{KEY_CHANGE_COLUMNS}) VALUES ({value}?1, ?2, ?3, ?4, ?5)");
-    let accept = |old: String| {
-        let KeyChange { seq, old, new, signer, signature } = key.sign_change(seq, &old, &id);
-        (insert.clone(), vec![seq.into(), old.into(), new.into(), signer.into(), signature.into()])
-    };
-    Ok(std::iter::once(insert_key(dialect, key.public())).chain(others.into_iter().map(accept)).collect())
+    let KeyChange { seq, old, new, signer, signature } = change;
+    (insert, vec![seq.into(), old.into(), new.into(), signer.into(), signature.into()])
 }
 
 pub(crate) fn insert_key(Dialect { column, value, own, .. }: &Dialect, key: &PublicKey) -> Statement {

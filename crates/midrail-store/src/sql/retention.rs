@@ -16,7 +16,7 @@ use crate::checkpoint::ArchiveSeal;
 use crate::error::{Result, StoreError};
 use crate::export::{export_header, record_line, verify_export};
 use crate::filter::AuditFilter;
-use crate::gzip::{GzipReader, GzipWriter};
+use crate::gzip::{gzip_reader, gzip_writer};
 use crate::retention::{Archive, Retention};
 use crate::sql::{Connection, Dialect, SqlStore, log, state};
 use crate::state_digests::StateDigests;
@@ -24,7 +24,8 @@ use crate::verification::TrustAnchor;
 
 impl<S: SqlStore> Retention for S {
     fn archive(&self, through: u64, time: Timestamp, path: &Path) -> Result<Archive> {
-        let key = self.store_key()?;
+        self.store_key()?;
+        let key = self.select(|connection| self.signing_key(connection))?;
         let refuse = |what: String| Err(StoreError::Refused { what });
         let before = self.archived()?;
         // What an interrupted call has left.
@@ -76,12 +77,12 @@ impl<S: SqlStore> Retention for S {
         };
         let mut options = OpenOptions::new();
         let file = private(options.write(true).create(true).truncate(true)).open(&draft).map_err(fail)?;
-        let mut out = GzipWriter::new(BufWriter::new(file)).map_err(fail)?;
+        let mut out = gzip_writer(BufWriter::new(file));
         let records = write(&mut out)?;
         let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
         file.and_then(|file| file.sync_all()).map_err(fail)?;
         // Only what can be read and verified may be removed from the store.
-        let file = File::open(&draft).and_then(GzipReader::new).map_err(fail)?;
+        let file = gzip_reader(File::open(&draft).map_err(fail)?);
         let found = verify_export(&mut BufReader::new(file), &pinned).map_err(fail)?;
         if let Some(misfit) = found.misfit {
             let _ = fs::remove_file(&draft);
@@ -97,7 +98,8 @@ impl<S: SqlStore> Retention for S {
     }
 
     fn erase_session(&self, session: &str, through: u64) -> Result<u64> {
-        let key = self.store_key()?;
+        self.store_key()?;
+        let key = self.select(|connection| self.signing_key(connection))?;
         let filter = AuditFilter { session: Some(session.to_owned()), ..AuditFilter::default() };
         let Dialect { column, value, own, .. } = S::DIALECT;
         let insert = format!("INSERT INTO erasures ({column}seq, key, signature) VALUES ({value}?1, ?2, ?3)");

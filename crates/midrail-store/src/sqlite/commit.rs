@@ -107,6 +107,7 @@ impl SqliteStore {
         let hash = entry.hash.clone();
         connection.execute(APPEND, &log::cells(entry, counts))?;
         if seq.is_multiple_of(CHECKPOINT_EVERY) {
+            let key = self.signing_key(connection)?;
             let checkpoint = key.sign(seq, &hash, job.time);
             connection.execute_all(log::insert_checkpoint(&DIALECT, &checkpoint, key.public()))?;
         }

@@ -9,6 +9,7 @@ use crate::slice_keys::storage_session;
 use crate::sql::{Connection, Dialect, SqlStore, decode, number};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::dialect::DIALECT;
+use crate::sqlite::files;
 use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
 use crate::store::Slice;
@@ -30,6 +31,15 @@ impl SqlStore for SqliteStore {
 
     fn store_key(&self) -> Result<&StoreKey> {
         self.key()
+    }
+
+    fn stored_key(&self, _: &dyn Connection) -> Result<StoreKey> {
+        let missing = || StoreError::NotFound { path: files::key_path(self.path()) };
+        files::read_key(self.path())?.ok_or_else(missing)
+    }
+
+    fn write_key(&self, _: &dyn Connection, key: &StoreKey) -> Result<()> {
+        files::write_key(self.path(), key)
     }
 
     fn known_key(&self) -> Result<Option<PublicKey>> {

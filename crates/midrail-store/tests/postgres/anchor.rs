@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use midrail_store::{Commit, PostgresOptions, PostgresStore, Store, StoreError};
+use midrail_store::{Commit, Keys, PostgresOptions, PostgresStore, Store, StoreError};
 
-use crate::common::{fill, record, verify};
+use crate::common::{at, fill, record, verify};
 use crate::server::{self, Server};
 
 /// A key file in a folder of its own.
@@ -88,4 +88,25 @@ fn archives_verify_alone_and_the_store_across_the_cut() {
 fn erased_session_leaves_a_provable_gap() {
     let Some(store) = crate::project("erasures") else { return };
     crate::archives::erased_session_leaves_a_provable_gap(&store);
+}
+
+#[test]
+fn replaced_key_signs_nothing_more() {
+    let (Some(store), Some(other)) = (crate::connect(), crate::connect()) else { return };
+    let (name, folder) = (server::unique("keys"), tempfile::tempdir().unwrap());
+    let (store, other) = (store.project(&name), other.project(&name));
+    crate::archives::replaced_key_signs_nothing_more(&store, &other, folder.path());
+}
+
+#[test]
+fn shared_key_file_is_not_replaced() {
+    let Some(server) = server::own() else { return };
+    let (database, folder) = (server.database(), tempfile::tempdir().unwrap());
+    key_file(folder.path());
+    let store = connect(server, &database, folder.path());
+    fill(&store, 5);
+    let refused = store.replace_signing_key(at(6)).unwrap_err();
+    assert!(refused.to_string().contains("several instances and projects share"), "{refused}");
+    fill(&store, 70);
+    assert_eq!(verify(&store).misfit, None);
 }

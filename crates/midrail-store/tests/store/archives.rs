@@ -5,14 +5,14 @@ use std::io::BufReader;
 use std::path::Path;
 
 use midrail_store::{
-    AuditFilter, Commit, GzipReader, MisfitKind, Store, TrustAnchor, Verification, verify_export,
+    AuditFilter, Commit, MisfitKind, Store, TrustAnchor, Verification, gzip_reader, verify_export,
 };
 use serde_json::json;
 
 use crate::common::{at, fill, record, verify};
 
 fn verify_archive(path: &Path, keys: Option<Vec<String>>) -> Verification {
-    let reader = GzipReader::new(BufReader::new(File::open(path).unwrap())).unwrap();
+    let reader = gzip_reader(BufReader::new(File::open(path).unwrap()));
     verify_export(&mut BufReader::new(reader), &TrustAnchor { head: None, keys }).unwrap()
 }
 
@@ -67,4 +67,33 @@ pub(crate) fn erased_session_leaves_a_provable_gap(store: &dyn Store) {
     let mut out = Vec::new();
     store.export(&AuditFilter::default(), &mut out).unwrap();
     assert_eq!(verify_export(&mut out.as_slice(), &TrustAnchor::default()).unwrap().withheld, 1);
+}
+
+/// Replaces the signing key twice: the log and its archives verify with each key, and a store that was open all the time
+/// uses the new one.
+pub(crate) fn replaced_key_signs_nothing_more(store: &dyn Store, other: &dyn Store, folder: &Path) {
+    let pinned = |key: &str| TrustAnchor { head: None, keys: Some(vec![key.to_owned()]) };
+    assert!(store.replace_signing_key(at(1)).is_err(), "there is no record to sign");
+    fill(store, 10);
+    let fingerprints = store.fingerprint_key().unwrap();
+    let first = store.replace_signing_key(at(11)).unwrap();
+    assert_eq!((first.seq, &first.signer), (10, &first.old));
+    fill(other, 100);
+    let second = other.replace_signing_key(at(101)).unwrap();
+    assert_eq!((second.seq, &second.old), (100, &first.new));
+    fill(store, 130);
+    store.checkpoint_now(at(131)).unwrap();
+    assert_eq!(store.fingerprint_key().unwrap(), fingerprints);
+    let signers: Vec<_> =
+        store.checkpoints(0, 100).unwrap().into_iter().map(|one| (one.seq, one.key)).collect();
+    let expected =
+        [(10, &first.old), (64, &first.new), (100, &first.new), (128, &second.new), (130, &second.new)];
+    assert_eq!(signers, expected.map(|(seq, key)| (seq, key.clone())));
+    let path = folder.join("a.gz");
+    store.archive(120, at(200), &path).unwrap();
+    for key in [&first.old, &first.new, &second.new] {
+        assert_eq!(store.verify(&pinned(key), &mut |_, _| ()).unwrap().misfit, None, "{key}");
+        assert_eq!(verify_archive(&path, Some(vec![key.clone()])).misfit, None, "{key}");
+    }
+    assert!(store.verify(&pinned("0000"), &mut |_, _| ()).unwrap().misfit.is_some());
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::archives;
 use crate::common::{at, fill, verify};
-use midrail_store::{AuditLog, GzipReader, MisfitKind, Retention, SqliteStore};
+use midrail_store::{AuditLog, Keys, MisfitKind, Retention, SqliteStore, TrustAnchor, gzip_reader};
 use rusqlite::Connection;
 
 #[test]
@@ -48,9 +48,10 @@ fn damaged_archive_is_reported() {
     store.archive(70, at(200), &path).unwrap();
     assert!(store.archive(80, at(200), &path).unwrap_err().to_string().contains("exists already"));
     let mut bytes = fs::read(&path).unwrap();
-    bytes[5_000] ^= 1;
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
     let mut out = Vec::new();
-    let read = GzipReader::new(bytes.as_slice()).unwrap().read_to_end(&mut out);
+    let read = gzip_reader(bytes.as_slice()).read_to_end(&mut out);
     assert!(read.is_err(), "the checksum shows it");
     assert_eq!(store.entries(&Default::default()).unwrap()[0].seq, 71);
 }
@@ -86,4 +87,46 @@ fn interrupted_removal_is_continued_and_the_log_verifies_meanwhile() {
     store.archive(80, at(200), &folder.path().join("b.gz")).unwrap();
     assert_eq!(store.entries(&Default::default()).unwrap()[0].seq, 81);
     assert_eq!(verify(&store).misfit, None);
+}
+
+#[test]
+fn replaced_key_signs_nothing_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let (store, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    archives::replaced_key_signs_nothing_more(&store, &other, folder.path());
+    let key_file = folder.path().join("store.db.key");
+    assert_eq!(fs::read_to_string(&key_file).unwrap().lines().count(), 3, "the old key is not kept");
+    // A signature of the key that was replaced, as a thief of it would write.
+    let first = store.key_changes().unwrap().remove(0);
+    let sql = "DROP TRIGGER IF EXISTS checkpoints_kept; UPDATE checkpoints SET key = (SELECT key FROM checkpoints WHERE seq = 10)
+               WHERE seq = 128";
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let anchor = TrustAnchor { head: None, keys: Some(vec![first.old]) };
+    let misfit = store.verify(&anchor, &mut |_, _| ()).unwrap().misfit.unwrap();
+    assert!(misfit.detail.contains("which was replaced after record 10"), "{}", misfit.detail);
+}
+
+#[test]
+fn interrupted_replacement_of_the_key_leaves_a_log_that_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let key_file = folder.path().join("store.db.key");
+    fill(&SqliteStore::open(&path).unwrap(), 10);
+    let old = fs::read_to_string(&key_file).unwrap();
+    // The process ended after it had stored the new key, and before the log had it.
+    let pending = format!("{old}next {}\n", "5".repeat(64));
+    fs::write(&key_file, &pending).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    fill(&store, 70);
+    assert_eq!(verify(&store).misfit, None);
+    // The process ended after the log had it, and before the old one was dropped.
+    let change = store.replace_signing_key(at(80)).unwrap();
+    let new = fs::read_to_string(&key_file).unwrap();
+    let next = new.lines().last().unwrap().strip_prefix("signing ").unwrap();
+    fs::write(&key_file, format!("{old}next {next}\n")).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    fill(&store, 130);
+    assert_eq!(verify(&store).misfit, None);
+    assert_eq!(store.last_checkpoint().unwrap().unwrap().key, change.new);
 }

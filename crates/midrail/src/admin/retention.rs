@@ -1,11 +1,11 @@
-//! Retention of the audit log: archives, and the erasure of a session.
+//! Maintenance of the audit log: archives, the erasure of a session, and a new key.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
 use midrail_core::HALTED;
-use midrail_store::{Archive, AuditFilter, Commit};
+use midrail_store::{Archive, AuditFilter, Commit, KeyChange};
 use serde_json::json;
 
 use crate::admin::event::{AdminEvent, Person};
@@ -72,5 +72,22 @@ impl Admin<'_> {
         let through = store.head()?.map_or(0, |head| head.seq);
         self.engine.commit(&commit)?;
         Ok(store.erase_session(session, through)?)
+    }
+
+    /// Replaces the key that signs the log. The old key signs the change, and the record has the reason. If the store has
+    /// approvers, only a human operator or the first approver may do so.
+    pub fn rotate_key(&self, by: Option<&Person>, name: &str, reason: &str) -> EngineResult<KeyChange> {
+        self.check_may_change_approvers(by)?;
+        let reason = reason.trim();
+        if reason.is_empty() {
+            return Err(EngineError::invalid("a new key needs a reason"));
+        }
+        let change = self.engine.store().replace_signing_key(self.engine.now())?;
+        let event = AdminEvent::new("signing_key_replaced")
+            .with("change", json!(change))
+            .with("by", by.map_or(name, Person::name))
+            .with("reason", self.engine.masked_text(reason));
+        self.engine.commit(&self.engine.admin_commit(event))?;
+        Ok(change)
     }
 }

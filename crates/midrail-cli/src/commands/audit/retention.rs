@@ -1,4 +1,4 @@
-//! `midrail audit archive` and `midrail audit erase`: keep the log small, and erase personal data.
+//! `midrail audit archive`, `erase` and `rotate-key`: keep the log small, erase personal data, and replace the key.
 
 use std::path::PathBuf;
 
@@ -70,6 +70,27 @@ pub(crate) fn erase(args: &EraseArgs, file: &StoreArgs, output: &mut Output) -> 
     let erased = engine.admin().erase_session(&args.session, by.as_ref(), &user_name(None), &args.reason)?;
     let text = format!("{} of session {} erased", count(erased, "record"), short(&args.session, 60));
     output.done(&json!({"session": args.session, "erased": erased}), text)
+}
+
+/// Replace the key that signs the log.
+///
+/// The old key signs the change, so the log verifies with the old key and with the new one. Fingerprints of secrets and the
+/// keys of approvers stay valid.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RotateKeyArgs {
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    #[command(flatten)]
+    signer: OptionalSigner,
+}
+
+pub(crate) fn rotate_key(args: &RotateKeyArgs, file: &StoreArgs, output: &mut Output) -> CliResult {
+    let engine = engine(file.open_existing()?, &Load::default())?;
+    let by = authorised(&args.signer, &engine)?;
+    let change = engine.admin().rotate_key(by.as_ref(), &user_name(None), &args.reason)?;
+    let text = format!("key {} follows key {} after record {}", change.new, change.old, change.seq);
+    output.done(&json!({"change": change}), text)
 }
 
 /// The approver who authorises the change. A store without approvers needs none.
