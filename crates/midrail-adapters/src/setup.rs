@@ -18,7 +18,7 @@ pub(crate) mod tests;
 pub use apply::{ApplyReport, apply};
 pub use change::FileChange;
 pub use check::{CheckResult, CheckStatus};
-pub use command::HookProgram;
+pub use command::{HookProgram, proof};
 pub use diff::{DiffLine, diff};
 pub use doctor::{Diagnosis, HostDiagnosis, diagnose};
 pub use environment::{Environment, InstallScope};

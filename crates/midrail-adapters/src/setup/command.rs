@@ -84,8 +84,22 @@ pub(crate) fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The command for an event. It answers for a program that fails, because most hosts take a failing hook for one that
-/// allows.
+/// What a program prints last to prove that it is Midrail and has decided: no other program knows it, and none prints it
+/// by repeating its arguments. `nonce` is the process id of the shell around the program.
+pub fn proof(nonce: u64) -> String {
+    format!("midrail:{}", nonce.wrapping_mul(31).wrapping_add(17))
+}
+
+/// What is before the program in a command.
+const START: &str = "trap : PIPE; o=$(";
+
+/// What is between the arguments of the program and the answer for one that does not decide. The proof is removed from
+/// the output. An answer that the host does not read blocks.
+const PASS_ON: &str = " --proof $$); r=$?; p=midrail:$((31*$$+17)); \
+                       case $o in *$p) printf %s \"${o%$p}\" || r=2; exit $r;; esac; ";
+
+/// The command for an event. It answers for a program that fails or does not prove that it decided, because most hosts
+/// take a hook that fails or prints nothing for one that allows. It starts no process but the program.
 pub(crate) fn line(
     program: &str,
     host: &str,
@@ -96,29 +110,25 @@ pub(crate) fn line(
     let call = format!("{} hook {host} {event} --timeout {}", quote(program), registration.seconds);
     let otherwise = match registration.on_failure {
         OnFailure::Block => {
-            "r=$?; [ $r = 2 ] || echo \"Midrail did not answer, so this is blocked. Run: midrail doctor\" >&2; exit 2;"
+            "echo \"Midrail did not answer, so this is blocked. Run: midrail doctor\" >&2; exit 2"
         }
         OnFailure::Withhold => {
-            "r=$?; [ $r = 2 ] || echo \"Midrail did not answer about this result. Run: midrail doctor\" >&2; exit 2;"
+            "echo \"Midrail did not answer about this result. Run: midrail doctor\" >&2; exit 2"
         }
         OnFailure::BlockByJson => {
-            "echo '{\"decision\":\"block\",\"reason\":\"Midrail did not answer, so this is blocked. Run: midrail doctor\"}';"
+            "echo '{\"decision\":\"block\",\"reason\":\"Midrail did not answer, so this is blocked. Run: midrail doctor\"}'"
         }
-        OnFailure::Allow => {
-            "r=$?; [ $r = 2 ] && exit 2; echo \"Midrail did not answer. Run: midrail doctor\" >&2; exit 0;"
-        }
+        OnFailure::Allow => "echo \"Midrail did not answer. Run: midrail doctor\" >&2",
     };
-    let script = format!("{call} || {{ {otherwise} }}");
+    let script = format!("{START}{call}{PASS_ON}{otherwise}");
     if shell == HookShell::Sh { script } else { format!("sh -c {}", quote(&script)) }
 }
 
-/// A command of Midrail's, of this version or another.
+/// A command of Midrail's: one that `midrail init` has written, or a plain call of the program.
 struct HookCommand<'c> {
     program: String,
     /// The event and its options.
     arguments: &'c str,
-    /// What answers for a program that fails.
-    otherwise: Option<&'c str>,
 }
 
 /// The script of a command, without the shell around it.
@@ -128,27 +138,23 @@ fn script(command: &str) -> String {
 }
 
 fn parse<'c>(script: &'c str, host: Option<&str>) -> Option<HookCommand<'c>> {
-    let (program, rest) = match host {
-        Some(host) => script.split_once(&format!(" hook {host} "))?,
-        None => script.split_once(" hook ")?,
+    let call = match script.strip_prefix(START) {
+        Some(rest) => rest.split_once(PASS_ON)?.0,
+        None => script,
     };
-    let program = match program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+    let separator = host.map_or_else(|| " hook ".to_owned(), |host| format!(" hook {host} "));
+    let (word, arguments) = call.split_once(&separator)?;
+    let program = match word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
         Some(quoted) => quoted.replace("'\\''", "'"),
-        None => program.to_owned(),
+        None => word.to_owned(),
     };
-    let (arguments, otherwise) =
-        rest.split_once(" || ").map_or((rest, None), |(arguments, otherwise)| (arguments, Some(otherwise)));
-    Some(HookCommand { program, arguments, otherwise })
+    (quote(&program) == word).then_some(HookCommand { program, arguments })
 }
 
 /// Whether a command is one of Midrail's for a host. One that only mentions Midrail is not.
 pub(crate) fn is_ours(command: &str, host: &str) -> bool {
     let script = script(command);
-    let Some(HookCommand { program, arguments, otherwise }) = parse(&script, Some(host)) else {
-        return false;
-    };
-    let is_word = script.starts_with(&format!("{} hook ", quote(&program)))
-        || script.starts_with(&format!("'{}' hook ", program.replace('\'', "'\\''")));
+    let Some(HookCommand { arguments, .. }) = parse(&script, Some(host)) else { return false };
     let mut words = arguments.split(' ');
     let is_event = words.next().is_some_and(|event| {
         !event.is_empty() && event.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
@@ -158,8 +164,12 @@ pub(crate) fn is_ours(command: &str, host: &str) -> bool {
         (Some("--timeout"), Some(seconds), None) => seconds.parse::<u32>().is_ok(),
         _ => false,
     };
-    let is_wrapper = otherwise.is_none_or(|it| it.starts_with("{ ") && it.ends_with(" }"));
-    script.contains("midrail") && is_word && is_event && is_timeout && is_wrapper
+    script.contains("midrail") && is_event && is_timeout
+}
+
+/// Whether a command blocks if the program does not prove that it decided.
+pub(crate) fn requires_proof(command: &str) -> bool {
+    script(command).starts_with(START)
 }
 
 /// The program of a command of Midrail's.
@@ -217,8 +227,12 @@ mod tests {
         std::fs::create_dir(&inside).unwrap();
         let killed = script(&inside, "killed", "kill -9 $$");
         let failing = script(&inside, "failing", "exit 1");
+        let silent = script(&inside, "silent", "");
+        let garbage = script(&inside, "garbage", "echo '{\"a\":'");
+        let repeating = script(&inside, "repeating", "echo \"$@\"");
+        let late = script(&inside, "late", "for a; do n=$a; done; echo midrail:$((31*n+17)); echo more");
         let missing = inside.join("missing").display().to_string();
-        for program in [&killed, &failing, &missing] {
+        for program in [&killed, &failing, &silent, &garbage, &repeating, &late, &missing] {
             for shell in [["sh", "-c"], ["bash", "-c"]] {
                 for (host, event) in [
                     ("claude-code", "PreToolUse"),
@@ -247,14 +261,38 @@ mod tests {
     #[test]
     fn answer_of_the_program_is_passed_on() {
         let folder = tempfile::tempdir().unwrap();
-        let denies = script(folder.path(), "denies", "echo 'not this' >&2; exit 2");
-        let allows = script(folder.path(), "allows", "echo \"{\\\"a\\\":\\\"$*\\\"}\"");
+        let proof = "for a; do n=$a; done; echo midrail:$((31*n+17))";
+        let denies = script(folder.path(), "denies", &format!("echo 'not this' >&2; {proof}; exit 2"));
+        let answer = r#"printf '{"a":"%%s\\n %s"}\n' "$*""#;
+        let allows = script(folder.path(), "allows", &format!("{answer}; {proof}"));
+        let silent = script(folder.path(), "silently-allows", proof);
         for event in ["PreToolUse", "Stop", "SessionStart"] {
             let answer = run(&["sh", "-c"], &denies, "codex", event);
             assert_eq!(answer, (2, String::new(), "not this\n".to_owned()));
             let (code, out, err) = run(&["sh", "-c"], &allows, "codex", event);
             assert_eq!((code, err.as_str()), (0, ""));
-            assert!(out.starts_with(&format!("{{\"a\":\"hook codex {event} --timeout ")), "{out}");
+            assert!(out.starts_with(&format!("{{\"a\":\"%s\\n hook codex {event} --timeout ")), "{out}");
+            assert!(out.ends_with("\"}\n"), "{out}");
+            assert_eq!(run(&["sh", "-c"], &silent, "codex", event), (0, String::new(), String::new()));
+        }
+    }
+
+    #[test]
+    fn answer_that_the_host_does_not_read_blocks() {
+        let folder = tempfile::tempdir().unwrap();
+        let proof = "for a; do n=$a; done; echo '{}'; echo midrail:$((31*n+17))";
+        let answers = script(folder.path(), "answers", proof);
+        let host = hosts::find("claude-code").unwrap();
+        let registration = host.hook_event("PreToolUse").unwrap().registration.unwrap();
+        let line = line(&answers, host.name, "PreToolUse", registration, host.shell);
+        for closed in [format!("exec >&-; {line}"), format!("{{ sleep 0.2; {line}; }} | exec true")] {
+            let script = if closed.contains('|') {
+                format!("exec 3>&1; {{ sleep 0.2; ( {line} ); echo $? >&3; }} | true")
+            } else {
+                format!("( {closed} ); echo $?")
+            };
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n", "{script}");
         }
     }
 
@@ -292,7 +330,7 @@ mod tests {
             assert!(!is_ours(command, "claude-code"), "{command}");
         }
         assert!(is_ours("midrail hook claude-code PreToolUse", "claude-code"));
-        let quoted = "'/opt/it'\\''s/midrail' hook claude-code Stop --timeout 5 || { exit 2; }";
+        let quoted = "'/opt/it'\\''s/midrail' hook claude-code Stop --timeout 5";
         assert!(is_ours(quoted, "claude-code"));
     }
 }

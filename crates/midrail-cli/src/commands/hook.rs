@@ -16,6 +16,7 @@ use midrail_adapters::hook::{self, Hook};
 use midrail_adapters::host::{HookOutput, HostSpec};
 use midrail_adapters::hosts;
 use midrail_adapters::messages;
+use midrail_adapters::setup;
 use midrail_adapters::wire::MAX_EVENT_BYTES;
 
 use crate::error::{CliError, CliResult};
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// The agent's timeout for hooks, in seconds. Midrail always answers before it [default: the agent's own]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u32>,
+    /// Prove with the last line that this program has decided, for the command that `midrail init` writes
+    #[arg(long, value_name = "NUMBER", hide = true)]
+    proof: Option<u64>,
     /// How long to wait for an approval [default: as long as the agent waits, if there are approvers]
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
     wait: Option<Duration>,
@@ -58,12 +62,12 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
         .timeout
         .map_or(host.timeout_for(args.event.as_deref()), |seconds| Duration::from_secs(seconds.into()));
     let reserve = (timeout / 10).min(RESERVE);
-    let deadline = Deadline::start(host, args.event.clone(), timeout.saturating_sub(reserve));
+    let deadline = Deadline::start(host, args.event.clone(), args.proof, timeout.saturating_sub(reserve));
     // INVARIANT: after any error the host gets an answer that blocks.
     let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, host, &deadline)))
         .unwrap_or_else(|_| Answer::refusal(host, args.event.as_deref(), "an internal error"));
     deadline.claim();
-    Ok(answer.give())
+    Ok(answer.give(args.proof))
 }
 
 fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> Answer {
@@ -153,11 +157,13 @@ impl Answer {
 
     /// Sends the answer. A denial that cannot be delivered on standard output goes to standard error, with the exit code
     /// that stops the action.
-    fn give(&self) -> Exit {
+    fn give(&self, proof: Option<u64>) -> Exit {
         let HookOutput { stdout, stderr, code, .. } = &self.output;
         // If the host has closed this pipe as well, only the exit code is left.
         let _ = io::stderr().write_all(stderr.as_bytes());
-        let written = io::stdout().write_all(stdout.as_bytes()).and_then(|()| io::stdout().flush());
+        let proof = proof.map(|nonce| setup::proof(nonce) + "\n").unwrap_or_default();
+        let written = io::stdout().write_all(format!("{stdout}{proof}").as_bytes());
+        let written = written.and_then(|()| io::stdout().flush());
         if let Some(reason) = self.denial.as_ref().filter(|_| !stdout.is_empty())
             && (written.is_err() || discards_output())
         {
@@ -193,7 +199,7 @@ struct Deadline {
 }
 
 impl Deadline {
-    fn start(host: &'static HostSpec, event: Option<String>, within: Duration) -> Self {
+    fn start(host: &'static HostSpec, event: Option<String>, proof: Option<u64>, within: Duration) -> Self {
         let deadline = Deadline { at: Instant::now() + within, is_answered: Arc::default() };
         let is_answered = deadline.is_answered.clone();
         let watch = move || {
@@ -201,7 +207,7 @@ impl Deadline {
             if !is_answered.swap(true, Ordering::SeqCst) {
                 let why = format!("it took longer than {:.1} s", within.as_secs_f64());
                 // Some hosts read the output as a reason only if the exit code is not 0.
-                match Answer::refusal(host, event.as_deref(), &why).give() {
+                match Answer::refusal(host, event.as_deref(), &why).give(proof) {
                     Exit::Good => process::exit(0),
                     _ => process::exit(2),
                 }

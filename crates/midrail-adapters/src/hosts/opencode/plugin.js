@@ -9,7 +9,9 @@ const SECONDS = { "tool.execute.before": 330, "tool.execute.after": 660 };
 // Returns the answer, or throws a refusal.
 function decide(event, payload) {
   const seconds = SECONDS[event] ?? 60;
-  const run = spawnSync(PROGRAM, ["hook", "opencode", event, "--timeout", String(seconds)], {
+  const nonce = Math.floor(Math.random() * 2 ** 31);
+  const args = ["hook", "opencode", event, "--timeout", String(seconds), "--proof", String(nonce)];
+  const run = spawnSync(PROGRAM, args, {
     input: JSON.stringify({ hook_event_name: event, ...payload }),
     encoding: "utf8",
     timeout: seconds * 1000,
@@ -19,10 +21,13 @@ function decide(event, payload) {
   });
   if (run.error || run.signal || (run.status !== 0 && run.status !== 2)) throw new Error(NO_ANSWER);
   if (run.status === 2) throw new Error(run.stderr.trim() || NO_ANSWER);
-  if (run.stdout.trim() === "") return {};
+  // Another program may print nothing, or anything.
+  const [text, rest] = run.stdout.trimEnd().split(`midrail:${31 * nonce + 17}`);
+  if (rest !== "") throw new Error(NO_ANSWER);
+  if (text.trim() === "") return {};
   let answer;
   try {
-    answer = JSON.parse(run.stdout);
+    answer = JSON.parse(text);
   } catch {
     throw new Error(NO_ANSWER);
   }

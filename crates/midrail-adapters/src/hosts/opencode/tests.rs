@@ -21,27 +21,26 @@ fn plugin_fails_closed() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path.display().to_string()
     };
+    let no_answer = "Midrail did not answer";
+    let proof = "for a; do n=$a; done; echo midrail:$((31*n+17))";
     let answers = [
-        ("allows", "#!/bin/sh\ncat > /dev/null", "passed", "out"),
-        ("denies", "#!/bin/sh\ncat > /dev/null\necho no >&2; exit 2", "no", "no"),
-        ("fails", "#!/bin/sh\nexit 1", "Midrail did not answer", "Midrail did not answer"),
-        ("killed", "#!/bin/sh\nkill -9 $$", "Midrail did not answer", "Midrail did not answer"),
-        (
-            "garbled",
-            "#!/bin/sh\ncat > /dev/null\necho '{'",
-            "Midrail did not answer",
-            "Midrail did not answer",
-        ),
+        ("allows", proof, "passed", "out"),
+        ("denies", "echo no >&2; exit 2", "no", "no"),
+        ("fails", "exit 1", no_answer, no_answer),
+        ("killed", "kill -9 $$", no_answer, no_answer),
+        ("silent", "", no_answer, no_answer),
+        ("garbled", "echo '{'", no_answer, no_answer),
+        ("garbled-with-proof", &format!("echo '{{'; {proof}"), no_answer, no_answer),
         (
             // Notes that do not fit in the answer to a call follow with its result.
-            "reenv",
-            "#!/bin/sh\ncat > /dev/null\necho '{\"replace\":\"***\",\"notes\":[\"n\"]}'",
+            "replaces",
+            &format!("echo '{{\"replace\":\"***\",\"notes\":[\"n\"]}}'; {proof}"),
             "passed",
             "***\n\nn\n\nn",
         ),
     ];
     for (name, text, before, after) in answers {
-        let program = write(name, text);
+        let program = write(name, &format!("#!/bin/sh\ncat > /dev/null\n{text}\n"));
         write(&format!("{name}.mjs"), &plugin(&program));
         let script = format!(
             "import {{ Midrail }} from './{name}.mjs';

@@ -123,8 +123,7 @@ fn failure_answer(host: &HostSpec, file: &HookFile, init: &str) -> Option<CheckR
         if without_timeouts(&wanted) != without_timeouts(handler) {
             changed.push(event);
         }
-        let is_wrapped = line.contains("exit 2; }") || line.contains("\"decision\":\"block\"");
-        if registration.on_failure != OnFailure::Allow && !is_wrapped {
+        if registration.on_failure != OnFailure::Allow && !command::requires_proof(line) {
             open.push(event);
         }
     }
