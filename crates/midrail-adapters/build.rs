@@ -20,6 +20,7 @@ struct Host {
     #[serde(default)]
     known_events: Vec<String>,
     programs: Vec<String>,
+    user_message: Option<String>,
     shell: String,
     #[serde(default = "yes")]
     follows_links: bool,
@@ -89,7 +90,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         list,
         "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, \
          name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
-         shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
+         user_message: {:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
          files: HostFiles {{ folder: {folder:?}, traces: &{traces:?}, project: {project:?}, user: {user:?}, \
          managed: {managed:?}, managed_macos: {managed_macos:?} }},",
         host.name,
@@ -98,6 +99,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         host.quick_events,
         host.known_events,
         host.programs,
+        host.user_message,
         variant(&host.shell),
         host.follows_links,
         host.blocks_on_timeout_since,

@@ -46,6 +46,8 @@ pub struct HostSpec {
     pub adapter: &'static dyn Adapter,
     /// Its programs; the first one on the search path is used.
     pub(crate) programs: &'static [&'static str],
+    /// The field of an answer that its user sees.
+    pub user_message: Option<&'static str>,
     /// The shell that runs its hooks.
     pub(crate) shell: HookShell,
     /// Whether it reads a settings file through a symbolic link.
@@ -287,6 +289,8 @@ impl PartialEq for HostSpec {
         self.name == other.name
     }
 }
+
+impl Eq for HostSpec {}
 
 impl std::fmt::Debug for HostSpec {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

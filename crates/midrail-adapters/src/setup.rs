@@ -12,6 +12,7 @@ pub(crate) mod format;
 pub(crate) mod json;
 mod plan;
 pub(crate) mod process;
+mod registry;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -24,3 +25,4 @@ pub use doctor::{Diagnosis, HostDiagnosis, diagnose};
 pub use environment::{Environment, InstallScope};
 pub use files::SettingsError;
 pub use plan::{InstallRequest, Plan, install, registered, trust, uninstall};
+pub use registry::{LostHooks, LostState, find_lost_hooks};

@@ -8,6 +8,7 @@ mod approvers;
 mod damage;
 pub(crate) mod event;
 pub(crate) mod handle;
+mod hooks;
 #[cfg(feature = "service")]
 mod keys;
 mod locks;

@@ -27,6 +27,20 @@ impl HookOutput {
         HookOutput { stdout: String::new(), stderr: format!("{}\n", reason.trim_end()), code: 2 }
     }
 
+    /// Adds a message for the user, in a field that the host shows. An exit code other than 0 shows only the refusal.
+    pub fn tell_user(mut self, field: &str, text: &str) -> Self {
+        let answer = if self.stdout.is_empty() { "{}" } else { &self.stdout };
+        if self.code == 0
+            && let Ok(Value::Object(mut answer)) = serde_json::from_str(answer)
+        {
+            let lines = answer.get(field).and_then(Value::as_str).into_iter().chain([text]);
+            let lines: Vec<&str> = lines.collect();
+            answer.insert(field.to_owned(), Value::from(lines.join("\n")));
+            self.stdout = format!("{}\n", Value::Object(answer));
+        }
+        self
+    }
+
     /// A message for people with an answer that allows.
     pub fn remark(text: &str) -> Self {
         HookOutput { stderr: format!("{}\n", text.trim_end()), ..HookOutput::default() }

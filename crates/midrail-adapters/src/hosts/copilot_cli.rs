@@ -251,11 +251,10 @@ fn trust(installation: &Installation<'_>) -> CheckResult {
     if is_trusted {
         return CheckResult::good("Copilot CLI trusts this folder");
     }
-    CheckResult::caution(
+    CheckResult::bad(
         "Copilot CLI does not trust this folder yet, and reads its hooks only then",
-        "start `copilot` here and trust the folder, or run `midrail init --user --agent copilot-cli`",
+        "start `copilot` here and trust the folder, or run `midrail init --agent copilot-cli`",
     )
-    .open()
 }
 
 #[cfg(test)]

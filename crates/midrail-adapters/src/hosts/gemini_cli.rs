@@ -161,7 +161,7 @@ fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> 
 /// Gemini CLI keeps one level of trust per folder; the nearest folder counts.
 fn trust(installation: &Installation<'_>) -> CheckResult {
     let (host, env) = (installation.host, installation.env);
-    let fix = "start `gemini` here and trust the folder, or run `midrail init --user --agent gemini-cli`";
+    let fix = "start `gemini` here and trust the folder, or run `midrail init --agent gemini-cli`";
     let is_enabled = host.settings(env).iter().rev().find_map(|(_, path)| {
         json::settings(path).pointer("/security/folderTrust/enabled").and_then(Value::as_bool)
     });
@@ -179,13 +179,8 @@ fn trust(installation: &Installation<'_>) -> CheckResult {
         (_, Some(_)) => {
             CheckResult::bad("Gemini CLI does not trust this folder, and so does not read its hooks", fix)
         }
-        (Some(true), None) => {
+        (_, None) => {
             CheckResult::bad("Gemini CLI does not trust this folder yet, and reads its hooks only then", fix)
         }
-        (None, None) => CheckResult::caution(
-            "Gemini CLI reads the hooks of this folder only if it trusts the folder, or requires no trust",
-            fix,
-        )
-        .open(),
     }
 }

@@ -9,6 +9,7 @@ use super::change::{Backup, FileChange};
 use super::environment::Environment;
 use super::files::{self, SettingsError, SettingsResult};
 use super::plan::Plan;
+use super::registry;
 
 /// What was done.
 #[derive(Debug, Clone, Default)]
@@ -43,12 +44,28 @@ pub fn apply(plan: &Plan, env: &Environment, now: Timestamp) -> ApplyReport {
         // A folder that is not empty stays.
         drop(fs::remove_dir(folder));
     }
+    let has_failed =
+        |path: &PathBuf, report: &ApplyReport| report.errors.iter().any(|error| error.path == *path);
+    for (host, scope, path, program) in &plan.registered {
+        if !has_failed(path, &report)
+            && let Err(error) = registry::note(host, *scope, path, program, env)
+        {
+            report.errors.push(error);
+        }
+    }
+    for path in &plan.uninstalled {
+        if has_failed(path, &report) {
+            continue;
+        }
+        Backup::remove_all(path, env);
+        report.errors.extend(registry::forget(path).err());
+    }
     if plan.purge && report.errors.is_empty() {
         let folder = env.project.join(midrail::paths::PROJECT_FOLDER);
         drop(fs::remove_dir_all(folder.join("backup")));
         drop(fs::remove_dir(&folder));
-        report.backups.retain(|backup| backup.exists());
     }
+    report.backups.retain(|backup| backup.exists());
     report
 }
 

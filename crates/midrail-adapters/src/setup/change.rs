@@ -55,15 +55,31 @@ pub(crate) struct Backup {
 impl Backup {
     /// The last backup of a file.
     pub(crate) fn last(path: &Path, env: &Environment) -> Option<Backup> {
-        let entries = fs::read_dir(env.backup_folder(path)).ok()?;
+        Self::all(path, env).pop().map(|(_, backup)| backup)
+    }
+
+    /// Removes all backups of a file, and their folders if they are empty then.
+    pub(crate) fn remove_all(path: &Path, env: &Environment) {
+        for (file, _) in Self::all(path, env) {
+            drop(fs::remove_file(file));
+        }
+        for folder in env.backup_folder(path).ancestors().take(2) {
+            drop(fs::remove_dir(folder));
+        }
+    }
+
+    /// All backups of a file, the last one last.
+    fn all(path: &Path, env: &Environment) -> Vec<(PathBuf, Backup)> {
+        let entries = fs::read_dir(env.backup_folder(path)).into_iter().flatten();
         let prefix = format!("{}.", stem(path, env));
         let mut names: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         names.retain(|name| name.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)));
         names.sort();
-        names.iter().rev().find_map(|name| {
-            let backup: Backup = serde_json::from_str(&files::read(name).ok()??).ok()?;
-            (backup.path == path).then_some(backup)
-        })
+        let read = |name: PathBuf| {
+            let backup: Backup = serde_json::from_str(&files::read(&name).ok()??).ok()?;
+            (backup.path == path).then_some((name, backup))
+        };
+        names.into_iter().filter_map(read).collect()
     }
 
     /// Writes the backup and returns its path. Only the owner can read it, because settings may contain keys. Its name does

@@ -27,6 +27,28 @@ pub struct HostDiagnosis {
     pub version: Option<String>,
     /// The results.
     pub results: Vec<CheckResult>,
+    /// Whether hooks are registered in the project only.
+    is_project_only: bool,
+}
+
+impl HostDiagnosis {
+    /// Whether the host is protected in this folder, now and in the next session, in one line.
+    pub fn verdict(&self) -> CheckResult {
+        let title = self.host.title;
+        let first =
+            |is_wanted: fn(&CheckResult) -> bool| self.results.iter().find(|it| is_wanted(it)).cloned();
+        if let Some(bad) = first(|it| it.level == CheckStatus::Bad) {
+            return CheckResult { message: format!("{title} is not protected: {}", bad.message), ..bad };
+        }
+        if let Some(open) = first(|it| it.is_open) {
+            return CheckResult {
+                message: format!("{title} might not be protected: {}", open.message),
+                ..open
+            };
+        }
+        let branch = if self.is_project_only { ", while the project has its settings file" } else { "" };
+        CheckResult::good(format!("{title} is protected here, in this session and the next{branch}"))
+    }
 }
 
 /// All results.
@@ -96,7 +118,7 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> 
             )
             .open()
         });
-        return HostDiagnosis { host, version, results };
+        return HostDiagnosis { host, version, results, is_project_only: false };
     }
     let installation = Installation { files: &files, program: program.as_deref(), env, host };
     results.extend(registration::coverage(host, &files, &init));
@@ -106,7 +128,14 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> 
     results.extend(disabling_settings(host, &installation));
     results.extend(registration::failure_answers(host, &files, version.as_deref(), &init));
     results.extend(probe::check(host, &files, env));
-    HostDiagnosis { host, version, results }
+    let is_project_only = installation.is_project_only();
+    if is_project_only {
+        results.push(CheckResult::caution(
+            "the hooks are in a file of the project: with a branch that does not have it, the next session is not protected",
+            format!("run `midrail init --agent {}`, which protects all projects of this user", host.name),
+        ));
+    }
+    HostDiagnosis { host, version, results, is_project_only }
 }
 
 /// A file with Midrail's hooks, if there are any in it.

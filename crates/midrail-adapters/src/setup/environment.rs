@@ -6,8 +6,11 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// Who is protected by an installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum InstallScope {
     /// Everyone who works on this project.
     Project,
@@ -24,8 +27,8 @@ impl InstallScope {
     /// The flag of `midrail init` and `uninstall` that selects it, with a space before it.
     pub fn flag(self) -> &'static str {
         match self {
-            InstallScope::Project => "",
-            InstallScope::User => " --user",
+            InstallScope::Project => " --project",
+            InstallScope::User => "",
             InstallScope::Managed => " --managed",
         }
     }

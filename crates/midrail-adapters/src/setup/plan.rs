@@ -40,7 +40,11 @@ pub struct Plan {
     pub errors: Vec<SettingsError>,
     /// What the user has to know or do.
     pub remarks: Vec<(&'static HostSpec, String)>,
-    /// Whether backups are removed, too.
+    /// What is registered afterwards: host, file and program.
+    pub(super) registered: Vec<(&'static HostSpec, InstallScope, PathBuf, String)>,
+    /// Files without hooks afterwards.
+    pub(super) uninstalled: Vec<PathBuf>,
+    /// Whether the project's pack is removed, too.
     pub(super) purge: bool,
 }
 
@@ -60,7 +64,7 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
     for host in request.hosts.iter().copied() {
         let Some(path) = host.files.at(env, scope) else {
             let remark = format!(
-                "{} has no settings for a whole machine: protect every user with `midrail init --user --agent {}`",
+                "{} has no settings for a whole machine: protect every user with `midrail init --agent {}`",
                 host.title, host.name
             );
             plan.remarks.push((host, remark));
@@ -69,8 +73,13 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
         let at_login = path_for_login_shell(host, &request.program.name, env);
         let program = at_login.as_ref().unwrap_or(&request.program.name);
         match install_hooks(host, scope, program, &path, env) {
-            Ok(Some(change)) => plan.changes.push(change),
-            Ok(None) => plan.current.push((host, path)),
+            Ok(change) => {
+                plan.registered.push((host, scope, path.clone(), program.clone()));
+                match change {
+                    Some(change) => plan.changes.push(change),
+                    None => plan.current.push((host, path)),
+                }
+            }
             Err(error) => {
                 plan.errors.push(error);
                 continue;
@@ -121,7 +130,7 @@ fn path_for_login_shell(host: &HostSpec, name: &str, env: &Environment) -> Optio
     env.on_path(name)?.to_str().map(str::to_owned)
 }
 
-fn install_hooks(
+pub(super) fn install_hooks(
     host: &HostSpec,
     scope: InstallScope,
     program: &str,
@@ -179,6 +188,7 @@ pub fn uninstall(hosts: &[&'static HostSpec], scope: InstallScope, purge: bool, 
     for host in hosts {
         let Some(path) = host.files.at(env, scope) else { continue };
         plan.add(remove_hooks(host, scope, &path, env));
+        plan.uninstalled.push(path.clone());
         if let Some(trust) = host.setup.trust.as_ref().filter(|_| scope != InstallScope::Managed) {
             plan.add((trust.revoke)(host, &path, env));
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use midrail::pack::diagnostic::visible;
 use midrail_adapters::host::HostSpec;
-use midrail_adapters::setup::{self, CheckResult, CheckStatus};
+use midrail_adapters::setup::{self, CheckResult, CheckStatus, HostDiagnosis};
 use serde_json::{Value, json};
 
 use super::init;
@@ -36,43 +36,51 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         let agents: Vec<Value> = diagnosis
             .hosts
             .iter()
-            .map(|it| json!({"agent": it.host.name, "version": it.version, "findings": it.results}))
+            .map(|it| {
+                let (name, verdict) = (it.host.name, it.verdict());
+                json!({"agent": name, "version": it.version, "verdict": verdict, "findings": it.results})
+            })
             .collect();
         output.json(&json!({"sound": diagnosis.is_sound(), "protected": diagnosis.is_protected(), "agents": agents, "midrail": diagnosis.general}))?;
         return Ok(exit);
     }
+    let verdicts = diagnosis.hosts.iter().map(HostDiagnosis::verdict);
+    let stopped = diagnosis.general.iter().filter(|it| it.level == CheckStatus::Bad).cloned();
+    for verdict in stopped.chain(verdicts) {
+        lines(&verdict, "", output)?;
+    }
+    if diagnosis.hosts.is_empty() {
+        output.line("no coding agent was detected; `midrail init --agent NAME` sets one up")?;
+    }
+    output.line("")?;
     for host in &diagnosis.hosts {
         let version = host.version.as_deref().map(|version| format!(" {}", visible(version)));
         let head = format!("{}{}", host.host.title, version.unwrap_or_default());
         block(&head, &host.results, output)?;
     }
     block("Midrail", &diagnosis.general, output)?;
-    if diagnosis.hosts.is_empty() {
-        output.line("no coding agent was detected; `midrail init --agent NAME` sets one up")?;
-    } else if diagnosis.is_protected() {
-        output.line(output.paint.style(Style::Good, "every agent is protected"))?;
-    } else if diagnosis.is_sound() {
-        let text = "the installed hooks work, but an agent might not be protected: see the lines with !";
-        output.line(output.paint.style(Style::Caution, text))?;
-    } else {
-        output.line(output.paint.style(Style::Bad, "an agent is not protected: see the lines with ✗"))?;
-    }
     Ok(exit)
 }
 
 fn block(head: &str, findings: &[CheckResult], output: &mut Output) -> CliResult<()> {
-    let paint = output.paint;
-    output.line(paint.style(Style::Strong, head))?;
+    output.line(output.paint.style(Style::Strong, head))?;
     for finding in findings {
-        let mark = match finding.level {
-            CheckStatus::Good => paint.style(Style::Good, "✓"),
-            CheckStatus::Caution => paint.style(Style::Caution, "!"),
-            CheckStatus::Bad => paint.style(Style::Bad, "✗"),
-        };
-        output.line(format!("  {mark} {}", visible(&finding.message)))?;
-        if let Some(fix) = &finding.fix {
-            output.line(format!("    {}", paint.style(Style::Dim, visible(fix))))?;
-        }
+        lines(finding, "  ", output)?;
     }
     output.line("")
+}
+
+/// Shows a result and how to fix it.
+pub(super) fn lines(finding: &CheckResult, indent: &str, output: &mut Output) -> CliResult<()> {
+    let paint = output.paint;
+    let mark = match finding.level {
+        CheckStatus::Good => paint.style(Style::Good, "✓"),
+        CheckStatus::Caution => paint.style(Style::Caution, "!"),
+        CheckStatus::Bad => paint.style(Style::Bad, "✗"),
+    };
+    output.line(format!("{indent}{mark} {}", visible(&finding.message)))?;
+    if let Some(fix) = &finding.fix {
+        output.line(format!("{indent}  {}", paint.style(Style::Dim, visible(fix))))?;
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use clap::builder::PossibleValuesParser;
 use midrail::pack::diagnostic::visible;
-use midrail::{Decision, Engine, Event};
+use midrail::{Decision, Engine, Event, EventKind};
 use midrail_adapters::hook::{self, Hook};
 use midrail_adapters::host::{HookOutput, HostSpec};
 use midrail_adapters::hosts;
 use midrail_adapters::messages;
-use midrail_adapters::setup;
+use midrail_adapters::setup::{self, LostState};
 use midrail_adapters::wire::MAX_EVENT_BYTES;
 
 use crate::error::{CliError, CliResult};
@@ -86,10 +87,14 @@ fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> Answer {
         .map_err(|error| CliError::from_error(&error))
         .and_then(|events| decide(args, events, deadline))
     {
-        Ok(decisions) => {
+        Ok((decisions, lost)) => {
             let stopping = decisions.iter().find(|decision| !decision.effect.allows());
             let denial = stopping.map(|decision| decision.reason.clone());
-            Answer { output: hook.answer(decisions), denial }
+            let mut output = hook.answer(decisions);
+            if let Some(field) = host.user_message {
+                output = lost.iter().fold(output, |output, text| output.tell_user(field, text));
+            }
+            Answer { output, denial }
         }
         Err(failure) => {
             let reason = failure.render(Paint::default());
@@ -98,10 +103,11 @@ fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> Answer {
     }
 }
 
-/// The decisions, up to the first that stops.
-fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<Vec<Decision>> {
+/// The decisions, up to the first that stops, and what the user has to know about lost hooks.
+fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<(Vec<Decision>, Vec<String>)> {
     let mut events = events.into_iter();
-    let Some(mut first) = events.next() else { return Ok(Vec::new()) };
+    let Some(mut first) = events.next() else { return Ok(Default::default()) };
+    let (folder, kind) = (first.cwd.as_ref().map(PathBuf::from), first.kind);
     let engine =
         event_engine::load(&mut first, &args.packs, &args.store, false)?.engine(None, args.damage)?;
     engine.background().stop_scripts_at(deadline.before_the_end());
@@ -123,7 +129,24 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<Vec
             break;
         }
     }
-    Ok(decisions)
+    let lost = report_lost_hooks(&engine, folder.as_deref(), kind);
+    if let Some(first) = decisions.first_mut() {
+        first.feedback.extend(lost.iter().map(|text| format!("Tell the user: {text}")));
+    }
+    Ok((decisions, lost))
+}
+
+/// Restores and reports hooks that were removed while this session runs.
+fn report_lost_hooks(engine: &Engine, folder: Option<&Path>, kind: EventKind) -> Vec<String> {
+    let is_boundary = !matches!(kind, EventKind::BeforeTool | EventKind::AfterTool | EventKind::Observed);
+    let lost = setup::find_lost_hooks(folder, is_boundary);
+    for it in lost.iter().filter(|it| it.is_new) {
+        let is_restored = it.state == LostState::Restored;
+        if let Err(error) = engine.admin().report_lost_hooks(&it.to_string(), is_restored) {
+            log::error!(error:%; "lost hooks could not be recorded");
+        }
+    }
+    lost.iter().map(ToString::to_string).collect()
 }
 
 /// How long to wait for a person.

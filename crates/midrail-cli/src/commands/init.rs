@@ -11,11 +11,12 @@ use midrail::pack::diagnostic::visible;
 use midrail_adapters::host::HostSpec;
 use midrail_adapters::hosts;
 use midrail_adapters::setup::{
-    self, ApplyReport, DiffLine, Environment, FileChange, HookProgram, InstallRequest, InstallScope, Plan,
-    SettingsError,
+    self, ApplyReport, CheckResult, CheckStatus, DiffLine, Environment, FileChange, HookProgram,
+    HostDiagnosis, InstallRequest, InstallScope, Plan, SettingsError,
 };
 use serde_json::{Value, json};
 
+use super::doctor;
 use crate::clock;
 use crate::error::{CliError, CliResult, count, with_fields};
 use crate::exit::{self, Exit};
@@ -47,9 +48,9 @@ pub(crate) struct Which {
     /// An agent. Can be given several times [default: detected agents]
     #[arg(long = "agent", value_name = "NAME", value_parser = HostParser)]
     pub(crate) agents: Vec<&'static HostSpec>,
-    /// For this user, in all projects [default: for this project]
+    /// For everyone who works on this project [default: for this user, in all projects]
     #[arg(long, conflicts_with = "managed")]
-    user: bool,
+    project: bool,
     /// For everyone on this machine, in files that only its administrator writes
     #[arg(long)]
     managed: bool,
@@ -100,10 +101,10 @@ impl TypedValueParser for HostParser {
 
 impl Which {
     pub(crate) fn scope(&self) -> InstallScope {
-        match (self.user, self.managed) {
-            (true, _) => InstallScope::User,
+        match (self.project, self.managed) {
+            (true, _) => InstallScope::Project,
             (_, true) => InstallScope::Managed,
-            _ => InstallScope::Project,
+            _ => InstallScope::User,
         }
     }
 
@@ -129,7 +130,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
             "{} is your home directory, not a project: hooks here apply to all your projects",
             shown(&places.project)
         ))
-        .help("run `midrail init --user`, or change to a project first"));
+        .help("run `midrail init` without `--project`, or change to a project first"));
     }
     let mut agents = args.which.agents.clone();
     if agents.is_empty() {
@@ -164,6 +165,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     } else if !trusting.is_empty() && (outcome.is_agreed || args.consent.dry_run) {
         outcome.add(settle(&setup::trust(&trusting, &places), &places, &args.consent, output)?);
     }
+    // The test of what was registered: a host that runs other hooks, or none, is not protected.
+    let is_tested = outcome.is_agreed && outcome.errors.is_empty();
+    let diagnosis = is_tested.then(|| setup::diagnose(&request.hosts, &places));
+    let verdicts: Vec<CheckResult> =
+        diagnosis.iter().flat_map(|it| &it.hosts).map(HostDiagnosis::verdict).collect();
+    outcome.is_unprotected = verdicts.iter().any(|it| it.level == CheckStatus::Bad);
     if output.is_json {
         let remarks: Vec<Value> =
             plan.remarks.iter().map(|(host, text)| json!({"agent": host.name, "text": text})).collect();
@@ -171,18 +178,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         let program = &request.program.name;
         output.json(&with_fields(
             &outcome.json(),
-            json!({"agents": agents, "scope": scope.name(), "program": program, "remarks": remarks}),
+            json!({"agents": agents, "scope": scope.name(), "program": program, "remarks": remarks, "verdicts": verdicts}),
         ))?;
     } else {
         for (host, text) in &plan.remarks {
             output.line(format!("\n{}: {text}", output.paint.style(Style::Note, host.title)))?;
         }
-        if outcome.is_agreed && outcome.errors.is_empty() {
-            output.line(format!(
-                "\n{}",
-                output.paint.style(Style::Dim, "Check the installation: midrail doctor")
-            ))?;
+        if !verdicts.is_empty() {
+            output.line("")?;
         }
+        verdicts.iter().try_for_each(|verdict| doctor::lines(verdict, "", output))?;
     }
     Ok(outcome.exit())
 }
@@ -200,6 +205,7 @@ pub(crate) struct SetupResult {
     /// Whether the changes were confirmed.
     pub(crate) is_agreed: bool,
     is_refused: bool,
+    is_unprotected: bool,
     changes: Vec<Value>,
     done: ApplyReport,
     pub(crate) errors: Vec<SettingsError>,
@@ -215,7 +221,7 @@ impl SetupResult {
     }
 
     pub(crate) fn exit(&self) -> Exit {
-        Exit::good_if(self.errors.is_empty() && !self.is_refused)
+        Exit::good_if(self.errors.is_empty() && !self.is_refused && !self.is_unprotected)
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -237,6 +243,7 @@ pub(crate) fn settle(
     let mut outcome = SetupResult {
         is_agreed: !consent.dry_run,
         is_refused: false,
+        is_unprotected: false,
         changes: plan.changes.iter().map(as_json).collect(),
         done: ApplyReport::default(),
         errors: plan.errors.clone(),
@@ -254,6 +261,9 @@ pub(crate) fn settle(
     if plan.changes.is_empty() {
         if !output.is_json && plan.errors.is_empty() {
             output.line("\nnothing to do")?;
+        }
+        if !consent.dry_run {
+            outcome.errors.extend(setup::apply(plan, places, clock::now()).errors);
         }
         return Ok(outcome);
     }

@@ -33,15 +33,15 @@ fn init_shows_asks_and_writes_once() {
     world.write(".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n");
     let files = || fs::read_dir(world.project()).unwrap().count();
     let before = files();
-    run(&world, &["init", "--dry-run"])
+    run(&world, &["init", "--project", "--dry-run"])
         .code(0)
         .says("+   \"hooks\": {")
         .says("nothing was written (--dry-run)");
-    run(&world, &["init"]).code(1).complains("there is no terminal to ask");
+    run(&world, &["init", "--project"]).code(1).complains("there is no terminal to ask");
     assert_eq!(files(), before);
     assert!(!world.read(".claude/settings.json").contains("midrail"));
 
-    run(&world, &["init", "--yes"])
+    run(&world, &["init", "--project", "--yes"])
         .code(0)
         .says("agents   Claude Code")
         .says("program  midrail (found on the search path")
@@ -59,22 +59,23 @@ fn init_shows_asks_and_writes_once() {
     run(&world, &["lint", "--strict"]).code(0);
 
     world.write(".midrail/pack.yaml", "pack: mine\nextends: [default]\n");
-    run(&world, &["init"]).code(0).says("is up to date").says("nothing to do");
+    run(&world, &["init", "--project"]).code(0).says("is up to date").says("nothing to do");
     assert_eq!(world.read(".midrail/pack.yaml"), "pack: mine\nextends: [default]\n");
 
-    run(&world, &["uninstall"]).code(1).complains("there is no terminal to ask");
-    run(&world, &["uninstall", "--yes"]).code(0).says("wrote    ");
+    run(&world, &["uninstall", "--project"]).code(1).complains("there is no terminal to ask");
+    run(&world, &["uninstall", "--project", "--yes"]).code(0).says("wrote    ");
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n");
     assert_eq!(world.read(".midrail/pack.yaml"), "pack: mine\nextends: [default]\n");
-    run(&world, &["uninstall", "--yes"]).code(0).says("nothing to do");
-    run(&world, &["uninstall", "--yes", "--purge"]).code(0).says("removed  ");
+    run(&world, &["uninstall", "--project", "--yes"]).code(0).says("nothing to do");
+    run(&world, &["uninstall", "--project", "--yes", "--purge"]).code(0).says("removed  ");
     assert!(!world.project().join(".midrail").exists());
 }
 
 #[test]
 fn json_has_plan_and_result() {
     let world = World::new();
-    let report = run(&world, &["init", "--agent", "codex", "--dry-run", "--json"]).code(0).json();
+    let report =
+        run(&world, &["init", "--project", "--agent", "codex", "--dry-run", "--json"]).code(0).json();
     assert_eq!(report["agents"], json!(["codex"]));
     assert_eq!(report["scope"], "project");
     assert_eq!(report["changes"][0]["is_new"], true);
@@ -86,26 +87,26 @@ fn json_has_plan_and_result() {
             .iter()
             .any(|it| it["text"].as_str().unwrap().contains("/hooks"))
     );
-    let report = run(&world, &["init", "--agent", "codex", "--yes", "--json"]).code(0).json();
+    let report = run(&world, &["init", "--project", "--agent", "codex", "--yes", "--json"]).code(0).json();
     assert_eq!(report["written"].as_array().unwrap().len(), 3);
-    let report = run(&world, &["uninstall", "--yes", "--json"]).code(0).json();
+    let report = run(&world, &["uninstall", "--project", "--yes", "--json"]).code(0).json();
     assert_eq!(report["removed"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn invalid_settings_file_does_not_stop_other_changes() {
     let world = World::new();
-    run(&world, &["init", "--yes"])
+    run(&world, &["init", "--project", "--yes"])
         .code(1)
         .complains("no coding agent was detected")
         .complains("--agent NAME");
-    run(&world, &["init", "--agent", "gpt"]).code(1).complains("invalid value 'gpt'");
-    run(&world, &["init", "--agent", "codex", "--program", "nowhere"])
+    run(&world, &["init", "--project", "--agent", "gpt"]).code(1).complains("invalid value 'gpt'");
+    run(&world, &["init", "--project", "--agent", "codex", "--program", "nowhere"])
         .code(1)
         .complains("is not an executable program");
     world.write(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     world.write(".gemini/settings.json", "{}");
-    let report = run(&world, &["init", "--yes"]).code(1);
+    let report = run(&world, &["init", "--project", "--yes"]).code(1);
     let report =
         report.complains(".claude/settings.json:2:9: is not valid JSON").complains("help: fix the file");
     report.says("wrote    ");
@@ -113,7 +114,7 @@ fn invalid_settings_file_does_not_stop_other_changes() {
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     // JSON to some, but not to the agent that reads it.
     world.write(".claude/settings.json", "{\n  \"a\": 1 // one\n}\n");
-    run(&world, &["init", "--yes"])
+    run(&world, &["init", "--project", "--yes"])
         .code(1)
         .complains(".claude/settings.json:2:10: contains a comment, and Claude Code ignores such a file")
         .complains("help: remove the comments");
@@ -127,7 +128,7 @@ fn user_and_managed_scopes_have_their_own_files() {
     let agents = ["claude-code", "codex", "gemini-cli", "copilot-cli", "cursor", "opencode"];
     let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
     let with = |more: &[&'static str]| [more, &named].concat();
-    run(&world, &with(&["init", "--yes", "--user"])).code(0).says("this user");
+    run(&world, &with(&["init", "--yes"])).code(0).says("this user");
     let home = world.project().parent().unwrap().to_owned();
     for file in [
         ".claude/settings.json",
@@ -157,9 +158,9 @@ fn user_and_managed_scopes_have_their_own_files() {
         }
     }
     assert!(home.join("state/midrail/backup").exists());
-    run(&world, &["uninstall", "--yes", "--managed", "--root", &root]).code(0);
+    run(&world, &["uninstall", "--project", "--yes", "--managed", "--root", &root]).code(0);
     assert!(!world.project().join("root/etc").exists());
-    run(&world, &["uninstall", "--yes", "--user"]).code(0);
+    run(&world, &["uninstall", "--yes"]).code(0);
     assert!(!home.join(".claude").exists() && !home.join("config/opencode").exists());
 }
 
@@ -188,7 +189,7 @@ fn doctor_reports_a_protected_agent() {
         .code(1)
         .says("✗ Claude Code is not protected")
         .says("run `midrail init --agent claude-code`");
-    run(&world, &["init", "--yes"]).code(0);
+    run(&world, &["init", "--project", "--yes"]).code(0);
     let ended = run(&world, &["doctor"]).code(0);
     let ended = ended.says("Claude Code 2.1.325\n").says("✓ 10 of 10 events registered in ");
     let ended =
@@ -202,7 +203,7 @@ fn doctor_reports_a_protected_agent() {
 fn doctor_reports_missing_and_disabled_hooks() {
     let world = World::new();
     program(&world, "claude", "echo '2.1.197 (Claude Code)'");
-    run(&world, &["init", "--yes"]).code(0);
+    run(&world, &["init", "--project", "--yes"]).code(0);
     let settings = world.read(".claude/settings.json");
     let look = || run(&world, &["doctor", "--json"]).json();
     let report = look();
@@ -246,7 +247,7 @@ fn doctor_reports_missing_and_disabled_hooks() {
 fn doctor_reports_ignored_hooks_of_other_agents() {
     let world = World::new();
     let named = ["--agent", "cursor", "--agent", "gemini-cli", "--agent", "codex"];
-    run(&world, &[&["init", "--yes"], named.as_slice()].concat()).code(0);
+    run(&world, &[&["init", "--project", "--yes"], named.as_slice()].concat()).code(0);
     let cursor =
         world.read(".cursor/hooks.json").replace("\"hooks\": {", "\"hooks\": {\n    \"beforeAll\": [],");
     world.write(".cursor/hooks.json", cursor);
@@ -278,12 +279,12 @@ fn unprotected_agent_never_counts_as_protected() {
     run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected").says("an agent is not protected");
     fs::remove_dir(world.project().join(".cursor")).unwrap();
     // Installed once, and removed by hand.
-    run(&world, &["init", "--user", "--yes", "--agent", "cursor"]).code(0);
+    run(&world, &["init", "--yes", "--agent", "cursor"]).code(0);
     run(&world, &["doctor"]).code(0).says("every agent is protected");
     fs::remove_file(home.join(".cursor/hooks.json")).unwrap();
     run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected");
     // A file that the agent does not take guards nothing.
-    run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
+    run(&world, &["init", "--project", "--yes", "--agent", "claude-code"]).code(0);
     let settings = world.read(".claude/settings.json");
     world.write(".claude/settings.json", settings.replacen('{', "{ // mine", 1));
     let report = run(&world, &["doctor", "--json", "--agent", "claude-code"]).code(1).json();
@@ -294,7 +295,7 @@ fn unprotected_agent_never_counts_as_protected() {
 #[test]
 fn doctor_reports_disabled_copilot_hooks() {
     let world = World::new();
-    run(&world, &["init", "--yes", "--agent", "copilot-cli"]).code(0);
+    run(&world, &["init", "--project", "--yes", "--agent", "copilot-cli"]).code(0);
     let home = world.project().parent().unwrap().to_owned();
     fs::create_dir(home.join(".copilot")).unwrap();
     let look = || run(&world, &["doctor", "--json", "--agent", "copilot-cli"]).json();
@@ -329,7 +330,7 @@ fn doctor_reports_changed_hooks() {
     let world = World::new();
     let agents = ["claude-code", "gemini-cli", "cursor", "opencode"];
     let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
-    run(&world, &[&["init", "--yes"], named.as_slice()].concat()).code(0);
+    run(&world, &[&["init", "--project", "--yes"], named.as_slice()].concat()).code(0);
     let look = |agent: &str| {
         let report = run(&world, &["doctor", "--json", "--agent", agent]).json();
         findings(&report, agent)
@@ -389,7 +390,7 @@ fn cursor_finds_the_program_with_a_login_shell() {
     let run = |args: &[&str]| ended(on_path(&world, args).env("SHELL", "/bin/sh"), Vec::new());
     // A profile that sets the search path anew, as some systems do.
     fs::write(home.join(".profile"), "PATH=/usr/bin:/bin\n").unwrap();
-    run(&["init", "--yes", "--agent", "cursor", "--agent", "claude-code"])
+    run(&["init", "--project", "--yes", "--agent", "cursor", "--agent", "claude-code"])
         .code(0)
         .says("Cursor starts hooks with your login shell");
     assert!(world.read(".cursor/hooks.json").contains(&format!("{} hook", env!("CARGO_BIN_EXE_midrail"))));
@@ -401,7 +402,7 @@ fn cursor_finds_the_program_with_a_login_shell() {
     let bin = Path::new(env!("CARGO_BIN_EXE_midrail")).parent().unwrap();
     fs::write(home.join(".profile"), format!("PATH={}:/usr/bin:/bin\n", bin.display())).unwrap();
     run(&["doctor", "--agent", "cursor"]).code(0);
-    run(&["init", "--agent", "cursor"]).code(0).says("is up to date");
+    run(&["init", "--project", "--agent", "cursor"]).code(0).says("is up to date");
     assert!(!home.join("state").exists());
 }
 
@@ -410,45 +411,45 @@ fn home_directory_is_not_a_project() {
     let world = World::new();
     let home = world.project().parent().unwrap().to_owned();
     let run = |args: &[&str]| ended(on_path(&world, args).current_dir(&home), Vec::new());
-    run(&["init", "--yes", "--agent", "claude-code"])
+    run(&["init", "--project", "--yes", "--agent", "claude-code"])
         .code(1)
         .complains("is your home directory")
         .complains("midrail init --user");
-    run(&["init", "--yes", "--user", "--agent", "claude-code"]).code(0);
+    run(&["init", "--yes", "--agent", "claude-code"]).code(0);
     assert!(!home.join(".midrail").exists());
     let report = run(&["doctor", "--json", "--agent", "claude-code"]).code(0).json();
     let report = findings(&report, "claude-code");
     assert!(!report.iter().any(|it| it.contains("more than once")), "{report:#?}");
-    run(&["uninstall", "--yes", "--user"]).code(0);
+    run(&["uninstall", "--yes"]).code(0);
     assert!(!home.join(".claude").exists());
 }
 
 #[test]
 fn uninstall_reports_remaining_hooks() {
     let world = World::new();
-    run(&world, &["init", "--yes", "--user", "--agent", "codex"])
+    run(&world, &["init", "--yes", "--agent", "codex"])
         .code(0)
         .says("`midrail init --user --agent codex --trust`");
-    run(&world, &["uninstall", "--yes"])
+    run(&world, &["uninstall", "--project", "--yes"])
         .code(0)
         .says("nothing to do")
         .says("Codex has hooks of Midrail in ")
         .says("`midrail uninstall --user --agent codex`");
-    run(&world, &["init", "--yes", "--agent", "codex"]).code(0);
+    run(&world, &["init", "--project", "--yes", "--agent", "codex"]).code(0);
     let report = run(&world, &["doctor", "--json", "--agent", "codex"]).json();
     let fixes = report["agents"][0]["findings"].to_string();
     let ways = "keep one: `midrail uninstall --agent codex` or `midrail uninstall --user --agent codex`";
     assert!(fixes.contains(ways), "{fixes}");
-    let report = run(&world, &["uninstall", "--json"]).code(1).json();
+    let report = run(&world, &["uninstall", "--project", "--json"]).code(1).json();
     assert!(report["refused"].as_str().unwrap().contains("`--yes` to write"), "{report}");
-    let report = run(&world, &["init", "--json", "--agent", "cursor"]).code(1).json();
+    let report = run(&world, &["init", "--project", "--json", "--agent", "cursor"]).code(1).json();
     assert!(report["refused"].as_str().unwrap().contains("`--yes` to write"), "{report}");
-    run(&world, &["uninstall", "--yes"])
+    run(&world, &["uninstall", "--project", "--yes"])
         .code(0)
         .says("(--verbose shows all)")
         .says("the pack in ")
         .says("`--purge` removes it");
-    run(&world, &["uninstall", "--yes", "--purge"]).code(0).says(".midrail/backup (removed");
+    run(&world, &["uninstall", "--project", "--yes", "--purge"]).code(0).says(".midrail/backup (removed");
     assert!(!world.project().join(".midrail").exists());
 }
 
@@ -458,7 +459,7 @@ fn pipe_is_rejected_as_settings_file() {
     fs::create_dir(world.project().join(".claude")).unwrap();
     let made = Command::new("mkfifo").arg(world.path(".claude/settings.json")).status().unwrap();
     assert!(made.success());
-    run(&world, &["init", "--yes"]).code(1).complains("is not a regular file");
+    run(&world, &["init", "--project", "--yes"]).code(1).complains("is not a regular file");
     run(&world, &["doctor"]).code(1).says("is not a regular file");
 }
 
@@ -481,15 +482,15 @@ fn codex_trusts_only_midrail_hooks() {
     let home = world.project().parent().unwrap().to_owned();
     fs::create_dir(home.join(".codex")).unwrap();
     fs::write(home.join(".codex/config.toml"), "model = \"m\" # mine\n").unwrap();
-    run(&world, &["init", "--yes", "--agent", "codex"]).code(0).says("type `/hooks` in Codex");
+    run(&world, &["init", "--project", "--yes", "--agent", "codex"]).code(0).says("type `/hooks` in Codex");
     let look = || run(&world, &["doctor", "--json", "--agent", "codex"]).json();
     has(&findings(&look(), "codex"), "bad Codex does not trust, and so does not run: pre_tool_use");
-    run(&world, &["init", "--dry-run", "--agent", "codex", "--trust"])
+    run(&world, &["init", "--project", "--dry-run", "--agent", "codex", "--trust"])
         .code(0)
         .says("+ trusted_hash = \"sha256:11\"")
         .says("nothing was written");
     has(&findings(&look(), "codex"), "bad Codex does not trust, and so does not run: pre_tool_use");
-    run(&world, &["init", "--yes", "--agent", "codex", "--trust"])
+    run(&world, &["init", "--project", "--yes", "--agent", "codex", "--trust"])
         .code(0)
         .says("+ trusted_hash = \"sha256:11\"");
     let config = fs::read_to_string(home.join(".codex/config.toml")).unwrap();
@@ -512,6 +513,6 @@ fn codex_trusts_only_midrail_hooks() {
     has(&findings(&look(), "codex"), "bad could not check whether Codex trusts the hooks");
     program(&world, "codex", CODEX);
     fs::write(home.join(".codex/config.toml"), &config).unwrap();
-    run(&world, &["uninstall", "--yes"]).code(0);
+    run(&world, &["uninstall", "--project", "--yes"]).code(0);
     assert_eq!(fs::read_to_string(home.join(".codex/config.toml")).unwrap(), "model = \"m\" # mine\n");
 }

@@ -23,7 +23,7 @@ fn remarks(host: &HostSpec, env: &Environment, scope: InstallScope, is_granted: 
     if scope == InstallScope::Project && !is_trusted_project(host, env) {
         remarks.push(
             "Codex reads a project's hooks only if the project is trusted: start `codex` here and trust it, or protect all \
-             your projects with `midrail init --user --agent codex`."
+             your projects with `midrail init --agent codex`."
                 .to_owned(),
         );
     }
@@ -133,14 +133,14 @@ pub(super) fn check(installation: &Installation<'_>) -> Vec<CheckResult> {
         .filter(|hook| !hook.is_trusted())
         .map(|hook| hook.key.rsplit(':').nth(2).unwrap_or(&hook.key))
         .collect();
-    let user = if files.iter().any(|file| file.scope == InstallScope::Project) { "" } else { " --user" };
+    let user = if files.iter().any(|file| file.scope == InstallScope::Project) { " --project" } else { "" };
     vec![if known.is_empty()
         && installation.is_project_only()
         && !is_trusted_project(installation.host, installation.env)
     {
         CheckResult::bad(
             "Codex does not read these hooks: the project is not trusted",
-            "start `codex` here and trust the project, or run `midrail init --user --agent codex --trust`",
+            "start `codex` here and trust the project, or run `midrail init --agent codex --trust`",
         )
     } else if known.is_empty() {
         CheckResult::bad(
