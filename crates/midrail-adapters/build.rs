@@ -27,6 +27,7 @@ struct Host {
     blocks_on_timeout_since: Option<[u64; 3]>,
     settings_files: Vec<String>,
     files: Files,
+    plugin: Option<Plugin>,
     #[serde(default)]
     remarks: BTreeMap<String, String>,
     tools: BTreeMap<String, Vec<String>>,
@@ -44,6 +45,15 @@ struct Files {
     managed: String,
     #[serde(default)]
     managed_macos: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plugin {
+    hooks: String,
+    #[serde(default)]
+    manifest: String,
+    r#use: String,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +115,14 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         host.blocks_on_timeout_since,
         host.settings_files,
     )?;
+    match &host.plugin {
+        None => list.push_str("plugin: None, "),
+        Some(Plugin { hooks, manifest, r#use }) => write!(
+            list,
+            "plugin: Some(HostPlugin {{ hooks: {hooks:?}, manifest: {manifest:?}, activation: {:?} }}), ",
+            r#use
+        )?,
+    }
     list.push_str("remarks: &[");
     for (scope, text) in &host.remarks {
         write!(list, "(InstallScope::{}, {text:?}), ", variant(scope))?;

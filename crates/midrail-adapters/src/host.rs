@@ -58,6 +58,8 @@ pub struct HostSpec {
     pub settings_files: &'static [&'static str],
     /// The files in which hooks are registered.
     pub files: HostFiles,
+    /// A plugin with the same hooks, if the host has plugins.
+    pub plugin: Option<HostPlugin>,
     /// What the user has to know after hooks were registered.
     pub(crate) remarks: &'static [(InstallScope, &'static str)],
     /// Its tools, by what they do.
@@ -128,6 +130,17 @@ pub struct HostFiles {
     pub managed: &'static str,
     /// The same below `/Library/Application Support` on macOS; empty if it is `/etc`.
     pub managed_macos: &'static str,
+}
+
+/// A plugin of a host, or a file with the same purpose.
+#[derive(Debug)]
+pub struct HostPlugin {
+    /// The file with hooks.
+    pub(crate) hooks: &'static str,
+    /// The file that describes the plugin; empty if it needs none.
+    pub(crate) manifest: &'static str,
+    /// How a user activates the plugin in `DIR`.
+    pub activation: &'static str,
 }
 
 impl HostFiles {

@@ -24,5 +24,5 @@ pub use diff::{DiffLine, diff};
 pub use doctor::{Diagnosis, HostDiagnosis, diagnose};
 pub use environment::{Environment, InstallScope};
 pub use files::SettingsError;
-pub use plan::{InstallRequest, Plan, install, registered, trust, uninstall};
+pub use plan::{InstallRequest, Plan, install, plugin, registered, trust, uninstall};
 pub use registry::{LostHooks, LostState, find_lost_hooks};

@@ -19,15 +19,14 @@ mod stats;
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use midrail_core::AuditRef;
 
 pub(crate) use cell::{Cell, Connection, Row, Statement, decode, first_micro_from, number};
 
-use crate::checkpoint::{KeyChange, PublicKey};
+use crate::checkpoint::PublicKey;
 use crate::error::{Result, StoreDamage};
 use crate::key::StoreKey;
-use crate::store::{Keys, Slice};
+use crate::store::Slice;
 use crate::verification::Verification;
 
 /// A store in a SQL database.
@@ -54,7 +53,12 @@ pub(crate) trait SqlStore: Send + Sync {
 
     /// The key that signs now. May be called in a transaction.
     fn signing_key(&self, connection: &dyn Connection) -> Result<StoreKey> {
-        rotation::signing_key(connection, &Self::DIALECT, self.stored_key(connection)?)
+        let stored = self.stored_key(connection)?;
+        // A successor signs once its public key is in the log.
+        let Some(next) = stored.next() else { return Ok(stored) };
+        let select = format!("SELECT id FROM keys WHERE {}id = ?1", Self::DIALECT.own);
+        let found = connection.row(&select, &[(&next.public().id).into()], |row| row.string(0))?;
+        Ok(if found.is_some() { next } else { stored })
     }
 
     /// The key, if the store has one.
@@ -131,19 +135,5 @@ impl Dialect {
     /// A hint after a table to use an index.
     pub(crate) fn indexed_by(&self, index: &str) -> String {
         if self.has_index_hints { format!(" INDEXED BY {index}") } else { String::new() }
-    }
-}
-
-impl<S: SqlStore> Keys for S {
-    fn fingerprint_key(&self) -> Result<[u8; 32]> {
-        self.store_key().map(StoreKey::fingerprint_key)
-    }
-
-    fn public_key(&self) -> Result<PublicKey> {
-        self.store_key().map(|key| key.public().clone())
-    }
-
-    fn replace_signing_key(&self, time: Timestamp) -> Result<KeyChange> {
-        rotation::replace_signing_key(self, time)
     }
 }

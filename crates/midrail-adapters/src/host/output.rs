@@ -28,7 +28,7 @@ impl HookOutput {
     }
 
     /// Adds a message for the user, in a field that the host shows. An exit code other than 0 shows only the refusal.
-    pub fn tell_user(mut self, field: &str, text: &str) -> Self {
+    pub fn with_user_message(mut self, field: &str, text: &str) -> Self {
         let answer = if self.stdout.is_empty() { "{}" } else { &self.stdout };
         if self.code == 0
             && let Ok(Value::Object(mut answer)) = serde_json::from_str(answer)

@@ -106,14 +106,14 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> 
     let init =
         format!("midrail init{} --agent {}", files.first().map_or("", |file| file.scope.flag()), host.name);
     if files.is_empty() {
-        let message = format!("{} is not protected: no hook of Midrail is registered", host.title);
+        let message = "no hook of Midrail is registered".to_owned();
         let is_used = is_named || program.is_some() || !results.is_empty() || is_set_up(host, env);
         results.push(if is_used {
             CheckResult::bad(message, format!("run `{init}`"))
         } else {
             // It was used once, somewhere else.
             CheckResult::caution(
-                format!("{message} (and its program is not on the search path)"),
+                format!("{message} (its program is not on the search path)"),
                 format!("run `{init}` if it is used here"),
             )
             .open()

@@ -3,6 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use super::change::{Backup, FileChange};
 use super::command::{HookProgram, HookShell, is_found_at_login};
 use super::environment::{Environment, InstallScope};
@@ -119,6 +121,39 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
             }
         }
     }
+    plan
+}
+
+/// Plans to write a plugin with the same hooks to a folder.
+pub fn plugin(host: &'static HostSpec, folder: &Path, program: &str) -> Plan {
+    let mut plan = Plan::default();
+    let Some(plugin) = &host.plugin else {
+        let error = SettingsError::new(format!("{} has no plugins with hooks", host.title));
+        plan.errors.push(error.help(format!("run `midrail init --agent {}`", host.name)).in_file(folder));
+        return plan;
+    };
+    let is_json = plugin.hooks.ends_with(".json");
+    let mut manifest = json!({
+        "name": "midrail", "version": env!("CARGO_PKG_VERSION"), "description": "Guardrails for AI agents",
+    });
+    if let Some(fields) = manifest.as_object_mut().filter(|_| !is_json) {
+        fields.insert("type".to_owned(), json!("module"));
+        fields.insert("main".to_owned(), json!(plugin.hooks));
+    }
+    let empty = if is_json { "{}\n" } else { "" };
+    let manifest = Ok(format!("{manifest:#}\n"));
+    let texts =
+        [(plugin.hooks, host.install(InstallScope::User, empty, program)), (plugin.manifest, manifest)];
+    for (name, text) in texts.into_iter().filter(|(name, _)| !name.is_empty()) {
+        let path = folder.join(name);
+        plan.add(text.and_then(|text| {
+            let before = files::read(&path)?;
+            let is_current = before.as_deref() == Some(text.as_str());
+            Ok((!is_current).then(|| FileChange { before, after: Some(text), ..FileChange::own(&path) }))
+        }));
+    }
+    let activation = plugin.activation.replace("DIR", &folder.display().to_string());
+    plan.remarks.push((host, activation));
     plan
 }
 

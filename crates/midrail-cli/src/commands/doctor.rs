@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let verdicts = diagnosis.hosts.iter().map(HostDiagnosis::verdict);
     let stopped = diagnosis.general.iter().filter(|it| it.level == CheckStatus::Bad).cloned();
     for verdict in stopped.chain(verdicts) {
-        lines(&verdict, "", output)?;
+        init::show_result(&verdict, "", output)?;
     }
     if diagnosis.hosts.is_empty() {
         output.line("no coding agent was detected; `midrail init --agent NAME` sets one up")?;
@@ -65,22 +65,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
 fn block(head: &str, findings: &[CheckResult], output: &mut Output) -> CliResult<()> {
     output.line(output.paint.style(Style::Strong, head))?;
     for finding in findings {
-        lines(finding, "  ", output)?;
+        init::show_result(finding, "  ", output)?;
     }
     output.line("")
-}
-
-/// Shows a result and how to fix it.
-pub(super) fn lines(finding: &CheckResult, indent: &str, output: &mut Output) -> CliResult<()> {
-    let paint = output.paint;
-    let mark = match finding.level {
-        CheckStatus::Good => paint.style(Style::Good, "✓"),
-        CheckStatus::Caution => paint.style(Style::Caution, "!"),
-        CheckStatus::Bad => paint.style(Style::Bad, "✗"),
-    };
-    output.line(format!("{indent}{mark} {}", visible(&finding.message)))?;
-    if let Some(fix) = &finding.fix {
-        output.line(format!("{indent}  {}", paint.style(Style::Dim, visible(fix))))?;
-    }
-    Ok(())
 }

@@ -92,7 +92,7 @@ fn answer(args: &Args, host: &'static HostSpec, deadline: &Deadline) -> Answer {
             let denial = stopping.map(|decision| decision.reason.clone());
             let mut output = hook.answer(decisions);
             if let Some(field) = host.user_message {
-                output = lost.iter().fold(output, |output, text| output.tell_user(field, text));
+                output = lost.iter().fold(output, |output, text| output.with_user_message(field, text));
             }
             Answer { output, denial }
         }

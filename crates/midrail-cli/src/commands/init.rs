@@ -16,7 +16,6 @@ use midrail_adapters::setup::{
 };
 use serde_json::{Value, json};
 
-use super::doctor;
 use crate::clock;
 use crate::error::{CliError, CliResult, count, with_fields};
 use crate::exit::{self, Exit};
@@ -35,6 +34,9 @@ pub(crate) struct Args {
     /// The program that agents run [default: this one]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    /// Write a plugin with the hooks to this folder instead, for one agent
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["project", "managed", "trust"])]
+    plugin: Option<PathBuf>,
     /// Mark the hooks as trusted in agents that run only trusted hooks
     #[arg(long)]
     trust: bool,
@@ -124,6 +126,9 @@ pub(crate) fn places(root: Option<PathBuf>) -> CliResult<Environment> {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let places = args.which.places()?;
+    if let Some(folder) = &args.plugin {
+        return plugin(args, folder, &places, output);
+    }
     let scope = args.which.scope();
     if scope == InstallScope::Project && places.is_home() {
         return Err(CliError::new(format!(
@@ -187,7 +192,29 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         if !verdicts.is_empty() {
             output.line("")?;
         }
-        verdicts.iter().try_for_each(|verdict| doctor::lines(verdict, "", output))?;
+        verdicts.iter().try_for_each(|verdict| show_result(verdict, "", output))?;
+    }
+    Ok(outcome.exit())
+}
+
+/// Writes a plugin. It names the program without its path, so that it can be shared.
+fn plugin(args: &Args, folder: &Path, places: &Environment, output: &mut Output) -> CliResult {
+    let [host] = args.which.agents.as_slice() else {
+        return Err(CliError::new("a plugin is for one agent").help("name it with `--agent NAME`"));
+    };
+    let program = match &args.program {
+        Some(path) => path.display().to_string(),
+        None => "midrail".to_owned(),
+    };
+    let folder = std::path::absolute(folder)?;
+    let plan = setup::plugin(host, &folder, &program);
+    let outcome = settle(&plan, places, &args.consent, output)?;
+    if output.is_json {
+        output.json(&with_fields(&outcome.json(), json!({"agents": [host.name], "plugin": folder})))?;
+        return Ok(outcome.exit());
+    }
+    for (host, text) in &plan.remarks {
+        output.line(format!("\n{}: {text}", output.paint.style(Style::Note, host.title)))?;
     }
     Ok(outcome.exit())
 }
@@ -366,6 +393,21 @@ fn as_json(change: &FileChange) -> Value {
         "is_removed": change.after.is_none(), "lines_added": added, "lines_removed": taken,
         "content": change.after,
     })
+}
+
+/// Shows a result and how to fix it.
+pub(crate) fn show_result(finding: &CheckResult, indent: &str, output: &mut Output) -> CliResult<()> {
+    let paint = output.paint;
+    let mark = match finding.level {
+        CheckStatus::Good => paint.style(Style::Good, "✓"),
+        CheckStatus::Caution => paint.style(Style::Caution, "!"),
+        CheckStatus::Bad => paint.style(Style::Bad, "✗"),
+    };
+    output.line(format!("{indent}{mark} {}", visible(&finding.message)))?;
+    if let Some(fix) = &finding.fix {
+        output.line(format!("{indent}  {}", paint.style(Style::Dim, visible(fix))))?;
+    }
+    Ok(())
 }
 
 pub(crate) fn shown(path: &Path) -> String {

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::world::{Ended, World, ended};
 
 /// The program with itself on the search path, as after an installation.
-fn on_path(world: &World, args: &[&str]) -> Command {
+pub(crate) fn on_path(world: &World, args: &[&str]) -> Command {
     let bin = Path::new(env!("CARGO_BIN_EXE_midrail")).parent().unwrap();
     let mut command = world.command(args);
     command.env("PATH", format!("{}:{}:/usr/bin:/bin", world.path("bin"), bin.display()));
     command
 }
 
-fn run(world: &World, args: &[&str]) -> Ended {
+pub(crate) fn run(world: &World, args: &[&str]) -> Ended {
     ended(&mut on_path(world, args), Vec::new())
 }
 
@@ -51,7 +51,7 @@ fn init_shows_asks_and_writes_once() {
     let settings = world.read(".claude/settings.json");
     assert!(settings.starts_with("{\n  \"model\": \"opus\",\n  \"hooks\": {\n"), "{settings}");
     assert!(
-        settings.contains("\"command\": \"midrail hook claude-code PreToolUse --timeout 330 || {"),
+        settings.contains("o=$(midrail hook claude-code PreToolUse --timeout 330 --proof $$)"),
         "{settings}"
     );
     assert!(world.read(".midrail/.gitignore").contains("backup/"));
@@ -63,7 +63,9 @@ fn init_shows_asks_and_writes_once() {
     assert_eq!(world.read(".midrail/pack.yaml"), "pack: mine\nextends: [default]\n");
 
     run(&world, &["uninstall", "--project"]).code(1).complains("there is no terminal to ask");
+    assert!(world.project().join(".midrail/backup").exists());
     run(&world, &["uninstall", "--project", "--yes"]).code(0).says("wrote    ");
+    assert!(!world.project().join(".midrail/backup").exists());
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n");
     assert_eq!(world.read(".midrail/pack.yaml"), "pack: mine\nextends: [default]\n");
     run(&world, &["uninstall", "--project", "--yes"]).code(0).says("nothing to do");
@@ -87,7 +89,7 @@ fn json_has_plan_and_result() {
             .iter()
             .any(|it| it["text"].as_str().unwrap().contains("/hooks"))
     );
-    let report = run(&world, &["init", "--project", "--agent", "codex", "--yes", "--json"]).code(0).json();
+    let report = run(&world, &["init", "--project", "--agent", "codex", "--yes", "--json"]).code(1).json();
     assert_eq!(report["written"].as_array().unwrap().len(), 3);
     let report = run(&world, &["uninstall", "--project", "--yes", "--json"]).code(0).json();
     assert_eq!(report["removed"].as_array().unwrap().len(), 1);
@@ -128,7 +130,8 @@ fn user_and_managed_scopes_have_their_own_files() {
     let agents = ["claude-code", "codex", "gemini-cli", "copilot-cli", "cursor", "opencode"];
     let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
     let with = |more: &[&'static str]| [more, &named].concat();
-    run(&world, &with(&["init", "--yes"])).code(0).says("this user");
+    // Codex is not installed, so whether it trusts the hooks is unknown.
+    run(&world, &with(&["init", "--yes"])).code(1).says("this user").says("✗ Codex is not protected");
     let home = world.project().parent().unwrap().to_owned();
     for file in [
         ".claude/settings.json",
@@ -145,7 +148,7 @@ fn user_and_managed_scopes_have_their_own_files() {
     assert!(!world.project().join(".midrail").exists());
     let mut managed = with(&["init", "--yes", "--managed", "--root"]);
     managed.insert(4, &root);
-    run(&world, &managed).code(0).says("OpenCode has no settings for a whole machine");
+    run(&world, &managed).says("OpenCode has no settings for a whole machine");
     for file in [
         "claude-code/managed-settings.json",
         "codex/requirements.toml",
@@ -158,7 +161,7 @@ fn user_and_managed_scopes_have_their_own_files() {
         }
     }
     assert!(home.join("state/midrail/backup").exists());
-    run(&world, &["uninstall", "--project", "--yes", "--managed", "--root", &root]).code(0);
+    run(&world, &["uninstall", "--yes", "--managed", "--root", &root]).code(0);
     assert!(!world.project().join("root/etc").exists());
     run(&world, &["uninstall", "--yes"]).code(0);
     assert!(!home.join(".claude").exists() && !home.join("config/opencode").exists());
@@ -194,7 +197,9 @@ fn doctor_reports_a_protected_agent() {
     let ended = ended.says("Claude Code 2.1.325\n").says("✓ 10 of 10 events registered in ");
     let ended =
         ended.says("✓ `rm -rf ~` is blocked, in Claude Code's own format").says("✓ `echo hello` is allowed");
-    ended.says("✓ fails closed").says("✓ no file disables hooks").says("every agent is protected");
+    let ended = ended.says("✓ fails closed").says("✓ no file disables hooks");
+    let verdict = "✓ Claude Code is protected here, in this session and the next, while the project has its settings file";
+    assert!(ended.out.starts_with(verdict), "{}", ended.out);
     // The calls that it tries are not recorded.
     assert!(!world.default_store().exists());
 }
@@ -220,7 +225,21 @@ fn doctor_reports_missing_and_disabled_hooks() {
     world.write(".claude/settings.json", settings.replace("\"PreToolUse\"", "\"PreCompact\""));
     has(&findings(&look(), "claude-code"), "bad not registered: PreToolUse");
 
-    world.write(".claude/settings.json", settings.replace("exit 2; }", "exit 0; }"));
+    world.write(".claude/settings.json", settings.replace("trap : PIPE; o=$(midrail", "o=$(true; midrail"));
+    has(&findings(&look(), "claude-code"), "bad no hook of Midrail is registered");
+
+    let plain: Vec<String> = settings
+        .lines()
+        .map(|line| match (line.split_once("trap : PIPE; o=$("), line.split_once(" --proof ")) {
+            (Some((before, rest)), Some((call, _))) => {
+                let call = call.strip_prefix(&line[..line.len() - rest.len()]).unwrap();
+                format!("{before}{call}\",")
+            }
+            _ => line.to_owned(),
+        })
+        .collect();
+    let plain = plain.join("\n");
+    world.write(".claude/settings.json", plain);
     has(&findings(&look(), "claude-code"), "bad allowed if the program fails: ");
 
     world.write(".claude/settings.json", settings.replace("midrail hook", "/nowhere/midrail hook"));
@@ -247,7 +266,7 @@ fn doctor_reports_missing_and_disabled_hooks() {
 fn doctor_reports_ignored_hooks_of_other_agents() {
     let world = World::new();
     let named = ["--agent", "cursor", "--agent", "gemini-cli", "--agent", "codex"];
-    run(&world, &[&["init", "--project", "--yes"], named.as_slice()].concat()).code(0);
+    run(&world, &[&["init", "--project", "--yes"], named.as_slice()].concat()).code(1);
     let cursor =
         world.read(".cursor/hooks.json").replace("\"hooks\": {", "\"hooks\": {\n    \"beforeAll\": [],");
     world.write(".cursor/hooks.json", cursor);
@@ -272,15 +291,14 @@ fn unprotected_agent_never_counts_as_protected() {
     run(&world, &["doctor", "--agent", "cursor"]).code(1).says("✗ Cursor is not protected");
     // A folder that some other use left behind.
     fs::create_dir(home.join(".cursor")).unwrap();
-    let ended =
-        run(&world, &["doctor"]).code(0).says("! Cursor is not protected").says("might not be protected");
-    assert!(!ended.out.contains("every agent is protected"));
+    let ended = run(&world, &["doctor"]).code(0).says("! Cursor might not be protected");
+    assert!(!ended.out.contains("Cursor is protected"));
     fs::create_dir(world.project().join(".cursor")).unwrap();
-    run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected").says("an agent is not protected");
+    run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected");
     fs::remove_dir(world.project().join(".cursor")).unwrap();
     // Installed once, and removed by hand.
     run(&world, &["init", "--yes", "--agent", "cursor"]).code(0);
-    run(&world, &["doctor"]).code(0).says("every agent is protected");
+    run(&world, &["doctor"]).code(0).says("✓ Cursor is protected here, in this session and the next\n");
     fs::remove_file(home.join(".cursor/hooks.json")).unwrap();
     run(&world, &["doctor"]).code(1).says("✗ Cursor is not protected");
     // A file that the agent does not take guards nothing.
@@ -289,20 +307,26 @@ fn unprotected_agent_never_counts_as_protected() {
     world.write(".claude/settings.json", settings.replacen('{', "{ // mine", 1));
     let report = run(&world, &["doctor", "--json", "--agent", "claude-code"]).code(1).json();
     has(&findings(&report, "claude-code"), "contains a comment, and Claude Code ignores such a file");
-    has(&findings(&report, "claude-code"), "bad Claude Code is not protected");
+    has(&findings(&report, "claude-code"), "bad no hook of Midrail is registered");
 }
 
 #[test]
 fn doctor_reports_disabled_copilot_hooks() {
     let world = World::new();
-    run(&world, &["init", "--project", "--yes", "--agent", "copilot-cli"]).code(0);
+    run(&world, &["init", "--project", "--yes", "--agent", "copilot-cli"])
+        .code(1)
+        .says("✗ Copilot CLI is not protected: Copilot CLI does not trust this folder yet");
     let home = world.project().parent().unwrap().to_owned();
     fs::create_dir(home.join(".copilot")).unwrap();
     let look = || run(&world, &["doctor", "--json", "--agent", "copilot-cli"]).json();
     has(&findings(&look(), "copilot-cli"), "good no file disables hooks");
-    has(&findings(&look(), "copilot-cli"), "caution Copilot CLI does not trust this folder yet");
-    let ended = run(&world, &["doctor", "--agent", "copilot-cli"]).code(0);
-    assert!(!ended.out.contains("every agent is protected"));
+    has(&findings(&look(), "copilot-cli"), "bad Copilot CLI does not trust this folder yet");
+    run(&world, &["doctor", "--agent", "copilot-cli"]).code(1);
+    // Hooks of the user need no trusted folder.
+    run(&world, &["init", "--yes", "--agent", "copilot-cli"]).code(0);
+    run(&world, &["doctor", "--agent", "copilot-cli"]).code(0);
+    run(&world, &["uninstall", "--yes", "--agent", "copilot-cli"]).code(0);
+    fs::create_dir_all(home.join(".copilot")).unwrap();
     for path in [
         world.project().join(".github/copilot/settings.json"),
         world.project().join(".github/copilot/settings.local.json"),
@@ -330,6 +354,10 @@ fn doctor_reports_changed_hooks() {
     let world = World::new();
     let agents = ["claude-code", "gemini-cli", "cursor", "opencode"];
     let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
+    let home = world.project().parent().unwrap().to_owned();
+    fs::create_dir(home.join(".gemini")).unwrap();
+    let trusted = json!({world.project().to_str().unwrap(): "TRUST_FOLDER"}).to_string();
+    fs::write(home.join(".gemini/trustedFolders.json"), trusted).unwrap();
     run(&world, &[&["init", "--project", "--yes"], named.as_slice()].concat()).code(0);
     let look = |agent: &str| {
         let report = run(&world, &["doctor", "--json", "--agent", agent]).json();
@@ -368,8 +396,6 @@ fn doctor_reports_changed_hooks() {
     world.write(".opencode/plugin/midrail.js", format!("{plugin}\n// more\n"));
     has(&look("opencode"), "is not as this version writes it");
 
-    let home = world.project().parent().unwrap().to_owned();
-    fs::create_dir(home.join(".gemini")).unwrap();
     let says = |word: &str| {
         let words = json!({world.project().to_str().unwrap(): word}).to_string();
         fs::write(home.join(".gemini/trustedFolders.json"), words).unwrap();
@@ -394,7 +420,7 @@ fn cursor_finds_the_program_with_a_login_shell() {
         .code(0)
         .says("Cursor starts hooks with your login shell");
     assert!(world.read(".cursor/hooks.json").contains(&format!("{} hook", env!("CARGO_BIN_EXE_midrail"))));
-    assert!(world.read(".claude/settings.json").contains("\"midrail hook"));
+    assert!(world.read(".claude/settings.json").contains("o=$(midrail hook"));
     run(&["doctor", "--agent", "cursor"]).code(0).says("✓ `rm -rf ~` is blocked");
     let hooks = world.read(".cursor/hooks.json");
     world.write(".cursor/hooks.json", hooks.replace(env!("CARGO_BIN_EXE_midrail"), "midrail"));
@@ -403,7 +429,7 @@ fn cursor_finds_the_program_with_a_login_shell() {
     fs::write(home.join(".profile"), format!("PATH={}:/usr/bin:/bin\n", bin.display())).unwrap();
     run(&["doctor", "--agent", "cursor"]).code(0);
     run(&["init", "--project", "--agent", "cursor"]).code(0).says("is up to date");
-    assert!(!home.join("state").exists());
+    assert!(!home.join("state/midrail/midrail.db").exists());
 }
 
 #[test]
@@ -414,7 +440,7 @@ fn home_directory_is_not_a_project() {
     run(&["init", "--project", "--yes", "--agent", "claude-code"])
         .code(1)
         .complains("is your home directory")
-        .complains("midrail init --user");
+        .complains("`midrail init` without `--project`");
     run(&["init", "--yes", "--agent", "claude-code"]).code(0);
     assert!(!home.join(".midrail").exists());
     let report = run(&["doctor", "--json", "--agent", "claude-code"]).code(0).json();
@@ -427,18 +453,16 @@ fn home_directory_is_not_a_project() {
 #[test]
 fn uninstall_reports_remaining_hooks() {
     let world = World::new();
-    run(&world, &["init", "--yes", "--agent", "codex"])
-        .code(0)
-        .says("`midrail init --user --agent codex --trust`");
+    run(&world, &["init", "--yes", "--agent", "codex"]).code(1).says("`midrail init --agent codex --trust`");
     run(&world, &["uninstall", "--project", "--yes"])
         .code(0)
         .says("nothing to do")
         .says("Codex has hooks of Midrail in ")
-        .says("`midrail uninstall --user --agent codex`");
-    run(&world, &["init", "--project", "--yes", "--agent", "codex"]).code(0);
+        .says("`midrail uninstall --agent codex`");
+    run(&world, &["init", "--project", "--yes", "--agent", "codex"]).code(1);
     let report = run(&world, &["doctor", "--json", "--agent", "codex"]).json();
     let fixes = report["agents"][0]["findings"].to_string();
-    let ways = "keep one: `midrail uninstall --agent codex` or `midrail uninstall --user --agent codex`";
+    let ways = "keep one: `midrail uninstall --project --agent codex` or `midrail uninstall --agent codex`";
     assert!(fixes.contains(ways), "{fixes}");
     let report = run(&world, &["uninstall", "--project", "--json"]).code(1).json();
     assert!(report["refused"].as_str().unwrap().contains("`--yes` to write"), "{report}");
@@ -471,7 +495,7 @@ grep -qs 'trusted_hash = "sha256:11"' "$HOME/.codex/config.toml" && status=trust
 while read -r line; do
   case "$line" in
     *'"initialize"'*) echo '{"id":1,"result":{}}' ;;
-    *'"hooks/list"'*) printf '{"method":"note"}\n{"id":2,"result":{"data":[{"hooks":[{"key":"%s/.codex/hooks.json:pre_tool_use:0:0","command":"midrail hook codex PreToolUse || { x }","currentHash":"sha256:11","trustStatus":"%s"},{"key":"k","command":"other","currentHash":"sha256:22","trustStatus":"untrusted"}]}]}}\n' "$PWD" "$status" ;;
+    *'"hooks/list"'*) printf '{"method":"note"}\n{"id":2,"result":{"data":[{"hooks":[{"key":"%s/.codex/hooks.json:pre_tool_use:0:0","command":"midrail hook codex PreToolUse","currentHash":"sha256:11","trustStatus":"%s"},{"key":"k","command":"other","currentHash":"sha256:22","trustStatus":"untrusted"}]}]}}\n' "$PWD" "$status" ;;
   esac
 done"#;
 
@@ -482,7 +506,7 @@ fn codex_trusts_only_midrail_hooks() {
     let home = world.project().parent().unwrap().to_owned();
     fs::create_dir(home.join(".codex")).unwrap();
     fs::write(home.join(".codex/config.toml"), "model = \"m\" # mine\n").unwrap();
-    run(&world, &["init", "--project", "--yes", "--agent", "codex"]).code(0).says("type `/hooks` in Codex");
+    run(&world, &["init", "--project", "--yes", "--agent", "codex"]).code(1).says("type `/hooks` in Codex");
     let look = || run(&world, &["doctor", "--json", "--agent", "codex"]).json();
     has(&findings(&look(), "codex"), "bad Codex does not trust, and so does not run: pre_tool_use");
     run(&world, &["init", "--project", "--dry-run", "--agent", "codex", "--trust"])

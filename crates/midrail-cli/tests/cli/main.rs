@@ -22,6 +22,7 @@ mod import;
 mod init;
 mod lint;
 mod log;
+mod lost_hooks;
 mod operations;
 mod pause;
 mod pictures;

@@ -1,27 +1,30 @@
-//! Replaces the key that signs. Fingerprints, the hashes of approvers and the anchor keep their keys.
+//! The keys of a store, and the replacement of the one that signs. Fingerprints, the hashes of approvers and the anchor keep their keys.
 
 use jiff::Timestamp;
 
-use crate::checkpoint::KeyChange;
+use crate::checkpoint::{KeyChange, PublicKey};
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
-use crate::sql::{Connection, Dialect, SqlStore, log};
+use crate::sql::{SqlStore, log};
+use crate::store::Keys;
 
-/// The key that signs: the successor of a key, once its public key is in the log.
-pub(super) fn signing_key(
-    connection: &dyn Connection,
-    dialect: &Dialect,
-    stored: StoreKey,
-) -> Result<StoreKey> {
-    let Some(next) = stored.next() else { return Ok(stored) };
-    let select = format!("SELECT id FROM keys WHERE {}id = ?1", dialect.own);
-    let found = connection.row(&select, &[(&next.public().id).into()], |row| row.string(0))?;
-    Ok(if found.is_some() { next } else { stored })
+impl<S: SqlStore> Keys for S {
+    fn fingerprint_key(&self) -> Result<[u8; 32]> {
+        self.store_key().map(StoreKey::fingerprint_key)
+    }
+
+    fn public_key(&self) -> Result<PublicKey> {
+        self.store_key().map(|key| key.public().clone())
+    }
+
+    fn replace_signing_key(&self, time: Timestamp) -> Result<KeyChange> {
+        replace_signing_key(self, time)
+    }
 }
 
 /// The old key signs the last record and the statement that the new one follows; the new one states the same, so that a
 /// log can be verified with either of them.
-pub(super) fn replace_signing_key<S: SqlStore>(store: &S, time: Timestamp) -> Result<KeyChange> {
+fn replace_signing_key<S: SqlStore>(store: &S, time: Timestamp) -> Result<KeyChange> {
     store.store_key()?;
     let change = store.transact(|connection| {
         let Some(head) = log::head(connection, &S::DIALECT)? else {

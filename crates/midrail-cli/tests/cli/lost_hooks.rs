@@ -1,0 +1,118 @@
+//! Hooks that were removed or disabled while a session runs, and hooks in a plugin.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::init::{on_path, run};
+use crate::world::{World, ended};
+
+/// Runs git in the project.
+fn git(world: &World, args: &[&str]) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+    let done = Command::new("git").args(identity).args(args).current_dir(world.project()).output().unwrap();
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn hook(world: &World, event: &str) -> Value {
+    let payload = json!({
+        "session_id": "s", "cwd": world.project(), "hook_event_name": event, "prompt": "hello",
+        "tool_name": "Read", "tool_input": {"file_path": "a"},
+    });
+    let ended = ended(&mut on_path(world, &["hook", "claude-code"]), payload.to_string().into_bytes());
+    let ended = ended.code(0);
+    if ended.out.is_empty() { Value::Null } else { ended.json() }
+}
+
+#[test]
+fn hooks_of_a_user_that_were_removed_are_registered_again() {
+    let world = World::new();
+    let settings = world.project().parent().unwrap().join(".claude/settings.json");
+    run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
+    let before = fs::read_to_string(&settings).unwrap();
+    assert_eq!(hook(&world, "UserPromptSubmit"), Value::Null);
+    for change in ["{}", "", "{\"model\": \"opus\"}"] {
+        fs::write(&settings, change).unwrap();
+        let answer = hook(&world, "PreToolUse");
+        assert!(answer["systemMessage"].as_str().unwrap().contains("are registered again"), "{answer}");
+        let agent = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        assert!(agent.starts_with("Tell the user: Midrail's hooks for Claude Code were removed"), "{agent}");
+        assert!(fs::read_to_string(&settings).unwrap().contains("hook claude-code PreToolUse"), "{change}");
+        assert_eq!(hook(&world, "PreToolUse"), Value::Null, "reported once");
+    }
+    fs::remove_file(&settings).unwrap();
+    hook(&world, "Stop");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+    let records = run(&world, &["audit", "list", "--json"]).code(0).json_lines();
+    let restored = records.iter().filter(|it| it["reason"].to_string().contains("registered again"));
+    assert!(restored.count() >= 4 || run(&world, &["notices"]).out.contains("registered again"));
+    // Other changes of the user stay.
+    run(&world, &["uninstall", "--yes"]).code(0);
+    assert_eq!(hook(&world, "PreToolUse"), Value::Null);
+    assert!(!settings.exists());
+}
+
+#[test]
+fn branch_without_hooks_is_reported() {
+    let world = World::new();
+    git(&world, &["init", "-q"]);
+    git(&world, &["commit", "-q", "--allow-empty", "-m", "old"]);
+    git(&world, &["branch", "old"]);
+    run(&world, &["init", "--project", "--yes", "--agent", "claude-code"]).code(0);
+    git(&world, &["add", "-A"]);
+    git(&world, &["commit", "-q", "-m", "hooks"]);
+    assert_eq!(hook(&world, "PreToolUse"), Value::Null);
+    git(&world, &["checkout", "-q", "old"]);
+    for (event, is_reported) in [("PreToolUse", true), ("PreToolUse", false), ("UserPromptSubmit", true)] {
+        let answer = hook(&world, event);
+        let message = answer["systemMessage"].as_str().unwrap_or_default();
+        assert_eq!(message.contains("the next session is not protected"), is_reported, "{event}: {answer}");
+    }
+    // Nothing was written to the branch.
+    assert!(!world.project().join(".claude").exists());
+    run(&world, &["doctor", "--agent", "claude-code"]).code(1).says("Claude Code is not protected");
+    git(&world, &["checkout", "-q", "-"]);
+    assert_eq!(hook(&world, "UserPromptSubmit")["systemMessage"], Value::Null);
+    // Hooks of the user protect every branch.
+    git(&world, &["checkout", "-q", "old"]);
+    run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
+    assert_eq!(hook(&world, "UserPromptSubmit")["systemMessage"], Value::Null);
+    run(&world, &["doctor", "--agent", "claude-code"]).code(0);
+}
+
+#[test]
+fn setting_that_disables_hooks_is_reported() {
+    let world = World::new();
+    run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
+    world.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
+    let answer = hook(&world, "UserPromptSubmit");
+    assert!(answer["systemMessage"].as_str().unwrap().contains("`disableAllHooks` in"), "{answer}");
+    assert_eq!(hook(&world, "PreToolUse"), Value::Null);
+}
+
+#[test]
+fn plugin_has_the_same_hooks() {
+    let world = World::new();
+    let folder = world.path("plugin");
+    for (agent, hooks, manifest) in [
+        ("claude-code", "hooks/hooks.json", ".claude-plugin/plugin.json"),
+        ("gemini-cli", "hooks/hooks.json", "gemini-extension.json"),
+        ("copilot-cli", "hooks/hooks.json", "plugin.json"),
+        ("opencode", "midrail.js", "package.json"),
+        ("cursor", "hooks.json", "hooks.json"),
+    ] {
+        let dir = format!("{folder}/{agent}");
+        run(&world, &["init", "--plugin", &dir, "--agent", agent, "--yes"]).code(0).says(&dir);
+        let hooks = fs::read_to_string(format!("{dir}/{hooks}")).unwrap();
+        assert!(hooks.contains("midrail hook") || hooks.contains("\"midrail\""), "{hooks}");
+        let manifest: Value =
+            serde_json::from_str(&fs::read_to_string(format!("{dir}/{manifest}")).unwrap()).unwrap();
+        assert!(manifest["name"] == "midrail" || agent == "cursor");
+        run(&world, &["init", "--plugin", &dir, "--agent", agent]).code(0).says("nothing to do");
+    }
+    run(&world, &["init", "--plugin", &folder, "--agent", "codex", "--yes"])
+        .code(1)
+        .complains("has no plugins");
+    run(&world, &["init", "--plugin", &folder]).code(1).complains("a plugin is for one agent");
+}
