@@ -28,6 +28,7 @@ struct Host {
     settings_files: Vec<String>,
     files: Files,
     plugin: Option<Plugin>,
+    live: Option<Live>,
     #[serde(default)]
     remarks: BTreeMap<String, String>,
     tools: BTreeMap<String, Vec<String>>,
@@ -54,6 +55,17 @@ struct Plugin {
     #[serde(default)]
     manifest: String,
     r#use: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Live {
+    args: Vec<String>,
+    tool: String,
+    input: String,
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -122,6 +134,18 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
             "plugin: Some(HostPlugin {{ hooks: {hooks:?}, manifest: {manifest:?}, activation: {:?} }}), ",
             r#use
         )?,
+    }
+    match &host.live {
+        None => list.push_str("live: None, "),
+        Some(Live { args, tool, input, env, files }) => {
+            let pairs =
+                |map: &BTreeMap<String, String>| map.iter().map(|it| format!("{it:?}, ")).collect::<String>();
+            let (env, files) = (pairs(env), pairs(files));
+            write!(
+                list,
+                "live: Some(LiveTest {{ args: &{args:?}, tool: {tool:?}, input: {input:?}, env: &[{env}], files: &[{files}] }}), "
+            )?;
+        }
     }
     list.push_str("remarks: &[");
     for (scope, text) in &host.remarks {

@@ -60,6 +60,8 @@ pub struct HostSpec {
     pub files: HostFiles,
     /// A plugin with the same hooks, if the host has plugins.
     pub plugin: Option<HostPlugin>,
+    /// How it is run for a test of the hooks; `None`: not without its own servers.
+    pub(crate) live: Option<LiveTest>,
     /// What the user has to know after hooks were registered.
     pub(crate) remarks: &'static [(InstallScope, &'static str)],
     /// Its tools, by what they do.
@@ -141,6 +143,17 @@ pub struct HostPlugin {
     pub(crate) manifest: &'static str,
     /// How a user activates the plugin in `DIR`.
     pub activation: &'static str,
+}
+
+/// A run of a host against a scripted model. `@URL@`, `@PROMPT@`, `@PROJECT@` and `"@COMMAND@"` are replaced.
+pub(crate) struct LiveTest {
+    pub(crate) args: &'static [&'static str],
+    /// Its tool for shell commands, and the arguments of the call, as JSON.
+    pub(crate) tool: &'static str,
+    pub(crate) input: &'static str,
+    pub(crate) env: &'static [(&'static str, &'static str)],
+    /// Settings below the temporary folder, as JSON.
+    pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
 impl HostFiles {

@@ -1,6 +1,8 @@
 //! Checks that hosts are protected: that hooks are registered, enabled, trusted and run, and that answers block what they
 //! should block.
 
+mod live;
+mod model;
 mod probe;
 mod registration;
 
@@ -76,17 +78,18 @@ impl Diagnosis {
     }
 }
 
-/// Checks hosts: those that are named, else those that are present.
-pub fn diagnose(named: &[&'static HostSpec], env: &Environment) -> Diagnosis {
+/// Checks hosts: those that are named, else those that are present. If `is_live`, each host itself is run against a scripted
+/// model, too.
+pub fn diagnose(named: &[&'static HostSpec], is_live: bool, env: &Environment) -> Diagnosis {
     let is_checked = |host: &&'static HostSpec| {
         if named.is_empty() { host.is_present(env) } else { named.contains(host) }
     };
     let hosts = hosts::ALL.iter().filter(is_checked);
-    let hosts = hosts.map(|host| diagnose_host(host, named.contains(&host), env)).collect();
+    let hosts = hosts.map(|host| diagnose_host(host, named.contains(&host), is_live, env)).collect();
     Diagnosis { hosts, general: general(env) }
 }
 
-fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> HostDiagnosis {
+fn diagnose_host(host: &'static HostSpec, is_named: bool, is_live: bool, env: &Environment) -> HostDiagnosis {
     let program = host.program(env);
     let version = program.as_deref().and_then(registration::version_of);
     let mut results = Vec::new();
@@ -128,6 +131,9 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, env: &Environment) -> 
     results.extend(disabling_settings(host, &installation));
     results.extend(registration::failure_answers(host, &files, version.as_deref(), &init));
     results.extend(probe::check(host, &files, env));
+    if is_live {
+        results.extend(live::check(host, &files, program.as_deref(), env));
+    }
     let is_project_only = installation.is_project_only();
     if is_project_only {
         results.push(CheckResult::caution(

@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// An agent to check. Can be given several times [default: detected agents]
     #[arg(long = "agent", value_name = "NAME", value_parser = init::HostParser)]
     agents: Vec<&'static HostSpec>,
+    /// Run the agents themselves, too, in a temporary folder against a scripted local model
+    #[arg(long)]
+    live: bool,
     /// Where the system's files begin, for tests
     #[arg(long, value_name = "DIR", hide = true)]
     root: Option<PathBuf>,
@@ -30,7 +33,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let places = init::places(args.root.clone())?;
-    let diagnosis = setup::diagnose(&args.agents, &places);
+    let diagnosis = setup::diagnose(&args.agents, args.live, &places);
     let exit = Exit::good_if(diagnosis.is_sound());
     if output.is_json {
         let agents: Vec<Value> = diagnosis

@@ -172,7 +172,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     }
     // The test of what was registered: a host that runs other hooks, or none, is not protected.
     let is_tested = outcome.is_agreed && outcome.errors.is_empty();
-    let diagnosis = is_tested.then(|| setup::diagnose(&request.hosts, &places));
+    let diagnosis = is_tested.then(|| setup::diagnose(&request.hosts, false, &places));
     let verdicts: Vec<CheckResult> =
         diagnosis.iter().flat_map(|it| &it.hosts).map(HostDiagnosis::verdict).collect();
     outcome.is_unprotected = verdicts.iter().any(|it| it.level == CheckStatus::Bad);

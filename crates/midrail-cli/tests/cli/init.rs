@@ -22,7 +22,7 @@ pub(crate) fn run(world: &World, args: &[&str]) -> Ended {
 }
 
 /// A program on the search path.
-fn program(world: &World, name: &str, text: &str) {
+pub(crate) fn program(world: &World, name: &str, text: &str) {
     let path = world.write(&format!("bin/{name}"), format!("#!/bin/sh\n{text}\n"));
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -1,11 +1,11 @@
-//! Hooks that were removed or disabled while a session runs, and hooks in a plugin.
+//! Hooks that were removed or disabled while a session runs, hooks in a plugin, and tests with the host itself.
 
 use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::init::{on_path, run};
+use crate::init::{on_path, program, run};
 use crate::world::{World, ended};
 
 /// Runs git in the project.
@@ -115,4 +115,28 @@ fn plugin_has_the_same_hooks() {
         .code(1)
         .complains("has no plugins");
     run(&world, &["init", "--plugin", &folder]).code(1).complains("a plugin is for one agent");
+}
+
+/// Real agents are run by `scripts/compat`; these programs show that a failure is noticed.
+#[test]
+fn host_that_runs_a_blocked_call_is_not_protected() {
+    let world = World::new();
+    let version = "[ \"$1\" = --version ] && { echo '2.1.325 (Claude Code)'; exit 0; }";
+    program(&world, "claude", version);
+    run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
+    let test = |body: &str| {
+        program(&world, "claude", &format!("{version}\n{body}"));
+        run(&world, &["doctor", "--live", "--agent", "claude-code"])
+    };
+    test("echo 'pack: p' > .midrail/live-test.yaml").code(1).says("✗ Claude Code itself ran a call");
+    test("exit 1").code(1).says("the host did not use the scripted model");
+    // The test uses neither the user's home nor other settings.
+    let settings = world.project().parent().unwrap().join(".claude/settings.json");
+    let own = fs::read_to_string(&settings).unwrap().replacen('{', "{\"apiKeyHelper\": \"x\",", 1);
+    fs::write(&settings, own).unwrap();
+    let look = "grep -q apiKeyHelper $HOME/.claude/settings.json && touch .midrail/live-test.yaml
+        grep -q 'hook claude-code PreToolUse' $HOME/.claude/settings.json || touch .midrail/live-test.yaml
+        [ -e $HOME/mine ] && touch .midrail/live-test.yaml";
+    fs::write(settings.parent().unwrap().with_file_name("mine"), "").unwrap();
+    test(look).code(1).says("the host did not use the scripted model");
 }
