@@ -81,7 +81,7 @@ export const actions = [
   command('(sleep 0.1; echo later > later.txt) & wait', 'later.txt', 'later'),
   command('git status --short > status.txt', 'status.txt'),
   git('git checkout -q -b feature', (world) => world.git('branch', '--list', 'feature') !== ''),
-  git(`git add notes.txt made.txt && ${COMMIT}`, (world) => world.git('log', '--all', '--format=%s').includes('Never run')),
+  git(`echo text > committed.txt && git add committed.txt && ${COMMIT}`, (world) => world.git('log', '--all', '--format=%s').includes('Never run')),
   command('git log --oneline > log.txt', 'log.txt'),
   git('git checkout -q main', (world) => world.git('reflog').includes('moving from feature to main')),
 ];
