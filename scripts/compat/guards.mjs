@@ -26,7 +26,7 @@ esac
 
 const PACKS = {
   block: (guardrails) => [...guardrails, '{id: nothing, on: before_tool, effect: block, reason: Nothing runs.}'],
-  hold: (guardrails) => guardrails.map((each) => each.replace('max_attempts: 3', 'max_attempts: 50')),
+  hold: (guardrails) => guardrails.map((each) => each.replace('max_attempts: 3', 'max_attempts: 8')),
 };
 
 export async function install(guard, agent, world, { guardrails = [], hostLimit, scope }) {

@@ -121,6 +121,8 @@ test('a verdict tells failures, limits of the host and missing proofs apart', ()
   assert.equal(value({ guarded: observed({ late: true }) }), FAILED);
   assert.equal(value({ guarded: observed({ late: true }), patient: true }), HOLDS);
   assert.equal(value({ unproved: 'no control' }), UNPROVED);
+  assert.equal(value({ unproved: 'no control', limit }), UNPROVED);
+  assert.equal(value({ unproved: 'no control', limit: { ...limit, refuses: true } }), HOST);
   assert.deepEqual(verdict({ guarded: observed({ bad: ['it happened'] }), limit }), { value: HOST, ...limit });
   assert.equal(value({ guarded: observed(), limit }), HOLDS, 'a limit that is gone is a pass');
 });
@@ -153,9 +155,9 @@ test('every behaviour judges what the issue lists, and combined scripts keep all
 test('limits name known behaviours, and say what is used instead', () => {
   const names = behaviours.map(({ name }) => name);
   for (const agent of AGENTS) {
-    for (const [name, { why, instead, skip }] of Object.entries(agent.limits ?? {})) {
+    for (const [name, { why, instead }] of Object.entries(agent.limits ?? {})) {
       assert.ok(names.includes(name), `${agent.name} ${name}`);
-      assert.ok(why && (instead || skip), `${agent.name} ${name}`);
+      assert.ok(why && instead, `${agent.name} ${name}`);
     }
   }
 });
@@ -219,18 +221,25 @@ test('the page of the documentation lists every behaviour and every agent', () =
   for (const { title } of AGENTS) assert.ok(page.includes(`| ${title} |`), title);
 });
 
-test('a run in which nothing can be installed fails', () => {
+test('a run in which nothing can be installed fails', (context) => {
   const lab = fs.mkdtempSync(path.join(HERE, 'lab-'));
   const bin = path.join(lab, 'bin');
   fs.mkdirSync(bin);
-  fs.writeFileSync(path.join(bin, 'npm'), '#!/bin/sh\necho no network >&2\nexit 1\n', { mode: 0o755 });
+  const program = (name, text) => fs.writeFileSync(path.join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  program('npm', 'echo no network >&2; exit 1');
+  program('midrail', 'echo midrail 0');
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-  const kit = (...args) => spawnSync(process.execPath, [path.join(HERE, 'run.mjs'), '--lab', lab, '--midrail', process.execPath, ...args], { encoding: 'utf8', env });
+  const kit = (...args) => spawnSync(process.execPath, [path.join(HERE, 'run.mjs'), '--lab', lab, '--midrail', path.join(bin, 'midrail'), ...args], { encoding: 'utf8', env });
   const strict = kit('--agent', 'codex', '--behaviour', 'secret');
+  if (strict.stderr.includes('the lab cannot be below')) {
+    fs.rmSync(lab, { recursive: true });
+    return context.skip('this checkout is in a temporary folder');
+  }
   assert.equal(strict.status, 1, strict.stderr);
   assert.match(strict.stdout, /\? secret, codex: could not be installed: npm install ended with 1: no network/);
   assert.equal(kit('--agent', 'codex', '--behaviour', 'secret', '--allow-missing').status, 2);
   fs.rmSync(lab, { recursive: true });
+  return undefined;
 });
 
 test('the list needs no client, and a wrong name is reported', () => {

@@ -61,6 +61,8 @@ export class World {
       XDG_STATE_HOME: path.join(this.home, '.local/state'),
       XDG_CACHE_HOME: path.join(this.home, '.cache'),
       GIT_CONFIG_NOSYSTEM: '1',
+      // The lab may be inside another repository.
+      GIT_CEILING_DIRECTORIES: this.dir,
     };
     this.write('proj/notes.txt', OLD_TEXT);
     this.write('proj/ledger.txt', OLD_TEXT);

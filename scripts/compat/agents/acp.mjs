@@ -6,8 +6,16 @@ import { calls as copilotCalls, offline as copilotOffline } from './copilot-cli.
 import { calls as geminiCalls, offline as geminiOffline, prepare as prepareGemini } from './gemini-cli.mjs';
 import { calls as opencodeCalls, offline as opencodeOffline, settings as opencodeSettings } from './opencode.mjs';
 
-const NO_PROCESS = { skip: true, why: 'the protocol has no hook process: Midrail is part of the connection', instead: 'the session ends with Midrail' };
-const NO_SETTINGS = { skip: true, why: 'the editor starts Midrail, so the project contains nothing that could be removed' };
+const NO_PROCESS = {
+  skip: true,
+  why: 'the protocol has no hook process: Midrail is part of the connection',
+  instead: 'without Midrail there is no connection, so the session ends',
+};
+const NO_SETTINGS = {
+  skip: true,
+  why: 'the project and the home contain no registration that could be removed: the editor starts Midrail',
+  instead: 'Midrail decides every permission request of every session that the editor starts',
+};
 const NO_NOTES = { why: 'the protocol cannot add a text to what the model receives', instead: 'the user sees the text in the editor' };
 const NO_RESULTS = {
   why: 'the model receives the results of tools inside the agent before they cross the connection',
@@ -46,7 +54,7 @@ export const acpAgents = [
     title: 'Claude Code (ACP)',
     needs: [['acp', 'claudeAcp']],
     calls: claudeCalls,
-    limits: { 'unread-write': { why: 'the agent refuses the call itself, before a permission request', instead: 'the refusal of the agent' } },
+    limits: { 'unread-write': { refuses: true, why: 'the agent refuses the call itself, before a permission request', instead: 'the refusal of the agent' } },
     command: (world, model) => ({
       program: process.execPath,
       args: [world.lab.claudeAcp],
@@ -57,7 +65,7 @@ export const acpAgents = [
     title: 'Gemini CLI (ACP)',
     needs: [['gemini', 'gemini']],
     calls: { ...geminiCalls, delegate: undefined },
-    limits: { 'sub-agent': { skip: true, why: 'its sub-agents are not available in this mode' } },
+    limits: { 'sub-agent': { skip: true, why: 'its sub-agents are not available in this mode', instead: 'there is no sub-agent that could act' } },
     prepare: prepareGemini,
     authenticate: 'gemini-api-key',
     // It treats every error of such a read as a failure, and could not write a new file.
@@ -82,7 +90,7 @@ export const acpAgents = [
     title: 'OpenCode (ACP)',
     needs: [['opencode', 'opencode']],
     calls: { ...opencodeCalls, delegate: undefined },
-    limits: { 'sub-agent': { skip: true, why: 'its sub-agents wait for answers to questions that it does not forward' } },
+    limits: { 'sub-agent': { skip: true, why: 'its sub-agents wait for answers to questions that it does not forward', instead: 'a sub-agent cannot act' } },
     prepare: (world, model) => opencodeSettings(world, model, { bash: 'ask', edit: 'ask', external_directory: 'ask' }),
     command: (world) => ({ program: world.lab.opencode, args: ['acp'], env: opencodeOffline }),
   }),

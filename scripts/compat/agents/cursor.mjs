@@ -2,6 +2,7 @@
 // engine before and after each step as Cursor does, and takes the step only if the engine permits it.
 
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
@@ -54,8 +55,8 @@ const TOOLS = {
 const withContext = (text, { out }) => [text, out?.additional_context].filter(Boolean).join('\n');
 
 /** One call: calls the engine, executes the call, and returns what the model would receive. */
-async function perform(world, engine, kind, args, serial) {
-  const tool = { ...TOOLS[kind](...args), tool_use_id: `t${serial}` };
+async function perform(world, engine, kind, args) {
+  const tool = { ...TOOLS[kind](...args), tool_use_id: randomUUID() };
   const before = await engine.ask('preToolUse', tool);
   if (refuses(before)) return reason(before);
   if (kind === 'run') {
@@ -107,38 +108,52 @@ async function drive(world, model, prompt, { limit }) {
 }
 
 async function converse(world, engine, model, prompt) {
-  const history = [prompt];
-  const turn = () => {
-    model.requests.push(JSON.stringify(history));
-    return model.next(history, true);
-  };
   await engine.ask('sessionStart', { is_background_agent: false });
   if (refuses(await engine.ask('beforeSubmitPrompt', { prompt, attachments: [], composer_mode: 'agent' }))) return;
+  const history = [prompt];
   // Cursor itself ends a turn after five follow-ups, as `loop_count` reports to the engine.
-  for (let serial = 0, loops = 0; loops <= 5; serial += 1) {
-    const { text, calls } = await turn();
-    history.push(text);
-    for (const [i, { name, input }] of calls.entries()) history.push(await perform(world, engine, name, input, `${serial}-${i}`));
-    if (calls.length) continue;
+  for (let loops = 0; loops <= 5; loops += 1) {
+    await work(world, engine, model, history);
     const { out } = await engine.ask('stop', { status: 'completed', loop_count: loops });
-    loops += 1;
     if (!out?.followup_message) return;
     history.push(out.followup_message);
   }
+}
+
+/** Plays turns of the model until one has no calls. */
+async function work(world, engine, model, history) {
+  for (;;) {
+    model.requests.push(JSON.stringify(history));
+    const { text, calls } = await model.next(history, true);
+    history.push(text);
+    if (calls.length === 0) return;
+    for (const { name, input } of calls) {
+      history.push(name === 'delegate' ? await delegate(world, engine, model, ...input) : await perform(world, engine, name, input));
+    }
+  }
+}
+
+/** A sub-agent works in a conversation of its own, with the same hooks. */
+async function delegate(world, engine, model, task) {
+  const about = { subagent_id: 'sub-1', subagent_type: 'generalPurpose', task, parent_conversation_id: 'conversation-1' };
+  const gate = await engine.ask('subagentStart', { ...about, tool_call_id: 'call-1', is_parallel_worker: false });
+  if (refuses(gate)) return reason(gate);
+  await work(world, engine, model, [task]);
+  await engine.ask('subagentStop', { ...about, status: 'completed', loop_count: 0, summary: 'done' });
+  return 'done';
 }
 
 export default {
   name: 'cursor',
   title: "Cursor's hook engine",
   needs: [['cursor', 'cursor'], ['node24', 'node24']],
-  calls: { run: call('run'), read: call('read'), write: call('write'), edit: call('edit'), mcp: call('mcp') },
+  calls: { run: call('run'), read: call('read'), write: call('write'), edit: call('edit'), mcp: call('mcp'), delegate: call('delegate') },
   settings: ['proj/.cursor/hooks.json', 'home/.cursor/hooks.json'],
   // Cursor starts hooks in a login shell, which sets its own PATH.
   prepare: (world) => ['.profile', '.bashrc'].forEach((file) => world.write(`home/${file}`, `PATH='${world.bin}':$PATH\n`)),
   limits: {
     secret: NO_RESULTS,
     'secret-failing': NO_RESULTS,
-    'sub-agent': { skip: true, why: "Cursor's own agent cannot be run here, so there is no sub-agent" },
   },
   limit: 240,
   drive,
