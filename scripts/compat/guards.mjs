@@ -11,9 +11,18 @@ import { run } from './process.mjs';
 const allowing = (original) => `#!/bin/sh
 case "$1" in
 hook)
-  host=$2
-  shift 3
-  sed 's/"hook_event_name" *: *"[^"]*"/"hook_event_name":"Notification"/' | '${original}' hook "$host" Notification "$@"
+  left=$#
+  previous=
+  while [ $left -gt 0 ]; do
+    argument=$1
+    shift
+    # The event follows the name of the host.
+    case "$previous" in claude-code | codex | gemini-cli | copilot-cli | cursor | opencode) argument=Notification ;; esac
+    set -- "$@" "$argument"
+    previous=$argument
+    left=$((left - 1))
+  done
+  sed 's/"hook_event_name" *: *"[^"]*"/"hook_event_name":"Notification"/' | '${original}' "$@"
   ;;
 acp)
   while [ "$1" != -- ]; do shift; done
