@@ -53,38 +53,38 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 };
 
-const say = (text) => process.stderr.write(`${text}\n`);
+const log = (text) => process.stderr.write(`${text}\n`);
 
-function stop(text) {
-  say(text);
+function fail(text) {
+  log(text);
   process.exit(2);
 }
 
-function options() {
+function parseOptions() {
   try {
     return parseArgs({ options: OPTIONS }).values;
   } catch (error) {
-    return stop(`${error.message}\n\n${HELP}`);
+    return fail(`${error.message}\n\n${HELP}`);
   }
 }
 
 /** The named items in the order of the list; all if none is named. */
-function chosen(list, names, what) {
+function select(list, names, what) {
   const unknown = names.find((name) => !list.some((each) => each.name === name));
-  if (unknown) stop(`unknown ${what} \`${unknown}\`; there are: ${list.map((each) => each.name).join(', ')}`);
+  if (unknown) fail(`unknown ${what} \`${unknown}\`; there are: ${list.map((each) => each.name).join(', ')}`);
   return names.length ? list.filter((each) => names.includes(each.name)) : list;
 }
 
-function program(given) {
+function findProgram(given) {
   const places = given ? [path.resolve(given)] : ['release', 'debug'].map((each) => path.join(ROOT, 'target', each, 'midrail'));
-  return places.find((place) => fs.existsSync(place)) ?? stop(`there is no ${places.join(' and no ')}: build Midrail, or name it with --midrail`);
+  return places.find((place) => fs.existsSync(place)) ?? fail(`there is no ${places.join(' and no ')}: build Midrail, or name it with --midrail`);
 }
 
 /** Midrail allows deletion below temporary folders, so a lab there would prove nothing. */
-function settled(folder) {
+function checkLab(folder) {
   const lab = path.resolve(folder);
   const temporary = ['/tmp', '/var/tmp', process.env.TMPDIR].filter(Boolean).find((each) => `${lab}/`.startsWith(`${path.resolve(each)}/`));
-  return temporary ? stop(`the lab cannot be below ${temporary}, where Midrail allows deletion: choose another folder with --lab`) : lab;
+  return temporary ? fail(`the lab cannot be below ${temporary}, where Midrail allows deletion: choose another folder with --lab`) : lab;
 }
 
 class Kit {
@@ -183,28 +183,28 @@ function observe(behaviour, { world, model, seen, result }) {
     bad: behaviour.bad(world, model, seen),
     lacks: behaviour.lacks(world, model, seen),
     late: result.late,
-    output: last(world, result),
+    output: lastOutput(world, result),
   };
 }
 
 /** The last output of a client. */
-function last(world, result) {
+function lastOutput(world, result) {
   if (result.late) return 'the time was over';
   const output = result.failed || world.read('stderr.txt').trim() || world.read('stdout.txt').trim();
   return (output.split('\n').pop() || `it ended with ${result.code} without output`).slice(0, 200);
 }
 
 async function main() {
-  const given = options();
+  const given = parseOptions();
   if (given.help) return console.log(HELP);
-  const agents = chosen(AGENTS, given.agent, 'agent');
-  const asked = chosen(behaviours, given.behaviour, 'behaviour');
+  const agents = select(AGENTS, given.agent, 'agent');
+  const asked = select(behaviours, given.behaviour, 'behaviour');
   if (given.list) {
     console.log(`agents\n${agents.map((each) => `  ${each.name.padEnd(14)} ${each.title} ${versionOf(each)}`).join('\n')}`);
     return console.log(`\nbehaviours\n${asked.map((each) => `  ${each.name.padEnd(21)} ${each.title}`).join('\n')}`);
   }
-  const source = program(given.midrail);
-  const lab = new Lab(settled(given.lab));
+  const source = findProgram(given.midrail);
+  const lab = new Lab(checkLab(given.lab));
   const missing = Object.fromEntries(agents.flatMap((agent) => {
     const why = agent.needs.map(([folder, file]) => (inside() ? undefined : lab.install(folder, file))).find(Boolean);
     return why ? [[agent.name, why]] : [];
@@ -215,7 +215,7 @@ async function main() {
     const code = insideNamespace(process.argv.slice(1));
     if (code !== null) process.exit(code);
     process.env.MIDRAIL_COMPAT_MISSING = known ?? '';
-    say('This machine allows no network namespace: the agents could reach the network.');
+    log('This machine allows no network namespace: the agents could reach the network.');
   }
   const absent = inside() ? JSON.parse(process.env.MIDRAIL_COMPAT_MISSING || '{}') : missing;
   for (const agent of agents) agent.missing = absent[agent.name] && `could not be installed: ${absent[agent.name]}`;
@@ -229,11 +229,11 @@ async function main() {
   const kit = new Kit(lab, copy, asked, given);
   const { stdout } = await run(copy, ['--version'], { env: process.env });
   const started = new Date();
-  const cells = await inTurn(agents.flatMap((agent) => asked.map((behaviour) => ({ agent, behaviour }))), async ({ agent, behaviour }) => {
+  const cells = await runAll(agents.flatMap((agent) => asked.map((behaviour) => ({ agent, behaviour }))), async ({ agent, behaviour }) => {
     const begun = Date.now();
     const cell = await kit.cell(agent, behaviour);
     const seconds = Math.round((Date.now() - begun) / 1000);
-    say(`${cell.value} ${agent.name} ${behaviour.name} (${seconds} s)${cell.why ? `: ${cell.why}` : ''}`);
+    log(`${cell.value} ${agent.name} ${behaviour.name} (${seconds} s)${cell.why ? `: ${cell.why}` : ''}`);
     return { agent: agent.name, behaviour: behaviour.name, ...cell, seconds };
   }, Number(given.jobs) || 1);
   fs.rmSync(folder, { recursive: true, force: true });
@@ -258,7 +258,7 @@ async function main() {
 const versionOf = (agent) => version(agent.needs[0][0]);
 
 /** Runs a task for each item, a few at once; the results are in the order of the list. */
-async function inTurn(list, work, jobs) {
+async function runAll(list, work, jobs) {
   const answers = [];
   let next = 0;
   const worker = async () => {

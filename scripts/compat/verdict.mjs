@@ -7,7 +7,7 @@ export const HOST = '–';
 export const UNPROVED = '!';
 export const NOT_RUN = '?';
 
-const list = (items) => (items.length > 4 ? `${items.slice(0, 4).join('; ')}; and ${items.length - 4} more` : items.join('; '));
+const summarise = (items) => (items.length > 4 ? `${items.slice(0, 4).join('; ')}; and ${items.length - 4} more` : items.join('; '));
 
 /**
  * Why a pass would prove nothing, or an empty string. A behaviour that protects (`items` must not happen) needs a control without
@@ -17,13 +17,13 @@ const list = (items) => (items.length > 4 ? `${items.slice(0, 4).join('; ')}; an
 export function proof({ items, permits }, control, broken) {
   if (!control.reached) return `without Midrail, the agent does not reach the model: ${control.output}`;
   if (permits) {
-    if (control.bad.length) return `without Midrail: ${list(control.bad)}`;
+    if (control.bad.length) return `without Midrail: ${summarise(control.bad)}`;
     return broken.bad.length ? '' : 'a guard that is too strict makes no difference';
   }
   const absent = (run) => items.filter((item) => !run.bad.includes(item));
-  if (absent(control).length) return `without Midrail, this does not happen: ${list(absent(control))}`;
+  if (absent(control).length) return `without Midrail, this does not happen: ${summarise(absent(control))}`;
   if (!broken.reached) return `with a guard that allows everything, the agent does not reach the model: ${broken.output}`;
-  if (absent(broken).length) return `with a guard that allows everything, this does not happen: ${list(absent(broken))}`;
+  if (absent(broken).length) return `with a guard that allows everything, this does not happen: ${summarise(absent(broken))}`;
   return '';
 }
 
@@ -36,7 +36,7 @@ export function verdict({ guarded, limit, unproved = '', mayStaySilent = false, 
   if (unproved) return limit?.refuses ? known : { value: UNPROVED, why: unproved };
   if (!guarded.reached && !mayStaySilent) return { value: FAILED, why: `the agent does not reach the model: ${guarded.output}` };
   const amiss = [...guarded.bad, ...guarded.lacks];
-  if (amiss.length) return known ?? { value: FAILED, why: list(amiss) };
+  if (amiss.length) return known ?? { value: FAILED, why: summarise(amiss) };
   if (guarded.late && !patient) return { value: FAILED, why: 'the agent did not end in time' };
   return { value: HOLDS, why: guarded.late ? 'the agent waits as long as the program' : '' };
 }
