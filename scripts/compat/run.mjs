@@ -229,47 +229,46 @@ async function main() {
   const kit = new Kit(lab, copy, asked, given);
   const { stdout } = await run(copy, ['--version'], { env: process.env });
   const started = new Date();
-  const cells = await runAll(agents.flatMap((agent) => asked.map((behaviour) => ({ agent, behaviour }))), async ({ agent, behaviour }) => {
-    const begun = Date.now();
-    const cell = await kit.cell(agent, behaviour);
-    const seconds = Math.round((Date.now() - begun) / 1000);
-    log(`${cell.value} ${agent.name} ${behaviour.name} (${seconds} s)${cell.why ? `: ${cell.why}` : ''}`);
-    return { agent: agent.name, behaviour: behaviour.name, ...cell, seconds };
-  }, Number(given.jobs) || 1);
-  fs.rmSync(folder, { recursive: true, force: true });
-
+  const cells = [];
   const outcome = {
     midrail: stdout.trim(),
     date: started.toISOString().slice(0, 10),
     loopback_only: inside(),
     proved: !given.quick,
-    seconds: Math.round((Date.now() - started) / 1000),
     agents: agents.map((agent) => ({ name: agent.name, title: agent.title, version: versionOf(agent) })),
     behaviours: asked.map(({ name, title }) => ({ name, title })),
     cells,
   };
-  console.log(`\n${table(outcome)}\n\n${legend}\n${notes(outcome)}`);
-  if (given.json) fs.writeFileSync(given.json, `${JSON.stringify(outcome, null, 2)}\n`);
+  await runAll(agents.flatMap((agent) => asked.map((behaviour) => ({ agent, behaviour }))), Number(given.jobs) || 1, async ({ agent, behaviour }, at) => {
+    const begun = Date.now();
+    const cell = await kit.cell(agent, behaviour);
+    const seconds = secondsSince(begun);
+    log(`${cell.value} ${agent.name} ${behaviour.name} (${seconds} s)${cell.why ? `: ${cell.why}` : ''}`);
+    cells[at] = { agent: agent.name, behaviour: behaviour.name, ...cell, seconds };
+    // After each cell, so that an interrupted run leaves its results.
+    if (given.json) fs.writeFileSync(given.json, `${JSON.stringify({ ...outcome, cells: cells.filter(Boolean), seconds: secondsSince(started) }, null, 2)}\n`);
+  });
+  fs.rmSync(folder, { recursive: true, force: true });
+  console.log(`\n${table(outcome)}\n\n${legend}\n${notes(outcome)}\n${secondsSince(started)} seconds`);
   if (given.page) writePage(PAGE, outcome);
   process.exitCode = exitCode(cells, { allowMissing: given['allow-missing'] });
   return undefined;
 }
 
+const secondsSince = (time) => Math.round((Date.now() - time) / 1000);
 const versionOf = (agent) => version(agent.needs[0][0]);
 
-/** Runs a task for each item, a few at once; the results are in the order of the list. */
-async function runAll(list, work, jobs) {
-  const answers = [];
+/** Runs a task for each item of a list, a few at the same time. */
+async function runAll(list, jobs, task) {
   let next = 0;
   const worker = async () => {
     while (next < list.length) {
       const at = next;
       next += 1;
-      answers[at] = await work(list[at]);
+      await task(list[at], at);
     }
   };
   await Promise.all(Array.from({ length: jobs }, worker));
-  return answers;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => { endAll(); process.exit(130); });
