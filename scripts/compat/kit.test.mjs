@@ -122,7 +122,7 @@ test('a verdict tells failures, limits of the host and missing proofs apart', ()
   assert.equal(value({ guarded: observed({ late: true }), patient: true }), HOLDS);
   assert.equal(value({ unproved: 'no control' }), UNPROVED);
   assert.equal(value({ unproved: 'no control', limit }), UNPROVED);
-  assert.equal(value({ unproved: 'no control', limit: { ...limit, refuses: true } }), HOST);
+  assert.equal(value({ unproved: 'no control', limit: { ...limit, unprovable: true } }), HOST);
   assert.deepEqual(verdict({ guarded: observed({ bad: ['it happened'] }), limit }), { value: HOST, ...limit });
   assert.equal(value({ guarded: observed(), limit }), HOLDS, 'a limit that is gone is a pass');
 });

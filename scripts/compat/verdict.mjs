@@ -28,12 +28,12 @@ export function proof({ items, permits }, control, broken) {
 }
 
 /**
- * The verdict of a guarded run. `limit` is a known limit of the host: `{ why, instead }`, and `refuses` if the agent itself refuses
- * the call, so that there is no control.
+ * The verdict of a guarded run. `limit` is a known limit of the host: `{ why, instead }`, and `unprovable` if the limit
+ * also prevents a control or a broken guard from making a difference.
  */
 export function verdict({ guarded, limit, unproved = '', mayStaySilent = false, patient = false }) {
   const known = limit && { value: HOST, why: limit.why, instead: limit.instead };
-  if (unproved) return limit?.refuses ? known : { value: UNPROVED, why: unproved };
+  if (unproved) return limit?.unprovable ? known : { value: UNPROVED, why: unproved };
   if (!guarded.reached && !mayStaySilent) return { value: FAILED, why: `the agent does not reach the model: ${guarded.output}` };
   const amiss = [...guarded.bad, ...guarded.lacks];
   if (amiss.length) return known ?? { value: FAILED, why: summarise(amiss) };

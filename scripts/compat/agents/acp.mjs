@@ -54,7 +54,7 @@ export const acpAgents = [
     title: 'Claude Code (ACP)',
     needs: [['acp', 'claudeAcp']],
     calls: claudeCalls,
-    limits: { 'unread-write': { refuses: true, why: 'the agent refuses the call itself, before a permission request', instead: 'the refusal of the agent' } },
+    limits: { 'unread-write': { unprovable: true, why: 'the agent refuses the call itself, before a permission request', instead: 'the refusal of the agent' } },
     command: (world, model) => ({
       program: process.execPath,
       args: [world.lab.claudeAcp],

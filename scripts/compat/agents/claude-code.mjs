@@ -25,7 +25,7 @@ export default {
   calls,
   settings: ['proj/.claude/settings.json', 'home/.claude/settings.json'],
   limits: {
-    'unread-write': { refuses: true, why: 'the agent refuses the call itself, before any hook', instead: 'the refusal of the agent' },
+    'unread-write': { unprovable: true, why: 'the agent refuses the call itself, before any hook', instead: 'the refusal of the agent' },
   },
   prepare(world) {
     if (world.mcp) world.write('mcp.json', JSON.stringify({ mcpServers: { kit: world.mcp } }));

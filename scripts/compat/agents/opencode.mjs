@@ -51,7 +51,7 @@ export default {
   calls,
   settings: ['proj/.opencode/plugin/midrail.js', 'home/.config/opencode/plugin/midrail.js'],
   limit: 240,
-  limits: { 'stop-held': STOP, 'stop-released': STOP },
+  limits: { 'stop-held': STOP, 'stop-released': { ...STOP, unprovable: true } },
   prepare: (world, model) => settings(world, model, { bash: 'allow', edit: 'allow', read: 'allow', external_directory: 'allow' }),
   command: (world, model, prompt) => ({
     program: world.lab.opencode,
