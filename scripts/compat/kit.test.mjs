@@ -12,7 +12,7 @@ import { behaviours, combine } from './behaviours.mjs';
 import { actions, spellings } from './catalogue.mjs';
 import { mark, Model } from './model.mjs';
 import { run } from './process.mjs';
-import { legend, markdown, merge, notes, table, writePage } from './report.mjs';
+import { complete, legend, markdown, merge, notes, table, writePage } from './report.mjs';
 import { exitCode, FAILED, HOLDS, HOST, NOT_RUN, proof, UNPROVED, verdict } from './verdict.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
@@ -205,6 +205,8 @@ test('outcomes are merged, and the page is written only from a run with controls
   const later = { ...outcome, agents: [outcome.agents[1]], cells: [{ agent: 'two', behaviour: 'secret', value: HOLDS, why: '' }] };
   assert.deepEqual(merge([outcome, later]).cells.map(({ value }) => value), [HOST, HOLDS]);
   assert.equal(merge([outcome, { ...later, proved: false }]).proved, false);
+  const all = complete({ ...outcome, cells: [] }, AGENTS, behaviours);
+  assert.ok(all.cells.length === AGENTS.length * behaviours.length && all.cells.every(({ value }) => value === NOT_RUN));
   const folder = scratch();
   const file = path.join(folder, 'page.md');
   fs.writeFileSync(file, 'before\n<!-- matrix -->\noutdated\n<!-- /matrix -->\nafter\n');

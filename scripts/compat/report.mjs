@@ -3,6 +3,9 @@
 
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { AGENTS } from './agents/index.mjs';
+import { behaviours } from './behaviours.mjs';
+import { version } from './lab.mjs';
 import { FAILED, HOLDS, HOST, NOT_RUN, UNPROVED } from './verdict.mjs';
 
 const MEANINGS = {
@@ -102,7 +105,21 @@ export function writePage(file, outcome) {
   fs.writeFileSync(file, `${before}<!-- matrix -->\n${markdown(outcome).trimEnd()}\n<!-- /matrix -->${after}`);
 }
 
+/** An outcome with all agents and behaviours, in their order; cells without a result were not run. */
+export function complete(outcome, agents, behaviours) {
+  const cells = agents.flatMap((agent) => behaviours.map((behaviour) => {
+    const { value, why, ...more } = find(outcome, agent, behaviour);
+    return { agent: agent.name, behaviour: behaviour.name, value, why, ...more };
+  }));
+  return {
+    ...outcome,
+    agents: agents.map(({ name, title, needs }) => ({ name, title, version: version(needs[0][0]) })),
+    behaviours: behaviours.map(({ name, title }) => ({ name, title })),
+    cells,
+  };
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const outcomes = process.argv.slice(2).map((file) => JSON.parse(fs.readFileSync(file, 'utf8')));
-  writePage(fileURLToPath(new URL('../../docs/guide/compatibility.md', import.meta.url)), merge(outcomes));
+  writePage(fileURLToPath(new URL('../../docs/guide/compatibility.md', import.meta.url)), complete(merge(outcomes), AGENTS, behaviours));
 }

@@ -11,7 +11,7 @@ import { install } from './guards.mjs';
 import { Lab, version } from './lab.mjs';
 import { Model } from './model.mjs';
 import { endAll, inside, insideNamespace, run } from './process.mjs';
-import { legend, notes, table, writePage } from './report.mjs';
+import { complete, legend, notes, table, writePage } from './report.mjs';
 import { exitCode, HOLDS, HOST, NOT_RUN, proof, verdict } from './verdict.mjs';
 import { World } from './world.mjs';
 
@@ -250,7 +250,7 @@ async function main() {
   });
   fs.rmSync(folder, { recursive: true, force: true });
   console.log(`\n${table(outcome)}\n\n${legend}\n${notes(outcome)}\n${secondsSince(started)} seconds`);
-  if (given.page) writePage(PAGE, outcome);
+  if (given.page) writePage(PAGE, complete(outcome, AGENTS, behaviours));
   process.exitCode = exitCode(cells, { allowMissing: given['allow-missing'] });
   return undefined;
 }
