@@ -76,7 +76,7 @@ export function markdown(outcome) {
     `${legend}.`.replaceAll('   ', '; '),
     '',
     ...section(outcome, HOLDS, 'Holds, with a remark'),
-    ...section(outcome, HOST, 'The host cannot do it', 'What the host lacks, and the stricter effect that is used instead.'),
+    ...section(outcome, HOST, 'The host cannot do it', 'What the host lacks, and the stricter effect that is used instead, if there is one.'),
     ...section(outcome, FAILED, 'Fails'),
     ...section(outcome, UNPROVED, 'Not proved'),
     ...section(outcome, NOT_RUN, 'Not run'),

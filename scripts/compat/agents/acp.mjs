@@ -16,10 +16,13 @@ const NO_SETTINGS = {
   why: 'the project and the home contain no registration that could be removed: the editor starts Midrail',
   instead: 'Midrail decides every permission request of every session that the editor starts',
 };
-const NO_NOTES = { why: 'the protocol cannot add a text to what the model receives', instead: 'the user sees the text in the editor' };
+const NO_NOTES = {
+  why: 'the protocol cannot add a text to a result or a rejection',
+  instead: 'the user sees the reason of a block at once, and the model receives texts with the next prompt',
+};
 const NO_RESULTS = {
   why: 'the model receives the results of tools inside the agent before they cross the connection',
-  instead: 'Midrail redacts what the editor shows',
+  instead: 'none: Midrail records the finding, and redacts only what passes through the editor',
 };
 
 function acp(name, about) {

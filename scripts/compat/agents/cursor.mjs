@@ -13,7 +13,7 @@ import { end, start } from '../process.mjs';
 const ENGINE = fileURLToPath(new URL('../cursor-engine.mjs', import.meta.url));
 const NO_RESULTS = {
   why: 'a hook cannot replace the output of a command',
-  instead: 'the secret is recorded, and a file with a secret is withheld before it is read',
+  instead: 'none: Midrail records the finding, and the model has the secret',
 };
 const call = (name) => (...args) => ({ name, input: args });
 
