@@ -1,5 +1,5 @@
-// Runs one step through the hook engine of Cursor's SDK. Run by a Node that the SDK accepts, as
-// `node cursor-engine.mjs SDK PROJECT`, with `{step, body}` on standard input.
+// Runs the steps of a session through the hook engine of Cursor's SDK. Run by a Node that the SDK accepts, as
+// `node cursor-engine.mjs SDK PROJECT`, with lines of `{step, body}` on standard input.
 //
 // The SDK is one webpack bundle with an agent that needs a network. This file loads only the two modules that run hooks;
 // every other import is a stub object.
@@ -7,6 +7,7 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
 const [sdk, project] = process.argv.slice(2);
@@ -62,13 +63,16 @@ const engine = load(RUNTIME).vk({
 });
 const workspaceState = { projectRoot: project, workingDirectory: project, workspaceRoots: [project] };
 const session = (await engine.createHooksRuntime({ workspaceState })).createSessionRuntime();
-const { step, body } = JSON.parse(fs.readFileSync(0, 'utf8'));
-const asked = { conversation_id: 'conversation-1', generation_id: 'generation-1', model: 'scripted', ...body };
-let out = null;
-let thrown;
-try {
-  out = (await session.hookExecutor.executeHookForStep(step, asked)) ?? null;
-} catch (error) {
-  thrown = error.message;
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const { step, body } = JSON.parse(line);
+  const asked = { conversation_id: 'conversation-1', generation_id: 'generation-1', model: 'scripted', ...body };
+  let out = null;
+  let thrown;
+  try {
+    out = (await session.hookExecutor.executeHookForStep(step, asked)) ?? null;
+  } catch (error) {
+    thrown = error.message;
+  }
+  process.stdout.write(`${JSON.stringify({ step, out, thrown })}\n`);
 }
-process.stdout.write(`${JSON.stringify({ step, out, thrown })}\n`, () => process.exit(0));
+process.exit(0);

@@ -5,19 +5,21 @@ import fs from 'node:fs';
 import readline from 'node:readline';
 import { end, start } from './process.mjs';
 
+const MAX_ROUNDS = 60;
 const WANTED = ['allow_once', 'allow_always'];
 
-export async function converse({ world, program, args, env, prompt, authenticate, reads = true, wait, guarded, limit }) {
+export async function converse({ world, model, program, args, env, prompt, authenticate, reads = true, wait, guarded, limit }) {
   const waits = wait ? ['--wait', `${wait}s`] : [];
   const line = guarded ? [world.program, 'acp', ...waits, '--', program, ...args] : [program, ...args];
   const agent = start(line[0], line.slice(1), { cwd: world.proj, env: { ...world.env, ...env } });
-  const log = fs.createWriteStream(world.path('stdout.txt'));
-  agent.stderr.pipe(fs.createWriteStream(world.path('stderr.txt')));
+  const log = fs.createWriteStream(world.path('stdout.txt'), { flags: 'a' });
+  agent.stderr.pipe(fs.createWriteStream(world.path('stderr.txt'), { flags: 'a' }));
   agent.stdin.on('error', () => {});
   const waiting = new Map();
   let serial = 0;
   let gone = false;
   let failed;
+  let rounds = 0;
 
   const send = (message) => {
     const text = JSON.stringify({ jsonrpc: '2.0', ...message });
@@ -63,8 +65,13 @@ export async function converse({ world, program, args, env, prompt, authenticate
       clientInfo: { name: 'compat', version: '1' },
     });
     if (authenticate) await request('authenticate', { methodId: authenticate });
-    const { sessionId } = await request('session/new', { cwd: world.proj, mcpServers: [] });
-    await request('session/prompt', { sessionId, prompt: [{ type: 'text', text: prompt }] });
+    const { sessionId } = await request('session/new', { cwd: world.proj, mcpServers: world.mcp ? [{ name: 'kit', env: [], ...world.mcp }] : [] });
+    let text = prompt;
+    // Some agents end their turn if a call is refused. The user then asks them to continue, until the script is over.
+    do {
+      await request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
+      text = 'Please continue.';
+    } while (model.isWaiting && (rounds += 1) < MAX_ROUNDS);
     code = 0;
   } catch (error) {
     failed = error.message;

@@ -25,6 +25,8 @@ export class Model {
     this.played = [];
     this.turns = new Map();
     this.serial = 0;
+    /** Whether the last turn had calls whose results the model has not received. */
+    this.isWaiting = false;
     fs.mkdirSync(folder, { recursive: true });
   }
 
@@ -91,6 +93,7 @@ export class Model {
       this.turns.set(key, typeof turn === 'function' ? turn() : turn);
     }
     const { text: reply = 'Working.', calls = [] } = await this.turns.get(key);
+    this.isWaiting = calls.length > 0;
     return { text: `<${script} turn ${number}> ${reply}`, calls };
   }
 }

@@ -6,8 +6,24 @@ import { calls as copilotCalls, offline as copilotOffline } from './copilot-cli.
 import { calls as geminiCalls, offline as geminiOffline, prepare as prepareGemini } from './gemini-cli.mjs';
 import { calls as opencodeCalls, offline as opencodeOffline, settings as opencodeSettings } from './opencode.mjs';
 
-const endsItsTurn = 'it ends its turn when a call is refused, so the model cannot repeat it';
-const outside = 'the protocol has no hook process: Midrail is part of the connection';
+const NO_PROCESS = {
+  skip: true,
+  why: 'the protocol has no hook process: Midrail is part of the connection',
+  instead: 'without Midrail there is no connection, so the session ends',
+};
+const NO_SETTINGS = {
+  skip: true,
+  why: 'the project and the home contain no registration that could be removed: the editor starts Midrail',
+  instead: 'Midrail decides every permission request of every session that the editor starts',
+};
+const NO_NOTES = {
+  why: 'the protocol cannot add a text to a result or a rejection',
+  instead: 'the user sees the reason of a block at once, and the model receives texts with the next prompt',
+};
+const NO_RESULTS = {
+  why: 'the model receives the results of tools inside the agent before they cross the connection',
+  instead: 'none: Midrail records the finding, and redacts only what passes through the editor',
+};
 
 function acp(name, about) {
   return {
@@ -15,17 +31,23 @@ function acp(name, about) {
     limit: 240,
     proxied: true,
     ...about,
-    cannot: {
-      ...about.cannot,
-      protected: 'it reads without a permission request; Midrail sees the read and ends the turn, which may be too late',
-      secret: 'the model has the results of tools that run inside the agent before they cross the connection',
-      'hook-killed': outside,
-      'hook-missing': outside,
-      'hook-hangs': outside,
-      'hook-frozen': outside,
+    limits: {
+      protected: {
+        why: 'the agent reads without a permission request',
+        instead: 'Midrail sees the read and ends the turn, which may be too late',
+      },
+      secret: NO_RESULTS,
+      'secret-failing': NO_RESULTS,
+      'mcp-secret': NO_RESULTS,
+      'injection-file': NO_NOTES,
+      reason: NO_NOTES,
+      feedback: NO_NOTES,
+      ...Object.fromEntries(['missing', 'crashing', 'silent', 'garbage', 'hanging', 'frozen'].map((each) => [`program-${each}`, NO_PROCESS])),
+      ...Object.fromEntries(['git-checkout', 'git-checkout-project', 'git-stash', 'git-apply', 'find-exec'].map((each) => [each, NO_SETTINGS])),
+      ...about.limits,
     },
     drive: (world, model, prompt, { guarded, limit, hostLimit }) => converse({
-      world, prompt, limit, guarded, wait: hostLimit, authenticate: about.authenticate, reads: about.reads, ...about.command(world, model),
+      world, model, prompt, limit, guarded, wait: hostLimit, authenticate: about.authenticate, reads: about.reads, ...about.command(world, model),
     }),
   };
 }
@@ -35,6 +57,7 @@ export const acpAgents = [
     title: 'Claude Code (ACP)',
     needs: [['acp', 'claudeAcp']],
     calls: claudeCalls,
+    limits: { 'unread-write': { unprovable: true, why: 'the agent refuses the call itself, before a permission request', instead: 'the refusal of the agent' } },
     command: (world, model) => ({
       program: process.execPath,
       args: [world.lab.claudeAcp],
@@ -45,7 +68,7 @@ export const acpAgents = [
     title: 'Gemini CLI (ACP)',
     needs: [['gemini', 'gemini']],
     calls: { ...geminiCalls, delegate: undefined },
-    cannot: { 'sub-agent': 'its sub-agents are not available in this mode' },
+    limits: { 'sub-agent': { skip: true, why: 'its sub-agents are not available in this mode', instead: 'there is no sub-agent that could act' } },
     prepare: prepareGemini,
     authenticate: 'gemini-api-key',
     // It treats every error of such a read as a failure, and could not write a new file.
@@ -60,7 +83,6 @@ export const acpAgents = [
     title: 'Copilot CLI (ACP)',
     needs: [['copilot', 'copilot']],
     calls: copilotCalls,
-    open: { approval: endsItsTurn },
     command: (world, model) => ({
       program: world.lab.copilot,
       args: ['--acp', '--no-auto-update'],
@@ -71,8 +93,7 @@ export const acpAgents = [
     title: 'OpenCode (ACP)',
     needs: [['opencode', 'opencode']],
     calls: { ...opencodeCalls, delegate: undefined },
-    cannot: { 'sub-agent': 'its sub-agents wait for answers to questions that it does not forward' },
-    open: { approval: endsItsTurn },
+    limits: { 'sub-agent': { skip: true, why: 'its sub-agents wait for answers to questions that it does not forward', instead: 'a sub-agent cannot act' } },
     prepare: (world, model) => opencodeSettings(world, model, { bash: 'ask', edit: 'ask', external_directory: 'ask' }),
     command: (world) => ({ program: world.lab.opencode, args: ['acp'], env: opencodeOffline }),
   }),

@@ -14,6 +14,7 @@ export const calls = {
   read: (file_path) => ({ name: 'Read', input: { file_path } }),
   write: (file_path, content) => ({ name: 'Write', input: { file_path, content } }),
   edit: (file_path, old_string, new_string) => ({ name: 'Edit', input: { file_path, old_string, new_string } }),
+  mcp: (tool, input) => ({ name: `mcp__kit__${tool}`, input }),
   delegate: (prompt) => ({ name: 'Agent', input: { description: 'Help', prompt, subagent_type: 'general-purpose' } }),
 };
 
@@ -22,11 +23,18 @@ export default {
   title: 'Claude Code',
   needs: [['claude-code', 'claude']],
   calls,
-  settings: ['proj/.claude/settings.json'],
+  settings: ['proj/.claude/settings.json', 'home/.claude/settings.json'],
+  limits: {
+    'unread-write': { unprovable: true, why: 'the agent refuses the call itself, before any hook', instead: 'the refusal of the agent' },
+  },
+  prepare(world) {
+    if (world.mcp) world.write('mcp.json', JSON.stringify({ mcpServers: { kit: world.mcp } }));
+  },
   command: (world, model, prompt) => ({
     program: world.lab.claude,
     args: ['-p', prompt, '--output-format', 'stream-json', '--verbose', '--permission-mode', 'default',
-      '--model', 'claude-sonnet-4-5', '--allowedTools', 'Bash Write Read Edit Glob Grep Agent Task'],
+      '--model', 'claude-sonnet-4-5', '--allowedTools', 'Bash Write Read Edit Glob Grep Agent Task mcp__kit',
+      ...(world.mcp ? ['--mcp-config', world.path('mcp.json'), '--strict-mcp-config'] : [])],
     env: { ...offline(model), CLAUDE_CODE_TMPDIR: world.tmp },
   }),
 };

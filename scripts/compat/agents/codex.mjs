@@ -18,12 +18,11 @@ export default {
       name: 'apply_patch',
       input: ['*** Begin Patch', `*** Update File: ${file}`, '@@', `-${before}`, `+${after}`, '*** End Patch', ''].join('\n'),
     }),
+    mcp: (tool, input) => ({ name: tool, namespace: 'mcp__kit', input }),
     delegate: (message) => ({ name: 'spawn_agent', namespace: 'multi_agent_v1', input: { message } }),
     // A sub-agent works in parallel to its parent.
     waiting: shell('sleep 6'),
   },
-  // `codex exec` refuses `rm -rf` by itself.
-  destroy: (folder) => `rm -r ${folder}`,
   settings: ['proj/.codex/hooks.json', 'home/.codex/hooks.json'],
   // Hooks of a project run once they are trusted, and only Codex can compute the hash to trust.
   initialise: ['--trust'],
@@ -44,9 +43,14 @@ stream_max_retries = 0
 enabled = false
 [projects."${world.proj}"]
 trust_level = "trusted"
-`);
+${world.mcp ? `[mcp_servers.kit]\ncommand = "${world.mcp.command}"\nargs = ${JSON.stringify(world.mcp.args)}\n` : ''}`);
   },
-  open: { 'hook-frozen': 'the host allows a call if its hook exceeds the timeout' },
+  limits: {
+    'program-frozen': {
+      why: 'the host allows a call if its hook exceeds the timeout',
+      instead: 'Midrail itself always answers before the timeout; only a program that was replaced or suspended is late',
+    },
+  },
   command: (world, model, prompt) => ({
     program: world.lab.codex,
     args: ['exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access',

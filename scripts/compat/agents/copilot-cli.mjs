@@ -16,6 +16,7 @@ export const calls = {
     ? { name: 'create', input: { path, file_text: text } }
     : { name: 'edit', input: { path, old_str: before, new_str: text } },
   edit: (path, old_str, new_str) => ({ name: 'edit', input: { path, old_str, new_str } }),
+  mcp: (tool, input) => ({ name: `kit-${tool}`, input }),
   delegate: (prompt) => ({ name: 'task', input: { description: 'Help', prompt, agent_type: 'task', name: 'helper', mode: 'sync' } }),
 };
 
@@ -25,7 +26,15 @@ export default {
   needs: [['copilot', 'copilot']],
   calls,
   settings: ['proj/.github/hooks/midrail.json', 'home/.copilot/hooks/midrail.json'],
-  open: { 'hook-frozen': 'the host allows a call if its hook exceeds the timeout' },
+  prepare(world) {
+    if (world.mcp) world.write('home/.copilot/mcp-config.json', JSON.stringify({ mcpServers: { kit: { type: 'local', tools: ['*'], ...world.mcp } } }));
+  },
+  limits: {
+    'program-frozen': {
+      why: 'the host allows a call if its hook exceeds the timeout',
+      instead: 'Midrail itself always answers before the timeout; only a program that was replaced or suspended is late',
+    },
+  },
   command: (world, model, prompt) => ({
     program: world.lab.copilot,
     // A project's hooks run only in a trusted folder.

@@ -12,6 +12,7 @@ export function prepare(world) {
     security: { auth: { selectedType: 'gemini-api-key' } },
     telemetry: { enabled: false },
     privacy: { usageStatisticsEnabled: false },
+    ...(world.mcp ? { mcpServers: { kit: world.mcp } } : {}),
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
   }, null, 2));
 }
@@ -21,6 +22,7 @@ export const calls = {
   read: (file_path) => ({ name: 'read_file', input: { file_path } }),
   write: (file_path, content) => ({ name: 'write_file', input: { file_path, content } }),
   edit: (file_path, old_string, new_string) => ({ name: 'replace', input: { file_path, instruction: 'Replace it', old_string, new_string } }),
+  mcp: (tool, input) => ({ name: `mcp_kit_${tool}`, input }),
   delegate: (prompt) => ({ name: 'invoke_agent', input: { agent_name: 'generalist', prompt } }),
 };
 
@@ -31,7 +33,12 @@ export default {
   calls,
   settings: ['proj/.gemini/settings.json', 'home/.gemini/settings.json'],
   prepare,
-  open: { 'hook-frozen': 'the host allows a call if its hook exceeds the timeout' },
+  limits: {
+    'program-frozen': {
+      why: 'the host allows a call if its hook exceeds the timeout',
+      instead: 'Midrail itself always answers before the timeout; only a program that was replaced or suspended is late',
+    },
+  },
   command: (world, model, prompt) => ({
     program: process.execPath,
     args: [world.lab.gemini, '-p', prompt, '--approval-mode', 'yolo', '--output-format', 'stream-json', '-m', 'gemini-2.5-flash'],

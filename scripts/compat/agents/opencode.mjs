@@ -11,12 +11,14 @@ export const offline = {
 
 export function settings(world, model, permission) {
   const limit = { context: 200000, output: 8000 };
-  world.write('proj/opencode.json', JSON.stringify({
+  // Not in the project, where git commands of the model would remove it.
+  world.write('home/.config/opencode/opencode.json', JSON.stringify({
     autoupdate: false,
     share: 'disabled',
     model: 'loopback/scripted',
     small_model: 'loopback/scripted',
     permission,
+    ...(world.mcp ? { mcp: { kit: { type: 'local', command: [world.mcp.command, ...world.mcp.args], enabled: true } } } : {}),
     provider: {
       loopback: {
         npm: '@ai-sdk/openai-compatible',
@@ -28,11 +30,17 @@ export function settings(world, model, permission) {
   }, null, 2));
 }
 
+const STOP = {
+  why: '`opencode run` ends before a hook can keep the turn open',
+  instead: 'the stop is recorded; in the terminal user interface, Midrail continues with a new message',
+};
+
 export const calls = {
   run: (command) => ({ name: 'bash', input: { command, description: 'Run a command' } }),
   read: (filePath) => ({ name: 'read', input: { filePath } }),
   write: (filePath, content) => ({ name: 'write', input: { filePath, content } }),
   edit: (filePath, oldString, newString) => ({ name: 'edit', input: { filePath, oldString, newString } }),
+  mcp: (tool, input) => ({ name: `kit_${tool}`, input }),
   delegate: (prompt) => ({ name: 'task', input: { description: 'Help', prompt, subagent_type: 'general' } }),
 };
 
@@ -41,12 +49,9 @@ export default {
   title: 'OpenCode',
   needs: [['opencode', 'opencode']],
   calls,
-  settings: ['proj/.opencode/plugin/midrail.js'],
+  settings: ['proj/.opencode/plugin/midrail.js', 'home/.config/opencode/plugin/midrail.js'],
   limit: 240,
-  open: {
-    'early-stop': 'no hook can keep a turn open',
-    'endless-stop': 'no hook can keep a turn open',
-  },
+  limits: { 'stop-held': STOP, 'stop-released': { ...STOP, unprovable: true } },
   prepare: (world, model) => settings(world, model, { bash: 'allow', edit: 'allow', read: 'allow', external_directory: 'allow' }),
   command: (world, model, prompt) => ({
     program: world.lab.opencode,
