@@ -277,6 +277,12 @@ fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
             found.add(&Arg { text: join(folder, &operand.text), ..operand.clone() }, false, true);
         }
     }
+    if is_unpacked {
+        let folder = folder.map_or("", |folder| folder.text.as_str());
+        for name in sorted.values_of(&["--transform", "--xform", "-s"]).filter_map(|it| new_name(&it.text)) {
+            found.add(&Arg::known(join(folder, name)), false, true);
+        }
+    }
     for folder in sorted.values_of(&["-C", "--directory"]) {
         if is_create || is_list {
             found.add(folder, true, false);
@@ -284,6 +290,13 @@ fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
             found.add_folder(folder);
         }
     }
+}
+
+/// The name that `--transform s,old,new,` gives to unpacked files, if it has a folder or a dot.
+fn new_name(expression: &str) -> Option<&str> {
+    let mark = expression.strip_prefix('s')?.chars().next()?;
+    let name = expression.split(mark).nth(2)?;
+    name.contains(['/', '.']).then_some(name)
 }
 
 fn dd(invocation: &Invocation, found: &mut TouchedFiles) {
@@ -334,11 +347,10 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
                 found.add_folder(folder);
             }
         }
-        "checkout" => {
-            for arg in after_dashes.map(|from| rest.iter().skip(from)).into_iter().flatten() {
-                found.add(arg, false, true);
-            }
-        }
+        "checkout" => match after_dashes {
+            Some(from) => rest.iter().skip(from).for_each(|arg| found.add(arg, false, true)),
+            None => checked_out(rest, found),
+        },
         "restore" | "rm" | "mv" => {
             let sorted = Arguments::parse(programs::row("git"), rest, &["-s", "--source"]);
             // What is taken from the index alone leaves the files as they are.
@@ -360,6 +372,20 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
             }
         }
         _ => {}
+    }
+}
+
+/// `git checkout main file`: without dashes, the words after a revision are files. The first is one if a branch cannot have its
+/// name.
+fn checked_out(rest: &[Arg], found: &mut TouchedFiles) {
+    let creates = |arg: &Arg| matches!(arg.text.as_str(), "-b" | "-B" | "--orphan" | "-t" | "--track");
+    if rest.iter().any(creates) {
+        return;
+    }
+    for (at, arg) in rest.iter().filter(|arg| !arg.text.starts_with('-')).enumerate() {
+        if at > 0 || arg.text.starts_with('.') {
+            found.add(arg, false, true);
+        }
     }
 }
 

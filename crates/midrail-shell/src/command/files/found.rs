@@ -121,6 +121,9 @@ pub(super) fn only_keeps_others_out(operands: &[&Arg], file: &Arg, invocation: &
 /// The command of a client that reads a file.
 const IMPORT: &str = ".import ";
 
+/// Its commands that write a file.
+const EXPORTS: [&str; 5] = [".output ", ".once ", ".backup ", ".save ", ".clone "];
+
 /// `sqlite3 :memory: "select readfile('x')"`, `sqlite3 a.db '.import x t'`
 pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFiles) {
     for arg in &invocation.args {
@@ -135,9 +138,16 @@ pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFil
             }
         }
         for line in text.lines().map(str::trim_start) {
-            let mut words = line.strip_prefix(IMPORT).into_iter().flat_map(str::split_whitespace);
-            if let Some(file) = words.find(|word| !word.starts_with('-')) {
-                found.add(&Arg::known(file.trim_matches(['\'', '"'])), true, false);
+            let named = |command: &str| {
+                let mut words = line.strip_prefix(command)?.split_whitespace();
+                let file = words.find(|word| !word.starts_with('-'))?;
+                Some(Arg::known(file.trim_matches(['\'', '"'])))
+            };
+            if let Some(file) = named(IMPORT) {
+                found.add(&file, true, false);
+            }
+            for file in EXPORTS.iter().filter_map(|command| named(command)) {
+                found.add(&file, false, true);
             }
         }
     }

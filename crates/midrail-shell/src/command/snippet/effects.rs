@@ -191,6 +191,9 @@ impl Runner<'_, '_> {
                 let (from, to) = (args.text(0), args.text(1));
                 note(&mut self.state.snippet.reads, &from);
                 note(&mut self.state.snippet.writes, &to);
+                if effect == Effect::Move {
+                    note(&mut self.state.snippet.writes, &from);
+                }
                 let moves = &mut self.state.snippet.moves;
                 if effect == Effect::Move && from.has_known() && to.has_known() && moves.len() < MOST {
                     moves.push((from.text, to.text));
