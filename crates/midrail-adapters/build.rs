@@ -25,6 +25,7 @@ struct Host {
     follows_links: bool,
     blocks_on_timeout_since: Option<[u64; 3]>,
     settings_files: Vec<String>,
+    extension_files: Vec<String>,
     files: Files,
     #[serde(default)]
     remarks: BTreeMap<String, String>,
@@ -90,6 +91,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, \
          name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
          shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
+         extension_files: &{:?}, \
          files: HostFiles {{ folder: {folder:?}, traces: &{traces:?}, project: {project:?}, user: {user:?}, \
          managed: {managed:?}, managed_macos: {managed_macos:?} }},",
         host.name,
@@ -102,6 +104,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         host.follows_links,
         host.blocks_on_timeout_since,
         host.settings_files,
+        host.extension_files,
     )?;
     list.push_str("remarks: &[");
     for (scope, text) in &host.remarks {
