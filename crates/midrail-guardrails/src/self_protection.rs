@@ -122,7 +122,10 @@ const EXTENSION_ADVICE: &str =
     "Continue only if the user asked for it. Tell the user what the file adds, and wait for the approval.";
 
 /// Rules whose findings an approver may allow.
-const ESCALATED: [&str; 2] = ["midrail-unread-diff", "midrail-agent-settings"];
+const ESCALATED: [&str; 3] = ["midrail-unread-diff", "midrail-agent-settings", AGENT_FOLDER];
+
+/// The rule for an agent that is started in another folder.
+const AGENT_FOLDER: &str = "midrail-agent-folder";
 
 /// The verdict on a finding about Midrail.
 fn finding(danger: &Danger, is_in_script: bool) -> Verdict {
@@ -137,10 +140,17 @@ fn finding(danger: &Danger, is_in_script: bool) -> Verdict {
 
 /// The strongest finding about Midrail.
 fn strongest_finding<'d>(
+    context: &Context<'_>,
     dangers: impl IntoIterator<Item = &'d Danger>,
     is_in_script: bool,
 ) -> Option<Verdict> {
-    let own = dangers.into_iter().filter(|danger| command::is_about_midrail(&danger.rule));
+    // The folder of the session may be named by its path.
+    let is_here = |target: &String| matches!(context.place(target, None).key.as_str(), "" | ".");
+    let is_real = |danger: &&Danger| {
+        command::is_about_midrail(&danger.rule)
+            && (danger.rule != AGENT_FOLDER || !danger.targets.iter().all(is_here))
+    };
+    let own = dangers.into_iter().filter(is_real);
     strongest(own.map(|danger| finding(danger, is_in_script)))
 }
 
@@ -151,12 +161,12 @@ impl Guardrail for SelfProtection {
             return Ok(Verdict::allow());
         }
         let action = context.action()?;
-        let found = strongest_finding(&action.dangers, false);
+        let found = strongest_finding(context, &action.dangers, false);
         if let Some(verdict) = found.clone().filter(|verdict| verdict.effect >= Effect::Block) {
             return Ok(verdict);
         }
         let scripts = agent_scripts(context, action)?;
-        let in_scripts = strongest_finding(scripts.iter().flat_map(|(_, does)| &does.dangers), true);
+        let in_scripts = strongest_finding(context, scripts.iter().flat_map(|(_, does)| &does.dangers), true);
         let mut all = action_files(action, None)?;
         for (script, does) in &scripts {
             all.extend(action_files(does, Some(script))?);
@@ -191,6 +201,8 @@ impl Guardrail for SelfProtection {
             }));
             checks.push(sweeps::wildcard(context, action, access));
         }
+        checks.push(sweeps::mirror(context, action));
+        checks.push(Ok(sweeps::argument(action)));
         let actions = scripts.iter().map(|(script, does)| (*does, Some(*script)));
         for (action, script) in [(action, None)].into_iter().chain(actions) {
             checks.extend(action.sweeps.iter().map(|sweep| sweeps::sweep(context, action, script, sweep)));

@@ -31,7 +31,7 @@ fn disables(text: &str) -> bool {
     };
     text.to_lowercase().contains("midrail")
         || FILES.list("agent variables").iter().any(|name| text.contains(name))
-        || FILES.list("agent programs").iter().any(|agent| is_defined(agent))
+        || FILES.list("agent programs").iter().any(is_defined)
 }
 
 #[cfg(test)]

@@ -17,19 +17,73 @@ pub(super) fn wildcard(
     action: &Action,
     access: &FileAccess<'_>,
 ) -> Result<Option<Verdict>, Missing> {
-    if !has_wildcard(access.file) {
+    let (pattern, is_unknown) = with_wildcards(access.file);
+    if !has_wildcard(&pattern) {
         return Ok(None);
     }
     let command = action.command.as_deref().unwrap_or_default();
     // Shells skip hidden names, unless an option changes that.
-    let has_hidden = ["dotglob", "GLOB_DOTS", "globdots", "glob_dots"].iter().any(|it| command.contains(it));
-    let place = context.place(access.file, None).key;
+    let has_hidden = ["dotglob", "GLOB_DOTS", "globdots", "glob_dots", "include_hidden", "rglob("]
+        .iter()
+        .any(|it| command.contains(it));
+    let place = context.place(&pattern, None).key;
     let Some(found) = present(context, protected::included(&place, has_hidden), |_| true)? else {
         return Ok(None);
     };
     let reason =
         format!("{} includes '{}', which connects the agent's host to Midrail.", access.name(), found.path);
-    Ok(Some(Verdict::block(reason).advise(ADVICE).with("path", access.file)))
+    let (effect, advice) =
+        if is_unknown { (Effect::Escalate, "Name the file in the call.") } else { (Effect::Block, ADVICE) };
+    Ok(Some(Verdict::new(effect, reason).advise(advice).with("path", access.file)))
+}
+
+/// A path with a wildcard for each unknown part below a known folder, and whether there is one: `.claude/$NAME`.
+fn with_wildcards(path: &str) -> (String, bool) {
+    let is_unknown = |part: &str| part.contains(['$', '`']);
+    if path.split('/').next().is_none_or(is_unknown) || !is_unknown(path) {
+        return (path.to_owned(), false);
+    }
+    let part = |part: &str| match part.find(['$', '`']) {
+        Some(at) => format!("{}*", part.get(..at).unwrap_or_default()),
+        None => part.to_owned(),
+    };
+    (path.split('/').map(part).collect::<Vec<_>>().join("/"), true)
+}
+
+/// The verdict on a copy that removes what the original does not contain: `rsync --delete empty/ .`.
+pub(super) fn mirror(context: &Context<'_>, action: &Action) -> Result<Option<Verdict>, Missing> {
+    let command = action.command.as_deref().unwrap_or_default();
+    let is_mirror = action.programs.iter().any(|it| it == "rsync") && command.contains("--del");
+    let is_here = |path: &String| matches!(context.place(path, None).key.as_str(), "" | ".");
+    if !is_mirror || !action.writes.iter().any(is_here) {
+        return Ok(None);
+    }
+    let is_kept = |it: &Included| {
+        let folder = it.path.split('/').next().unwrap_or_default();
+        command.split(['=', ' ', '\'', '"', '/']).any(|word| word == folder)
+    };
+    let found = present(context, protected::included(".", true), |it| !is_kept(it))?;
+    Ok(found.map(|found| {
+        let reason = format!("`rsync --delete` would remove '{}', which controls Midrail.", found.path);
+        Verdict::new(Effect::Escalate, reason).advise(EXCLUDE).with("path", found.path.as_str())
+    }))
+}
+
+/// The verdict on code that writes a file which an argument names: `python3 -c "open(sys.argv[1], 'w')" FILE`.
+pub(super) fn argument(action: &Action) -> Option<Verdict> {
+    let command = action.command.as_deref()?;
+    let lower = command.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if !has(&["argv", "$argv"])
+        || !has(&["'w", "\"w", "write", "unlink", "remove", "rename", "rmtree", "rmsync", "truncate"])
+    {
+        return None;
+    }
+    let mut words =
+        command.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';']).trim_start_matches("./"));
+    let file = words.find(|word| SelfProtection::objection(word).is_some())?;
+    let reason = format!("Code in the command is given '{file}', which controls Midrail, and may change it.");
+    Some(Verdict::new(Effect::Escalate, reason).advise("Name the file in the code.").with("path", file))
 }
 
 /// The verdict on a folder or pattern of files that are changed.

@@ -14,7 +14,7 @@ pub(super) fn removed(context: &Context<'_>, action: &Action) -> Result<Option<(
         if let Some(path) = forgotten(&git) {
             return Ok(Some((path, "git rm --cached".to_owned())));
         }
-        let Some(takes_tracked) = sweep(&git) else { continue };
+        let Some(takes_tracked) = sweep(&git, !action.sweeps.is_empty()) else { continue };
         let kept = kept(call);
         let files = protected::included(".", true);
         let files = files.iter().map(|it| it.path.as_str());
@@ -62,12 +62,17 @@ fn forgotten(git: &GitCall<'_>) -> Option<String> {
 }
 
 /// Whether a call removes files that it does not name, and if so whether also tracked ones.
-fn sweep(git: &GitCall<'_>) -> Option<bool> {
+fn sweep(git: &GitCall<'_>, hands_on: bool) -> Option<bool> {
     let first = git.operands.first().map_or("", |word| word.text);
     match git.command {
         "clean" => (!git.has(&["-n", "--dry-run", "-i", "--interactive"])).then_some(false),
         "stash" if matches!(first, "" | "push" | "save") => {
             git.has(&["-u", "--include-untracked", "-a", "--all"]).then_some(false)
+        }
+        // `git ls-files --others | xargs rm`
+        "ls-files" if hands_on => git.has(&["-o", "--others"]).then_some(false),
+        "rm" if !git.has(&["--cached", "-n", "--dry-run"]) => {
+            git.operands.iter().any(|word| matches!(word.text, "." | "./" | ":/" | "*")).then_some(true)
         }
         "sparse-checkout" => matches!(first, "set" | "init" | "reapply").then_some(true),
         _ => None,
@@ -76,12 +81,12 @@ fn sweep(git: &GitCall<'_>) -> Option<bool> {
 
 /// Whether a file is in the folders that a call names, if it names some.
 fn includes(git: &GitCall<'_>, path: &str, kept: &[&str]) -> bool {
-    let from = usize::from(git.command != "clean");
+    let from = usize::from(matches!(git.command, "stash" | "sparse-checkout"));
     let operands = || git.operands.iter().skip(from).map(|word| word.text);
     let folders = || operands().filter(|word| !kept.contains(word)).map(|it| it.trim_start_matches("./"));
     let is_in = |folder: &str| {
         let folder = folder.trim_end_matches('/');
-        matches!(folder, "" | ".")
+        matches!(folder, "" | "." | ":" | "*")
             || path == folder
             || path.strip_prefix(folder).is_some_and(|it| it.starts_with('/'))
     };

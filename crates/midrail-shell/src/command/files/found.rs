@@ -153,6 +153,23 @@ pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFil
     }
 }
 
+/// The hidden files below a mounted folder that the command of a container names, relative to that folder. What the command
+/// does to them is not known: `rm -rf /mounted/.claude`.
+fn hidden_paths(command: &[Arg], mounted: &str, workdir: Option<&Arg>) -> Vec<String> {
+    let is_workdir = workdir.is_some_and(|folder| folder.text.trim_end_matches('/') == mounted);
+    let words =
+        command.iter().flat_map(|arg| arg.text.split([' ', '\'', '"', ';', '\n', '>', '<', '&', '|']));
+    let below = |word: &str| match word.strip_prefix(mounted).and_then(|rest| rest.strip_prefix('/')) {
+        Some(path) => Some(path.to_owned()),
+        None => is_workdir.then(|| word.trim_start_matches("./").to_owned()),
+    };
+    let is_hidden = |path: &String| {
+        path.split('/').any(|part| part.starts_with('.') && !matches!(part, "." | ".."))
+            && !path.starts_with('/')
+    };
+    words.filter_map(below).filter(is_hidden).take(16).collect()
+}
+
 /// `docker run -v $PWD/.env:/x image cat /x`: a file with credentials that the command names as the container sees it.
 pub(super) fn read_in_container(invocation: &Invocation, found: &mut TouchedFiles) {
     let Some((args, run)) = find_run(invocation, "run") else { return };
@@ -161,6 +178,9 @@ pub(super) fn read_in_container(invocation: &Invocation, found: &mut TouchedFile
     for volume in sorted.values_of(&["-v", "--volume"]) {
         let mut fields = volume.text.split(':');
         let (Some(here), Some(there)) = (fields.next(), fields.next()) else { continue };
+        for path in hidden_paths(command, there, sorted.values_of(&["-w", "--workdir"]).last()) {
+            found.add_named(&Arg::known(join(here, &path)), true);
+        }
         let here = Arg::known(here);
         let is_named = command.iter().any(|arg| arg.text.contains(there));
         if is_named && is_credential(&here, &invocation.folder) {

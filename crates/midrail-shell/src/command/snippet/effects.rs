@@ -106,7 +106,11 @@ impl Runner<'_, '_> {
                 self.state.walks |= name == "rglob";
                 let mut path = path.clone();
                 path.add(&Arg::known("/"));
-                path.add(&if name == "iterdir" { Arg::known("*") } else { args.text(0) });
+                let below = if name == "iterdir" { Arg::known("*") } else { args.text(0) };
+                if name == "rglob" && !below.text.contains(['*', '?', '[']) {
+                    path.add(&Arg::known("**/"));
+                }
+                path.add(&below);
                 Value::Path(path)
             }
             _ => Value::Unknown,

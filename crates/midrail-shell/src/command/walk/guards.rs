@@ -1,9 +1,10 @@
 //! What a line does to the guardrails of agents by way of other programs: it starts an agent without its settings, or removes
 //! Midrail's package.
 
-use midrail_core::Severity;
+use midrail_core::{Danger, Severity};
 
 use super::super::invocation::{Arg, Invocation};
+use super::super::options::Arguments;
 use super::super::programs;
 use super::super::scope::Scope;
 use super::flow::{base_name, command_line};
@@ -24,11 +25,38 @@ impl Walk {
             let reason = format!("`{name}` starts an agent without the settings that call its guardrails");
             self.report("midrail-agent", Severity::Critical, reason, "start it as it is set up", &command());
         }
+        if !variables.is_empty() {
+            self.report_agent_elsewhere(invocation, scope);
+        }
         if removes_package(invocation) {
             let reason = "removes the agent's guardrails".to_owned();
             let safer = "report to the user what blocks you";
             self.report("midrail-remove", Severity::Critical, reason, safer, &command());
         }
+    }
+}
+
+/// `cd /tmp && claude -p …`, `codex -C /tmp exec …`: an agent in a folder in which its guardrails may not be registered.
+impl Walk {
+    fn report_agent_elsewhere(&mut self, invocation: &Invocation, scope: &Scope) {
+        let sorted = Arguments::new(invocation);
+        let named = sorted.values_of(&["-C", "--cd", "--cwd", "--workspace"]).last();
+        let folder = scope.place(named.map_or(".", |folder| folder.text.as_str()));
+        if matches!(folder.as_str(), "" | ".") {
+            return;
+        }
+        let danger = Danger {
+            rule: "midrail-agent-folder".to_owned(),
+            severity: Severity::Medium,
+            reason: format!("starts an agent in '{folder}', where its guardrails may not be registered"),
+            safer: "start it in the folder of this session".to_owned(),
+            command: command_line(&invocation.program, &invocation.args),
+            targets: vec![folder],
+            start: self.span.0,
+            end: self.span.1,
+            ..Danger::default()
+        };
+        self.add_danger(danger);
     }
 }
 
