@@ -9,6 +9,7 @@ mod untracked;
 use midrail_core::{Action, Danger, path, written_key};
 use midrail_shell::command;
 
+use self::protected::{ADVICE, OWN_FILE, objection};
 use crate::prelude::*;
 use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
@@ -32,18 +33,6 @@ pub(crate) const BUILTIN: Builtin = Builtin {
 pub(crate) struct SelfProtection;
 
 impl SelfProtection {
-    /// Why a file of this name must not be changed.
-    fn objection(name: &str) -> Option<&'static str> {
-        let found = |list: &[&str]| list.iter().any(|pattern| may_match(pattern, name));
-        if found(FILES.list("midrail files")) {
-            Some(OWN_FILE)
-        } else if found(HOST_SETTINGS.list("hosts")) {
-            Some("connects the agent's host to Midrail")
-        } else {
-            None
-        }
-    }
-
     /// Whether a danger would delete the whole folder of the session, including its guardrails.
     fn takes_all(context: &Context<'_>, action: &Action) -> Result<bool, Missing> {
         let targets =
@@ -112,11 +101,6 @@ fn is_program(name: &str) -> bool {
     let is_outside = name.starts_with(['/', '~']);
     is_outside && is_midrail && parts.next().is_some_and(|folder| matches!(folder, "bin" | "sbin" | "shims"))
 }
-
-/// The reason for files of Midrail.
-const OWN_FILE: &str = "belongs to Midrail, which protects this machine";
-
-const ADVICE: &str = "Do not change it. If it prevents your work, ask a person to change it.";
 
 const EXTENSION_ADVICE: &str =
     "Continue only if the user asked for it. Tell the user what the file adds, and wait for the approval.";
@@ -190,7 +174,7 @@ impl Guardrail for SelfProtection {
                 let why = names
                     .iter()
                     .find_map(own)
-                    .or_else(|| names.iter().find_map(|name| Self::objection(name)))
+                    .or_else(|| names.iter().find_map(|name| objection(name)))
                     .or_else(|| startup::objection(context, access, &names));
                 let block = |why| {
                     Verdict::block(format!("{} {why}.", access.name()))

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use midrail_core::glob;
 
 use crate::shared::data::{FILES, HOST_SETTINGS};
-use crate::shared::file_paths::{could_be, has_wildcard};
+use crate::shared::file_paths::{could_be, has_wildcard, may_match};
 
 /// Names of the files that Midrail registers in folders of hosts.
 const REGISTERED: [&str; 2] = ["midrail.json", "midrail.js"];
@@ -36,6 +36,24 @@ static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
     paths.dedup();
     paths
 });
+
+/// The reason for files of Midrail.
+pub(super) const OWN_FILE: &str = "belongs to Midrail, which protects this machine";
+
+/// The advice for files that must not be changed.
+pub(super) const ADVICE: &str = "Do not change it. If it prevents your work, ask a person to change it.";
+
+/// Why a file of this name must not be changed.
+pub(super) fn objection(name: &str) -> Option<&'static str> {
+    let found = |list: &[&str]| list.iter().any(|pattern| may_match(pattern, name));
+    if found(FILES.list("midrail files")) {
+        Some(OWN_FILE)
+    } else if found(HOST_SETTINGS.list("hosts")) {
+        Some("connects the agent's host to Midrail")
+    } else {
+        None
+    }
+}
 
 /// A protected file that a pattern includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn generic_patterns_are_told_from_specific_ones() {
+    fn generic_patterns_are_recognised() {
         let is_generic = |pattern: &str| included(pattern, true).iter().all(|it| it.is_generic);
         assert!(is_generic("**/*.json") && !is_generic("**/settings.json") && !is_generic(".claude/*"));
     }

@@ -2,8 +2,7 @@
 
 use midrail_core::{Action, Context, Effect, Missing, Verdict};
 
-use super::protected::{self, Included};
-use super::{ADVICE, SelfProtection};
+use super::protected::{self, ADVICE, Included};
 use crate::shared::file_access::{FileAccess, exists};
 use crate::shared::file_paths::has_wildcard;
 
@@ -81,7 +80,7 @@ pub(super) fn argument(action: &Action) -> Option<Verdict> {
     }
     let mut words =
         command.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';']).trim_start_matches("./"));
-    let file = words.find(|word| SelfProtection::objection(word).is_some())?;
+    let file = words.find(|word| protected::objection(word).is_some())?;
     let reason = format!("Code in the command is given '{file}', which controls Midrail, and may change it.");
     Some(Verdict::new(Effect::Escalate, reason).advise("Name the file in the code.").with("path", file))
 }
@@ -99,7 +98,7 @@ pub(super) fn sweep(
     };
     let mut names = context.path_aliases(sweep)?;
     names.extend((sweep.starts_with(['~', '/'])).then(|| sweep.to_owned()));
-    if let Some(why) = names.iter().find_map(|name| SelfProtection::objection(name)) {
+    if let Some(why) = names.iter().find_map(|name| protected::objection(name)) {
         return Ok(Some(Verdict::block(format!("{name} {why}.")).advise(ADVICE).with("path", sweep)));
     }
     let command = action.command.as_deref().filter(|_| script.is_none()).unwrap_or_default();

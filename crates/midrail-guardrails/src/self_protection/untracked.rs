@@ -2,7 +2,6 @@
 
 use midrail_core::{Action, Context, Missing, RepositoryCall};
 
-use super::SelfProtection;
 use super::protected;
 use crate::shared::file_access::exists;
 use crate::shared::git::GitCall;
@@ -58,7 +57,7 @@ fn first_removed(
 fn forgotten(git: &GitCall<'_>) -> Option<String> {
     let is_it = git.command == "rm" && git.has(&["--cached"]);
     let mut named = git.operands.iter().map(|word| word.text.trim_start_matches("./").trim_end_matches('/'));
-    named.find(|path| is_it && SelfProtection::objection(path).is_some()).map(str::to_owned)
+    named.find(|path| is_it && protected::objection(path).is_some()).map(str::to_owned)
 }
 
 /// Whether a call removes files that it does not name, and if so whether also tracked ones.

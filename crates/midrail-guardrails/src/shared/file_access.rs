@@ -146,7 +146,7 @@ fn own_files<'a>(
     action: &'a Action,
     hooks: &'a [String],
 ) -> Result<Vec<(&'a str, ScriptSource)>, Missing> {
-    // A diff names the files that it changes, whoever wrote it.
+    // A diff names the files that it changes, also if the agent did not write it.
     let diffs: BTreeSet<&str> = action.patches.iter().map(String::as_str).collect();
     let run = action.scripts.iter().chain(hooks).chain(&action.patches).map(|path| (path, true));
     let fed =

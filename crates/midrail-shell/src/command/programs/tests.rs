@@ -42,6 +42,7 @@ fn spellings(row: &Program, option: &str) -> Vec<String> {
 const MEANINGFUL: &[(&str, &[&str])] = &[
     ("awk", &["-e", "-E", "--source", "--exec"]),
     ("fd", &["-S", "--size", "-e", "--extension", "--base-directory", "--search-path"]),
+    ("git", &["--work-tree"]),
     ("java", &["-jar"]),
     ("php", &["-r", "-R", "-B", "-E", "-F", "-f", "-S", "-l"]),
     ("python", &["-c", "-m"]),
