@@ -14,7 +14,7 @@ use crate::prelude::*;
 use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
 use crate::shared::file_access::{FileAccess, action_files, agent_scripts};
-use crate::shared::file_paths::{from_root, is_below, may_match};
+use crate::shared::file_paths::{from_root, has_wildcard, is_below, may_match};
 use crate::shared::objections::{all, strongest};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
@@ -83,8 +83,16 @@ fn is_in_unknown_folder(file: &str) -> bool {
 
 /// The verdict on a file that defines an agent or registers a tool server.
 fn extension(access: &FileAccess<'_>, names: &[String]) -> Option<Verdict> {
-    let is_it =
-        |name: &String| HOST_SETTINGS.list("extensions").iter().any(|pattern| may_match(pattern, name));
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    // Shells do not expand `*.json` to a hidden name.
+    let is_hidden = |pattern: &str, name: &str| {
+        let name = last(name);
+        last(pattern).starts_with('.') && has_wildcard(&name) && !name.starts_with('.')
+    };
+    let is_it = |name: &String| {
+        let mut patterns = HOST_SETTINGS.list("extensions").iter();
+        patterns.any(|pattern| may_match(pattern, name) && !is_hidden(pattern, name))
+    };
     names.iter().any(is_it).then(|| {
         let reason = format!(
             "{} defines an agent or registers a tool server, which acts outside of this session.",

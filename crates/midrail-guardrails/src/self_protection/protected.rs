@@ -74,21 +74,22 @@ pub(super) fn included(pattern: &str, has_hidden: bool) -> Vec<Included> {
     let parts: Vec<&str> = pattern.split('/').filter(|part| !matches!(*part, "" | "." | "~")).collect();
     let is_far = pattern.starts_with(['/', '~']);
     let plain = parts.iter().take_while(|part| !has_wildcard(part)).count();
-    let has_wildcards = plain < parts.len();
     let mut found = Vec::new();
     for skipped in 0..=plain {
         let (above, rest) = parts.split_at_checked(skipped).unwrap_or_default();
-        let is_whole = rest.is_empty();
+        let is_whole = rest.iter().all(|part| matches!(*part, "*" | "**"));
         // A folder that is not protected itself includes what is next to the project or the home only.
-        if is_whole && (skipped > 0 || has_wildcards) {
+        if is_whole && skipped > 0 {
             continue;
         }
         for path in PATHS.iter() {
             let names: Vec<&str> = path.split('/').collect();
-            if !is_included(rest, &names, has_hidden) {
+            let last = rest.last().copied().unwrap_or_default();
+            // `data/*.json` is about other files than those at the root.
+            let is_elsewhere = skipped > 0 && names.len() == 1 && has_wildcard(last);
+            if is_elsewhere || !is_included(rest, &names, has_hidden) {
                 continue;
             }
-            let last = rest.last().copied().unwrap_or_default();
             let name = names.last().copied().unwrap_or_default();
             let is_deep = rest.contains(&"**");
             let full = above.iter().chain(&names).copied().collect::<Vec<_>>().join("/");
@@ -197,7 +198,9 @@ mod tests {
 
     #[test]
     fn shells_do_not_expand_to_hidden_names() {
-        assert!(paths("*", false).is_empty() && paths("*/settings.json", false).is_empty());
+        assert!(
+            included("*", false).iter().all(|it| it.is_whole) && paths("*/settings.json", false).is_empty()
+        );
         assert!(paths("*/settings.json", true).contains(&".claude/settings.json".to_owned()));
     }
 

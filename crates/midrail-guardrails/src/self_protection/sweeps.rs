@@ -26,7 +26,9 @@ pub(super) fn wildcard(
         .iter()
         .any(|it| command.contains(it));
     let place = context.place(&pattern, None).key;
-    let Some(found) = present(context, protected::included(&place, has_hidden), |_| true)? else {
+    let Some(found) =
+        present(context, protected::included(&place, has_hidden), |it| has_hidden || !it.is_whole)?
+    else {
         return Ok(None);
     };
     let reason =
