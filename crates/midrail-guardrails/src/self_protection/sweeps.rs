@@ -3,6 +3,7 @@
 use midrail_core::{Action, Context, Effect, Missing, Verdict};
 
 use super::protected::{self, ADVICE, Included};
+use crate::shared::data::PROGRAMS;
 use crate::shared::file_access::{FileAccess, exists};
 use crate::shared::file_paths::has_wildcard;
 
@@ -106,11 +107,22 @@ pub(super) fn sweep(
     let command = action.command.as_deref().filter(|_| script.is_none()).unwrap_or_default();
     let found: Vec<Included> = names.iter().flat_map(|name| protected::included(name, true)).collect();
     // Of all files in a folder, those count that the command points to.
-    let counts = |it: &Included| !it.is_whole || protected::points_to(command, &it.path);
+    let removes_all =
+        lists_hidden(command) && action.programs.iter().any(|it| PROGRAMS.has("folder changers", it));
+    let counts = |it: &Included| !it.is_whole || removes_all || protected::points_to(command, &it.path);
     let Some(found) = present(context, found, counts)? else { return Ok(None) };
     let reason = format!("{name} includes '{}', which connects the agent's host to Midrail.", found.path);
     let effect = if found.is_whole || found.is_generic { Effect::Escalate } else { Effect::Block };
     Ok(Some(Verdict::new(effect, reason).advise(EXCLUDE).with("path", sweep)))
+}
+
+/// Whether a command lists hidden names: `ls -A`.
+fn lists_hidden(command: &str) -> bool {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    words.windows(2).any(|pair| match pair {
+        ["ls", options] => options.starts_with('-') && options.contains(['a', 'A']),
+        _ => false,
+    })
 }
 
 /// The file that exists and counts most. Files outside the project count as present.

@@ -41,6 +41,7 @@ fn spellings(row: &Program, option: &str) -> Vec<String> {
 /// Options that decide what a program does: a script, a pattern, an archive, a list of folders.
 const MEANINGFUL: &[(&str, &[&str])] = &[
     ("awk", &["-e", "-E", "--source", "--exec"]),
+    ("codex", &["-C", "--cd"]),
     ("fd", &["-S", "--size", "-e", "--extension", "--base-directory", "--search-path"]),
     ("git", &["--work-tree"]),
     ("java", &["-jar"]),
