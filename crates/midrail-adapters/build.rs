@@ -26,6 +26,7 @@ struct Host {
     follows_links: bool,
     blocks_on_timeout_since: Option<[u64; 3]>,
     settings_files: Vec<String>,
+    extension_files: Vec<String>,
     files: Files,
     plugin: Option<Plugin>,
     live: Option<Live>,
@@ -113,6 +114,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, \
          name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
          user_message: {:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
+         extension_files: &{:?}, \
          files: HostFiles {{ folder: {folder:?}, traces: &{traces:?}, project: {project:?}, user: {user:?}, \
          managed: {managed:?}, managed_macos: {managed_macos:?} }},",
         host.name,
@@ -126,6 +128,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         host.follows_links,
         host.blocks_on_timeout_since,
         host.settings_files,
+        host.extension_files,
     )?;
     match &host.plugin {
         None => list.push_str("plugin: None, "),

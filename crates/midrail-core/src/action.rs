@@ -86,6 +86,9 @@ pub struct Action {
     /// Files whose content a program runs or takes its targets from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feeds: Vec<String>,
+    /// Files with a diff that it applies. Their content is not in the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<String>,
     /// Files that it writes with content from the network. A path that ends with `/` is a folder with its content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fetched: Vec<String>,

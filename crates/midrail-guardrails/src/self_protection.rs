@@ -1,15 +1,21 @@
 //! self-protection: blocks changes to Midrail's files and to the host settings that call it, and subcommands that
 //! only people may run.
 
-use midrail_core::{Action, path, written_key};
+mod protected;
+mod startup;
+mod sweeps;
+mod untracked;
+
+use midrail_core::{Action, Danger, path, written_key};
 use midrail_shell::command;
 
+use self::protected::{ADVICE, OWN_FILE, objection};
 use crate::prelude::*;
 use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
 use crate::shared::file_access::{FileAccess, action_files, agent_scripts};
-use crate::shared::file_paths::{from_root, is_below, may_match};
-use crate::shared::objections::{all, first_verdict};
+use crate::shared::file_paths::{from_root, has_wildcard, is_below, may_match};
+use crate::shared::objections::{all, strongest};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     never_bypassed: true,
@@ -27,17 +33,6 @@ pub(crate) const BUILTIN: Builtin = Builtin {
 pub(crate) struct SelfProtection;
 
 impl SelfProtection {
-    fn objection(name: &str) -> Option<&'static str> {
-        let found = |list: &[&str]| list.iter().any(|pattern| may_match(pattern, name));
-        if found(FILES.list("midrail files")) {
-            Some(OWN_FILE)
-        } else if found(HOST_SETTINGS.list("hosts")) {
-            Some("connects the agent's host to Midrail")
-        } else {
-            None
-        }
-    }
-
     /// Whether a danger would delete the whole folder of the session, including its guardrails.
     fn takes_all(context: &Context<'_>, action: &Action) -> Result<bool, Missing> {
         let targets =
@@ -60,29 +55,96 @@ impl SelfProtection {
     }
 }
 
-/// The verdict on a file in an unknown folder that is one of Midrail or of a host's settings, if the folder is theirs.
-fn unknown_folder(access: &FileAccess<'_>) -> Option<Verdict> {
-    let rest = path::below_unknown(access.file).filter(|rest| !rest.is_empty())?.to_lowercase();
+/// The verdict on a file in an unknown folder that is one of Midrail or of a host's settings, if the folder is theirs, and on
+/// one whose name another command prints that is given such a name.
+fn unknown_target(access: &FileAccess<'_>) -> Option<Verdict> {
+    let is_printed = access.file.contains("$(") || access.file.contains('`');
+    let (why, advice) = if is_printed && protected::is_named_in(access.file) {
+        ("is what another command prints, and may control Midrail", "Name the file in the call.")
+    } else if is_in_unknown_folder(access.file) {
+        ("is in an unknown folder, and may control Midrail", "Name the folder in the call.")
+    } else {
+        return None;
+    };
+    let reason = format!("{} {why}.", access.name());
+    Some(Verdict::new(Effect::Escalate, reason).advise(advice).with("path", access.file))
+}
+
+/// Whether a file in an unknown folder is one of Midrail or of a host's settings, if the folder is theirs.
+fn is_in_unknown_folder(file: &str) -> bool {
+    let Some(rest) = path::below_unknown(file).filter(|rest| !rest.is_empty()) else { return false };
+    let rest = rest.to_lowercase();
     let ends = |pattern: &&str| {
         pattern.to_lowercase().strip_suffix(&rest).is_some_and(|folder| folder.ends_with('/'))
     };
-    let settings = HOST_SETTINGS.list("hosts").iter().chain(FILES.list("midrail files"));
-    let is_own = FILES.has("midrail file names", &rest);
-    if !is_own && !settings.copied().any(|pattern| ends(&pattern)) {
-        return None;
-    }
-    let reason = format!("{} is in an unknown folder, and may control Midrail.", access.name());
-    Some(
-        Verdict::new(Effect::Escalate, reason)
-            .advise("Name the folder in the call.")
-            .with("path", access.file),
-    )
+    let mut settings = HOST_SETTINGS.list("hosts").iter().chain(FILES.list("midrail files"));
+    FILES.has("midrail file names", &rest) || settings.any(ends)
 }
 
-/// The reason for files of Midrail.
-const OWN_FILE: &str = "belongs to Midrail, which protects this machine";
+/// The verdict on a file that defines an agent or registers a tool server.
+fn extension(access: &FileAccess<'_>, names: &[String]) -> Option<Verdict> {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    // Shells do not expand `*.json` to a hidden name.
+    let is_hidden = |pattern: &str, name: &str| {
+        let name = last(name);
+        last(pattern).starts_with('.') && has_wildcard(&name) && !name.starts_with('.')
+    };
+    let is_it = |name: &String| {
+        let mut patterns = HOST_SETTINGS.list("extensions").iter();
+        patterns.any(|pattern| may_match(pattern, name) && !is_hidden(pattern, name))
+    };
+    names.iter().any(is_it).then(|| {
+        let reason = format!(
+            "{} defines an agent or registers a tool server, which acts outside of this session.",
+            access.name()
+        );
+        Verdict::new(Effect::Escalate, reason).advise(EXTENSION_ADVICE).with("path", access.file)
+    })
+}
 
-const ADVICE: &str = "Do not change it. If it prevents your work, ask a person to change it.";
+/// Whether a place outside the project is the program `midrail` in a folder of programs.
+fn is_program(name: &str) -> bool {
+    let mut parts = name.rsplit('/');
+    let is_midrail = parts.next().is_some_and(|name| matches!(name, "midrail" | "midrail.exe"));
+    let is_outside = name.starts_with(['/', '~']);
+    is_outside && is_midrail && parts.next().is_some_and(|folder| matches!(folder, "bin" | "sbin" | "shims"))
+}
+
+const EXTENSION_ADVICE: &str =
+    "Continue only if the user asked for it. Tell the user what the file adds, and wait for the approval.";
+
+/// Rules whose findings an approver may allow.
+const ESCALATED: [&str; 3] = ["midrail-unread-diff", "midrail-agent-settings", AGENT_FOLDER];
+
+/// The rule for an agent that is started in another folder.
+const AGENT_FOLDER: &str = "midrail-agent-folder";
+
+/// The verdict on a finding about Midrail.
+fn finding(danger: &Danger, is_in_script: bool) -> Verdict {
+    let place = if is_in_script { " in a script" } else { "" };
+    let reason = format!("`{}`{place}: {}", danger.command, danger.reason);
+    let is_escalated = ESCALATED.contains(&danger.rule.as_str());
+    let has_own_advice = is_escalated || (danger.rule == command::prompt::RULE && !is_in_script);
+    Verdict::new(if is_escalated { Effect::Escalate } else { Effect::Block }, reason)
+        .advise(if has_own_advice { danger.safer.as_str() } else { ADVICE })
+        .with("rule", danger.rule.as_str())
+}
+
+/// The strongest finding about Midrail.
+fn strongest_finding<'d>(
+    context: &Context<'_>,
+    dangers: impl IntoIterator<Item = &'d Danger>,
+    is_in_script: bool,
+) -> Option<Verdict> {
+    // The folder of the session may be named by its path.
+    let is_here = |target: &String| matches!(context.place(target, None).key.as_str(), "" | ".");
+    let is_real = |danger: &&Danger| {
+        command::is_about_midrail(&danger.rule)
+            && (danger.rule != AGENT_FOLDER || !danger.targets.iter().all(is_here))
+    };
+    let own = dangers.into_iter().filter(is_real);
+    strongest(own.map(|danger| finding(danger, is_in_script)))
+}
 
 impl Guardrail for SelfProtection {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
@@ -91,46 +153,60 @@ impl Guardrail for SelfProtection {
             return Ok(Verdict::allow());
         }
         let action = context.action()?;
-        if let Some(danger) = action.dangers.iter().find(|danger| command::is_about_midrail(&danger.rule)) {
-            let is_typing = danger.rule == command::prompt::RULE;
-            return Ok(Verdict::block(format!("`{}`: {}", danger.command, danger.reason))
-                .advise(if is_typing { danger.safer.as_str() } else { ADVICE })
-                .with("rule", danger.rule.as_str()));
+        let found = strongest_finding(context, &action.dangers, false);
+        if let Some(verdict) = found.clone().filter(|verdict| verdict.effect >= Effect::Block) {
+            return Ok(verdict);
         }
         let scripts = agent_scripts(context, action)?;
-        let dangers = scripts.iter().flat_map(|(_, does)| &does.dangers);
-        if let Some(danger) = dangers.into_iter().find(|danger| command::is_about_midrail(&danger.rule)) {
-            return Ok(Verdict::block(format!("`{}` in a script: {}", danger.command, danger.reason))
-                .advise(ADVICE)
-                .with("rule", danger.rule.as_str()));
-        }
+        let in_scripts = strongest_finding(context, scripts.iter().flat_map(|(_, does)| &does.dangers), true);
         let mut all = action_files(action, None)?;
-        for (script, does) in scripts {
+        for (script, does) in &scripts {
             all.extend(action_files(does, Some(script))?);
         }
-        let takes_all = Self::takes_all(context, action).map(|takes_all| {
+        let mut checks = vec![Ok(found), Ok(in_scripts)];
+        checks.push(Self::takes_all(context, action).map(|takes_all| {
             let reason = "This would delete the guardrails together with the folder.";
             takes_all.then(|| Verdict::block(reason).advise(ADVICE))
-        });
+        }));
         // Copying into a folder keeps its other files; moving or linking may not.
         let copies = action.programs.iter().all(|program| PROGRAMS.has("copiers", program));
         let own = |name: &String| {
             let is_own = |place: &String| {
                 is_below(place, name) || (!copies && !name.is_empty() && is_below(name, place))
             };
-            context.engine_paths().iter().any(is_own).then_some(OWN_FILE)
+            (context.engine_paths().iter().any(is_own) || is_program(name)).then_some(OWN_FILE)
         };
-        let written = all.iter().filter(|it| it.is_write).map(|it| {
-            let mut names = context.path_aliases(it.file)?;
-            names.extend(from_root(it.file));
-            let why =
-                names.iter().find_map(own).or_else(|| names.iter().find_map(|name| Self::objection(name)));
-            let verdict =
-                |why| Verdict::block(format!("{} {why}.", it.name())).advise(ADVICE).with("path", it.file);
-            Ok(why.map(verdict))
-        });
-        let unknown = all.iter().filter(|it| it.is_write).map(|it| Ok(unknown_folder(it)));
-        first_verdict([takes_all].into_iter().chain(written).chain(unknown))
+        for access in all.iter().filter(|it| it.is_write) {
+            checks.push(context.path_aliases(access.file).map(|mut names| {
+                names.extend(from_root(access.file));
+                let why = names
+                    .iter()
+                    .find_map(own)
+                    .or_else(|| names.iter().find_map(|name| objection(name)))
+                    .or_else(|| startup::objection(context, access, &names));
+                let block = |why| {
+                    Verdict::block(format!("{} {why}.", access.name()))
+                        .advise(ADVICE)
+                        .with("path", access.file)
+                };
+                why.map(block).or_else(|| extension(access, &names)).or_else(|| unknown_target(access))
+            }));
+            checks.push(sweeps::wildcard(context, action, access));
+        }
+        checks.push(sweeps::mirror(context, action));
+        checks.push(Ok(sweeps::argument(action)));
+        let actions = scripts.iter().map(|(script, does)| (*does, Some(*script)));
+        for (action, script) in [(action, None)].into_iter().chain(actions) {
+            checks.extend(action.sweeps.iter().map(|sweep| sweeps::sweep(context, action, script, sweep)));
+            checks.push(untracked::removed(context, action).map(|removed| {
+                removed.map(|(path, call)| {
+                    let reason = format!("`{call}` would remove '{path}', which controls Midrail.");
+                    let advice = "Exclude the files of Midrail and the agent's settings, or name what is to be removed.";
+                    Verdict::new(Effect::Escalate, reason).advise(advice).with("path", path.as_str())
+                })
+            }));
+        }
+        strongest_verdict(checks)
     }
 
     /// Records the files that the agent writes, so that they are analysed when they are run.
@@ -157,6 +233,23 @@ impl Guardrail for SelfProtection {
 
     fn summary(&self) -> Option<String> {
         Some("Do not change Midrail's files or the settings that call it.".to_owned())
+    }
+}
+
+/// The strongest objection. It counts even if other checks lack a fact.
+fn strongest_verdict(checks: Vec<Result<Option<Verdict>, Missing>>) -> Result<Verdict, Fault> {
+    let mut unknown = None;
+    let mut objections = Vec::new();
+    for check in checks {
+        match check {
+            Ok(verdict) => objections.extend(verdict),
+            Err(missing) => unknown = Some(missing),
+        }
+    }
+    match (strongest(objections), unknown) {
+        (Some(verdict), _) => Ok(verdict),
+        (None, Some(missing)) => Err(missing.into()),
+        (None, None) => Ok(Verdict::allow()),
     }
 }
 

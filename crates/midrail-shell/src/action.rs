@@ -167,7 +167,7 @@ fn beyond(mut action: Action, mut known: Action) -> Action {
 }
 
 /// The lists of what an action touches.
-fn touched(action: &mut Action) -> [&mut Vec<String>; 9] {
+fn touched(action: &mut Action) -> [&mut Vec<String>; 10] {
     [
         &mut action.reads,
         &mut action.writes,
@@ -177,6 +177,7 @@ fn touched(action: &mut Action) -> [&mut Vec<String>; 9] {
         &mut action.hosts,
         &mut action.scripts,
         &mut action.feeds,
+        &mut action.patches,
         action.target_files.get_or_insert_default(),
     ]
 }

@@ -7,6 +7,54 @@ use std::collections::BTreeSet;
 
 use crate::command::decode::{self, Escapes};
 
+/// How a program shortens the paths of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strip {
+    /// It removes this many leading parts: `-p1`.
+    Parts(usize),
+    /// It keeps the name only.
+    Folders,
+}
+
+/// The paths that a program changes that applies the diff, each once. `/dev/null` is none.
+pub fn stripped_targets(text: &str, strip: Strip) -> Vec<String> {
+    let mut files = Files::default();
+    let mut add = |path: &str, parts: usize| {
+        let kept: Vec<&str> = match strip {
+            _ if path == "/dev/null" => return,
+            Strip::Folders => path.rsplit('/').take(1).collect(),
+            Strip::Parts(_) => path.split('/').filter(|part| !part.is_empty()).skip(parts).collect(),
+        };
+        files.add(&kept.join("/"));
+    };
+    let parts = match strip {
+        Strip::Parts(parts) => parts,
+        Strip::Folders => 0,
+    };
+    let mut previous = "";
+    for line in text.lines().map(|line| line.trim_end_matches('\r').trim_start()) {
+        // Both names of a file stand in two lines, one after the other.
+        let before = [("--- ", "+++ "), ("*** ", "--- ")]
+            .iter()
+            .find_map(|(old, new)| Some((previous.strip_prefix(old)?, line.strip_prefix(new)?)));
+        if let Some((old, new)) = before {
+            add(&header_path(old), parts);
+            add(&header_path(new), parts);
+        } else if let Some(path) = ["Index: ", "+++ "].iter().find_map(|header| line.strip_prefix(header)) {
+            add(&header_path(path), parts);
+        } else if let Some(path) = GIT_HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
+            // Git writes these without its own folder.
+            add(&unquoted(path), parts.saturating_sub(1));
+        } else if let Some((old, new)) = line.strip_prefix("diff --git ").and_then(|it| it.split_once(" b/"))
+        {
+            add(&unquoted(old), parts);
+            add(&format!("b/{new}"), parts);
+        }
+        previous = line;
+    }
+    files.paths
+}
+
 /// The paths, in order, each once, as the patch spells them (without git's `a/` and `b/`).
 pub fn targets(text: &str) -> Vec<String> {
     let mut files = Files::default();

@@ -68,6 +68,10 @@ fn protected_settings_are_current() {
     for host in hosts::ALL {
         writeln!(text, "\n# {}\n{}", host.title, host.settings_files.join("\n")).unwrap();
     }
+    text += "\n# Files that define agents or register tool servers.\n== extensions\n";
+    for host in hosts::ALL {
+        writeln!(text, "\n# {}\n{}", host.title, host.extension_files.join("\n")).unwrap();
+    }
     check("crates/midrail-guardrails/data/host_settings.txt", &text);
 }
 

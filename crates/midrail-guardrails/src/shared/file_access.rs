@@ -93,8 +93,8 @@ pub(crate) fn action_files<'a>(
 /// Maximum number of scripts per action, including scripts that run scripts.
 const MAX_SCRIPTS: usize = 16;
 
-/// The scripts that an action runs and that the agent wrote in this session, with their actions. If there are
-/// several, their combined action comes last.
+/// The scripts that an action runs and that the agent wrote in this session, and the diffs that it applies, with their
+/// actions. If there are several, their combined action comes last.
 pub(crate) fn agent_scripts<'a>(
     context: &Context<'a>,
     action: &'a Action,
@@ -140,13 +140,15 @@ fn follow<'a>(
     }
 }
 
-/// The scripts of an action that the agent wrote or downloaded.
+/// The scripts of an action that the agent wrote or downloaded, and the diffs that it applies.
 fn own_files<'a>(
     context: &Context<'a>,
     action: &'a Action,
     hooks: &'a [String],
 ) -> Result<Vec<(&'a str, ScriptSource)>, Missing> {
-    let run = action.scripts.iter().chain(hooks).map(|path| (path, true));
+    // A diff names the files that it changes, also if the agent did not write it.
+    let diffs: BTreeSet<&str> = action.patches.iter().map(String::as_str).collect();
+    let run = action.scripts.iter().chain(hooks).chain(&action.patches).map(|path| (path, true));
     let fed =
         action.feeds.iter().filter(|path| !path.contains(['$', '`', '*', '?'])).map(|path| (path, false));
     let mut candidates = Vec::new();
@@ -165,8 +167,11 @@ fn own_files<'a>(
             (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
             _ => continue,
         };
-        let is_downloaded = downloads.contains(&place.key);
-        if (written.is_none() && !is_downloaded) || own.iter().any(|(_, it)| it.place == place.key) {
+        let is_diff = diffs.contains(path.as_str());
+        let is_downloaded = downloads.contains(&place.key) && !is_diff;
+        if (written.is_none() && !is_downloaded && !is_diff)
+            || own.iter().any(|(_, it)| it.place == place.key)
+        {
             continue;
         }
         let unclear = || Missing(format!("the name `{path}` is not supported"));

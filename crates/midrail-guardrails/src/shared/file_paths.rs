@@ -182,7 +182,7 @@ pub(crate) fn has_wildcard(name: &str) -> bool {
 
 /// Whether a shell wildcard is specific to the files of a pattern: it matches an example of them, and at least half
 /// of that example is spelled out. `.e*` and `id_?sa` are specific; `*` and `*.json` are not.
-fn could_be(wildcard: &str, pattern: &str) -> bool {
+pub(crate) fn could_be(wildcard: &str, pattern: &str) -> bool {
     let example: String = pattern.chars().map(|c| if matches!(c, '*' | '?') { 'x' } else { c }).collect();
     let literal = wildcard.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
     literal * 2 >= example.chars().count()

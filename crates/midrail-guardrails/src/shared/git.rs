@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use self::commands::{changes_only_files, is_builtin, is_harmless};
 pub(crate) use self::expansion::expanded_commands;
-use self::git_call::{GitCall, Word};
+pub(crate) use self::git_call::GitCall;
+use self::git_call::Word;
 pub(crate) use self::refs::branch_of;
 use self::refs::{from_here, is_revision, refspec, yields_current};
 use super::data::GIT;

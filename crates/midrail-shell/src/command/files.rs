@@ -22,7 +22,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
     let mut found = TouchedFiles::default();
     match programs::family(program) {
         "dd" => dd(invocation, &mut found),
-        "git" => git(invocation, &mut found),
+        "git" => git_files(invocation, &mut found),
         "find" => printed_by_find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
         "xargs" => xargs(invocation, &mut found),
@@ -277,6 +277,12 @@ fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
             found.add(&Arg { text: join(folder, &operand.text), ..operand.clone() }, false, true);
         }
     }
+    if is_unpacked {
+        let folder = folder.map_or("", |folder| folder.text.as_str());
+        for name in sorted.values_of(&["--transform", "--xform", "-s"]).filter_map(|it| new_name(&it.text)) {
+            found.add(&Arg::known(join(folder, name)), false, true);
+        }
+    }
     for folder in sorted.values_of(&["-C", "--directory"]) {
         if is_create || is_list {
             found.add(folder, true, false);
@@ -284,6 +290,13 @@ fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
             found.add_folder(folder);
         }
     }
+}
+
+/// The name that `--transform s,old,new,` gives to unpacked files, if it has a folder or a dot.
+fn new_name(expression: &str) -> Option<&str> {
+    let mark = expression.strip_prefix('s')?.chars().next()?;
+    let name = expression.split(mark).nth(2)?;
+    name.contains(['/', '.']).then_some(name)
 }
 
 fn dd(invocation: &Invocation, found: &mut TouchedFiles) {
@@ -296,6 +309,24 @@ fn dd(invocation: &Invocation, found: &mut TouchedFiles) {
     }
 }
 
+/// The files of a call of git, seen from the folder that it runs in: `git -C folder checkout -- file`.
+fn git_files(invocation: &Invocation, found: &mut TouchedFiles) {
+    let from = found.list.len();
+    git(invocation, found);
+    let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
+    let folders = sorted.values_of(&["-C", "--work-tree"]);
+    let folder = folders.fold(String::new(), |folder, next| join(&folder, &next.text));
+    for touched in found.list.iter_mut().skip(from) {
+        // `:/file` and `:(top)file` count from the root of the repository, which is most often here.
+        let path = match touched.path.strip_prefix(":(") {
+            Some(rest) => rest.split_once(')').map_or("", |(_, path)| path),
+            None => touched.path.strip_prefix(":/").unwrap_or(&touched.path),
+        };
+        let path = if path.is_empty() { "." } else { path };
+        touched.path = if folder.is_empty() { path.to_owned() } else { join(&folder, path) };
+    }
+}
+
 /// `git show HEAD:file`, `git checkout -- file` and the like.
 fn git(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
@@ -305,11 +336,14 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
     match subcommand {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
             shown_by_git(subcommand, rest, &invocation.folder, found);
+            for file in rest.iter().filter(|arg| arg.text.starts_with("--output=")) {
+                found.add(&file.tail("--output=".len()), false, true);
+            }
             // Settings that are put aside are gone from here: `git stash push -- .midrail`.
             let is_put_aside = subcommand == "stash"
                 && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
-            let named =
-                after_dashes.filter(|_| is_put_aside).and_then(|from| rest.get(from..)).unwrap_or(&[]);
+            let from = after_dashes.unwrap_or(0);
+            let named = rest.get(from..).filter(|_| is_put_aside).unwrap_or(&[]);
             for arg in named.iter().filter(|arg| arg.text.trim_start_matches("./").starts_with('.')) {
                 found.add(arg, false, true);
             }
@@ -334,11 +368,10 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
                 found.add_folder(folder);
             }
         }
-        "checkout" => {
-            for arg in after_dashes.map(|from| rest.iter().skip(from)).into_iter().flatten() {
-                found.add(arg, false, true);
-            }
-        }
+        "checkout" => match after_dashes {
+            Some(from) => rest.iter().skip(from).for_each(|arg| found.add(arg, false, true)),
+            None => checked_out(rest, found),
+        },
         "restore" | "rm" | "mv" => {
             let sorted = Arguments::parse(programs::row("git"), rest, &["-s", "--source"]);
             // What is taken from the index alone leaves the files as they are.
@@ -354,12 +387,48 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
                 found.add(arg, false, true);
             }
         }
+        // `git config --file`, where a value follows the name.
+        "config" => {
+            let sorted =
+                Arguments::parse(programs::row("git"), rest, &["-f", "--file", "--type", "--default"]);
+            let is_read = sorted.has(&["--get", "--get-all", "--list", "-l", "--get-regexp"]);
+            for file in sorted.values_of(&["-f", "--file"]) {
+                found.add(file, is_read, !is_read);
+            }
+        }
+        "archive" | "bundle" => {
+            let sorted = Arguments::parse(programs::row("git"), rest, &["-o", "--output"]);
+            for file in sorted.values_of(&["-o", "--output"]) {
+                found.add(file, false, true);
+            }
+            if subcommand == "bundle" && rest.first().is_some_and(|word| word.text == "create") {
+                rest.iter()
+                    .skip(1)
+                    .find(|arg| !arg.text.starts_with('-'))
+                    .into_iter()
+                    .for_each(|file| found.add(file, false, true));
+            }
+        }
         "apply" | "am" => {
             for arg in rest.iter().filter(|arg| !arg.text.starts_with('-')) {
                 found.add(arg, true, false);
             }
         }
         _ => {}
+    }
+}
+
+/// `git checkout main file`: without dashes, the words after a revision are files. The first is one if a branch cannot have its
+/// name.
+fn checked_out(rest: &[Arg], found: &mut TouchedFiles) {
+    let creates = |arg: &Arg| matches!(arg.text.as_str(), "-b" | "-B" | "--orphan" | "-t" | "--track");
+    if rest.iter().any(creates) {
+        return;
+    }
+    for (at, arg) in rest.iter().filter(|arg| !arg.text.starts_with('-')).enumerate() {
+        if at > 0 || arg.text.starts_with('.') {
+            found.add(arg, false, true);
+        }
     }
 }
 

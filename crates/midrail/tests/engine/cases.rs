@@ -1,5 +1,6 @@
 //! The corpus, the pages of the guardrails and the shipped packs decide as they say.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,19 @@ fn run(path: &Path) -> usize {
 fn the_corpus_passes() {
     let count: usize = files("corpus", "yaml").iter().map(|path| run(path)).sum();
     assert!(count >= 40, "only {count} cases were found");
+}
+
+/// The attempts are decided by `the_corpus_passes`; this counts them.
+#[test]
+fn every_attempt_to_disable_midrail_is_stopped() {
+    let text = fs::read_to_string(repository().join("corpus/switch_off.yaml")).unwrap();
+    let calls: BTreeSet<&str> = text.lines().filter(|line| line.contains("before_tool:")).collect();
+    let count = |end: &str| calls.iter().filter(|line| line.ends_with(end)).count();
+    let stopped = count("expect: {effect: block, by: self-protection}}")
+        + count("expect: {effect: escalate, by: self-protection}}");
+    assert!(stopped >= 300, "only {stopped} attempts");
+    assert!(count("expect: allow}") >= 80, "too few everyday calls");
+    assert_eq!(calls.len(), stopped + count("expect: allow}"));
 }
 
 #[test]

@@ -121,6 +121,9 @@ pub(super) fn only_keeps_others_out(operands: &[&Arg], file: &Arg, invocation: &
 /// The command of a client that reads a file.
 const IMPORT: &str = ".import ";
 
+/// Its commands that write a file.
+const EXPORTS: [&str; 5] = [".output ", ".once ", ".backup ", ".save ", ".clone "];
+
 /// `sqlite3 :memory: "select readfile('x')"`, `sqlite3 a.db '.import x t'`
 pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFiles) {
     for arg in &invocation.args {
@@ -135,12 +138,36 @@ pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFil
             }
         }
         for line in text.lines().map(str::trim_start) {
-            let mut words = line.strip_prefix(IMPORT).into_iter().flat_map(str::split_whitespace);
-            if let Some(file) = words.find(|word| !word.starts_with('-')) {
-                found.add(&Arg::known(file.trim_matches(['\'', '"'])), true, false);
+            let named = |command: &str| {
+                let mut words = line.strip_prefix(command)?.split_whitespace();
+                let file = words.find(|word| !word.starts_with('-'))?;
+                Some(Arg::known(file.trim_matches(['\'', '"'])))
+            };
+            if let Some(file) = named(IMPORT) {
+                found.add(&file, true, false);
+            }
+            for file in EXPORTS.iter().filter_map(|command| named(command)) {
+                found.add(&file, false, true);
             }
         }
     }
+}
+
+/// The hidden files below a mounted folder that the command of a container names, relative to that folder. What the command
+/// does to them is not known: `rm -rf /mounted/.claude`.
+fn hidden_paths(command: &[Arg], mounted: &str, workdir: Option<&Arg>) -> Vec<String> {
+    let is_workdir = workdir.is_some_and(|folder| folder.text.trim_end_matches('/') == mounted);
+    let words =
+        command.iter().flat_map(|arg| arg.text.split([' ', '\'', '"', ';', '\n', '>', '<', '&', '|']));
+    let below = |word: &str| match word.strip_prefix(mounted).and_then(|rest| rest.strip_prefix('/')) {
+        Some(path) => Some(path.to_owned()),
+        None => is_workdir.then(|| word.trim_start_matches("./").to_owned()),
+    };
+    let is_hidden = |path: &String| {
+        path.split('/').any(|part| part.starts_with('.') && !matches!(part, "." | ".."))
+            && !path.starts_with('/')
+    };
+    words.filter_map(below).filter(is_hidden).take(16).collect()
 }
 
 /// `docker run -v $PWD/.env:/x image cat /x`: a file with credentials that the command names as the container sees it.
@@ -151,6 +178,9 @@ pub(super) fn read_in_container(invocation: &Invocation, found: &mut TouchedFile
     for volume in sorted.values_of(&["-v", "--volume"]) {
         let mut fields = volume.text.split(':');
         let (Some(here), Some(there)) = (fields.next(), fields.next()) else { continue };
+        for path in hidden_paths(command, there, sorted.values_of(&["-w", "--workdir"]).last()) {
+            found.add_named(&Arg::known(join(here, &path)), true);
+        }
         let here = Arg::known(here);
         let is_named = command.iter().any(|arg| arg.text.contains(there));
         if is_named && is_credential(&here, &invocation.folder) {

@@ -41,7 +41,9 @@ fn spellings(row: &Program, option: &str) -> Vec<String> {
 /// Options that decide what a program does: a script, a pattern, an archive, a list of folders.
 const MEANINGFUL: &[(&str, &[&str])] = &[
     ("awk", &["-e", "-E", "--source", "--exec"]),
+    ("codex", &["-C", "--cd"]),
     ("fd", &["-S", "--size", "-e", "--extension", "--base-directory", "--search-path"]),
+    ("git", &["--work-tree"]),
     ("java", &["-jar"]),
     ("php", &["-r", "-R", "-B", "-E", "-F", "-f", "-S", "-l"]),
     ("python", &["-c", "-m"]),

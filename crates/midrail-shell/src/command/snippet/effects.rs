@@ -106,7 +106,11 @@ impl Runner<'_, '_> {
                 self.state.walks |= name == "rglob";
                 let mut path = path.clone();
                 path.add(&Arg::known("/"));
-                path.add(&if name == "iterdir" { Arg::known("*") } else { args.text(0) });
+                let below = if name == "iterdir" { Arg::known("*") } else { args.text(0) };
+                if name == "rglob" && !below.text.contains(['*', '?', '[']) {
+                    path.add(&Arg::known("**/"));
+                }
+                path.add(&below);
                 Value::Path(path)
             }
             _ => Value::Unknown,
@@ -191,6 +195,9 @@ impl Runner<'_, '_> {
                 let (from, to) = (args.text(0), args.text(1));
                 note(&mut self.state.snippet.reads, &from);
                 note(&mut self.state.snippet.writes, &to);
+                if effect == Effect::Move {
+                    note(&mut self.state.snippet.writes, &from);
+                }
                 let moves = &mut self.state.snippet.moves;
                 if effect == Effect::Move && from.has_known() && to.has_known() && moves.len() < MOST {
                     moves.push((from.text, to.text));

@@ -14,7 +14,7 @@ const MAX_ALIASES: usize = 8;
 const HOOKS: &[(&str, &[&str])] = &[("commit", &["pre-commit", "commit-msg"]), ("push", &["pre-push"])];
 
 impl Walk {
-    pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
+    pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
         let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
         let options = sorted.unknown_options();
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -60,6 +60,7 @@ impl Walk {
                 let _ = self.code(&code.join(" "), &mut inner, &Stream::default());
             }
             ("config", _) => self.git_config(rest, scope, &inner),
+            ("apply" | "am", _) => self.git_apply(subcommand, rest, &inner, input),
             _ => self.git_hooks(subcommand, rest, &inner),
         }
     }

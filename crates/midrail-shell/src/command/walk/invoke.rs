@@ -84,6 +84,7 @@ impl Walk {
             }
             self.add_danger(danger);
         }
+        self.report_disabled_guards(&invocation, scope);
         if let Some(stream) = self.builtin(call, scope) {
             return stream;
         }

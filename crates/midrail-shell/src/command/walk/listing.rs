@@ -49,6 +49,11 @@ pub(super) fn narrowed(mut path: Arg) -> Arg {
     path
 }
 
+/// Whether a path stands for some of the files in a folder.
+pub(super) fn is_narrowed(path: &str) -> bool {
+    path == SOME || path.strip_suffix(SOME).is_some_and(|folder| folder.ends_with('/'))
+}
+
 /// A path inside of code: the quotes around it are not known, so it must not contain a wildcard.
 pub(super) fn in_code(path: &Arg) -> Arg {
     let text = match path.text.strip_suffix("/*") {

@@ -20,6 +20,7 @@ impl Walk {
         }
         let paths = listing::listed(invocation);
         if !paths.is_empty() {
+            self.remember_lists(invocation, &paths, scope);
             return Stream { paths, hints: has_hints(invocation), ..Stream::printed_by(program) };
         }
         // Commands of the past, whatever they did.

@@ -25,6 +25,9 @@ impl Walk {
             let is_script = |path: &&String| self.is_listed(Listed::Script, path);
             self.analysis.feeds = self.analysis.reads.iter().filter(|it| !is_script(it)).cloned().collect();
         }
+        let is_fed = |path: &&String| self.analysis.feeds.contains(path);
+        let diffs: Vec<String> = self.analysis.patches.iter().filter(|path| !is_fed(path)).cloned().collect();
+        self.analysis.feeds.extend(diffs);
     }
 
     /// Adds the findings that are known only at the end.
@@ -33,6 +36,7 @@ impl Walk {
         for link in std::mem::take(&mut self.made_links) {
             self.note(Listed::Write, &link);
         }
+        self.sweep_listed();
         self.analysis.named = std::mem::take(&mut self.named).into_iter().collect();
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct Walk {
     pub(super) sourced: Sourced,
     /// Files that the line wrote.
     pub(super) files: BTreeMap<String, Content>,
+    /// Paths that a program lists, with the pattern of the files that they stand for: as it is spelt, and its place.
+    pub(super) lists: BTreeMap<String, (String, String)>,
     /// Links that the line made, with what they lead to.
     pub(super) links: Vec<(String, String)>,
     /// Their own places.
@@ -95,6 +97,7 @@ pub(super) enum Listed {
     Sweep,
     Folder,
     Hook,
+    Patch,
 }
 
 /// What a line did to files by way of others.
@@ -163,6 +166,7 @@ impl Walk {
             Listed::Sweep => &mut self.analysis.sweeps,
             Listed::Folder => &mut self.analysis.folders,
             Listed::Hook => &mut self.analysis.hooks,
+            Listed::Patch => &mut self.analysis.patches,
         };
         if self.seen.insert((listed, text.to_owned())) {
             list.push(text.to_owned());

@@ -3,9 +3,10 @@
 
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::{FindPart, find_parts};
+use super::super::programs;
 use super::super::scope::Scope;
 use super::flow::base_name;
-use super::listing::{MAX_ROOTS, list_folder};
+use super::listing::{MAX_ROOTS, is_narrowed, list_folder};
 use super::state::{Listed, MAX_DEPTH, Stream, Walk};
 
 /// A placeholder for a file that a program is given.
@@ -52,11 +53,46 @@ impl Walk {
         if scope.is_remote || !self.changes_given_files(command, mark, scope) {
             return;
         }
-        let known: Vec<String> = lists.iter().filter(|list| list.is_known()).map(list_folder).collect();
+        let pattern = |list: &Arg| Some(self.lists.get(&scope.place(&list.text))?.0.clone());
+        let known = lists.iter().filter(|list| list.is_known());
+        let known: Vec<String> =
+            known.map(|list| pattern(list).unwrap_or_else(|| list_folder(list))).collect();
         if known.is_empty() || known.len() < lists.len() {
             self.sweep(".", scope);
         } else {
             known.iter().for_each(|folder| self.sweep(folder, scope));
+        }
+    }
+
+    /// Remembers what the paths that a program lists stand for.
+    pub(super) fn remember_lists(&mut self, invocation: &Invocation, paths: &[Arg], scope: &Scope) {
+        const MAX_LISTS: usize = 64;
+        if scope.is_remote {
+            return;
+        }
+        let is_find = programs::family(&invocation.program) == "find";
+        let search = is_find.then(|| Search::parse(invocation, |_| false));
+        for (at, path) in paths.iter().enumerate().filter(|(_, path)| path.is_known()) {
+            let found = search.as_ref().and_then(|search| Some(search.below(search.roots.get(at)?)));
+            if self.lists.len() < MAX_LISTS {
+                let pattern = found.unwrap_or_else(|| list_folder(path));
+                let place = scope.place(&pattern);
+                self.lists.insert(scope.place(&path.text), (pattern, place));
+            }
+        }
+    }
+
+    /// Notes the files that a listed path stands for, if the line writes it: `for f in $(find …); do : > "$f"; done`.
+    pub(super) fn sweep_listed(&mut self) {
+        let lists = std::mem::take(&mut self.lists);
+        let place = |path: &String| match lists.get(path) {
+            Some((_, place)) => Some(place.clone()),
+            // A filter left some of a list.
+            None => is_narrowed(path).then(|| list_folder(&Arg::known(path.as_str()))),
+        };
+        let places: Vec<String> = self.analysis.writes.iter().filter_map(place).collect();
+        for place in places {
+            self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
         }
     }
 

@@ -271,6 +271,9 @@ impl Walk {
         for code in scripts.iter().flat_map(|script| sed_commands(&script.text)) {
             self.run(&code, scope);
         }
+        for file in scripts.iter().flat_map(|script| sed_files(&script.text)).filter(|_| !scope.is_remote) {
+            self.note(Listed::Write, &scope.place(file));
+        }
     }
 
     /// What is fetched from the network goes into something that obeys it: a cluster, a database.
@@ -302,6 +305,17 @@ fn ssm_commands(parameters: &str) -> Vec<String> {
         Ok(list) => texts(&list),
         Err(_) => vec![list.trim_matches(['[', ']', '"', '\'']).to_owned()],
     }
+}
+
+/// The files that a script of `sed` writes: `w file`, `s/a/b/w file`.
+fn sed_files(script: &str) -> impl Iterator<Item = &str> {
+    script.lines().filter_map(|line| {
+        let (before, file) = line.rsplit_once("w ")?;
+        let is_command = before.trim_end().ends_with(['/', '$', '{', ';', '}']) || before.is_empty();
+        let is_address = before.ends_with(|c: char| c.is_ascii_digit());
+        let file = file.trim();
+        ((is_command || is_address) && !file.is_empty() && !file.contains(' ')).then_some(file)
+    })
 }
 
 /// The commands of a shell in a script of `sed`.
