@@ -121,7 +121,11 @@ impl Proxy {
             event.output = Some(json!(self.session(&id).output));
             event.stop_reason = reason.map(str::to_owned);
             let decision = (self.decide)(event);
-            if decision.effect == Effect::Halt {
+            // An agent that must continue whenever Midrail fails would never end.
+            let is_failure = decision.by.as_deref() == Some("midrail") && decision.verdicts.is_empty();
+            if is_failure && turn.result.is_some() {
+                out.show(&id, &messages::refusal(&decision));
+            } else if decision.effect == Effect::Halt {
                 self.session(&id).is_halted = true;
                 out.show(&id, &messages::halt_message(&decision));
             } else if !decision.effect.allows() {

@@ -73,3 +73,20 @@ fn halt_cancels_the_turn_and_shows_the_reason() {
     assert!(shown(&out.to_editor).contains("this run is over"));
     assert!(nothing(&conversation.update(says("but"))), "nothing more is shown");
 }
+
+#[test]
+fn failure_of_midrail_holds_a_stop_only_once() {
+    let decide: DecideFn = |event| match event.kind {
+        EventKind::BeforeStop => Decision { by: Some("midrail".into()), ..stop(Effect::Block, "no store") },
+        _ => allow(event),
+    };
+    let mut conversation = Conversation::begun(decide);
+    let out = conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
+    let sent = parsed(&out.to_agent).remove(0);
+    assert_eq!(sent["method"], "session/prompt");
+    let out = conversation.agent(json!({"id": sent["id"], "result": {"stopReason": "end_turn"}}));
+    assert!(out.to_agent.is_empty());
+    let lines = parsed(&out.to_editor);
+    assert!(lines.iter().any(|line| line.to_string().contains("no store")), "{lines:?}");
+    assert_eq!(lines.last().unwrap()["id"], 3);
+}
