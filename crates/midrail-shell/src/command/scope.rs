@@ -60,6 +60,11 @@ impl Scope {
         self.items(name)?.first()
     }
 
+    /// All variables, each with the first word of its newest value.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, &Arg)> {
+        self.variables.iter().filter_map(|(name, values)| Some((name.as_str(), values.first()?.first()?)))
+    }
+
     /// The folder as the value of `$PWD`.
     pub(super) fn working_folder(&self) -> Option<Arg> {
         match &self.folder {

@@ -20,6 +20,7 @@ mod sourced;
 mod state;
 mod sweeps;
 mod tools;
+mod unseen;
 mod wrap;
 
 use midrail_core::Action;
@@ -227,7 +228,14 @@ impl Walk {
         let stream = self.substitution(&substitution.list, scope, &input);
         self.processes += 1;
         let name = format!("/dev/fd/{}", 64 + self.processes);
-        let content = if substitution.is_sink { Content::Unknown } else { Content::from_stream(&stream) };
+        let content = match Content::from_stream(&stream) {
+            _ if substitution.is_sink => Content::Unknown,
+            Content::Unknown if flow::prints_settings(&substitution.list, &stream.program) => {
+                Content::Known(Arg::default())
+            }
+            Content::Unknown => Content::Unseen(stream.program),
+            content => content,
+        };
         self.files.insert(name.clone(), content);
         name
     }
@@ -383,6 +391,8 @@ impl Walk {
     fn rounds(&mut self, simple: Simple<'_, '_>, scope: &mut Scope, input: &Stream) -> Stream {
         let outer = (self.choice, self.choices, self.is_on_socket);
         (self.choice, self.choices) = (0, 1);
+        let tries_unknown = simple.words.first().is_some_and(flow::runs_code) && !self.is_script;
+        let tried_unknown = std::mem::replace(&mut self.tries_unknown, tries_unknown);
         if simple.words.is_empty() {
             let stream = self.simple(simple, scope, input);
             (self.choice, self.choices, self.is_on_socket) = outer;
@@ -399,6 +409,7 @@ impl Walk {
             let _ = self.simple(simple, &mut before.clone(), input);
         }
         (self.choice, self.choices, self.is_on_socket) = outer;
+        self.tries_unknown = tried_unknown;
         stream
     }
 

@@ -8,6 +8,7 @@ use super::super::ast::{Word, WordPart};
 use super::super::invocation::{Arg, Folder, joined};
 use super::super::scope::Scope;
 use super::flow::is_name;
+use super::shells::Code;
 use super::state::{ProgramCall, Source, Stream, Walk};
 use crate::words::shell::DECLARATIONS;
 
@@ -107,6 +108,24 @@ impl Walk {
                 if let Some(code) = code.filter(|code| code.text != "-") {
                     self.run(&code.text, scope);
                 }
+            }
+            // `compgen -C code`, `complete -C code x`
+            "compgen" | "complete" => {
+                for (_, code) in pairs(args).filter(|(name, _)| name.text == "-C") {
+                    self.unread_code(code, "eval");
+                    self.run(&code.text, scope);
+                }
+            }
+            // `hash -p path name`: the name runs the path.
+            "hash" => {
+                if let [flag, path, name, ..] = args
+                    && flag.text == "-p"
+                {
+                    scope.alias(&name.text, &path.quoted());
+                }
+            }
+            "enable" if args.iter().any(|arg| arg.text.starts_with("-f")) => {
+                self.opaque_command("the shell loads code that the command line does not show", "enable -f");
             }
             "eval" => return Some(self.eval(args, scope, input)),
             "source" | "." => return Some(self.source(args, scope, input)),
@@ -210,6 +229,7 @@ impl Walk {
                     if input.source == Source::Remote {
                         self.remote_code("what is fetched from the network is run", "source /dev/stdin");
                     }
+                    self.unread_stream(input, Code::Shell, "source");
                     Stream::default()
                 }
             };
@@ -220,6 +240,11 @@ impl Walk {
         self.take_over(place, was_opened || was_known);
         stream
     }
+}
+
+/// Each argument with the one after it.
+fn pairs(args: &[Arg]) -> impl Iterator<Item = (&Arg, &Arg)> {
+    args.iter().zip(args.iter().skip(1))
 }
 
 /// `declare -n`, `local -n` and `typeset -n`.

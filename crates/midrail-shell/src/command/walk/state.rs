@@ -79,6 +79,8 @@ pub(crate) struct Walk {
     pub(super) is_on_socket: bool,
     /// How the code of another language is started that is analysed next.
     pub(super) start: Start,
+    /// The command runs what its words say: a default for an unknown variable is one value of two.
+    pub(crate) tries_unknown: bool,
     /// What is walked is a script, and not what an agent types.
     pub(super) is_script: bool,
 }
@@ -349,6 +351,8 @@ pub(super) enum Content {
     Paths(Vec<Arg>),
     /// The content of another file, which the line did not write.
     Copy(String),
+    /// What a program printed, by its name.
+    Unseen(String),
     Unknown,
 }
 
@@ -373,6 +377,7 @@ impl Content {
                 Stream { paths: paths.clone(), source: Source::Local, ..Stream::default() }
             }
             Content::Copy(original) => Stream { source: Source::File(original.clone()), ..Stream::default() },
+            Content::Unseen(program) => Stream::printed_by(program),
             Content::Unknown => Stream { source: Source::File(name.to_owned()), ..Stream::default() },
         }
     }

@@ -9,7 +9,9 @@ use super::super::invocation::{Arg, Invocation, joined};
 use super::super::options::Arguments;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
+use super::super::snippet::Language;
 use super::flow::{base_name, command_line};
+use super::shells::Code;
 use super::state::{Listed, ProgramCall, Source, Stream, Walk};
 use crate::words::shell::{
     CODE_VARIABLES, LOADING_VARIABLES, PROMPTS, SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS,
@@ -23,24 +25,56 @@ impl Walk {
         }
     }
 
-    pub(super) fn editor(&mut self, invocation: &Invocation, scope: &mut Scope) {
+    /// Commands of editors and of `dc`, in options and on their input: `:!command`, `r !command`.
+    pub(super) fn editor(&mut self, call: ProgramCall<'_>, scope: &mut Scope) {
+        let ProgramCall { invocation, input } = call;
         let sorted = Arguments::new(invocation);
-        let values = sorted.values_of(&["-c", "--cmd"]).map(|value| value.text.as_str());
-        for text in values.chain(invocation.args.iter().filter_map(|arg| arg.text.strip_prefix('+'))) {
-            let text = text.trim_start_matches([':', ' ', '%', 's', 'i', 'l', 'e', 'n', 't']);
-            if let Some(code) = text.strip_prefix('!') {
-                self.run(code, scope);
+        let plus = invocation.args.iter().filter(|arg| arg.text.starts_with('+')).map(|arg| arg.tail(1));
+        let given = sorted.values_of(&["-c", "--cmd", "-e", "--expression"]).cloned();
+        // An editor with a screen does not read its commands from a pipe.
+        let reads = match programs::family(&invocation.program) {
+            "ex" | "ed" | "red" | "dc" => true,
+            _ => invocation
+                .args
+                .iter()
+                .any(|arg| matches!(arg.text.as_str(), "-es" | "-e" | "-s" | "-Es" | "-E")),
+        };
+        let piped = input.text.iter().filter(|_| reads).cloned();
+        let codes: Vec<Arg> = given.chain(plus).chain(piped).collect();
+        for code in codes {
+            self.unread_code(&code, &invocation.program);
+            for line in code.text.lines() {
+                let text = line.trim_start_matches([
+                    ':', ' ', '%', 's', 'i', 'l', 'e', 'n', 't', 'r', 'w', '.', ',', '$',
+                ]);
+                let text = text
+                    .trim_start_matches(|letter: char| letter.is_ascii_digit())
+                    .trim_start_matches(['r', 'w', 'e', ' ']);
+                if let Some(code) = text.strip_prefix('!') {
+                    self.run(code, scope);
+                }
             }
+        }
+        if reads && input.text.is_none() {
+            self.unread_stream(input, Code::Shell, &invocation.program);
         }
     }
 
     /// `expect -c 'spawn …'` and `gdb -ex 'shell …'`: commands with a word before them.
-    pub(super) fn debugger(&mut self, invocation: &Invocation, scope: &mut Scope) {
+    pub(super) fn debugger(&mut self, call: ProgramCall<'_>, scope: &mut Scope) {
+        let ProgramCall { invocation, input } = call;
         let names = ["-c", "-ex", "-iex", "--eval-command", "-o", "--one-line", "-O"];
         let args = invocation.args.as_slice();
         let given =
             args.iter().zip(args.iter().skip(1)).filter(|(name, _)| names.contains(&name.text.as_str()));
-        for (_, value) in given {
+        let given = given.map(|(_, value)| value.clone());
+        let codes: Vec<Arg> = given.chain(input.text.clone()).collect();
+        for value in &codes {
+            self.unread_code(value, &invocation.program);
+            let python = ["python ", "py ", "python-interactive ", "script "];
+            if let Some(code) = python.iter().find_map(|word| value.text.trim_start().strip_prefix(word)) {
+                self.visible_code(Language::Python, &Arg::known(code), scope);
+            }
             for line in value.text.split(['\n', ';']).map(str::trim) {
                 let words = ["spawn ", "exec ", "system ", "shell ", "platform shell ", "make ", "!"];
                 if let Some(code) = words.iter().find_map(|word| line.strip_prefix(word)) {

@@ -23,7 +23,7 @@ impl Walk {
             "fd" => self.fd(invocation, scope),
             "git" => self.git(invocation, scope),
             "tar" => self.tar(invocation, scope),
-            "vim" | "ex" | "view" | "emacs" => self.editor(invocation, scope),
+            "vim" | "ex" | "view" | "emacs" | "ed" | "red" | "dc" => self.editor(call, scope),
             "tmux" => self.tmux(invocation, scope),
             "nc" | "socat" => self.netcat(invocation, scope),
             "at" | "crontab" => self.scheduled(invocation, scope, input),
@@ -42,7 +42,7 @@ impl Walk {
         let ProgramCall { invocation, input } = call;
         let program = invocation.program.as_str();
         match programs::family(program) {
-            "gdb" => self.debugger(invocation, scope),
+            "gdb" => self.debugger(call, scope),
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
             "npm" | "pnpm" | "yarn" | "bun" => {
                 self.set_package_scripts(invocation, scope);
@@ -118,7 +118,11 @@ impl Walk {
                 Some(text) => Some(self.code(&text.text, &mut inner, &Stream::default())),
                 None => stream,
             },
-            (_, []) | (Rest::Nothing, _) => stream,
+            (Rest::Program | Rest::Text | Rest::Texts, []) => {
+                self.unread_more(invocation);
+                stream
+            }
+            (Rest::Nothing, _) => stream,
             (Rest::Texts, _) => {
                 let texts = Arguments::parse(program, rest, &[run.values, run.code].concat());
                 for code in texts.operands.iter().copied().chain(texts.values_of(run.code)) {
