@@ -21,6 +21,7 @@ mod state;
 mod sweeps;
 mod tools;
 mod unseen;
+mod variables;
 mod wrap;
 
 use midrail_core::Action;
@@ -89,6 +90,7 @@ impl Walk {
         let script = parse(text);
         let shown = self.list(&script.list, &mut scope, &Stream::default()).shown;
         self.span = (0, text.len());
+        self.end_shell(0, &scope);
         self.uncalled(&scope);
         self.trouble(script.trouble, text);
         if self.is_exhausted() {
@@ -269,7 +271,12 @@ impl Walk {
         match kind {
             CommandKind::Simple { .. } => Stream::silent(),
             CommandKind::Group(list) => self.list(list, scope, input),
-            CommandKind::Subshell(list) => self.list(list, &mut scope.clone(), input),
+            CommandKind::Subshell(list) => {
+                let (mut inner, traps) = (scope.clone(), self.traps.len());
+                let stream = self.list(list, &mut inner, input);
+                self.end_shell(traps, &inner);
+                stream
+            }
             CommandKind::If { arms, otherwise } => {
                 let before = scope.clone();
                 let mut stream = Stream::silent();
@@ -442,6 +449,7 @@ impl Walk {
             for assignment in assignments {
                 self.assign(assignment, scope);
             }
+            self.judge_variables(scope);
             let stream = if command.redirects.is_empty() { Stream::silent() } else { input.clone() };
             return self.redirect_output(&redirected, stream);
         }
@@ -452,10 +460,12 @@ impl Walk {
             for assignment in assignments {
                 self.assign(assignment, scope);
             }
+            self.judge_variables(scope);
             let stream = self.invoke(argv, false, scope, input);
             scope.restore_variables(&saved);
             stream
         };
+        self.judge_variables(scope);
         self.redirect_output(&redirected, stream)
     }
 
@@ -499,10 +509,13 @@ impl Walk {
                 }
             }
             (Value::Word(word), None) => {
-                let mut whole = items.into_iter().next().unwrap_or_default();
+                let old = || {
+                    let name = assignment.name;
+                    if assignment.is_append { Arg::unknown(&format!("${name}")) } else { Arg::default() }
+                };
+                let mut whole = items.into_iter().next().unwrap_or_else(old);
                 whole.append(&self.expand_one(&word.parts, scope));
                 scope.set(assignment.name, vec![whole]);
-                self.code_variable(assignment.name, scope);
             }
         }
     }

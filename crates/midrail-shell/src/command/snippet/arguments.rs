@@ -2,7 +2,7 @@
 
 use super::eval::{Args, Runner};
 use super::lex::CodeKind;
-use super::pure::below;
+use super::pure::{below, one_of};
 use super::value::{Value, unknown};
 use crate::command::invocation::Arg;
 use crate::tables::{Effect, Language};
@@ -192,14 +192,6 @@ impl Runner<'_, '_> {
         let (value, end) = self.expression(of + 1, 0);
         self.state.set(name, one_of(value));
         Some(end)
-    }
-}
-
-/// One of the values of a list, whichever.
-pub(super) fn one_of(value: Value) -> Value {
-    match value {
-        Value::List(values) => Value::Any(values),
-        value => value,
     }
 }
 

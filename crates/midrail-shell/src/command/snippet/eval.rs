@@ -1,10 +1,9 @@
 //! Evaluates the expressions of a snippet, as far as its text shows them, and notes what its calls do.
 
-use super::arguments::one_of;
 use super::lex::{CodeKind, CodeToken, StringPart};
 use super::pure::{
-    below, effect_of, format, is_environment, is_home, is_keyword, member, narrowed, parent, parse_number,
-    reverse,
+    below, effect_of, format, is_environment, is_home, is_keyword, member, narrowed, one_of, parent,
+    parse_number, reverse,
 };
 use super::state::SnippetState;
 use super::value::{Value, unknown};

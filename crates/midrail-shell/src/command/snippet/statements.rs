@@ -1,9 +1,8 @@
 //! Statements of snippets: imports, assignments, and the forms that only one language has.
 
-use super::arguments::one_of;
 use super::eval::{Args, Runner};
 use super::lex::{CodeKind, StringPart};
-use super::pure::{is_keyword, module_name};
+use super::pure::{is_keyword, module_name, one_of};
 use super::value::Value;
 use crate::command::invocation::Arg;
 use crate::tables::{Effect, Language};

@@ -108,7 +108,10 @@ impl Walk {
         let name = args.first().cloned().unwrap_or_else(|| Arg::known("sh"));
         inner.set_positional(name, args.get(1..).unwrap_or(&[]));
         self.unread_code(code, "sh -c");
-        self.code(&code.text, &mut inner, input)
+        let traps = self.traps.len();
+        let stream = self.code(&code.text, &mut inner, input);
+        self.end_shell(traps, &inner);
+        stream
     }
 
     /// Code that comes through a pipe or from a redirection.

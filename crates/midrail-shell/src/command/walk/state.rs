@@ -79,6 +79,8 @@ pub(crate) struct Walk {
     pub(super) is_on_socket: bool,
     /// How the code of another language is started that is analysed next.
     pub(super) start: Start,
+    /// Code that runs when the shell ends.
+    pub(super) traps: Vec<String>,
     /// The command runs what its words say: a default for an unknown variable is one value of two.
     pub(crate) tries_unknown: bool,
     /// What is walked is a script, and not what an agent types.

@@ -1,5 +1,4 @@
-//! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, `sed`, services, build tools. Code in
-//! variables that programs obey.
+//! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, `sed`, services, build tools.
 
 use midrail_core::Severity;
 use serde_json::Value;
@@ -13,9 +12,8 @@ use super::super::snippet::Language;
 use super::flow::{base_name, command_line};
 use super::shells::Code;
 use super::state::{Listed, ProgramCall, Source, Stream, Walk};
-use crate::words::shell::{
-    CODE_VARIABLES, LOADING_VARIABLES, PROMPTS, SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS,
-};
+use super::wrap::assignment;
+use crate::words::shell::{SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
 
 impl Walk {
     pub(super) fn tar(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -182,22 +180,34 @@ impl Walk {
         let dashes = args.iter().position(|arg| arg.text == "--").map_or(args.len(), |at| at + 1);
         let mut argv = vec![program];
         argv.extend(args.get(dashes..).unwrap_or(&[]).iter().cloned());
-        Some(self.invoke(argv, invocation.has_more_args, scope, input))
+        let mut inner = scope.clone();
+        for folder in sorted.values_of(&["-d", "--chdir", "-r", "--chroot"]) {
+            inner.change_folder(Some(folder));
+        }
+        Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))
     }
 
     /// `cmake -E env A=b program`, `cmake -E time program`
     pub(super) fn cmake(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
         let mut words = invocation.args.iter().skip_while(|arg| arg.text != "-E").skip(1);
         let subcommand = words.next().map_or("", |arg| arg.text.as_str());
-        let skip = match subcommand {
-            "env" | "time" => 0,
-            "chdir" => 1,
-            _ => return,
-        };
+        if !matches!(subcommand, "env" | "time" | "chdir") {
+            return;
+        }
         let is_setting =
             |arg: &&Arg| subcommand == "env" && arg.text.contains('=') || arg.text.starts_with("--");
-        let argv: Vec<Arg> = words.skip(skip).skip_while(is_setting).cloned().collect();
-        let _ = self.invoke(argv, false, scope, input);
+        let mut inner = scope.clone();
+        let mut words = words.peekable();
+        if subcommand == "chdir" {
+            inner.change_folder(words.next());
+        }
+        while let Some(setting) = words.next_if(is_setting) {
+            if let Some((name, value)) = assignment(setting) {
+                inner.set(&name, vec![value]);
+            }
+        }
+        self.judge_variables(&inner);
+        let _ = self.invoke(words.cloned().collect(), false, &mut inner, input);
     }
 
     /// `npm pkg set scripts.x=code`: code that runs by its name from then on.
@@ -230,44 +240,6 @@ impl Walk {
         }
     }
 
-    /// A variable is set that some program will run: `GIT_SSH_COMMAND=…`.
-    pub(super) fn code_variable(&mut self, name: &str, scope: &Scope) {
-        self.loading_variable(name, scope);
-        let is_prompt = PROMPTS.contains(&name);
-        if !is_prompt && !CODE_VARIABLES.contains(&name) {
-            return;
-        }
-        let Some(code) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
-        if !is_prompt {
-            self.run(code.trim_start_matches('|'), scope);
-        } else if code.contains(['$', '`']) {
-            let code = format!(": \"{}\"", code.replace('"', "\\\""));
-            self.run(&code, scope);
-        }
-    }
-
-    /// A variable is set that makes programs load code: `LD_PRELOAD=…`, or a search path with a folder of the project.
-    fn loading_variable(&mut self, name: &str, scope: &Scope) {
-        let Some(value) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
-        let loads = |entry: &&str| match entry.split_once('=') {
-            Some((variable, mark)) => variable == name && value.contains(mark),
-            None => *entry == name,
-        };
-        let is_of_system =
-            |path: &str| path.is_empty() || path.starts_with("/usr/") || path.starts_with("/lib");
-        let is_own = |folder: &str| {
-            let is_here = !folder.starts_with(['/', '~', '$']) || folder.starts_with("/tmp/");
-            is_here
-                && !["bin", "shims", "Scripts"].iter().any(|end| folder.trim_end_matches('/').ends_with(end))
-        };
-        let is_loading = LOADING_VARIABLES.iter().any(loads) && !value.split([':', ' ']).all(is_of_system);
-        if is_loading || (name == "PATH" && value.split(':').any(is_own)) {
-            let reason =
-                format!("`{name}` makes other programs load code that the command line does not show");
-            self.opaque_command(&reason, &format!("{name}={value}"));
-        }
-    }
-
     /// `ssh -o ProxyCommand=…`: runs here, not there.
     pub(super) fn ssh_options(&mut self, invocation: &Invocation, scope: &Scope) {
         for arg in &invocation.args {
@@ -278,6 +250,32 @@ impl Walk {
                 .any(|known| known.eq_ignore_ascii_case(name));
             if is_code && code != "none" {
                 self.run(code, scope);
+            }
+            self.ssh_host(name, code);
+        }
+        // A file of settings may name any host, and options may name others than the operand.
+        for arg in invocation.args.iter().filter(|arg| arg.text.starts_with("-F")) {
+            self.analysis.has_unknown_hosts |= arg.text != "-F/dev/null" && arg.text != "-Fnone";
+        }
+        let args = invocation.args.as_slice();
+        for (_, jump) in args.iter().zip(args.iter().skip(1)).filter(|(name, _)| name.text == "-J") {
+            self.ssh_host("ProxyJump", &jump.text);
+        }
+    }
+
+    /// `ssh -o HostName=…`: the host that is contacted, whatever the operand says.
+    fn ssh_host(&mut self, option: &str, value: &str) {
+        let is_host = ["HostName", "ProxyJump"].iter().any(|known| known.eq_ignore_ascii_case(option));
+        if !is_host || value == "none" {
+            return;
+        }
+        for host in value.split(',') {
+            let host = host.rsplit('@').next().unwrap_or(host).trim_start_matches("ssh://");
+            let host = host.split(':').next().unwrap_or(host);
+            if host.contains(['$', '`', '%']) {
+                self.analysis.has_unknown_hosts = true;
+            } else {
+                self.note(Listed::Host, host);
             }
         }
     }

@@ -88,8 +88,13 @@ impl Walk {
         }
         for (name, value) in &found.assignments {
             inner.set(name, vec![value.clone()]);
-            self.code_variable(name, &inner);
         }
+        if invocation.program == "systemd-run" {
+            for (name, value) in found.options.values_of(&["-E", "--setenv"]).filter_map(assignment) {
+                inner.set(&name, vec![value]);
+            }
+        }
+        self.judge_variables(&inner);
         let stream = self.wrapper_options(run, call, &found, &mut inner);
         if run.rest == Rest::Nothing {
             // `su` without a command runs a shell.
@@ -240,6 +245,14 @@ impl Walk {
         for folder in folders.iter().chain(options.values_of(options.program.folders)) {
             inner.change_folder(Some(folder));
         }
+        // `nsenter --wd=folder`: the value of an option that needs none.
+        let joined = |arg: &Arg| {
+            let name = ["--wd=", "--wdns="].iter().find(|name| arg.text.starts_with(**name))?;
+            Some(arg.tail(name.len()))
+        };
+        for folder in invocation.args.iter().filter(|_| invocation.program == "nsenter").filter_map(joined) {
+            inner.change_folder(Some(&folder));
+        }
         for value in options.values_of(run.code) {
             let mut code = value.text.clone();
             if invocation.program == "env" {
@@ -344,9 +357,10 @@ fn is_builtin_wrapper(program: &str) -> bool {
     matches!(program, "command" | "builtin" | "noglob" | "nocorrect")
 }
 
-fn assignment(arg: &Arg) -> Option<(String, Arg)> {
+/// A word that sets a variable, as its name and value. `bash` has names of its own for functions.
+pub(super) fn assignment(arg: &Arg) -> Option<(String, Arg)> {
     let (name, _) = arg.text.split_once('=')?;
-    is_name(name).then(|| (name.to_owned(), arg.tail(name.len() + 1)))
+    (is_name(name) || name.starts_with("BASH_FUNC_")).then(|| (name.to_owned(), arg.tail(name.len() + 1)))
 }
 
 /// The arguments after an option's value.
