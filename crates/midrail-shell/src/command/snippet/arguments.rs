@@ -37,10 +37,15 @@ impl Runner<'_, '_> {
         word.map_or(Value::Unknown, argument)
     }
 
-    /// All words that follow the code, if the name is that of their list.
-    pub(super) fn script_arguments(&self, name: &str) -> Option<Value> {
-        self.words_before(name)?;
-        self.state.start.args.as_ref().map(|args| Value::List(args.iter().map(argument).collect()))
+    /// The words that follow the code, from a place of their list on, if the name is that of the list.
+    pub(super) fn script_arguments(&self, name: &str, from: Option<&Value>) -> Option<Value> {
+        let before = self.words_before(name)?;
+        let from = match from {
+            Some(Value::Number(from)) => usize::try_from(*from).ok()?.saturating_sub(before),
+            _ => 0,
+        };
+        let args = self.state.start.args.as_ref()?;
+        Some(Value::List(args.iter().skip(from).map(argument).collect()))
     }
 
     /// Notes what a call does, once for each value that its first argument may have, in the folder where it does so.
@@ -59,7 +64,7 @@ impl Runner<'_, '_> {
                 Value::Any(results)
             }
             Some(Value::Name(name)) if self.words_before(name).is_some() => {
-                let list = self.script_arguments(name).unwrap_or(Value::Unknown);
+                let list = self.script_arguments(name, None).unwrap_or(Value::Unknown);
                 let mut plain = args.plain.clone();
                 if let Some(first) = plain.first_mut() {
                     *first = list;

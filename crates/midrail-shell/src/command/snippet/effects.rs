@@ -27,6 +27,12 @@ impl Runner<'_, '_> {
                 if self.call_own(&name, args) {
                     return Value::Unknown;
                 }
+                // `process.argv.slice(2)`
+                if let Some(list) = name.strip_suffix(".slice")
+                    && let Some(words) = self.script_arguments(list, args.plain.first())
+                {
+                    return words;
+                }
                 let mut effect = effect_of(self.language, &name);
                 for module in &self.state.stars {
                     effect = effect.or_else(|| effect_of(self.language, &format!("{module}.{name}")));
@@ -69,7 +75,7 @@ impl Runner<'_, '_> {
         match (on, name) {
             (Value::Any(values), _) => {
                 let values = values.clone();
-                return Value::Any(values.iter().map(|value| self.method(value, name, args)).collect());
+                Value::Any(values.iter().map(|value| self.method(value, name, args)).collect())
             }
             // Groovy: `"ls".execute()`.
             (Value::Text(_) | Value::List(_), "execute") if self.language == Language::Groovy => {
@@ -129,8 +135,10 @@ impl Runner<'_, '_> {
             Effect::Argv => self.start(Some(&Value::List(args.plain.clone()))),
             Effect::Spawn => {
                 let mut argv = vec![first.cloned().unwrap_or(Value::Unknown)];
-                if let Some(Value::List(rest)) = args.plain.get(1).or_else(|| named(args, &["args"]).next()) {
-                    argv.extend(rest.iter().cloned());
+                match args.plain.get(1).or_else(|| named(args, &["args"]).next()) {
+                    Some(Value::List(rest)) => argv.extend(rest.iter().cloned()),
+                    Some(Value::Unknown) => argv.push(Value::Unknown),
+                    _ => {}
                 }
                 self.start(Some(&Value::List(argv)));
             }

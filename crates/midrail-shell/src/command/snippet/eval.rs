@@ -513,7 +513,7 @@ impl<'a> Runner<'a, '_> {
             Some(CodeKind::Mark(mark)) => {
                 matches!(
                     (mark, self.language),
-                    (b'[' | b'*', Language::Ruby) | (b'[' | b'@' | b'<', Language::Perl)
+                    (b'[' | b'*' | b'$', Language::Ruby) | (b'[' | b'@' | b'<', Language::Perl)
                 )
             }
             _ => false,
@@ -576,7 +576,11 @@ impl<'a> Runner<'a, '_> {
             },
             // `sys.argv[1:]`
             (Value::Name(name), _) if (at..end).any(|place| self.is_mark(place, b':')) => {
-                self.script_arguments(&name).unwrap_or(Value::Unknown)
+                let from = match self.kind(at) {
+                    Some(CodeKind::Number(number)) => Some(parse_number(number)),
+                    _ => None,
+                };
+                self.script_arguments(&name, from.as_ref()).unwrap_or(Value::Unknown)
             }
             (Value::Name(name), Some(Value::Number(place))) => self.script_argument(&name, *place),
             (value @ Value::Any(_), _) => value,

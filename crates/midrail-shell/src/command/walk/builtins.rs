@@ -143,6 +143,9 @@ impl Walk {
                 // Only its redirections count: they stay open.
                 self.has_socket |= self.is_on_socket;
             }
+            // `declare -n`: the name of a variable, not its value.
+            name if DECLARATIONS.contains(&name)
+                && args.iter().any(|arg| is_flag(arg) && arg.text.contains('n')) => {}
             name if DECLARATIONS.contains(&name) => {
                 // `export "A=b"`: a setting in quotes.
                 for arg in args.iter().filter(|arg| !is_flag(arg) && !arg.text.contains("=(")) {

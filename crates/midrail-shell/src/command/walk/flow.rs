@@ -202,6 +202,17 @@ impl Walk {
         }
     }
 
+    /// A file with code whose name is a variable that the line does not set: the same as the variable as a program.
+    pub(super) fn unread_file(&mut self, file: &Arg) {
+        if !self.is_script
+            && is_unseen(file)
+            && !file.text.starts_with(['`', '('])
+            && !file.text.starts_with("$(")
+        {
+            self.opaque_command("which file runs is not known", &file.text);
+        }
+    }
+
     /// A program whose name is not known.
     pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
         self.analysis.has_unknown_hosts = true;

@@ -6,6 +6,7 @@ use super::super::launch;
 use super::super::options::Arguments;
 use super::super::programs::{self, Inline};
 use super::super::scope::Scope;
+use super::super::shell_options::is_standard_input;
 use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
 use super::shells::Code;
@@ -18,6 +19,10 @@ impl Walk {
         let sorted = Arguments::new(invocation);
         let files: Vec<Arg> = sorted.values_of(&["-f", "--file"]).cloned().collect();
         for file in &files {
+            if is_standard_input(&file.text) {
+                let _ = self.run_stream(input, Code::Other(Language::Awk), invocation, scope);
+                continue;
+            }
             let code = Some(Code::Other(Language::Awk));
             let _ = self.run_file(file, &[], code, &mut scope.clone(), &Stream::default());
         }
@@ -90,6 +95,10 @@ impl Walk {
                     self.started_with(following(language, args, at + 1), input);
                     self.inline(language, code, scope);
                 }
+            } else if let Some(file) = loaded_file(language, text, args.get(at + 1)) {
+                let code = Some(Code::Other(language));
+                let _ = self.run_file(&file, &[], code, &mut scope.clone(), &Stream::default());
+                at += usize::from(row.takes_value(text, true));
             } else if row.takes_value(text, true) {
                 at += 1;
             }
@@ -259,6 +268,21 @@ impl Walk {
         args.extend(paths.iter().map(target));
         self.judge(&self.invocation("rm", args, scope));
     }
+}
+
+/// A file of the project that an option makes the interpreter run first: `node -r ./x.js`, `ruby -r./x`.
+fn loaded_file(language: Language, option: &str, next: Option<&Arg>) -> Option<Arg> {
+    if !matches!(language, Language::Node | Language::Ruby) {
+        return None;
+    }
+    let value = match option {
+        "-r" | "--require" | "--import" | "--loader" | "--experimental-loader" | "--preload" => next?.clone(),
+        _ => {
+            let names = ["--require=", "--import=", "--loader=", "--preload=", "-r"];
+            Arg::known(names.iter().find_map(|name| option.strip_prefix(name))?)
+        }
+    };
+    value.text.starts_with(['.', '/', '~', '$']).then_some(value)
 }
 
 /// The words that follow code of an option. Other than Python, interpreters may have more options before them.

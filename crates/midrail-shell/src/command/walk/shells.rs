@@ -197,6 +197,7 @@ impl Walk {
                     self.note(Listed::Script, &place);
                     self.note(Listed::Read, &place);
                 }
+                self.unread_file(file);
                 Stream::default()
             }
         }

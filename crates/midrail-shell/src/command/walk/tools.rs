@@ -109,6 +109,7 @@ impl Walk {
         let from_file = file.map(|file| self.obeyed_file(file, scope));
         let input = from_file.as_ref().unwrap_or(input);
         let Some(text) = &input.text else { return };
+        self.unread_code(text, &invocation.program);
         if invocation.program == "crontab" {
             for line in text.text.lines() {
                 let fields: Vec<&str> = line.split_whitespace().collect();
@@ -300,6 +301,7 @@ impl Walk {
         if scripts.is_empty() && files.is_empty() {
             scripts.extend(sorted.operands.first());
         }
+        scripts.iter().for_each(|script| self.unread_code(script, "sed"));
         for code in scripts.iter().flat_map(|script| sed_commands(&script.text)) {
             self.run(&code, scope);
         }
