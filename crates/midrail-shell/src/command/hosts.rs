@@ -273,7 +273,7 @@ fn copied(arg: &Arg) -> Address {
 
 /// `go run example.com/tool@latest`: the host of a module.
 fn module(arg: &Arg, operands: &[&Arg]) -> Address {
-    let is_fetched = operands.first().is_some_and(|it| matches!(it.text.as_str(), "run" | "install" | "get"));
+    let is_fetched = operands.first().is_some_and(|it| it.text == "run");
     let end = arg.text.find('/').unwrap_or(arg.text.len());
     let first = arg.text.get(..end).unwrap_or_default();
     let is_module = first.contains('.') && !first.starts_with('.') && end < arg.text.len();

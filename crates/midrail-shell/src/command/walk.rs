@@ -167,7 +167,9 @@ impl Walk {
 
     /// Walks code that runs in a shell of its own, without input.
     pub(crate) fn run(&mut self, code: &str, scope: &Scope) {
-        let _ = self.code(code, &mut scope.clone(), &Stream::default());
+        let (mut inner, traps) = (scope.clone(), self.traps.len());
+        let _ = self.code(code, &mut inner, &Stream::default());
+        self.end_shell(traps, &inner);
     }
 
     fn list(&mut self, list: &List<'_>, scope: &mut Scope, input: &Stream) -> Stream {

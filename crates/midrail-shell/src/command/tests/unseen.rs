@@ -327,3 +327,27 @@ fn variables_that_are_code_are_followed_wherever_they_are_set() {
         "JAVA_TOOL_OPTIONS=-Xmx1g java -jar a.jar",
     ]);
 }
+
+#[test]
+fn traps_run_in_the_folder_where_the_shell_ends() {
+    assert_blocked(&[
+        "trap 'rm -rf etc' EXIT; cd /",
+        "trap 'cd /' DEBUG; rm -rf etc",
+        "(trap 'rm -rf etc' EXIT; cd /)",
+        "bash -c \"trap 'rm -rf etc' EXIT; cd /\"",
+        "CDPATH=/; cd etc; rm -rf ssh",
+        "shopt -s autocd; /; rm -rf etc",
+        "start-stop-daemon --start --chdir / --exec /bin/rm -- -rf etc",
+        "nsenter --wd=/ rm -rf etc",
+        "cmake -E chdir / rm -rf etc",
+    ]);
+    assert_harmless(&[
+        "f() { trap f EXIT; }; f",
+        "trap 'rm -f \"$t\"' EXIT; t=$(mktemp); cd src",
+        "CDPATH=.; cd src",
+    ]);
+    assert_writes(
+        "src/a",
+        &["git -C src rm -f a", "tar xf a.tar --one-top-level=src/a", "cpio -D src/a -i < x"],
+    );
+}

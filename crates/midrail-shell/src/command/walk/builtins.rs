@@ -168,7 +168,7 @@ impl Walk {
         const MAX_TRAPS: usize = 16;
         let mut inner = scope.clone();
         let _ = self.code(code, &mut inner, &Stream::default());
-        if self.traps.len() < MAX_TRAPS {
+        if self.traps.len() < MAX_TRAPS && !self.is_ending {
             self.traps.push(code.to_owned());
         }
         // From here on, any command may run in the folder that it changes to.
@@ -180,7 +180,10 @@ impl Walk {
     /// The shell ends: traps that were set since run in the folder that it ends in.
     pub(super) fn end_shell(&mut self, traps: usize, scope: &Scope) {
         let late = self.traps.split_off(traps.min(self.traps.len()));
+        // What a trap sets runs no more.
+        let was_ending = std::mem::replace(&mut self.is_ending, true);
         late.iter().for_each(|code| self.run(code, scope));
+        self.is_ending = was_ending;
     }
 
     /// A folder as a command, where that changes to it.
@@ -286,6 +289,7 @@ impl Walk {
                 }
             };
         }
+        self.unread_file(file);
         let place = scope.place(&file.text);
         let (was_opened, was_known) = (self.is_opened(&place), self.files.contains_key(&place));
         let stream = self.run_file(file, args.get(1..).unwrap_or(&[]), None, scope, input);

@@ -70,7 +70,7 @@ impl Walk {
             return None;
         }
         let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
-        let tree = sorted.values_of(&["--work-tree"]).next().or_else(|| scope.first_value("GIT_WORK_TREE"));
+        let tree = scope.first_value("GIT_WORK_TREE");
         let folders: Vec<&Arg> = sorted.values_of(&["-C"]).chain(tree).collect();
         let mut inner = scope.clone();
         folders.iter().for_each(|folder| inner.change_folder(Some(folder)));

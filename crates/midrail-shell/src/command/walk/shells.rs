@@ -197,7 +197,6 @@ impl Walk {
                     self.note(Listed::Script, &place);
                     self.note(Listed::Read, &place);
                 }
-                self.unread_file(file);
                 Stream::default()
             }
         }
@@ -242,7 +241,9 @@ impl Walk {
                     let (script, args) = (Some(scope.place(&name.text)), Some(args.to_vec()));
                     self.start = Start { script, args, ..Start::default() };
                 }
+                let traps = self.traps.len();
                 let stream = self.run_code(&text.text, code, scope, input);
+                self.end_shell(traps, scope);
                 self.is_script = was_script;
                 scope.positional = outer;
                 stream

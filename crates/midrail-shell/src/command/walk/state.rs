@@ -81,6 +81,8 @@ pub(crate) struct Walk {
     pub(super) start: Start,
     /// Code that runs when the shell ends.
     pub(super) traps: Vec<String>,
+    /// That code runs now.
+    pub(super) is_ending: bool,
     /// The command runs what its words say: a default for an unknown variable is one value of two.
     pub(crate) tries_unknown: bool,
     /// What is walked is a script, and not what an agent types.
