@@ -50,6 +50,24 @@ impl SensitiveFile {
     }
 }
 
+impl SensitiveFile {
+    /// The verdict on a file in an unknown folder that contains credentials, if the folder is the one where they are.
+    fn unknown_folder(&self, access: &FileAccess<'_>) -> Option<Verdict> {
+        let (folder, rest) = access.file.rsplit_once('/')?;
+        if !folder.contains(['$', '`'])
+            || folder.rsplit('/').next().is_none_or(|last| !last.contains(['$', '`']))
+        {
+            return None;
+        }
+        let ends = |known: &&&str| known.strip_suffix(rest).is_some_and(|folder| folder.ends_with('/'));
+        let known = SENSITIVE_FILES.list("known names").iter().filter(ends);
+        let pattern = known.copied().find_map(|known| self.objection(known, access))?;
+        let reason = format!("{} is in an unknown folder, and may contain credentials.", access.name());
+        let verdict = Verdict::new(Effect::Escalate, reason).advise("Name the folder in the call.");
+        Some(verdict.with("path", access.file).with("pattern", pattern))
+    }
+}
+
 /// A named file that is replaced (`cp .env.example .env`) counts as written if it exists.
 fn resolve_replaced<'a>(context: &Context<'_>, access: &FileAccess<'a>) -> FileAccess<'a> {
     if !(access.is_named && access.is_write && access.is_replaced) {
@@ -71,7 +89,7 @@ impl Guardrail for SensitiveFile {
             let mut names = context.path_aliases(it.file)?;
             names.extend(from_root(it.file));
             let Some(pattern) = names.iter().find_map(|name| self.objection(name, &access)) else {
-                return Ok(None);
+                return Ok(self.unknown_folder(&access));
             };
             let (reason, advice) = if self.read_only.iter().any(|it| it.0 == pattern) {
                 ("is managed by a program and cannot be written directly", "Use that program, such as git.")

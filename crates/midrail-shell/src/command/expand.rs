@@ -238,6 +238,12 @@ impl Walk {
                 {
                     return value;
                 }
+                if value.is_none() && self.tries_unknown {
+                    self.choices = self.choices.max(2);
+                    if self.choice == 1 {
+                        return None;
+                    }
+                }
                 let default = self.expand_one(&param.operand, scope);
                 if param.operator.ends_with('=') {
                     scope.set(&name, vec![default.clone()]);

@@ -145,6 +145,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     match programs::family(program) {
         "curl" => curl(invocation, found),
         "tar" => tar(invocation, &sorted, found),
+        "cpio" => sorted.values_of(&["-D", "--directory"]).for_each(|folder| found.add_folder(folder)),
         "openssl" | "ssh-keygen" => found::keys(invocation, &sorted, found),
         "sqlite3" | "litecli" | "duckdb" => found::read_by_statements(invocation, found),
         // Where nothing is piped to it, the one word is the file.
@@ -282,6 +283,17 @@ fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut TouchedFiles) {
         for name in sorted.values_of(&["--transform", "--xform", "-s"]).filter_map(|it| new_name(&it.text)) {
             found.add(&Arg::known(join(folder, name)), false, true);
         }
+    }
+    // Its value is a part of the word; without one, the name of the archive is the folder.
+    let own = invocation
+        .args
+        .iter()
+        .find_map(|arg| Some(arg.tail(arg.text.strip_prefix("--one-top-level=").map(|_| 16)?)));
+    if let Some(own) = own.filter(|_| is_unpacked) {
+        found.add_folder(&Arg {
+            text: join(folder.map_or("", |folder| folder.text.as_str()), &own.text),
+            ..own
+        });
     }
     for folder in sorted.values_of(&["-C", "--directory"]) {
         if is_create || is_list {

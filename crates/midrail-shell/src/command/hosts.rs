@@ -95,9 +95,25 @@ fn by_arguments(call: &Call<'_>, found: &mut Contacted) {
                         let address = arg.text.split_once(':').filter(|(host, _)| host.contains('.'));
                         found.hosts.extend(address.map(|(host, _)| host.to_owned()));
                     }
+                    "socat" | "open" | "xdg-open" | "sensible-browser" | "x-www-browser" | "www-browser"
+                        if arg.begins_unknown() =>
+                    {
+                        found.is_unknown = true;
+                    }
                     "socat" => found.hosts.extend(socat_host(&arg.text)),
+                    "go" => found.add(module(arg, operands)),
                     _ => {}
                 }
+            }
+            // `openssl s_client -connect host:443`
+            let connects = if invocation.program == "openssl" {
+                arguments.values_of(&["-connect", "-proxy", "-host"]).collect()
+            } else {
+                Vec::new()
+            };
+            for address in connects {
+                let end = address.text.rfind(':').unwrap_or(address.text.len());
+                found.add(host_at(address, 0..end));
             }
             return;
         }
@@ -253,6 +269,18 @@ fn copied(arg: &Arg) -> Address {
     }
     let head = arg.text.get(..colon).unwrap_or_default();
     host_at(arg, head.rfind('@').map_or(0, |at| at + 1)..colon)
+}
+
+/// `go run example.com/tool@latest`: the host of a module.
+fn module(arg: &Arg, operands: &[&Arg]) -> Address {
+    let is_fetched = operands.first().is_some_and(|it| it.text == "run");
+    let end = arg.text.find('/').unwrap_or(arg.text.len());
+    let first = arg.text.get(..end).unwrap_or_default();
+    let is_module = first.contains('.') && !first.starts_with('.') && end < arg.text.len();
+    if is_fetched && !arg.text.starts_with('-') && (is_module || arg.begins_unknown()) {
+        return host_at(arg, 0..end);
+    }
+    Address::None
 }
 
 /// `TCP:host:port`

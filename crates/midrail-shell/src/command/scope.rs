@@ -1,6 +1,6 @@
 //! What is known at a place in a command line: the folder, variables, functions and aliases.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -41,6 +41,8 @@ pub(super) struct Scope {
     /// `$0`, `$1`, … where they are known.
     pub(super) positional: Option<Rc<Vec<Arg>>>,
     pub(super) is_remote: bool,
+    /// Variables that were set, for [`Scope::take_assigned`]. Shared by all scopes of a line.
+    assigned: Rc<RefCell<Vec<(String, Arg)>>>,
     /// Something was not remembered: what follows may be misunderstood. Shared by all scopes of a line.
     pub(super) has_forgotten: Rc<Cell<bool>>,
 }
@@ -58,6 +60,11 @@ impl Scope {
     /// The first word of the newest value of a variable.
     pub(super) fn first_value(&self, name: &str) -> Option<&Arg> {
         self.items(name)?.first()
+    }
+
+    /// All variables, each with the first word of its newest value.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, &Arg)> {
+        self.variables.iter().filter_map(|(name, values)| Some((name.as_str(), values.first()?.first()?)))
     }
 
     /// The folder as the value of `$PWD`.
@@ -95,6 +102,7 @@ impl Scope {
 
     pub(super) fn set(&mut self, name: &str, items: Vec<Arg>) {
         let name = &self.referred(name).to_owned();
+        self.log(name, items.first());
         let size: usize = items.iter().map(|item| item.text.len()).sum();
         let variables = Rc::make_mut(&mut self.variables);
         if size > MAX_VALUE || (variables.len() >= MAX_VARIABLES && !variables.contains_key(name)) {
@@ -105,8 +113,22 @@ impl Scope {
         variables.insert(name.to_owned(), vec![Rc::new(items)]);
     }
 
+    fn log(&self, name: &str, value: Option<&Arg>) {
+        const MAX_LOGGED: usize = 64;
+        let mut assigned = self.assigned.borrow_mut();
+        if assigned.len() < MAX_LOGGED {
+            assigned.push((name.to_owned(), value.cloned().unwrap_or_default()));
+        }
+    }
+
+    /// The variables that were set since the last call, each with its value.
+    pub(super) fn take_assigned(&self) -> Vec<(String, Arg)> {
+        std::mem::take(&mut self.assigned.borrow_mut())
+    }
+
     /// Several values, of which any may hold.
     pub(super) fn set_any(&mut self, name: &str, values: Vec<Arg>) {
+        values.iter().for_each(|value| self.log(name, Some(value)));
         let candidates = values.into_iter().take(MAX_CANDIDATES * 2).map(|value| Rc::new(vec![value]));
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), candidates.collect());
     }
@@ -118,6 +140,7 @@ impl Scope {
 
     /// The value of a variable is no longer known.
     pub(super) fn forget(&mut self, name: &str) {
+        self.log(name, Some(&Arg::unknown("$value")));
         if self.variables.contains_key(name) {
             Rc::make_mut(&mut self.variables).remove(name);
         }
@@ -185,6 +208,11 @@ impl Scope {
 }
 
 impl Scope {
+    /// Whether variables make git use another folder than the one of the repository here.
+    pub(super) fn has_other_tree(&self) -> bool {
+        ["GIT_WORK_TREE", "GIT_DIR"].iter().any(|name| self.first_value(name).is_some())
+    }
+
     /// The folder that a word with an unknown part names: a known one where its variable says so.
     fn expanded_folder(&self, arg: &Arg) -> Folder {
         let Some(range) = arg.unknown.first() else { return Folder::lost() };
@@ -193,7 +221,8 @@ impl Scope {
         let is_whole = range.start == 0 && arg.unknown.len() == 1;
         let is_here =
             matches!(&self.folder, Folder::Known(path) if !is_absolute(path) && !path.starts_with(".."));
-        match variable_folder(name).filter(|_| is_whole) {
+        let is_moved = name.contains("git rev-parse") && self.has_other_tree();
+        match variable_folder(name).filter(|_| is_whole && !is_moved) {
             // The root of the repository is taken for the folder that the line starts in.
             Some(".") if is_here => Folder::Known(join("", rest.trim_start_matches('/'))),
             Some(folder) if folder != "." => Folder::Known(join("", &format!("{folder}{rest}"))),

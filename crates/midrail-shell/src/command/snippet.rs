@@ -1,6 +1,7 @@
 //! Code of other languages that a command line holds (`python -c`, `perl -e`): what it starts, removes, reads, writes
 //! and contacts, as far as its text shows without a full parser.
 
+mod arguments;
 mod effects;
 mod eval;
 mod lex;

@@ -9,6 +9,7 @@ mod hosts;
 mod limits;
 mod network;
 mod readings;
+mod unseen;
 mod values;
 mod wrappers;
 

@@ -22,6 +22,8 @@ mod sourced;
 mod state;
 mod sweeps;
 mod tools;
+mod unseen;
+mod variables;
 mod wrap;
 
 use midrail_core::Action;
@@ -90,6 +92,7 @@ impl Walk {
         let script = parse(text);
         let shown = self.list(&script.list, &mut scope, &Stream::default()).shown;
         self.span = (0, text.len());
+        self.end_shell(0, &scope);
         self.uncalled(&scope);
         self.trouble(script.trouble, text);
         if self.is_exhausted() {
@@ -166,7 +169,9 @@ impl Walk {
 
     /// Walks code that runs in a shell of its own, without input.
     pub(crate) fn run(&mut self, code: &str, scope: &Scope) {
-        let _ = self.code(code, &mut scope.clone(), &Stream::default());
+        let (mut inner, traps) = (scope.clone(), self.traps.len());
+        let _ = self.code(code, &mut inner, &Stream::default());
+        self.end_shell(traps, &inner);
     }
 
     fn list(&mut self, list: &List<'_>, scope: &mut Scope, input: &Stream) -> Stream {
@@ -229,7 +234,14 @@ impl Walk {
         let stream = self.substitution(&substitution.list, scope, &input);
         self.processes += 1;
         let name = format!("/dev/fd/{}", 64 + self.processes);
-        let content = if substitution.is_sink { Content::Unknown } else { Content::from_stream(&stream) };
+        let content = match Content::from_stream(&stream) {
+            _ if substitution.is_sink => Content::Unknown,
+            Content::Unknown if flow::prints_settings(&substitution.list, &stream.program) => {
+                Content::Known(Arg::default())
+            }
+            Content::Unknown => Content::Unseen(stream.program),
+            content => content,
+        };
         self.files.insert(name.clone(), content);
         name
     }
@@ -263,7 +275,12 @@ impl Walk {
         match kind {
             CommandKind::Simple { .. } => Stream::silent(),
             CommandKind::Group(list) => self.list(list, scope, input),
-            CommandKind::Subshell(list) => self.list(list, &mut scope.clone(), input),
+            CommandKind::Subshell(list) => {
+                let (mut inner, traps) = (scope.clone(), self.traps.len());
+                let stream = self.list(list, &mut inner, input);
+                self.end_shell(traps, &inner);
+                stream
+            }
             CommandKind::If { arms, otherwise } => {
                 let before = scope.clone();
                 let mut stream = Stream::silent();
@@ -385,6 +402,8 @@ impl Walk {
     fn rounds(&mut self, simple: Simple<'_, '_>, scope: &mut Scope, input: &Stream) -> Stream {
         let outer = (self.choice, self.choices, self.is_on_socket);
         (self.choice, self.choices) = (0, 1);
+        let tries_unknown = simple.words.first().is_some_and(flow::runs_code) && !self.is_script;
+        let tried_unknown = std::mem::replace(&mut self.tries_unknown, tries_unknown);
         if simple.words.is_empty() {
             let stream = self.simple(simple, scope, input);
             (self.choice, self.choices, self.is_on_socket) = outer;
@@ -401,6 +420,7 @@ impl Walk {
             let _ = self.simple(simple, &mut before.clone(), input);
         }
         (self.choice, self.choices, self.is_on_socket) = outer;
+        self.tries_unknown = tried_unknown;
         stream
     }
 
@@ -433,6 +453,7 @@ impl Walk {
             for assignment in assignments {
                 self.assign(assignment, scope);
             }
+            self.judge_variables(scope);
             let stream = if command.redirects.is_empty() { Stream::silent() } else { input.clone() };
             return self.redirect_output(&redirected, stream);
         }
@@ -443,10 +464,12 @@ impl Walk {
             for assignment in assignments {
                 self.assign(assignment, scope);
             }
+            self.judge_variables(scope);
             let stream = self.invoke(argv, false, scope, input);
             scope.restore_variables(&saved);
             stream
         };
+        self.judge_variables(scope);
         self.redirect_output(&redirected, stream)
     }
 
@@ -490,10 +513,13 @@ impl Walk {
                 }
             }
             (Value::Word(word), None) => {
-                let mut whole = items.into_iter().next().unwrap_or_default();
+                let old = || {
+                    let name = assignment.name;
+                    if assignment.is_append { Arg::unknown(&format!("${name}")) } else { Arg::default() }
+                };
+                let mut whole = items.into_iter().next().unwrap_or_else(old);
                 whole.append(&self.expand_one(&word.parts, scope));
                 scope.set(assignment.name, vec![whole]);
-                self.code_variable(assignment.name, scope);
             }
         }
     }

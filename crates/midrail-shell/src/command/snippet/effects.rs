@@ -24,6 +24,15 @@ impl Runner<'_, '_> {
                     let home = Arg::known("~");
                     return if name.ends_with("Path.home") { Value::Path(home) } else { Value::Text(home) };
                 }
+                if self.call_own(&name, args) {
+                    return Value::Unknown;
+                }
+                // `process.argv.slice(2)`
+                if let Some(list) = name.strip_suffix(".slice")
+                    && let Some(words) = self.script_arguments(list, args.plain.first())
+                {
+                    return words;
+                }
                 let mut effect = effect_of(self.language, &name);
                 for module in &self.state.stars {
                     effect = effect.or_else(|| effect_of(self.language, &format!("{module}.{name}")));
@@ -64,6 +73,10 @@ impl Runner<'_, '_> {
             return self.apply(effect, args);
         }
         match (on, name) {
+            (Value::Any(values), _) => {
+                let values = values.clone();
+                Value::Any(values.iter().map(|value| self.method(value, name, args)).collect())
+            }
             // Groovy: `"ls".execute()`.
             (Value::Text(_) | Value::List(_), "execute") if self.language == Language::Groovy => {
                 self.start(Some(on));
@@ -118,7 +131,7 @@ impl Runner<'_, '_> {
     }
 
     /// Notes what a call does, and returns its value.
-    pub(super) fn apply(&mut self, effect: Effect, args: &Args) -> Value {
+    pub(super) fn apply_one(&mut self, effect: Effect, args: &Args) -> Value {
         let first = args.plain.first();
         match effect {
             Effect::Line => self.start(first.into_iter().chain(named(args, &["args", "cmd"])).next()),
@@ -126,8 +139,10 @@ impl Runner<'_, '_> {
             Effect::Argv => self.start(Some(&Value::List(args.plain.clone()))),
             Effect::Spawn => {
                 let mut argv = vec![first.cloned().unwrap_or(Value::Unknown)];
-                if let Some(Value::List(rest)) = args.plain.get(1).or_else(|| named(args, &["args"]).next()) {
-                    argv.extend(rest.iter().cloned());
+                match args.plain.get(1).or_else(|| named(args, &["args"]).next()) {
+                    Some(Value::List(rest)) => argv.extend(rest.iter().cloned()),
+                    Some(Value::Unknown) => argv.push(Value::Unknown),
+                    _ => {}
                 }
                 self.start(Some(&Value::List(argv)));
             }
@@ -154,7 +169,7 @@ impl Runner<'_, '_> {
                     _ if matches!(first, Some(Value::Number(0))) => return self.input(),
                     Some("/dev/stdin") => return self.input(),
                     Some(url) if url.contains("://") => return self.fetch(&text),
-                    _ => note(&mut self.state.snippet.reads, &text),
+                    _ => self.opened(&text, false, false),
                 }
             }
             Effect::Overwrite => self.opened(&args.text(0), true, true),
@@ -182,7 +197,7 @@ impl Runner<'_, '_> {
             Effect::Database => {
                 let place = args.text(0);
                 if place.all().is_some_and(|place| place != ":memory:" && !place.contains("://")) {
-                    note(&mut self.state.snippet.writes, &place);
+                    self.opened(&place, true, false);
                 }
                 self.state.is_database_temporary |=
                     place.all().is_some_and(|place| place == ":memory:" || place.starts_with("/tmp/"));
@@ -193,10 +208,15 @@ impl Runner<'_, '_> {
             Effect::Open => return self.open(args),
             Effect::Move | Effect::Copy => {
                 let (from, to) = (args.text(0), args.text(1));
+                let (from, to) = (self.placed(&from), self.placed(&to));
                 note(&mut self.state.snippet.reads, &from);
                 note(&mut self.state.snippet.writes, &to);
+                self.state.snippet.writes_unknown |= !to.has_known();
                 if effect == Effect::Move {
                     note(&mut self.state.snippet.writes, &from);
+                }
+                if effect == Effect::Move && !from.has_known() {
+                    self.state.snippet.removes.push(Removal { path: None, is_recursive: false });
                 }
                 let moves = &mut self.state.snippet.moves;
                 if effect == Effect::Move && from.has_known() && to.has_known() && moves.len() < MOST {
@@ -243,6 +263,7 @@ impl Runner<'_, '_> {
                 let is_round = matches!(&function, Value::Name(name) if effect_of(self.language, name) == Some(Effect::Apply));
                 return if is_round { Value::Unknown } else { self.call(function, &Args::new(plain)) };
             }
+            Effect::ChangeFolder => self.change_folder(args.text(0)),
             Effect::Same => return first.cloned().unwrap_or(Value::Unknown),
             Effect::Base64
             | Effect::Hex
@@ -291,8 +312,8 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// A command line, or a program with its arguments, is started.
-    fn start(&mut self, value: Option<&Value>) {
+    /// A command line, or a program with its arguments, is started. One that the text does not show can be any.
+    pub(super) fn start(&mut self, value: Option<&Value>) {
         match value {
             // A program that comes over a connection, with the mode of the pipe to it.
             Some(Value::List(words))
@@ -300,8 +321,15 @@ impl Runner<'_, '_> {
             {
                 self.state.hands_over = true;
             }
+            Some(Value::List(words))
+                if words.first().is_some_and(|word| self.is_parameter(word, Effect::Line)) => {}
+            Some(Value::Any(values)) => values.iter().for_each(|value| self.start(Some(value))),
             Some(Value::List(words)) => {
-                let words: Vec<String> = words.iter().map(|word| word.text().quoted()).collect();
+                let text = |word: &Value| match word {
+                    Value::Name(name) => interpreter(name).map_or_else(|| word.text(), Arg::known),
+                    word => word.text(),
+                };
+                let words: Vec<String> = words.iter().map(|word| text(word).quoted()).collect();
                 self.state.command(words.join(" "));
             }
             Some(Value::Text(text) | Value::Path(text)) if text.has_known() => {
@@ -309,9 +337,11 @@ impl Runner<'_, '_> {
             }
             Some(Value::Fetched) => self.state.snippet.runs_downloaded_code = true,
             Some(Value::Decoded) => self.state.snippet.is_opaque = true,
+            Some(value) if self.is_parameter(value, Effect::Line) => {}
             _ => {
                 // A command that comes over a connection makes a remote shell of the snippet.
                 self.state.hands_over |= self.state.is_connected;
+                self.state.snippet.starts_unknown |= value.is_some();
             }
         }
     }
@@ -346,15 +376,17 @@ impl Runner<'_, '_> {
     fn remove_all(&mut self, values: &[Value], is_recursive: bool) {
         for value in values.iter().flat_map(Value::each) {
             // Settings and callbacks that follow the path are no paths.
-            let is_setting =
-                values.len() > 1 && matches!(value, Value::Unknown | Value::Name(_) | Value::Number(_));
-            if !is_setting {
+            let is_setting = values.len() > 1
+                && matches!(value, Value::Unknown | Value::Name(_) | Value::Number(_) | Value::Any(_));
+            let effect = if is_recursive { Effect::RemoveTree } else { Effect::Remove };
+            if !is_setting && !self.is_parameter(value, effect) {
                 self.remove(&value.text(), is_recursive);
             }
         }
     }
 
     pub(super) fn remove(&mut self, path: &Arg, is_recursive: bool) {
+        let path = &self.placed(path);
         // The code may remove temporary files that it creates itself.
         let is_own = path.all().is_some_and(|path| path.starts_with(MADE) && !path.contains(".."));
         if self.state.snippet.removes.len() < MOST && !is_own {
@@ -418,11 +450,37 @@ impl Runner<'_, '_> {
     }
 
     fn opened(&mut self, path: &Arg, is_write: bool, is_overwrite: bool) {
+        let path = &self.placed(path);
         let snippet = &mut self.state.snippet;
+        // `"$ARGV[0]"` in a string of Perl leaves the index.
+        let is_unknown =
+            !path.has_known() || path.text == "${unknown}" || path.text.starts_with("${unknown}[");
+        snippet.writes_unknown |= is_write && is_unknown;
         note(if is_write { &mut snippet.writes } else { &mut snippet.reads }, path);
         if is_overwrite {
             note(&mut snippet.overwrites, path);
         }
+    }
+
+    /// A path as seen from the folder that the code started in.
+    fn placed(&self, path: &Arg) -> Arg {
+        match &self.state.folder {
+            Some(folder) if path.has_known() && !path.text.starts_with(['/', '~']) => {
+                below(folder.clone(), path.clone())
+            }
+            _ => path.clone(),
+        }
+    }
+}
+
+/// The interpreter that runs the code itself: `sys.executable`.
+fn interpreter(name: &str) -> Option<&'static str> {
+    match name {
+        "sys.executable" => Some("python3"),
+        "process.execPath" | "process.argv0" => Some("node"),
+        "RbConfig.ruby" | "Gem.ruby" => Some("ruby"),
+        "PHP_BINARY" => Some("php"),
+        _ => None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::lex::{CodeKind, CodeToken, StringPart};
 use super::pure::{
-    below, effect_of, format, is_environment, is_home, is_keyword, member, narrowed, parent, parse_number,
-    reverse,
+    below, effect_of, format, is_environment, is_home, is_keyword, member, narrowed, one_of, parent,
+    parse_number, reverse,
 };
 use super::state::SnippetState;
 use super::value::{Value, unknown};
@@ -13,12 +13,14 @@ use crate::tables::{Effect, Language};
 /// Expressions nested deeper than this are taken piece by piece.
 const DEEPEST: usize = 40;
 /// The arguments of a call: without names, and with.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(super) struct Args {
     pub(super) plain: Vec<Value>,
     pub(super) named: Vec<(String, Value)>,
     /// They contain a setting `recursive: true`.
     pub(super) is_recursive: bool,
+    /// The folder that the call takes place in, where it says one.
+    pub(super) folder: Option<Arg>,
 }
 
 impl Args {
@@ -106,6 +108,10 @@ impl<'a> Runner<'a, '_> {
                     values.extend(other.each().iter().cloned());
                     Value::List(values)
                 }
+                Value::List(mut values) => {
+                    values.push(Value::Unknown);
+                    Value::List(values)
+                }
                 Value::Fetched | Value::Decoded => value,
                 value => {
                     let mut text = value.text();
@@ -126,6 +132,7 @@ impl<'a> Runner<'a, '_> {
                     self.state.command(text.text);
                 } else {
                     self.state.hands_over = true;
+                    self.state.snippet.starts_unknown = true;
                 }
             }
         }
@@ -204,7 +211,7 @@ impl<'a> Runner<'a, '_> {
             && self.is_mark(arrow + 1, b'>')
             && let (Some(name), Value::Name(_) | Value::List(_) | Value::Text(_)) = (self.word(name), value)
         {
-            self.state.set(name, value.clone());
+            self.state.set(name, one_of(value.clone()));
         }
     }
 
@@ -243,8 +250,8 @@ impl<'a> Runner<'a, '_> {
         match self.kind(at) {
             Some(CodeKind::Text(parts)) => (Value::Text(self.resolve(parts)), at + 1),
             Some(CodeKind::Shell(parts)) => {
-                let line = self.resolve(parts).text;
-                self.state.command(line);
+                let line = Value::Text(self.resolve(parts));
+                self.start(Some(&line));
                 (Value::Unknown, at + 1)
             }
             Some(CodeKind::Number(number)) => (parse_number(number), at + 1),
@@ -266,13 +273,16 @@ impl<'a> Runner<'a, '_> {
             Some(CodeKind::Mark(b'{')) => {
                 let end = self.closing(at);
                 let inner = if depth < DEEPEST { self.args(at + 1, end, depth + 1) } else { Args::default() };
+                self.state.object_folder = inner.folder;
+                let values: Vec<Value> = inner.named.iter().map(|(_, value)| value.clone()).collect();
                 // An object that contains the environment counts as the environment.
                 let environment = inner
                     .plain
                     .into_iter()
                     .chain(inner.named.into_iter().map(|(_, value)| value))
                     .find(|value| matches!(value, Value::Name(name) if is_environment(name)));
-                (environment.unwrap_or(Value::Unknown), end + 1)
+                let known = if values.is_empty() { Value::Unknown } else { Value::Any(values) };
+                (environment.unwrap_or(known), end + 1)
             }
             _ => (Value::Unknown, at + 1),
         }
@@ -311,8 +321,8 @@ impl<'a> Runner<'a, '_> {
                 && self.is_mark(at + 1, b':')
                 && !self.is_mark(at + 2, b':')
                 && matches!(self.language, Language::Python | Language::Node);
-            if is_keyed {
-                name = Some(String::new());
+            if let (true, Some(CodeKind::Text(parts))) = (is_keyed, self.kind(at)) {
+                name = Some(self.resolve(parts).text);
                 at += 2;
             }
             if at >= end {
@@ -332,6 +342,8 @@ impl<'a> Runner<'a, '_> {
                 value = Value::Unknown;
             }
             self.note_code_by_name(&value);
+            let folder = name.as_ref().and_then(|name| Self::named_folder(name, &value));
+            args.folder = args.folder.take().or(folder).or(self.state.object_folder.take());
             match name {
                 Some(name) => args.named.push((name, value)),
                 None => args.plain.push(value),
@@ -408,7 +420,7 @@ impl<'a> Runner<'a, '_> {
             value = narrowed(value);
         }
         match (names.as_slice(), &value) {
-            ([only], _) => self.state.set(only, value),
+            ([only], _) => self.state.set(only, one_of(value)),
             (names, Value::List(values)) if values.len() == names.len() => {
                 for (name, value) in names.iter().zip(values) {
                     self.state.set(name, value.clone());
@@ -428,7 +440,7 @@ impl<'a> Runner<'a, '_> {
             && self.is_mark(at + 3, b'|')
             && let (Some(name), Value::Text(_) | Value::Path(_) | Value::List(_)) = (self.word(at + 2), value)
         {
-            self.state.set(name, value.clone());
+            self.state.set(name, one_of(value.clone()));
         }
     }
 
@@ -436,17 +448,8 @@ impl<'a> Runner<'a, '_> {
     fn note_code_by_name(&mut self, value: &Value) {
         if let Value::Name(name) = value {
             self.state.runs_unknown_code |= effect_of(self.language, name) == Some(Effect::Code);
+            self.state.snippet.starts_unknown |= self.state.handlers.contains_key(name);
         }
-    }
-
-    /// An object `{recursive: true}` starts here.
-    fn has_recursive(&self, at: usize, end: usize) -> bool {
-        self.is_mark(at, b'{')
-            && (at..end.min(at + 32)).any(|place| {
-                self.word(place) == Some("recursive")
-                    && self.is_mark(place + 1, b':')
-                    && self.word(place + 2) == Some("true")
-            })
     }
 
     /// A statement inside brackets. Assignments and keywords count as at the top.
@@ -464,6 +467,9 @@ impl<'a> Runner<'a, '_> {
         if self.is_mark(at + 1, b'=')
             && !matches!(self.kind(at + 2), Some(CodeKind::Mark(b'=' | b'>' | b'~')))
         {
+            if let Some(body) = self.named_function(name, at + 2) {
+                return Some(body);
+            }
             let (value, end) = self.expression(at + 2, depth);
             self.state.set(name, value);
             return Some(end);
@@ -472,6 +478,11 @@ impl<'a> Runner<'a, '_> {
             return None;
         }
         let (value, end) = self.expression(at + 3, depth);
+        if let Some(Value::List(mut values)) = self.state.look_up(name) {
+            values.extend(value.each().iter().cloned());
+            self.state.set(name, Value::List(values));
+            return Some(end);
+        }
         let mut text = self.state.look_up(name).map_or_else(unknown, |value| value.text());
         text.add(&value.text());
         self.state.set(name, Value::Text(text));
@@ -502,7 +513,7 @@ impl<'a> Runner<'a, '_> {
             Some(CodeKind::Mark(mark)) => {
                 matches!(
                     (mark, self.language),
-                    (b'[' | b'*', Language::Ruby) | (b'[' | b'@' | b'<', Language::Perl)
+                    (b'[' | b'*' | b'$', Language::Ruby) | (b'[' | b'@' | b'<', Language::Perl)
                 )
             }
             _ => false,
@@ -549,19 +560,6 @@ impl<'a> Runner<'a, '_> {
         text
     }
 
-    /// `sys.argv[1]`: a word that follows the script, where it is known.
-    fn script_argument(&self, name: &str, place: u32) -> Value {
-        let before = match name {
-            "sys.argv" => 1,
-            "process.argv" => 2,
-            "ARGV" => 0,
-            _ => return Value::Unknown,
-        };
-        let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(before));
-        let word = place.and_then(|place| self.state.start.args.as_ref()?.get(place));
-        word.map_or(Value::Unknown, |word| Value::known(word.as_str()))
-    }
-
     fn index(&mut self, value: Value, args: &Args, at: usize, end: usize) -> Value {
         // `[::-1]`
         if end == at + 4 && self.is_mark(at, b':') && self.is_mark(at + 1, b':') && self.is_mark(at + 2, b'-')
@@ -576,7 +574,16 @@ impl<'a> Runner<'a, '_> {
                 Some(key) if !is_environment(&name) => Value::Name(format!("{name}.{key}")),
                 _ => Value::Unknown,
             },
+            // `sys.argv[1:]`
+            (Value::Name(name), _) if (at..end).any(|place| self.is_mark(place, b':')) => {
+                let from = match self.kind(at) {
+                    Some(CodeKind::Number(number)) => Some(parse_number(number)),
+                    _ => None,
+                };
+                self.script_arguments(&name, from.as_ref()).unwrap_or(Value::Unknown)
+            }
             (Value::Name(name), Some(Value::Number(place))) => self.script_argument(&name, *place),
+            (value @ Value::Any(_), _) => value,
             (Value::List(values), Some(Value::Number(place))) => usize::try_from(*place)
                 .ok()
                 .and_then(|place| values.into_iter().nth(place))

@@ -50,6 +50,14 @@ pub(super) fn below(mut folder: Arg, path: Arg) -> Arg {
     folder
 }
 
+/// One of the values of a list, whichever.
+pub(super) fn one_of(value: Value) -> Value {
+    match value {
+        Value::List(values) => Value::Any(values),
+        value => value,
+    }
+}
+
 /// A placeholder for some of the names in a folder.
 pub(super) const SOME: &str = "…";
 

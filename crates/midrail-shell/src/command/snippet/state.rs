@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::value::Value;
+use crate::command::invocation::Arg;
+use crate::tables::Effect;
 
 /// No more findings of one sort than this.
 pub(super) const MOST: usize = 256;
@@ -15,6 +17,14 @@ pub(super) struct SnippetState {
     pub(super) start: Start,
     /// Variables, each with the size of its value.
     pub(super) variables: BTreeMap<String, (Value, usize)>,
+    /// The folder that it changed to.
+    pub(super) folder: Option<Arg>,
+    /// The folder that an object with settings says: `{cwd: x}`.
+    pub(super) object_folder: Option<Arg>,
+    /// Parameters of its own functions, each with the function and its place there.
+    pub(super) parameters: BTreeMap<String, (String, usize)>,
+    /// What its own functions do with their arguments.
+    pub(super) handlers: BTreeMap<String, Vec<(usize, Effect)>>,
     /// Modules whose names are all imported: `from os import *`.
     pub(super) stars: Vec<String>,
     pub(super) is_connected: bool,
@@ -74,6 +84,10 @@ pub(crate) struct Snippet {
     pub(crate) runs_downloaded_code: bool,
     /// It runs code that it does not contain.
     pub(crate) runs_unknown_code: bool,
+    /// It starts a command that it does not contain.
+    pub(crate) starts_unknown: bool,
+    /// It writes a file that it does not name.
+    pub(crate) writes_unknown: bool,
     /// It runs code or a command that it hides or builds from parts that are not known, and that looks destructive.
     pub(crate) is_opaque: bool,
 }
@@ -83,8 +97,8 @@ pub(crate) struct Snippet {
 pub(crate) struct Start {
     /// The file that contains it, relative to the folder that it runs in.
     pub(crate) script: Option<String>,
-    /// The words that follow it, where they are known.
-    pub(crate) args: Option<Vec<String>>,
+    /// The words that follow it.
+    pub(crate) args: Option<Vec<Arg>>,
     /// What it reads.
     pub(crate) input: Option<String>,
     /// What it reads comes from the network.

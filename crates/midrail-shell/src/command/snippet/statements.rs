@@ -2,7 +2,7 @@
 
 use super::eval::{Args, Runner};
 use super::lex::{CodeKind, StringPart};
-use super::pure::{is_keyword, module_name};
+use super::pure::{is_keyword, module_name, one_of};
 use super::value::Value;
 use crate::command::invocation::Arg;
 use crate::tables::{Effect, Language};
@@ -28,6 +28,12 @@ impl Runner<'_, '_> {
             (Language::AppleScript, "do" | "empty") => return self.apple_script(at),
             (Language::Awk, "print" | "printf") => return self.awk_print(at + 1),
             (Language::Python, "for") => return self.bind_loop(at + 1, 0),
+            (Language::Node, "for") if self.is_mark(at + 1, b'(') => {
+                if let Some(end) = self.bind_of_loop(at) {
+                    return end;
+                }
+            }
+            (_, "def" | "function") => self.define(at + 1),
             (_, "for") if self.word(at + 2) == Some("in") => return self.assignment(at + 1, at + 3),
             _ => {}
         }
@@ -59,7 +65,7 @@ impl Runner<'_, '_> {
     fn assignment(&mut self, name: usize, value: usize) -> usize {
         let Some(name) = self.word(name) else { return value };
         let (value, end) = self.expression(value, 0);
-        self.state.set(name, value);
+        self.state.set(name, one_of(value));
         end
     }
 
@@ -197,10 +203,12 @@ impl Runner<'_, '_> {
                 Some(CodeKind::Mark(b'|')) => {
                     at += 1 + usize::from(self.is_mark(at + 1, b'&'));
                     let (value, end) = self.expression(at, 0);
-                    let command = value.text().text;
-                    let feeds_shell = matches!(command.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash");
-                    if !command.starts_with("/inet/") {
-                        self.state.command(if feeds_shell { printed.text.clone() } else { command });
+                    let command = value.text();
+                    let feeds_shell =
+                        matches!(command.text.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash");
+                    if !command.text.starts_with("/inet/") {
+                        let line = if feeds_shell { printed.clone() } else { command };
+                        self.start(Some(&Value::Text(line)));
                     }
                     at = end;
                 }

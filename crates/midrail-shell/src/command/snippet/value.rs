@@ -43,6 +43,8 @@ pub(super) enum Value {
     Number(u32),
     /// A list.
     List(Vec<Value>),
+    /// One of these, whichever: what a loop goes through.
+    Any(Vec<Value>),
     /// A module, a function or a variable that has no known value, by its full name.
     Name(String),
     /// A path object.
@@ -68,6 +70,10 @@ impl Value {
         match self {
             Value::Text(text) | Value::Path(text) => text.clone(),
             Value::Number(number) => Arg::known(number.to_string()),
+            Value::Any(values) => match values.as_slice() {
+                [only] => only.text(),
+                _ => unknown(),
+            },
             _ => unknown(),
         }
     }
@@ -75,7 +81,7 @@ impl Value {
     /// The values of a list, or the value itself.
     pub(super) fn each(&self) -> &[Value] {
         match self {
-            Value::List(values) => values,
+            Value::List(values) | Value::Any(values) => values,
             other => std::slice::from_ref(other),
         }
     }
@@ -83,7 +89,7 @@ impl Value {
     /// Whether lists are nested more than `depth` times.
     pub(super) fn is_deeper_than(&self, depth: usize) -> bool {
         match self {
-            Value::List(values) => match depth.checked_sub(1) {
+            Value::List(values) | Value::Any(values) => match depth.checked_sub(1) {
                 Some(depth) => values.iter().any(|value| value.is_deeper_than(depth)),
                 None => true,
             },
@@ -95,7 +101,7 @@ impl Value {
     pub(super) fn size(&self) -> usize {
         match self {
             Value::Text(text) | Value::Path(text) => text.text.len(),
-            Value::List(values) => values.iter().map(|value| 1 + value.size()).sum(),
+            Value::List(values) | Value::Any(values) => values.iter().map(|value| 1 + value.size()).sum(),
             Value::Name(name) => name.len(),
             Value::Method(on, name) => on.size() + name.len(),
             Value::Number(_) | Value::Fetched | Value::Decoded | Value::Unknown => 1,

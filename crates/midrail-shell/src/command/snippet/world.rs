@@ -86,7 +86,8 @@ impl SnippetState {
             "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "cmd.exe" | "cmd" | "powershell" | "pwsh"
         );
         if self.snippet.commands.len() < MOST {
-            self.snippet.commands.push(line);
+            let folder = self.folder.as_ref().map(|folder| format!("cd {} && ", folder.quoted()));
+            self.snippet.commands.push(folder.unwrap_or_default() + &line);
         }
     }
 

@@ -6,9 +6,11 @@ use midrail_core::Danger;
 
 use super::super::ast::{Word, WordPart};
 use super::super::invocation::{Arg, Folder, joined};
-use super::super::scope::Scope;
+use super::super::scope::{Scope, is_absolute};
 use super::flow::is_name;
+use super::shells::Code;
 use super::state::{ProgramCall, Source, Stream, Walk};
+use super::wrap::assignment;
 use crate::words::shell::DECLARATIONS;
 
 impl Walk {
@@ -34,12 +36,14 @@ impl Walk {
         let offset = head.find('=').map_or(0, |at| at + 1);
         let value = whole.tail(offset);
         if is_append {
-            scope.forget(name);
+            let mut whole =
+                scope.first_value(name).cloned().unwrap_or_else(|| Arg::unknown(&format!("${name}")));
+            whole.append(&value);
+            scope.set(name, vec![whole]);
         } else if refers(argv) && value.is_known() && is_name(&value.text) {
             scope.refer(name, &value.text);
         } else {
             scope.set(name, vec![value]);
-            self.code_variable(name, scope);
         }
         Some(whole)
     }
@@ -51,7 +55,8 @@ impl Walk {
         match invocation.program.as_str() {
             "cd" | "chdir" => {
                 let target = args.iter().find(|arg| !is_flag(arg));
-                scope.change_folder(target);
+                let searched = target.and_then(|target| searched_folder(target, scope));
+                scope.change_folder(searched.as_ref().or(target));
             }
             "pushd" => {
                 let before = Arg::known("-");
@@ -103,10 +108,34 @@ impl Walk {
                 }
             }
             "trap" => {
-                let code = args.iter().find(|arg| !is_flag(arg) && arg.text != "--");
-                if let Some(code) = code.filter(|code| code.text != "-") {
+                let mut words = args.iter().filter(|arg| !is_flag(arg) && arg.text != "--");
+                if let Some(code) = words.next().filter(|code| code.text != "-") {
+                    self.unread_code(code, "eval");
+                    let is_late = words.all(|signal| matches!(signal.text.as_str(), "EXIT" | "0"));
+                    self.trap(&code.text, is_late, scope);
+                }
+            }
+            // Commands that are folders change to them from here on.
+            "shopt" | "setopt" if args.iter().any(|arg| arg.text.eq_ignore_ascii_case("autocd")) => {
+                scope.set(AUTOMATIC_FOLDERS, vec![Arg::known("on")]);
+            }
+            // `compgen -C code`, `complete -C code x`
+            "compgen" | "complete" => {
+                for (_, code) in pairs(args).filter(|(name, _)| name.text == "-C") {
+                    self.unread_code(code, "eval");
                     self.run(&code.text, scope);
                 }
+            }
+            // `hash -p path name`: the name runs the path.
+            "hash" => {
+                if let [flag, path, name, ..] = args
+                    && flag.text == "-p"
+                {
+                    scope.alias(&name.text, &path.quoted());
+                }
+            }
+            "enable" if args.iter().any(|arg| arg.text.starts_with("-f")) => {
+                self.opaque_command("the shell loads code that the command line does not show", "enable -f");
             }
             "eval" => return Some(self.eval(args, scope, input)),
             "source" | "." => return Some(self.source(args, scope, input)),
@@ -114,10 +143,55 @@ impl Walk {
                 // Only its redirections count: they stay open.
                 self.has_socket |= self.is_on_socket;
             }
-            name if DECLARATIONS.contains(&name) => {}
+            // `declare -n`: the name of a variable, not its value.
+            name if DECLARATIONS.contains(&name)
+                && args.iter().any(|arg| is_flag(arg) && arg.text.contains('n')) => {}
+            name if DECLARATIONS.contains(&name) => {
+                // `export "A=b"`: a setting in quotes.
+                for arg in args.iter().filter(|arg| !is_flag(arg) && !arg.text.contains("=(")) {
+                    match assignment(arg) {
+                        Some((name, value)) if scope.first_value(&name) != Some(&value) => {
+                            scope.set(&name, vec![value]);
+                        }
+                        None if arg.begins_unknown() && names_unknown(arg) => self.unknown_variable(arg),
+                        _ => {}
+                    }
+                }
+            }
             _ => return None,
         }
         Some(Stream::silent())
+    }
+
+    /// Code that runs at an unknown time, or when the shell ends.
+    fn trap(&mut self, code: &str, is_late: bool, scope: &mut Scope) {
+        const MAX_TRAPS: usize = 16;
+        let mut inner = scope.clone();
+        let _ = self.code(code, &mut inner, &Stream::default());
+        if self.traps.len() < MAX_TRAPS && !self.is_ending {
+            self.traps.push(code.to_owned());
+        }
+        // From here on, any command may run in the folder that it changes to.
+        if !is_late && inner.folder != scope.folder {
+            scope.folder = inner.folder;
+        }
+    }
+
+    /// The shell ends: traps that were set since run in the folder that it ends in.
+    pub(super) fn end_shell(&mut self, traps: usize, scope: &Scope) {
+        let late = self.traps.split_off(traps.min(self.traps.len()));
+        // What a trap sets runs no more.
+        let was_ending = std::mem::replace(&mut self.is_ending, true);
+        late.iter().for_each(|code| self.run(code, scope));
+        self.is_ending = was_ending;
+    }
+
+    /// A folder as a command, where that changes to it.
+    pub(super) fn is_automatic_folder(&self, argv: &[Arg], scope: &Scope) -> bool {
+        let is_folder = |text: &str| {
+            matches!(text, "~" | "..") || text.ends_with('/') || text.starts_with(['/', '~', '.', '$'])
+        };
+        matches!(argv, [only] if is_folder(&only.text)) && scope.first_value(AUTOMATIC_FOLDERS).is_some()
     }
 
     /// Code under a name that a later call may use: an alias, a function. It is judged where it is written.
@@ -210,16 +284,57 @@ impl Walk {
                     if input.source == Source::Remote {
                         self.remote_code("what is fetched from the network is run", "source /dev/stdin");
                     }
+                    self.unread_stream(input, Code::Shell, "source");
                     Stream::default()
                 }
             };
         }
+        self.unread_file(file);
         let place = scope.place(&file.text);
         let (was_opened, was_known) = (self.is_opened(&place), self.files.contains_key(&place));
         let stream = self.run_file(file, args.get(1..).unwrap_or(&[]), None, scope, input);
         self.take_over(place, was_opened || was_known);
         stream
     }
+}
+
+/// `export "$NAME=value"`
+fn names_unknown(arg: &Arg) -> bool {
+    arg.unknown.first().and_then(|range| arg.text.get(range.end..)).is_some_and(|rest| rest.starts_with('='))
+}
+
+/// The folder that `cd` finds by `CDPATH`.
+fn searched_folder(target: &Arg, scope: &Scope) -> Option<Arg> {
+    let path = scope.first_value("CDPATH").filter(|path| !path.text.is_empty())?;
+    let text = target.text.as_str();
+    if is_absolute(text)
+        || text == "-"
+        || text == "."
+        || text == ".."
+        || text.starts_with("./")
+        || text.starts_with("../")
+    {
+        return None;
+    }
+    let mut folders = path.text.split(':').filter(|folder| !matches!(*folder, "" | "."));
+    let first = folders.next()?;
+    // Of several, any may have it.
+    let is_sure = path.is_known() && target.is_known() && folders.next().is_none();
+    Some(if is_sure {
+        Arg::known(format!("{}/{text}", first.trim_end_matches('/')))
+    } else {
+        let mut folder = Arg::unknown("$CDPATH");
+        folder.append(&Arg::known(format!("/{text}")));
+        folder
+    })
+}
+
+/// The name of the setting in a scope; no variable has a blank in it.
+const AUTOMATIC_FOLDERS: &str = "shopt autocd";
+
+/// Each argument with the one after it.
+fn pairs(args: &[Arg]) -> impl Iterator<Item = (&Arg, &Arg)> {
+    args.iter().zip(args.iter().skip(1))
 }
 
 /// `declare -n`, `local -n` and `typeset -n`.

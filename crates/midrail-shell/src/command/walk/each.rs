@@ -5,6 +5,7 @@ use super::super::options::{Arguments, FindPart, find_parts};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::flow::base_name;
+use super::shells::Code;
 use super::state::{MAX_LOOP, Stream, Walk};
 use super::{listing, sweeps};
 
@@ -41,14 +42,21 @@ impl Walk {
                 self.invoke_each(listed.iter().take(8).map(with), true, scope)
             }
             (Some(mark), None) => {
-                let mut is_program = false;
+                let (mut is_program, mut is_name) = (false, true);
                 for arg in &mut argv {
                     is_program |= programs::is(base_name(&arg.text), Tag::Shell);
                     // The mark is not known; inside of code it stays as it is.
-                    if let Some(from) = arg.text.find(&mark)
-                        && arg.is_known()
-                        && (arg.text == mark || !is_program)
-                    {
+                    let Some(from) = arg.text.find(&mark).filter(|_| arg.is_known()) else {
+                        is_name = false;
+                        continue;
+                    };
+                    let is_first = std::mem::take(&mut is_name);
+                    if (is_program || is_first) && arg.text.trim_start().starts_with(&mark) {
+                        // The code itself, or the program that it starts.
+                        let mut code = Arg::unknown("$item");
+                        code.append(&arg.tail(from + mark.len()));
+                        *arg = code;
+                    } else if !is_program {
                         arg.unknown.push(from..from + mark.len());
                     }
                 }
@@ -118,10 +126,7 @@ impl Walk {
         let (sorted, input) = self.items_for(invocation, scope, input);
         if sorted.operands.is_empty() {
             // Without a command each line of the input is one.
-            if let Some(text) = &input.text {
-                return self.code(&text.text, &mut scope.clone(), &Stream::default());
-            }
-            return Stream::default();
+            return self.run_stream(&input, Code::Shell, invocation, scope);
         }
         let rest = sorted.rest();
         let end = rest.iter().position(|arg| arg.text.starts_with(":::")).unwrap_or(rest.len());

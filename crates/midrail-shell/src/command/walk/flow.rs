@@ -2,12 +2,13 @@
 
 use midrail_core::Severity;
 
-use super::super::ast::{Command, CommandKind, Item, List, WordPart, is_name_byte, is_name_start};
+use super::super::ast::{Command, CommandKind, Item, List, Word, WordPart, is_name_byte, is_name_start};
 use super::super::files;
 use super::super::invocation::{Arg, Invocation};
 use super::super::parse::parse;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
+use super::super::snippet::Language;
 use super::state::{MAX_COMMANDS, Source, Stream, Walk};
 use crate::words::shell::{COMMAND_WORDS, DESTROYERS, SETTINGS_PRINTERS};
 
@@ -131,6 +132,30 @@ fn parts_fetch(parts: &[WordPart<'_>], depth: usize) -> bool {
         })
 }
 
+/// Whether the first word of a command says that its others are code, or is itself what runs.
+pub(super) fn runs_code(word: &Word<'_>) -> bool {
+    match word.bare() {
+        Some(name) => {
+            let name = base_name(name);
+            name == "eval" || programs::is(name, Tag::Shell) || Language::from_program(name).is_some()
+        }
+        None => true,
+    }
+}
+
+/// Whether a command prints settings or completions for the shell that reads them: `<(kubectl completion bash)`.
+pub(super) fn prints_settings(list: &List<'_>, program: &str) -> bool {
+    let completes = |command: &Command<'_>| match &command.kind {
+        CommandKind::Simple { words, .. } => {
+            words.iter().any(|word| matches!(word.bare(), Some("completion" | "completions")))
+        }
+        _ => false,
+    };
+    let [item] = list.as_slice() else { return false };
+    let [command] = item.commands.as_slice() else { return false };
+    SETTINGS_PRINTERS.contains(&program) || completes(command)
+}
+
 /// Whether a word occurs in code.
 pub(super) fn mentions_word(code: &str, word: &str) -> bool {
     let is_part = |letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '-';
@@ -170,9 +195,21 @@ impl Walk {
     /// Code that the line does not show: the value of a variable that it does not set, or what another command prints. In a
     /// script that is everyday work: its caller sets the variable.
     pub(super) fn unread_code(&mut self, code: &Arg, command: &str) {
-        if !self.is_script && is_unseen(code) && !(is_shell(command) && is_file(code)) {
+        let is_unseen = is_unseen(code) || (!is_shell(command) && has_unseen_statement(code));
+        if !self.is_script && is_unseen && !(is_shell(command) && is_file(code)) {
             let reason = "the command runs code that the command line does not show";
             self.opaque_command(reason, &format!("{command} \"{}\"", code.text));
+        }
+    }
+
+    /// A file with code whose name is a variable that the line does not set: the same as the variable as a program.
+    pub(super) fn unread_file(&mut self, file: &Arg) {
+        if !self.is_script
+            && is_unseen(file)
+            && !file.text.starts_with(['`', '('])
+            && !file.text.starts_with("$(")
+        {
+            self.opaque_command("which file runs is not known", &file.text);
         }
     }
 
@@ -192,7 +229,7 @@ impl Walk {
                 "which program runs is not known, and its arguments look destructive",
                 &command,
             );
-        } else if !self.is_script && is_unseen(name) && !is_file(name) {
+        } else if !self.is_script && is_unseen_name(name) && !is_file(name) {
             self.opaque_command("which program runs is not known", &command);
         }
     }
@@ -260,13 +297,31 @@ fn is_file(code: &Arg) -> bool {
     file.is_some_and(|file| !file.trim().contains(['$', '`', '|', ';', '&', ' ', '(']))
 }
 
-/// Whether a text is nothing but a variable or a substitution with an unknown value: `$NAME`, `$(cat file)`. What a script or
-/// a function is called with (`$1`, `$@`) is none, and neither are settings that a tool prints for the shell.
+/// Whether nothing is known of the name of a program, apart from its folder: `./$NAME`.
+fn is_unseen_name(name: &Arg) -> bool {
+    let from = name.text.rfind('/').map_or(0, |at| at + 1);
+    let is_in_folder = from > 0 && name.unknown.first().is_some_and(|range| range.start == from);
+    is_unseen(name) || (is_in_folder && is_unseen(&name.tail(from)))
+}
+
+/// Whether code of a language other than a shell's has an unknown value where a statement can begin.
+fn has_unseen_statement(code: &Arg) -> bool {
+    code.unknown.iter().any(|range| {
+        let before = code.text.get(..range.start).unwrap_or_default().trim_end_matches([' ', '\t']);
+        let after = code.text.get(range.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        let is_settings = code.text.get(range.clone()).is_some_and(|text| text.starts_with("$(cat "));
+        (before.is_empty() || before.ends_with([';', '\n']))
+            && (after.is_empty() || after.starts_with([';', '\n']))
+            && !is_settings
+    })
+}
+
+/// Whether a text is nothing but a variable or a substitution with an unknown value: `$NAME`, `${NAME:-x}`, `$1`,
+/// `$(cat file)`. Settings that a tool prints for the shell are none.
 fn is_unseen(code: &Arg) -> bool {
     let text = code.text.trim();
     let variable =
         text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
-    let variable = variable.map(|name| name.strip_suffix("[@]").unwrap_or(name));
     let substitution = text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
     let substitution =
         substitution.or_else(|| text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
@@ -280,7 +335,14 @@ fn is_unseen(code: &Arg) -> bool {
             && !command.contains(['|', ';', '&', '\n', '`', '('])
     };
     is_whole
-        && (variable.is_some_and(is_name) || substitution.is_some_and(|command| !prints_settings(command)))
+        && (variable.is_some_and(is_expansion)
+            || substitution.is_some_and(|command| !prints_settings(command)))
+}
+
+/// Whether the text of an expansion is that of a parameter: `NAME`, `!NAME`, `NAME:-x`, `NAME[0]`, `1`, `@`.
+fn is_expansion(text: &str) -> bool {
+    let text = text.strip_prefix('!').unwrap_or(text);
+    text.starts_with(|letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '@' | '*'))
 }
 
 /// A command as it would run.

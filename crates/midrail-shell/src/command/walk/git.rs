@@ -65,6 +65,19 @@ impl Walk {
         }
     }
 
+    /// Where git looks for files, if its options or variables name another folder: `git -C folder`.
+    pub(super) fn git_folder(&self, invocation: &Invocation, scope: &Scope) -> Option<Scope> {
+        if invocation.program != "git" {
+            return None;
+        }
+        let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
+        let tree = scope.first_value("GIT_WORK_TREE");
+        let folders: Vec<&Arg> = sorted.values_of(&["-C"]).chain(tree).collect();
+        let mut inner = scope.clone();
+        folders.iter().for_each(|folder| inner.change_folder(Some(folder)));
+        (!folders.is_empty()).then_some(inner)
+    }
+
     /// Options that hold commands, and addresses that do: `ext::command`.
     fn git_options(&mut self, subcommand: &str, rest: &[Arg], scope: &Scope) {
         for address in rest.iter().filter_map(|arg| arg.text.strip_prefix("ext::")) {

@@ -6,25 +6,37 @@ use super::super::launch;
 use super::super::options::Arguments;
 use super::super::programs::{self, Inline};
 use super::super::scope::Scope;
+use super::super::shell_options::is_standard_input;
 use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
 use super::shells::Code;
-use super::state::{ProgramCall, Source, Stream, Walk};
+use super::state::{ProgramCall, Stream, Walk};
 use crate::words::code::{BETWEEN, MODULES};
 
 impl Walk {
-    pub(super) fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {
+    pub(super) fn awk(&mut self, call: ProgramCall<'_>, scope: &mut Scope) {
+        let ProgramCall { invocation, input } = call;
         let sorted = Arguments::new(invocation);
         let files: Vec<Arg> = sorted.values_of(&["-f", "--file"]).cloned().collect();
         for file in &files {
+            if is_standard_input(&file.text) {
+                let _ = self.run_stream(input, Code::Other(Language::Awk), invocation, scope);
+                continue;
+            }
             let code = Some(Code::Other(Language::Awk));
             let _ = self.run_file(file, &[], code, &mut scope.clone(), &Stream::default());
         }
         if !files.is_empty() {
             return;
         }
-        if let Some(program) = sorted.values_of(&["-e"]).next().or(sorted.operands.first().copied()) {
-            let _ = self.snippet(Language::Awk, &program.text, scope);
+        let inline = sorted.values_of(&["-e", "--source"]).next();
+        let skipped = usize::from(inline.is_none());
+        if let Some(program) = inline.or(sorted.operands.first().copied()) {
+            let mut args: Vec<Arg> = sorted.operands.iter().skip(skipped).copied().cloned().collect();
+            let set = sorted.values_of(&["-v", "--assign"]);
+            args.extend(set.filter_map(|set| Some(set.tail(set.text.find('=')? + 1))));
+            self.started_with(&args, input);
+            self.visible_code(Language::Awk, program, scope);
         }
     }
 
@@ -56,6 +68,7 @@ impl Walk {
                     at += 1;
                 }
                 if let Some(code) = args.get(at) {
+                    self.started_with(args.get(at + 1..).unwrap_or(&[]), input);
                     self.inline(language, code, scope);
                 }
                 return Some(Stream::printed_by(&invocation.program));
@@ -72,20 +85,20 @@ impl Walk {
             if let Some((name, value)) = text.split_once('=')
                 && matches!(name, "--eval" | "--print" | "--run")
             {
-                self.inline(language, &Arg::known(value), scope);
+                self.started_with(args.get(at + 1..).unwrap_or(&[]), input);
+                self.inline(language, &arg.tail(text.len() - value.len()), scope);
                 has_code = true;
             } else if is_code_option(language, text) {
                 has_code = true;
                 at += 1;
                 if let Some(code) = args.get(at) {
-                    let text = input.text.as_ref().filter(|text| text.is_known());
-                    self.start = Start {
-                        input: text.map(|text| text.text.clone()),
-                        is_fed_by_network: input.source == Source::Remote,
-                        ..Start::default()
-                    };
+                    self.started_with(following(language, args, at + 1), input);
                     self.inline(language, code, scope);
                 }
+            } else if let Some(file) = loaded_file(language, text, args.get(at + 1)) {
+                let code = Some(Code::Other(language));
+                let _ = self.run_file(&file, &[], code, &mut scope.clone(), &Stream::default());
+                at += usize::from(row.takes_value(text, true));
             } else if row.takes_value(text, true) {
                 at += 1;
             }
@@ -117,7 +130,9 @@ impl Walk {
                 Some(self.run_file(file, &rest, code, &mut scope.clone(), input))
             }
             None if args.get(at).is_none_or(|arg| arg.text == "-" || arg.text == "/dev/stdin") => {
+                self.started_with(args.get(at + 1..).unwrap_or(&[]), &Stream::default());
                 let _ = self.run_stream(input, Code::Other(language), invocation, scope);
+                self.start = Start::default();
                 Some(Stream::printed_by(&invocation.program))
             }
             None => None,
@@ -155,10 +170,7 @@ impl Walk {
         if has_fetched(code) {
             self.remote_code("what is fetched from the network is run", &code.text);
         }
-        self.unread_code(code, "code:");
-        if self.snippet(language, &code.text, scope) && !self.is_script {
-            self.opaque_command("the code runs code that the command line does not show", &code.text);
-        }
+        self.visible_code(language, code, scope);
     }
 
     /// Searches code that a program is given, if its language is not parsed.
@@ -170,6 +182,9 @@ impl Walk {
         if matches!(program, "tclsh" | "wish" | "jimsh") {
             return self.tcl(invocation, scope, input);
         }
+        if program == "m4" {
+            return self.macros(invocation, scope, input);
+        }
         if matches!(program, "less" | "more" | "most") {
             let commands = invocation.args.iter().filter_map(|arg| arg.text.strip_prefix("+!"));
             return commands.for_each(|code| self.run(code, scope));
@@ -180,11 +195,12 @@ impl Walk {
         let given = given.filter(|(name, _)| row.code.contains(&name.text.as_str())).map(|(_, code)| code);
         let joined = args.iter().filter_map(|arg| {
             let (name, code) = arg.text.split_once('=')?;
-            row.code.contains(&name).then(|| Arg::known(code))
+            row.code.contains(&name).then(|| arg.tail(arg.text.len() - code.len()))
         });
         let piped = input.text.iter().filter(|_| row.reads);
         let codes: Vec<Arg> = given.cloned().chain(joined).chain(piped.cloned()).collect();
         for code in codes {
+            self.unread_code(&code, program);
             self.calls_in(row, &code.text, scope);
         }
     }
@@ -233,6 +249,16 @@ impl Walk {
         }
     }
 
+    /// Macros that run commands: `syscmd(rm x)`.
+    fn macros(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
+        let Some(code) = input.text.as_ref().filter(|_| invocation.args.is_empty()) else { return };
+        self.unread_code(code, "m4");
+        for call in code.text.split("syscmd(").skip(1).take(MOST_TEXTS) {
+            let line = call.split_once(')').map_or(call, |(line, _)| line);
+            self.run(line.trim_matches(['`', '\'']), scope);
+        }
+    }
+
     /// What code removes is judged as `rm` is.
     fn removed_by_code(&mut self, paths: &[String], scope: &Scope) {
         let mut args = vec![Arg::known("-rf")];
@@ -242,6 +268,31 @@ impl Walk {
         args.extend(paths.iter().map(target));
         self.judge(&self.invocation("rm", args, scope));
     }
+}
+
+/// A file of the project that an option makes the interpreter run first: `node -r ./x.js`, `ruby -r./x`.
+fn loaded_file(language: Language, option: &str, next: Option<&Arg>) -> Option<Arg> {
+    if !matches!(language, Language::Node | Language::Ruby) {
+        return None;
+    }
+    let value = match option {
+        "-r" | "--require" | "--import" | "--loader" | "--experimental-loader" | "--preload" => next?.clone(),
+        _ => {
+            let names = ["--require=", "--import=", "--loader=", "--preload=", "-r"];
+            Arg::known(names.iter().find_map(|name| option.strip_prefix(name))?)
+        }
+    };
+    value.text.starts_with(['.', '/', '~', '$']).then_some(value)
+}
+
+/// The words that follow code of an option. Other than Python, interpreters may have more options before them.
+fn following(language: Language, args: &[Arg], from: usize) -> &[Arg] {
+    let rest = args.get(from..).unwrap_or(&[]);
+    let skipped = match language {
+        Language::Python => 0,
+        _ => rest.iter().take_while(|arg| arg.text.len() > 1 && arg.text.starts_with('-')).count(),
+    };
+    rest.get(skipped..).unwrap_or(&[])
 }
 
 /// Whether an option of an interpreter takes code.

@@ -45,6 +45,10 @@ impl Walk {
     }
 
     fn invoke_deeper(&mut self, argv: Vec<Arg>, has_more: bool, scope: &mut Scope, input: &Stream) -> Stream {
+        if self.is_automatic_folder(&argv, scope) {
+            scope.change_folder(argv.first());
+            return Stream::silent();
+        }
         let mut argv = argv.into_iter();
         let Some(name) = argv.next() else { return Stream::silent() };
         let mut args: Vec<Arg> = argv.map(|arg| self.localise(arg, scope)).collect();
@@ -172,6 +176,8 @@ impl Walk {
 
     /// Notes the files and hosts that a program touches by its arguments.
     fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
+        let inner = self.git_folder(invocation, scope);
+        let scope = inner.as_ref().unwrap_or(scope);
         let is_link = does(invocation, Tag::LinksSymbolically);
         let is_rewritten = |walk: &Walk, place: &str| walk.rewrites(invocation, place, scope);
         if !scope.is_remote {

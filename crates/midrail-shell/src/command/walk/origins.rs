@@ -261,7 +261,11 @@ impl Walk {
 /// The folder that something is unpacked into, where one is named.
 fn target_folder(invocation: &Invocation) -> Option<String> {
     let is_tar = programs::family(&invocation.program) == "tar";
-    let takes = if is_tar { ["-C", "--directory"] } else { ["-d", "--directory"] };
+    let takes = match invocation.program.as_str() {
+        _ if is_tar => ["-C", "--directory"],
+        "cpio" => ["-D", "--directory"],
+        _ => ["-d", "--directory"],
+    };
     let sorted = Arguments::new(invocation);
     let named = sorted.values_of(&takes).last().map(|folder| folder.text.clone());
     let in_word = || invocation.args.iter().find_map(|arg| arg.text.strip_prefix("-o")).map(str::to_owned);

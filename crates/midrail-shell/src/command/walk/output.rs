@@ -145,7 +145,8 @@ impl Walk {
             "pwd" => scope.working_folder(),
             "git" => {
                 let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
-                (words == ["rev-parse", "--show-toplevel"]).then(|| Arg::known(START.to_string()))
+                (words == ["rev-parse", "--show-toplevel"] && !scope.has_other_tree())
+                    .then(|| Arg::known(START.to_string()))
             }
             "rev" | "tr" | "base64" | "base32" | "xxd" | "sed" | "head" | "tail" | "tac" | "cut" | "grep"
             | "sort" | "uniq" | "openssl" | "rot13" => {

@@ -82,6 +82,7 @@ impl Walk {
             };
             match (stream.text, stream.source) {
                 (Some(text), _) => {
+                    self.unread_code(&text, &invocation.program);
                     let text = self.with_included(tool.form, text.text, &inner);
                     self.recipes(tool.form, &text, &goals, &given, &inner);
                 }

@@ -191,6 +191,14 @@ impl Walk {
             (true, Some(old)) => Content::from_stream(&old.stream(place).and(stream.clone())),
             _ => Content::from_stream(stream),
         };
+        // What a program prints is code that nothing shows, unless it copies files.
+        let is_printed = stream.source == Source::Local && !is_append;
+        let is_copied =
+            matches!(stream.program.as_str(), "" | "cat" | "tee" | "head" | "tail" | "sed" | "awk");
+        let content = match content {
+            Content::Unknown if is_printed && !is_copied => Content::Unseen(stream.program.clone()),
+            content => content,
+        };
         if let Content::Known(text) = &content {
             self.spend(text.text.len() / 16);
         }

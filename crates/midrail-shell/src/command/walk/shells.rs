@@ -47,7 +47,7 @@ impl Walk {
             self.remote_code("code from the network is run", &command_line(program, &invocation.args));
         }
         if language == Language::Awk {
-            self.awk(invocation, scope);
+            self.awk(call, scope);
             return None;
         }
         self.interpreter(language, call, scope)
@@ -67,7 +67,10 @@ impl Walk {
         }
         self.start_files(&options.files, scope);
         if options.runs_text {
-            let Some(code) = args.get(options.end) else { return Stream::default() };
+            let Some(code) = args.get(options.end) else {
+                self.unread_more(invocation);
+                return Stream::default();
+            };
             return self.shell_text(code, args.get(options.end + 1..).unwrap_or(&[]), scope, input);
         }
         let file =
@@ -105,7 +108,10 @@ impl Walk {
         let name = args.first().cloned().unwrap_or_else(|| Arg::known("sh"));
         inner.set_positional(name, args.get(1..).unwrap_or(&[]));
         self.unread_code(code, "sh -c");
-        self.code(&code.text, &mut inner, input)
+        let traps = self.traps.len();
+        let stream = self.code(&code.text, &mut inner, input);
+        self.end_shell(traps, &inner);
+        stream
     }
 
     /// Code that comes through a pipe or from a redirection.
@@ -121,6 +127,7 @@ impl Walk {
                 let command = command_line(&invocation.program, &invocation.args);
                 self.remote_code("what is fetched from the network is run", &command);
             }
+            self.unread_stream(stream, code, &invocation.program);
             return self.run_code(&text.text, code, &mut scope.clone(), &Stream::default());
         }
         let command = command_line(&invocation.program, &invocation.args);
@@ -146,7 +153,7 @@ impl Walk {
                 );
                 self.opaque_command(&reason, &command);
             }
-            Source::Inherited | Source::Local => {}
+            Source::Inherited | Source::Local => self.unread_stream(stream, code, &invocation.program),
         }
         Stream::default()
     }
@@ -155,7 +162,7 @@ impl Walk {
         match code {
             Code::Shell => self.code(text, scope, input),
             Code::Other(language) => {
-                let _ = self.snippet(language, text, scope);
+                self.visible_code(language, &Arg::known(text), scope);
                 Stream::default()
             }
             Code::PowerShell => {
@@ -220,16 +227,23 @@ impl Walk {
     ) -> Stream {
         match content {
             Content::Known(text) => {
+                self.unread_code(
+                    text,
+                    if code.is_none_or(|code| code == Code::Shell) { "sh -c" } else { "code:" },
+                );
                 let language = || script::interpreter(&text.text).and_then(Language::from_program);
                 let code = code.unwrap_or_else(|| language().map_or(Code::Shell, Code::Other));
                 let outer = scope.set_positional(name.clone(), args);
-                let was_script = std::mem::replace(&mut self.is_script, true);
+                // What `<(…)` prints is typed, too.
+                let is_script = self.is_script || !name.text.starts_with("/dev/fd/");
+                let was_script = std::mem::replace(&mut self.is_script, is_script);
                 if let Code::Other(_) = code {
-                    let known = args.iter().map(|arg| arg.is_known().then(|| arg.text.clone())).collect();
-                    self.start =
-                        Start { script: Some(scope.place(&name.text)), args: known, ..Start::default() };
+                    let (script, args) = (Some(scope.place(&name.text)), Some(args.to_vec()));
+                    self.start = Start { script, args, ..Start::default() };
                 }
+                let traps = self.traps.len();
                 let stream = self.run_code(&text.text, code, scope, input);
+                self.end_shell(traps, scope);
                 self.is_script = was_script;
                 scope.positional = outer;
                 stream
@@ -248,6 +262,11 @@ impl Walk {
                 }
                 Stream::default()
             }
+            Content::Unseen(program) => {
+                let stream = Stream::printed_by(program);
+                self.unread_stream(&stream, code.unwrap_or(Code::Shell), &name.text);
+                Stream::default()
+            }
             Content::Paths(_) | Content::Unknown => Stream::default(),
         }
     }
@@ -257,7 +276,9 @@ impl Walk {
         if self.is_exhausted() {
             return false;
         }
-        let found = snippet::analyse(language, code, &std::mem::take(&mut self.start));
+        let start = std::mem::take(&mut self.start);
+        let found = snippet::analyse(language, code, &start);
+        self.try_given(&found, code, &start, scope);
         let mut commands = found.commands;
         if language == Language::Python {
             // Lines of a notebook that are for a shell: `!ls`.
@@ -274,7 +295,8 @@ impl Walk {
             self.judge_with_files(&removed, scope);
         }
         for (from, to) in found.moves {
-            self.judge(&self.invocation("mv", vec![Arg::known(from), Arg::known(to)], scope));
+            let moved = self.invocation("mv", vec![Arg::known(from), Arg::known(to)], scope);
+            self.judge_with_files(&moved, scope);
         }
         let is_rewritten = |path: &String| found.reads.contains(path);
         let rewritten: Vec<String> = found.overwrites.iter().filter(|it| is_rewritten(it)).cloned().collect();
@@ -325,7 +347,7 @@ impl Walk {
         if found.is_opaque {
             self.opaque_command("the code runs something that its text hides", code);
         }
-        found.runs_unknown_code
+        found.runs_unknown_code || found.starts_unknown
     }
 
     /// A program as code calls it.
@@ -350,7 +372,10 @@ impl Walk {
     pub(super) fn judge_with_files(&mut self, invocation: &Invocation, scope: &Scope) {
         self.judge(invocation);
         for touched in files::touched(invocation).into_iter().filter(|_| !scope.is_remote) {
-            if touched.is_written && !touched.path.contains('$') {
+            // Below an unknown folder the name says something.
+            let has_name = !touched.path.contains('$')
+                || touched.path.rsplit_once('/').is_some_and(|(_, name)| !name.contains('$'));
+            if touched.is_written && has_name {
                 self.note(Listed::Write, &scope.place(&touched.path));
             }
         }
@@ -368,6 +393,7 @@ impl Walk {
             matches!(text.as_str(), "/c" | "/k" | "-c" | "//c") || text.starts_with("/c")
         })?;
         let line = joined(invocation.args.get(at + 1..).unwrap_or_default());
+        self.unread_line(&line, &invocation.args, "cmd");
         self.translated(windows::cmd(&line), scope);
         Some(Stream::printed_by("cmd"))
     }
@@ -375,7 +401,10 @@ impl Walk {
     pub(super) fn powershell(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Stream {
         let ProgramCall { invocation, input } = call;
         match windows::powershell_start(&invocation.args) {
-            PowerShellStart::Code(script) => return self.run_code(&script, Code::PowerShell, scope, input),
+            PowerShellStart::Code(script) => {
+                self.unread_line(&script, &invocation.args, "pwsh");
+                return self.run_code(&script, Code::PowerShell, scope, input);
+            }
             PowerShellStart::Input => return self.run_stream(input, Code::PowerShell, invocation, scope),
             PowerShellStart::File(Some(file)) => {
                 return self.run_file(file, &[], Some(Code::PowerShell), &mut scope.clone(), input);

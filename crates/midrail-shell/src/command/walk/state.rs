@@ -81,6 +81,12 @@ pub(crate) struct Walk {
     pub(super) is_on_socket: bool,
     /// How the code of another language is started that is analysed next.
     pub(super) start: Start,
+    /// Code that runs when the shell ends.
+    pub(super) traps: Vec<String>,
+    /// That code runs now.
+    pub(super) is_ending: bool,
+    /// The command runs what its words say: a default for an unknown variable is one value of two.
+    pub(crate) tries_unknown: bool,
     /// What is walked is a script, and not what an agent types.
     pub(super) is_script: bool,
 }
@@ -353,6 +359,8 @@ pub(super) enum Content {
     Paths(Vec<Arg>),
     /// The content of another file, which the line did not write.
     Copy(String),
+    /// What a program printed, by its name.
+    Unseen(String),
     Unknown,
 }
 
@@ -377,6 +385,7 @@ impl Content {
                 Stream { paths: paths.clone(), source: Source::Local, ..Stream::default() }
             }
             Content::Copy(original) => Stream { source: Source::File(original.clone()), ..Stream::default() },
+            Content::Unseen(program) => Stream::printed_by(program),
             Content::Unknown => Stream { source: Source::File(name.to_owned()), ..Stream::default() },
         }
     }

@@ -1,5 +1,4 @@
-//! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, `sed`, services, build tools. Code in
-//! variables that programs obey.
+//! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, `sed`, services, build tools.
 
 use midrail_core::Severity;
 use serde_json::Value;
@@ -9,11 +8,12 @@ use super::super::invocation::{Arg, Invocation, joined};
 use super::super::options::Arguments;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
+use super::super::snippet::Language;
 use super::flow::{base_name, command_line};
+use super::shells::Code;
 use super::state::{Listed, ProgramCall, Source, Stream, Walk};
-use crate::words::shell::{
-    CODE_VARIABLES, LOADING_VARIABLES, PROMPTS, SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS,
-};
+use super::wrap::assignment;
+use crate::words::shell::{SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
 
 impl Walk {
     pub(super) fn tar(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -23,24 +23,56 @@ impl Walk {
         }
     }
 
-    pub(super) fn editor(&mut self, invocation: &Invocation, scope: &mut Scope) {
+    /// Commands of editors and of `dc`, in options and on their input: `:!command`, `r !command`.
+    pub(super) fn editor(&mut self, call: ProgramCall<'_>, scope: &mut Scope) {
+        let ProgramCall { invocation, input } = call;
         let sorted = Arguments::new(invocation);
-        let values = sorted.values_of(&["-c", "--cmd"]).map(|value| value.text.as_str());
-        for text in values.chain(invocation.args.iter().filter_map(|arg| arg.text.strip_prefix('+'))) {
-            let text = text.trim_start_matches([':', ' ', '%', 's', 'i', 'l', 'e', 'n', 't']);
-            if let Some(code) = text.strip_prefix('!') {
-                self.run(code, scope);
+        let plus = invocation.args.iter().filter(|arg| arg.text.starts_with('+')).map(|arg| arg.tail(1));
+        let given = sorted.values_of(&["-c", "--cmd", "-e", "--expression"]).cloned();
+        // An editor with a screen does not read its commands from a pipe.
+        let reads = match programs::family(&invocation.program) {
+            "ex" | "ed" | "red" | "dc" => true,
+            _ => invocation
+                .args
+                .iter()
+                .any(|arg| matches!(arg.text.as_str(), "-es" | "-e" | "-s" | "-Es" | "-E")),
+        };
+        let piped = input.text.iter().filter(|_| reads).cloned();
+        let codes: Vec<Arg> = given.chain(plus).chain(piped).collect();
+        for code in codes {
+            self.unread_code(&code, &invocation.program);
+            for line in code.text.lines() {
+                let text = line.trim_start_matches([
+                    ':', ' ', '%', 's', 'i', 'l', 'e', 'n', 't', 'r', 'w', '.', ',', '$',
+                ]);
+                let text = text
+                    .trim_start_matches(|letter: char| letter.is_ascii_digit())
+                    .trim_start_matches(['r', 'w', 'e', ' ']);
+                if let Some(code) = text.strip_prefix('!') {
+                    self.run(code, scope);
+                }
             }
+        }
+        if reads && input.text.is_none() {
+            self.unread_stream(input, Code::Shell, &invocation.program);
         }
     }
 
     /// `expect -c 'spawn …'` and `gdb -ex 'shell …'`: commands with a word before them.
-    pub(super) fn debugger(&mut self, invocation: &Invocation, scope: &mut Scope) {
+    pub(super) fn debugger(&mut self, call: ProgramCall<'_>, scope: &mut Scope) {
+        let ProgramCall { invocation, input } = call;
         let names = ["-c", "-ex", "-iex", "--eval-command", "-o", "--one-line", "-O"];
         let args = invocation.args.as_slice();
         let given =
             args.iter().zip(args.iter().skip(1)).filter(|(name, _)| names.contains(&name.text.as_str()));
-        for (_, value) in given {
+        let given = given.map(|(_, value)| value.clone());
+        let codes: Vec<Arg> = given.chain(input.text.clone()).collect();
+        for value in &codes {
+            self.unread_code(value, &invocation.program);
+            let python = ["python ", "py ", "python-interactive ", "script "];
+            if let Some(code) = python.iter().find_map(|word| value.text.trim_start().strip_prefix(word)) {
+                self.visible_code(Language::Python, &Arg::known(code), scope);
+            }
             for line in value.text.split(['\n', ';']).map(str::trim) {
                 let words = ["spawn ", "exec ", "system ", "shell ", "platform shell ", "make ", "!"];
                 if let Some(code) = words.iter().find_map(|word| line.strip_prefix(word)) {
@@ -77,6 +109,7 @@ impl Walk {
         let from_file = file.map(|file| self.obeyed_file(file, scope));
         let input = from_file.as_ref().unwrap_or(input);
         let Some(text) = &input.text else { return };
+        self.unread_code(text, &invocation.program);
         if invocation.program == "crontab" {
             for line in text.text.lines() {
                 let fields: Vec<&str> = line.split_whitespace().collect();
@@ -148,22 +181,34 @@ impl Walk {
         let dashes = args.iter().position(|arg| arg.text == "--").map_or(args.len(), |at| at + 1);
         let mut argv = vec![program];
         argv.extend(args.get(dashes..).unwrap_or(&[]).iter().cloned());
-        Some(self.invoke(argv, invocation.has_more_args, scope, input))
+        let mut inner = scope.clone();
+        for folder in sorted.values_of(&["-d", "--chdir", "-r", "--chroot"]) {
+            inner.change_folder(Some(folder));
+        }
+        Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))
     }
 
     /// `cmake -E env A=b program`, `cmake -E time program`
     pub(super) fn cmake(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
         let mut words = invocation.args.iter().skip_while(|arg| arg.text != "-E").skip(1);
         let subcommand = words.next().map_or("", |arg| arg.text.as_str());
-        let skip = match subcommand {
-            "env" | "time" => 0,
-            "chdir" => 1,
-            _ => return,
-        };
+        if !matches!(subcommand, "env" | "time" | "chdir") {
+            return;
+        }
         let is_setting =
             |arg: &&Arg| subcommand == "env" && arg.text.contains('=') || arg.text.starts_with("--");
-        let argv: Vec<Arg> = words.skip(skip).skip_while(is_setting).cloned().collect();
-        let _ = self.invoke(argv, false, scope, input);
+        let mut inner = scope.clone();
+        let mut words = words.peekable();
+        if subcommand == "chdir" {
+            inner.change_folder(words.next());
+        }
+        while let Some(setting) = words.next_if(is_setting) {
+            if let Some((name, value)) = assignment(setting) {
+                inner.set(&name, vec![value]);
+            }
+        }
+        self.judge_variables(&inner);
+        let _ = self.invoke(words.cloned().collect(), false, &mut inner, input);
     }
 
     /// `npm pkg set scripts.x=code`: code that runs by its name from then on.
@@ -196,44 +241,6 @@ impl Walk {
         }
     }
 
-    /// A variable is set that some program will run: `GIT_SSH_COMMAND=…`.
-    pub(super) fn code_variable(&mut self, name: &str, scope: &Scope) {
-        self.loading_variable(name, scope);
-        let is_prompt = PROMPTS.contains(&name);
-        if !is_prompt && !CODE_VARIABLES.contains(&name) {
-            return;
-        }
-        let Some(code) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
-        if !is_prompt {
-            self.run(code.trim_start_matches('|'), scope);
-        } else if code.contains(['$', '`']) {
-            let code = format!(": \"{}\"", code.replace('"', "\\\""));
-            self.run(&code, scope);
-        }
-    }
-
-    /// A variable is set that makes programs load code: `LD_PRELOAD=…`, or a search path with a folder of the project.
-    fn loading_variable(&mut self, name: &str, scope: &Scope) {
-        let Some(value) = scope.first_value(name).map(|arg| arg.text.clone()) else { return };
-        let loads = |entry: &&str| match entry.split_once('=') {
-            Some((variable, mark)) => variable == name && value.contains(mark),
-            None => *entry == name,
-        };
-        let is_of_system =
-            |path: &str| path.is_empty() || path.starts_with("/usr/") || path.starts_with("/lib");
-        let is_own = |folder: &str| {
-            let is_here = !folder.starts_with(['/', '~', '$']) || folder.starts_with("/tmp/");
-            is_here
-                && !["bin", "shims", "Scripts"].iter().any(|end| folder.trim_end_matches('/').ends_with(end))
-        };
-        let is_loading = LOADING_VARIABLES.iter().any(loads) && !value.split([':', ' ']).all(is_of_system);
-        if is_loading || (name == "PATH" && value.split(':').any(is_own)) {
-            let reason =
-                format!("`{name}` makes other programs load code that the command line does not show");
-            self.opaque_command(&reason, &format!("{name}={value}"));
-        }
-    }
-
     /// `ssh -o ProxyCommand=…`: runs here, not there.
     pub(super) fn ssh_options(&mut self, invocation: &Invocation, scope: &Scope) {
         for arg in &invocation.args {
@@ -244,6 +251,32 @@ impl Walk {
                 .any(|known| known.eq_ignore_ascii_case(name));
             if is_code && code != "none" {
                 self.run(code, scope);
+            }
+            self.ssh_host(name, code);
+        }
+        // A file of settings may name any host, and options may name others than the operand.
+        for arg in invocation.args.iter().filter(|arg| arg.text.starts_with("-F")) {
+            self.analysis.has_unknown_hosts |= arg.text != "-F/dev/null" && arg.text != "-Fnone";
+        }
+        let args = invocation.args.as_slice();
+        for (_, jump) in args.iter().zip(args.iter().skip(1)).filter(|(name, _)| name.text == "-J") {
+            self.ssh_host("ProxyJump", &jump.text);
+        }
+    }
+
+    /// `ssh -o HostName=…`: the host that is contacted, whatever the operand says.
+    fn ssh_host(&mut self, option: &str, value: &str) {
+        let is_host = ["HostName", "ProxyJump"].iter().any(|known| known.eq_ignore_ascii_case(option));
+        if !is_host || value == "none" {
+            return;
+        }
+        for host in value.split(',') {
+            let host = host.rsplit('@').next().unwrap_or(host).trim_start_matches("ssh://");
+            let host = host.split(':').next().unwrap_or(host);
+            if host.contains(['$', '`', '%']) {
+                self.analysis.has_unknown_hosts = true;
+            } else {
+                self.note(Listed::Host, host);
             }
         }
     }
@@ -268,6 +301,7 @@ impl Walk {
         if scripts.is_empty() && files.is_empty() {
             scripts.extend(sorted.operands.first());
         }
+        scripts.iter().for_each(|script| self.unread_code(script, "sed"));
         for code in scripts.iter().flat_map(|script| sed_commands(&script.text)) {
             self.run(&code, scope);
         }

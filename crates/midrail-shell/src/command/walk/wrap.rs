@@ -24,7 +24,7 @@ impl Walk {
             "git" => self.git(invocation, scope, input),
             "patch" => self.patch(invocation, scope, input),
             "tar" => self.tar(invocation, scope),
-            "vim" | "ex" | "view" | "emacs" => self.editor(invocation, scope),
+            "vim" | "ex" | "view" | "emacs" | "ed" | "red" | "dc" => self.editor(call, scope),
             "tmux" => self.tmux(invocation, scope),
             "nc" | "socat" => self.netcat(invocation, scope),
             "at" | "crontab" => self.scheduled(invocation, scope, input),
@@ -43,7 +43,7 @@ impl Walk {
         let ProgramCall { invocation, input } = call;
         let program = invocation.program.as_str();
         match programs::family(program) {
-            "gdb" => self.debugger(invocation, scope),
+            "gdb" => self.debugger(call, scope),
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
             "npm" | "pnpm" | "yarn" | "bun" => {
                 self.set_package_scripts(invocation, scope);
@@ -89,8 +89,13 @@ impl Walk {
         }
         for (name, value) in &found.assignments {
             inner.set(name, vec![value.clone()]);
-            self.code_variable(name, &inner);
         }
+        if invocation.program == "systemd-run" {
+            for (name, value) in found.options.values_of(&["-E", "--setenv"]).filter_map(assignment) {
+                inner.set(&name, vec![value]);
+            }
+        }
+        self.judge_variables(&inner);
         let stream = self.wrapper_options(run, call, &found, &mut inner);
         if run.rest == Rest::Nothing {
             // `su` without a command runs a shell.
@@ -119,7 +124,11 @@ impl Walk {
                 Some(text) => Some(self.code(&text.text, &mut inner, &Stream::default())),
                 None => stream,
             },
-            (_, []) | (Rest::Nothing, _) => stream,
+            (Rest::Program | Rest::Text | Rest::Texts, []) => {
+                self.unread_more(invocation);
+                stream
+            }
+            (Rest::Nothing, _) => stream,
             (Rest::Texts, _) => {
                 let texts = Arguments::parse(program, rest, &[run.values, run.code].concat());
                 for code in texts.operands.iter().copied().chain(texts.values_of(run.code)) {
@@ -237,6 +246,14 @@ impl Walk {
         for folder in folders.iter().chain(options.values_of(options.program.folders)) {
             inner.change_folder(Some(folder));
         }
+        // `nsenter --wd=folder`: the value of an option that needs none.
+        let joined = |arg: &Arg| {
+            let name = ["--wd=", "--wdns="].iter().find(|name| arg.text.starts_with(**name))?;
+            Some(arg.tail(name.len()))
+        };
+        for folder in invocation.args.iter().filter(|_| invocation.program == "nsenter").filter_map(joined) {
+            inner.change_folder(Some(&folder));
+        }
         for value in options.values_of(run.code) {
             let mut code = value.text.clone();
             if invocation.program == "env" {
@@ -341,9 +358,10 @@ fn is_builtin_wrapper(program: &str) -> bool {
     matches!(program, "command" | "builtin" | "noglob" | "nocorrect")
 }
 
-fn assignment(arg: &Arg) -> Option<(String, Arg)> {
+/// A word that sets a variable, as its name and value. `bash` has names of its own for functions.
+pub(super) fn assignment(arg: &Arg) -> Option<(String, Arg)> {
     let (name, _) = arg.text.split_once('=')?;
-    is_name(name).then(|| (name.to_owned(), arg.tail(name.len() + 1)))
+    (is_name(name) || name.starts_with("BASH_FUNC_")).then(|| (name.to_owned(), arg.tail(name.len() + 1)))
 }
 
 /// The arguments after an option's value.
