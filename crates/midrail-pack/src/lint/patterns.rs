@@ -78,7 +78,7 @@ fn never(matched: &MatchedText<'_>) -> Option<(&'static str, String)> {
             if rules.iter().any(|rule| glob::name_matches(text, rule)) {
                 return None;
             }
-            let help = nearest(text, rules.into_iter()).map(|near| format!("did you mean `{near}`?"));
+            let help = nearest(text, rules).map(|near| format!("did you mean `{near}`?"));
             let all = "`midrail check` shows the rules of a command".to_owned();
             Some(("no rule has this name", help.unwrap_or(all)))
         }
