@@ -47,9 +47,14 @@ pub(crate) fn translate(event: &mut Map<String, Value>) {
         Some(scope) => _ = event.entry("task").or_insert(json!({"goal": scope.to_string()})),
     }
     let (name, args) = (event.remove("tool_name"), event.remove("tool_args"));
-    if let Some(name) = name {
-        let args = args.filter(|args| !args.is_null()).unwrap_or_else(|| json!({}));
-        event.entry("tool").or_insert(json!({"name": name, "args": args}));
+    let args = args.filter(|args| !args.is_null());
+    match name {
+        Some(name) if !event.contains_key("tool") => {
+            let args = args.unwrap_or_else(|| json!({}));
+            event.insert("tool".to_owned(), json!({"name": name, "args": args}));
+        }
+        // Arguments that belong to no tool are misplaced, and must not be lost.
+        _ => event.extend(args.map(|args| ("tool_args".to_owned(), args))),
     }
     let is_result = event.get("kind").and_then(Value::as_str).is_some_and(|kind| RESULTS.contains(&kind));
     match event.remove("text_content") {

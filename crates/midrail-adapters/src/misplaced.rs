@@ -11,8 +11,23 @@ const CALL_FIELDS: &[(&str, &str)] = &[
     ("parameters", "tool.args"),
     ("params", "tool.args"),
     ("toolinput", "tool.args"),
+    ("toolinputs", "tool.args"),
+    ("toolargs", "tool.args"),
+    ("toolarguments", "tool.args"),
+    ("toolparams", "tool.args"),
+    ("toolparameters", "tool.args"),
+    ("inputs", "tool.args"),
+    ("argument", "tool.args"),
+    ("kwargs", "tool.args"),
+    ("payload", "tool.args"),
     ("command", "tool.args.command"),
+    ("cmd", "tool.args.command"),
+    ("commandline", "tool.args.command"),
 ];
+
+/// Further fields of `tool` that are no arguments.
+const TOOL_FIELDS: &[&str] =
+    &["annotations", "meta", "metadata", "schema", "inputschema", "outputschema", "server"];
 
 /// Further wrong names at the top.
 const TOP_FIELDS: &[(&str, &str)] = &[
@@ -55,12 +70,23 @@ fn letters(name: &str) -> String {
 fn misplaced_call(event: &Event) -> Option<(String, &'static str)> {
     let at_top = event.extra.keys().map(|name| ("", name, TOP_FIELDS));
     let in_tool = event.tool.iter().flat_map(|tool| tool.extra.keys()).map(|name| ("tool.", name, &[][..]));
-    at_top.chain(in_tool).find_map(|(parent, name, further)| {
+    let named = at_top.chain(in_tool).find_map(|(parent, name, further)| {
         let word = letters(name);
         let (_, expected) = CALL_FIELDS.iter().chain(further).find(|(wrong, _)| *wrong == word)?;
         is_empty(event, expected)
             .then(|| (format!("{parent}{}", name.chars().take(60).collect::<String>()), *expected))
-    })
+    });
+    named.or_else(|| unnamed_arguments(event))
+}
+
+/// An object in `tool` under another name than `args`, for a call without arguments. It may well be its arguments.
+fn unnamed_arguments(event: &Event) -> Option<(String, &'static str)> {
+    let tool = event.tool.as_ref().filter(|_| is_empty(event, "tool.args"))?;
+    let is_other = |name: &str| TOOL_FIELDS.contains(&letters(name).trim_start_matches('$'));
+    let (name, _) = tool.extra.iter().find(|(name, value)| {
+        !is_other(name) && value.as_object().is_some_and(|fields| !fields.is_empty())
+    })?;
+    Some((format!("tool.{}", name.chars().take(60).collect::<String>()), "tool.args"))
 }
 
 /// Whether an event lacks a field that its kind has.
@@ -100,6 +126,31 @@ mod tests {
                 "content",
                 "result.content",
             ),
+            (
+                r#"{"kind":"before_tool","tool":{"name":"Bash","cmd":"rm -rf ~"}}"#,
+                "tool.cmd",
+                "tool.args.command",
+            ),
+            (
+                r#"{"kind":"before_tool","tool":{"name":"x","tool_args":{"command":"ls"}}}"#,
+                "tool.tool_args",
+                "tool.args",
+            ),
+            (
+                r#"{"kind":"before_tool","tool":{"name":"x","kwargs":{"command":"ls"}}}"#,
+                "tool.kwargs",
+                "tool.args",
+            ),
+            (
+                r#"{"kind":"before_tool","tool":{"name":"x","with":{"command":"ls"}}}"#,
+                "tool.with",
+                "tool.args",
+            ),
+            (
+                r#"{"kind":"before_tool","tool":{"name":"x"},"tool_args":{"command":"ls"}}"#,
+                "tool_args",
+                "tool.args",
+            ),
             (r#"{"kind":"before_model","Text":"k"}"#, "Text", "text"),
             (
                 r#"{"kind":"after_tool","tool":{"name":"x"},"result":{"is_error":true,"content":"k"}}"#,
@@ -119,6 +170,7 @@ mod tests {
             r#"{"kind":"before_tool","tool":{"name":"list"},"transcript_path":"/t","permission_mode":"plan"}"#,
             r#"{"kind":"before_stop","content":"x","input":{}}"#,
             r#"{"kind":"before_tool","tool":{"name":"list","title":"List"}}"#,
+            r#"{"kind":"before_tool","tool":{"name":"list","annotations":{"readOnlyHint":true}}}"#,
         ] {
             let event = decode(event.as_bytes()).unwrap();
             assert!(field(&event).is_none());

@@ -77,6 +77,9 @@ pub enum WireError {
         /// The right path.
         expected: &'static str,
     },
+    /// Its working directory is relative, so no folder is known.
+    #[error("`cwd` is `{0}`, which is not an absolute path")]
+    RelativeFolder(String),
     /// It is nested too deeply to be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
@@ -102,6 +105,9 @@ impl WireError {
             WireError::MisplacedField { .. } => Some(
                 "guardrails do not check other fields; a call is {\"tool\":{\"name\":…,\"args\":{…}}}".into(),
             ),
+            WireError::RelativeFolder(_) => {
+                Some("send the absolute path of the agent's working directory, or leave `cwd` out".into())
+            }
             WireError::TooLarge | WireError::TooManyValues => {
                 Some("truncate large contents before sending them".into())
             }
@@ -139,8 +145,21 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
         }
         _ => match misplaced::field(&event) {
             Some((field, expected)) => Err(WireError::MisplacedField { field, expected }),
-            None => Ok(event),
+            None => with_known_folder(event),
         },
+    }
+}
+
+/// An event whose working directory is absolute or absent. Paths below any other one would be resolved to files that it does not
+/// mean.
+fn with_known_folder(mut event: Event) -> Result<Event, WireError> {
+    event.cwd = event.cwd.filter(|cwd| !cwd.is_empty());
+    let is_drive = |cwd: &str| cwd.as_bytes().get(1) == Some(&b':');
+    match &event.cwd {
+        Some(cwd) if !cwd.starts_with(['/', '\\']) && !is_drive(cwd) => {
+            Err(WireError::RelativeFolder(cwd.chars().take(60).collect()))
+        }
+        _ => Ok(event),
     }
 }
 
@@ -283,6 +302,16 @@ mod tests {
 
     fn message(bytes: &[u8]) -> String {
         decode(bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn working_directory_is_absolute_or_absent() {
+        let decoded = |cwd: &str| decode(format!(r#"{{"kind":"before_stop","cwd":"{cwd}"}}"#).as_bytes());
+        for cwd in ["rel", "~", "./x", "~/x"] {
+            assert!(decoded(cwd).unwrap_err().to_string().contains("not an absolute path"), "{cwd}");
+        }
+        assert_eq!(decoded("").unwrap().cwd, None);
+        assert_eq!(decoded("/repo").unwrap().cwd.as_deref(), Some("/repo"));
     }
 
     #[test]

@@ -111,6 +111,7 @@ pub(crate) fn load(
 ) -> CliResult<PolicyInForce> {
     let mut store = store.path().and_then(|path| Ok(SqliteStore::open(path)?));
     let here = env::current_dir().ok();
+    event.cwd = event.cwd.take().filter(|cwd| !cwd.is_empty());
     let event_folder = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
     // A session keeps the directory in which it started, wherever the agent moves.
     let context = store.as_ref().ok().and_then(|store| SessionContext::load(store, event).ok());

@@ -77,6 +77,9 @@ pub struct Action {
     /// The programs that its command line starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
+    /// It may start further programs, which are not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_unknown_programs: bool,
     /// Files that it runs as programs, and whose content is not in the command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<String>,

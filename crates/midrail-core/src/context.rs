@@ -15,6 +15,7 @@ use crate::facts::{
 use crate::glob;
 use crate::inputs::{Inputs, Missing};
 use crate::path::{self, Place, Roots};
+use crate::path_pattern::Folders;
 use crate::routing::WaitRule;
 use crate::script_source::ScriptSource;
 use crate::session::{denied_key, state_prefix, variable_key};
@@ -273,8 +274,20 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Every name of a file of this event: with links followed, and as its path spells it. A rule on files must hold for all.
+    /// Every name of a file of this event: its places, and their absolute names. A rule that forbids files applies if it matches
+    /// any of them.
     pub fn path_aliases(&self, path: &str) -> Result<Vec<String>, Missing> {
+        let mut names = self.places(path)?;
+        // The root itself is known by its empty name.
+        let below = names.iter().filter(|place| !place.is_empty());
+        let absolute: Vec<String> = below.flat_map(|place| self.absolute_names(place)).collect();
+        names.extend(absolute);
+        Ok(names)
+    }
+
+    /// The places of a file of this event: with links followed, and as its path spells it. A rule that allows files must hold for
+    /// all of them.
+    pub fn places(&self, path: &str) -> Result<Vec<String>, Missing> {
         let real = self.real_place(path, None)?.key;
         let spelt = self.place(path, None).key;
         // For a host that names no folder the root may be `/`; the probe has resolved what it means.
@@ -284,6 +297,58 @@ impl<'a> Context<'a> {
         let here = path::below_unknown(path).filter(|rest| !rest.is_empty());
         names.extend(here.map(|rest| self.place(rest, None).key));
         Ok(names)
+    }
+
+    /// Whether a place of this event matches a path pattern of a pack, by any of its names. `None`: it is unknown, because the
+    /// path has wildcards or variables.
+    pub fn path_fits(&self, pattern: &str, place: &str) -> Result<Option<bool>, Missing> {
+        self.with_folders(pattern, place, |folders| folders.fits(pattern, place))
+    }
+
+    /// The same for a pattern that forbids: case is ignored, because some file systems ignore it.
+    pub fn path_fits_any_case(&self, pattern: &str, place: &str) -> Result<Option<bool>, Missing> {
+        self.with_folders(pattern, place, |folders| {
+            Folders { ignores_case: true, ..folders }.fits(pattern, place)
+        })
+    }
+
+    /// The absolute names of a place inside the root.
+    pub fn absolute_names(&self, place: &str) -> Vec<String> {
+        let mut names = self.folders().absolute(place);
+        names.extend(self.absolute_spelling(place));
+        names
+    }
+
+    fn with_folders<T>(
+        &self,
+        pattern: &str,
+        place: &str,
+        work: impl FnOnce(Folders<'_>) -> T,
+    ) -> Result<T, Missing> {
+        let home = if pattern.starts_with("~/") { self.home()? } else { None };
+        let spelling = if pattern.starts_with(['/', '~']) { self.absolute_spelling(place) } else { None };
+        Ok(work(Folders { home: home.as_deref(), spelling: spelling.as_deref(), ..self.folders() }))
+    }
+
+    fn folders(&self) -> Folders<'_> {
+        let roots = Roots { root: self.facts.root.as_deref(), aliases: &self.facts.root_aliases };
+        Folders { roots, cwd: self.event.cwd.as_deref(), ..Folders::default() }
+    }
+
+    /// The absolute path of a place as the event spells it, where no root is known: `/a` and `a` are one file then.
+    fn absolute_spelling(&self, place: &str) -> Option<String> {
+        if self.facts.root.is_some() || self.event.cwd.is_some() || place.starts_with('/') {
+            return None;
+        }
+        let path = format!("/{place}");
+        let files = self.action().ok()?.target_files.as_deref()?;
+        files.iter().any(|file| file.starts_with('/') && self.place(file, None).key == place).then_some(path)
+    }
+
+    /// The home folder, if a file system is available.
+    fn home(&self) -> Result<Option<String>, Missing> {
+        let home = self.real_place("~", None)?.key;
+        Ok(Some(home).filter(|home| !home.starts_with('~')))
     }
 
     /// The tool of a call. A call that names no tool could be of any, so it is missing.

@@ -59,7 +59,7 @@ pub fn check(pattern: &str) -> Result<(), &'static str> {
 const MAX_GROUPS: u32 = 8;
 
 /// Runs `test` on the pattern with each `{a,b}` replaced by one alternative, until one holds.
-fn any_alternative(pattern: &str, test: &mut dyn FnMut(&str) -> bool) -> bool {
+pub(crate) fn any_alternative(pattern: &str, test: &mut dyn FnMut(&str) -> bool) -> bool {
     if pattern.as_bytes().contains(&b'{') { expand(pattern, MAX_GROUPS, test) } else { test(pattern) }
 }
 
@@ -177,7 +177,9 @@ fn skip_continuation(mut text: &[u8]) -> &[u8] {
     text
 }
 
-enum Token<'a> {
+/// One element of a pattern within a segment.
+#[derive(Clone, Copy)]
+pub(crate) enum Token<'a> {
     Star,
     Any,
     Byte(u8),
@@ -189,7 +191,7 @@ impl Token<'_> {
         matches!(self, Token::Any | Token::Class { negated: true, .. })
     }
 
-    fn matches(&self, byte: u8) -> bool {
+    pub(crate) fn matches(&self, byte: u8) -> bool {
         match self {
             Token::Star => true,
             // A continuation byte cannot start a character.
@@ -200,7 +202,7 @@ impl Token<'_> {
     }
 }
 
-fn next_token(pattern: &[u8]) -> Option<(Token<'_>, &[u8])> {
+pub(crate) fn next_token(pattern: &[u8]) -> Option<(Token<'_>, &[u8])> {
     let (&first, rest) = pattern.split_first()?;
     match first {
         b'*' => Some((Token::Star, rest)),

@@ -82,7 +82,7 @@ impl DestructiveCommand {
         }
         let expendable = self.expendable(context)?;
         // Request all facts before the first one is missing, so that they are fetched together.
-        let names: Vec<_> = known.into_iter().map(|target| context.path_aliases(target)).collect();
+        let names: Vec<_> = known.into_iter().map(|target| context.places(target)).collect();
         for names in names {
             if !names?.iter().all(|name| is_expendable(name, &expendable)) {
                 return Ok(true);

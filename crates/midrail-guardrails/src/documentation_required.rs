@@ -42,7 +42,7 @@ impl DocumentationRequired {
     /// The API files of the event's call, and whether it changes documentation.
     fn changed(&self, context: &Context<'_>) -> Result<(BTreeSet<String>, bool), Missing> {
         let written: Vec<_> = accessed_files(context)?.into_iter().filter(|it| it.is_write).collect();
-        let names: Vec<_> = all(written.iter().map(|it| context.path_aliases(it.file)))?;
+        let names: Vec<_> = all(written.iter().map(|it| context.places(it.file)))?;
         let mut api = BTreeSet::new();
         let mut has_docs = false;
         for names in names {

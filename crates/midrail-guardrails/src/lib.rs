@@ -82,9 +82,11 @@ pub use feedback::{
 pub use injection_patterns::InjectionPatterns;
 pub use middleware::{EffectOverride, Middleware, VerdictMapper, VerdictObserver};
 pub use midrail_shell::action::known_tools;
+pub use midrail_shell::command::{danger_rules, is_known_program};
 pub use output_secret_scan::OutputSecretScan;
 pub use require_before::keyed::{CallKey, ComputeCallKey, KeyedDependency, KeyedRule};
 pub use shared::file_paths::is_path_argument;
+pub use shared::found_files::{file_pattern, swept_patterns};
 pub use shared::lock_list::LockList;
 pub use shared::missing_classifier::MissingClassifier;
 pub use shared::sensitive_data::SensitiveData;

@@ -63,7 +63,7 @@ impl Guardrail for SandboxBoundary {
         let files = accessed_files(context)?;
         let judged = files.iter().filter(|it| self.reads == OutsideReads::Block || it.is_write);
         first_verdict(judged.map(|it| {
-            if context.path_aliases(it.file)?.iter().all(|name| self.is_within(name)) {
+            if context.places(it.file)?.iter().all(|name| self.is_within(name)) {
                 return Ok(None);
             }
             let does = if it.is_write { "changed" } else { "read" };

@@ -38,21 +38,44 @@ impl Default for SensitiveFile {
 }
 
 impl SensitiveFile {
-    fn objection<'s>(&'s self, name: &str, access: &FileAccess<'_>) -> Option<&'s str> {
+    fn objection<'s>(
+        &'s self,
+        context: &Context<'_>,
+        name: &str,
+        access: &FileAccess<'_>,
+    ) -> Option<&'s str> {
+        let absolute: Vec<String> =
+            context.absolute_names(name).iter().map(|name| name.to_lowercase()).collect();
+        let is_above = |pattern: &str| {
+            let fits = || matches!(context.path_fits_any_case(pattern, name), Ok(Some(true)));
+            pattern.starts_with("../") && fits()
+        };
         let name = lowercase(name);
         let place = LowercasePath::new(&name);
-        let fitting = |list: &'s [Pattern]| list.iter().map(|it| it.0.as_str()).find(|it| place.fits(it));
-        let credentials = if access.is_named { None } else { fitting(&self.paths) };
-        let found = credentials.or_else(|| access.is_write.then(|| fitting(&self.read_only)).flatten())?;
+        let fits = |pattern: &&str| {
+            let is_absolute = pattern.starts_with('/') || pattern.starts_with("~/");
+            place.fits(pattern)
+                || (is_absolute && absolute.iter().any(|name| LowercasePath::new(name).fits(pattern)))
+                || is_above(pattern)
+        };
+        // A name without an ending is also that of a folder, whose content is protected.
+        let is_folder = |pattern: &str| {
+            !pattern.contains(['/', '.', '*', '?', '[', '{'])
+                && name.split('/').any(|part| part == pattern.to_lowercase())
+        };
+        let protects = |pattern: &&str| fits(pattern) || is_folder(pattern);
+        let protecting = |list: &'s [Pattern]| list.iter().map(|it| it.0.as_str()).find(protects);
+        let credentials = if access.is_named { None } else { protecting(&self.paths) };
+        let found = credentials.or_else(|| access.is_write.then(|| protecting(&self.read_only)).flatten())?;
         // A wildcard may match more than the excepted file.
-        let is_free = !place.has_wildcard && fitting(&self.except).is_some();
+        let is_free = !place.has_wildcard && self.except.iter().any(|it| fits(&it.0.as_str()));
         (!is_free).then_some(found)
     }
 }
 
 impl SensitiveFile {
     /// The verdict on a file in an unknown folder that contains credentials, if the folder is the one where they are.
-    fn unknown_folder(&self, access: &FileAccess<'_>) -> Option<Verdict> {
+    fn unknown_folder(&self, context: &Context<'_>, access: &FileAccess<'_>) -> Option<Verdict> {
         let (folder, rest) = access.file.rsplit_once('/')?;
         if !folder.contains(['$', '`'])
             || folder.rsplit('/').next().is_none_or(|last| !last.contains(['$', '`']))
@@ -61,7 +84,7 @@ impl SensitiveFile {
         }
         let ends = |known: &&&str| known.strip_suffix(rest).is_some_and(|folder| folder.ends_with('/'));
         let known = SENSITIVE_FILES.list("known names").iter().filter(ends);
-        let pattern = known.copied().find_map(|known| self.objection(known, access))?;
+        let pattern = known.copied().find_map(|known| self.objection(context, known, access))?;
         let reason = format!("{} is in an unknown folder, and may contain credentials.", access.name());
         let verdict = Verdict::new(Effect::Escalate, reason).advise("Name the folder in the call.");
         Some(verdict.with("path", access.file).with("pattern", pattern))
@@ -86,10 +109,10 @@ impl Guardrail for SensitiveFile {
         let files = accessed_files(context)?;
         first_verdict(files.iter().map(|it| {
             let access = resolve_replaced(context, it);
-            let mut names = context.path_aliases(it.file)?;
+            let mut names = context.places(it.file)?;
             names.extend(from_root(it.file));
-            let Some(pattern) = names.iter().find_map(|name| self.objection(name, &access)) else {
-                return Ok(self.unknown_folder(&access));
+            let Some(pattern) = names.iter().find_map(|name| self.objection(context, name, &access)) else {
+                return Ok(self.unknown_folder(context, &access));
             };
             let (reason, advice) = if self.read_only.iter().any(|it| it.0 == pattern) {
                 ("is managed by a program and cannot be written directly", "Use that program, such as git.")

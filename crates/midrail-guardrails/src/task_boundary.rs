@@ -173,7 +173,7 @@ impl Guardrail for TaskBoundary {
             return Ok(Verdict::allow());
         }
         let seen = key(context).read(context);
-        let names: Vec<_> = action.writes.iter().map(|file| (file, context.path_aliases(file))).collect();
+        let names: Vec<_> = action.writes.iter().map(|file| (file, context.places(file))).collect();
         let seen = seen?.unwrap_or_default();
         let mut unrelated = Vec::new();
         for (file, names) in names {

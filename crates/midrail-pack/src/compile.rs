@@ -14,7 +14,7 @@ use midrail_guardrails::{Builtin, CATALOGUE, MissingClassifier};
 
 pub(crate) use check::{feedback_place, provider_name};
 pub(crate) use compiler::{CompiledGuard, Trust};
-pub(crate) use routing::{routing, unknown_ids};
+pub(crate) use routing::{UNLISTED, routing, unknown_ids};
 
 use crate::compile::compiler::{Binding, Compiler, builtin_spec};
 use crate::issue::Issue;

@@ -12,6 +12,7 @@ use crate::compile::{CompiledGuard, Trust, always_on, compile, routing, unknown_
 use crate::diagnostic::DiagnosticReport;
 use crate::document::PackDocument;
 use crate::issue::Issue;
+use crate::narrowing::{is_same_kind, losses};
 use crate::raw::{Guard, Pack};
 
 /// The origin of a pack, highest first.
@@ -91,6 +92,23 @@ impl PolicySource {
     /// Compiles a policy whose revision is known. The hash is not computed again.
     pub fn compile_with_revision(&self, revision: &str) -> Result<Policy, SourceError> {
         Ok(self.merged()?.policy(Identity::Revision(revision.into())))
+    }
+
+    /// The guardrails of another source, such as the default pack, that this one does not enforce to the same extent: their ids,
+    /// and what is lost. Nothing in the list: the guardrail is missing.
+    pub fn losses(&self, default: &PolicySource) -> Result<Vec<(String, Vec<String>)>, SourceError> {
+        let (default, own) = (default.merged()?, self.merged()?);
+        let lost = default.guards.iter().filter(|placed| placed.guard.enabled).filter_map(|before| {
+            let alike = own.guards.iter().filter(|it| is_same_kind(&before.guard, &it.guard));
+            let found = alike.map(|after| losses(&before.guard, &after.guard)).min_by_key(Vec::len);
+            let id = before.guard.entry.spec.id.to_string();
+            match found {
+                Some(losses) if losses.is_empty() => None,
+                Some(losses) => Some((id, losses)),
+                None => Some((id, Vec::new())),
+            }
+        });
+        Ok(lost.collect())
     }
 
     fn merged(&self) -> Result<Merged<'_>, SourceError> {

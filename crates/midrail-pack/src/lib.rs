@@ -14,6 +14,7 @@ mod issue;
 mod layers;
 mod lint;
 mod names;
+mod narrowing;
 mod outline;
 mod overlay;
 mod pattern;

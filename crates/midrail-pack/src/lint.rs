@@ -3,6 +3,7 @@
 mod definition;
 mod linter;
 mod locks;
+mod narrowed;
 mod needs;
 mod patterns;
 mod people;
@@ -32,6 +33,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     prerequisites::not_allowed(packs, out, &needs);
     // Before the others, so that locked guardrails are not reported as duplicates.
     locks::overlapping(packs, out);
+    narrowed::defaults(packs, out, &merged);
     reach::shadowed(out, &merged);
     reach::duplicates(out, &merged);
     unused::names(packs, out);

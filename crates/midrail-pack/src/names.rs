@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 
 use midrail_core::{Action, Context, Missing, Resource, path};
-use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
+use midrail_guardrails::{
+    FeedbackHistory, ProviderFeedback, feedback_history, file_pattern, is_known_program, provider_feedback,
+    swept_patterns,
+};
 use serde_json::Value as Json;
 
 use crate::diagnostic::Diagnostic;
@@ -155,8 +158,10 @@ impl<'a> EventScope<'a> {
     /// The target files without `..`, so that `src/../.env` is `.env`: each path, and the targets of its links.
     fn places(&self) -> Option<&[String]> {
         let places = self.places.get_or_init(|| {
-            let files = self.context.action().ok()?.target_files.as_ref()?;
-            self.path_aliases(files)
+            let action = self.context.action().ok()?;
+            let swept = swept_patterns(action);
+            let files = action.target_files.as_ref()?.iter().chain(&swept);
+            self.all_places(action, files)
         });
         places.as_deref()
     }
@@ -201,15 +206,24 @@ impl<'a> EventScope<'a> {
     /// Some of the target files. An expression rarely uses them twice, so they are not cached.
     fn some_places(&self, files: impl Fn(&'a Action) -> &'a [String]) -> Value<'_> {
         let action = self.context.action().ok().filter(|action| action.target_files.is_some());
-        let places = action.and_then(|action| self.path_aliases(files(action)));
+        let places = action.and_then(|action| {
+            // Files that a program finds and that are changed.
+            let is_written = std::ptr::eq(files(action), action.writes.as_slice());
+            let swept = if is_written { swept_patterns(action) } else { Vec::new() };
+            self.all_places(action, files(action).iter().chain(&swept))
+        });
         let places =
             places.map_or(Value::Unknown, |places| Value::List(places.into_iter().map(Cow::Owned).collect()));
         places.partial_if(self.has_unknown_places(files))
     }
 
-    fn path_aliases(&self, files: &[String]) -> Option<Vec<String>> {
+    fn all_places<'f>(
+        &self,
+        action: &Action,
+        files: impl Iterator<Item = &'f String>,
+    ) -> Option<Vec<String>> {
         // Every file is read before giving up, so that all facts are fetched at once.
-        let aliases: Vec<_> = files.iter().map(|file| self.context.path_aliases(file)).collect();
+        let aliases: Vec<_> = files.map(|file| self.context.places(&file_pattern(action, file))).collect();
         let aliases: Option<Vec<Vec<String>>> = aliases.into_iter().map(Result::ok).collect();
         aliases.map(|aliases| aliases.concat())
     }
@@ -241,6 +255,14 @@ fn everything<'s>() -> Value<'s> {
 }
 
 impl Scope for EventScope<'_> {
+    fn path_fits(&self, pattern: &str, path: &str) -> Option<bool> {
+        self.context.path_fits(pattern, path).ok().flatten()
+    }
+
+    fn absolute_names(&self, path: &str) -> Vec<String> {
+        self.context.absolute_names(path)
+    }
+
     fn lookup<'s>(&'s self, name: &Name) -> Value<'s> {
         let context = self.context;
         let event = context.event;
@@ -267,10 +289,10 @@ impl Scope for EventScope<'_> {
             "action.target_files" => list(self.places()).partial_if(self.has_unknown_targets()),
             "action.reads" => self.some_places(|action| &action.reads),
             "action.writes" => self.some_places(|action| &action.writes),
-            "action.programs" => {
-                let is_partial = action().is_some_and(|action| action.is_partial);
-                list(action().map(|action| action.programs.as_slice())).partial_if(is_partial)
-            }
+            "action.programs" => action().map_or(Value::Unknown, |action| {
+                let is_partial = action.is_partial || action.has_unknown_programs;
+                Value::List(programs(action)).partial_if(is_partial)
+            }),
             "action.hosts" => {
                 let is_partial = action().is_some_and(|it| it.has_unknown_hosts || it.is_partial);
                 list(action().map(|action| action.hosts.as_slice())).partial_if(is_partial)
@@ -367,6 +389,18 @@ impl Scope for EventScope<'_> {
             _ => Value::Unknown,
         }
     }
+}
+
+/// The programs that an action starts. A file that is named like a known program but is not the system's counts with its path as
+/// well: `./ls`.
+fn programs(action: &Action) -> Vec<Cow<'_, str>> {
+    let base = |path: &str| path.rsplit('/').next().map(str::to_owned).unwrap_or_default();
+    let is_other = |path: &&String| action.programs.contains(&base(path)) && is_known_program(&base(path));
+    let files = action.scripts.iter().filter(is_other).map(|path| match path.contains('/') {
+        true => Cow::Borrowed(path.as_str()),
+        false => Cow::Owned(format!("./{path}")),
+    });
+    action.programs.iter().map(|program| Cow::Borrowed(program.as_str())).chain(files).collect()
 }
 
 /// The strikes of the session.

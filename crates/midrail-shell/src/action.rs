@@ -3,6 +3,7 @@
 
 mod args;
 mod names;
+mod readable;
 mod seen;
 
 use std::collections::BTreeSet;
@@ -19,9 +20,7 @@ pub use self::names::{bare_name, is_local_file_tool, known_tools};
 
 /// Argument names under which tools take one path.
 pub const PATH_ARGS: &[&str] = tools::PATH_ARGS;
-use crate::words::tools::{
-    self, DATABASE_WORDS, EDITORS, FOLDER_ARGS, GIT_PATCHERS, PATCHERS, SEARCH_WORDS, SEARCHES,
-};
+use crate::words::tools::{self, DATABASE_WORDS, EDITORS, GIT_PATCHERS, PATCHERS, SEARCH_WORDS, SEARCHES};
 
 /// Why the action of an event is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,10 +81,7 @@ pub fn derive(event: &Event) -> Result<Action, ActionError> {
     for text in statements.filter(|text| sql::looks_like_sql(text)) {
         action.dangers.extend(sql::scan(text).into_iter().map(|hit| sql::danger(text, &hit)));
     }
-    if event.kind == EventKind::BeforeTool
-        && known(name) == Some(ActionType::Command)
-        && !args.is_readable(tool)
-    {
+    if event.kind == EventKind::BeforeTool && !readable::is_readable(&args, tool) {
         action.dangers.push(unreadable(tool));
     }
     add_addresses(&mut action, &args.addresses);
@@ -163,6 +159,7 @@ fn beyond(mut action: Action, mut known: Action) -> Action {
     action.dangers.retain(|danger| !known_dangers.contains(&key(danger)));
     action.is_partial &= !known.is_partial;
     action.has_unknown_hosts &= !known.has_unknown_hosts;
+    action.has_unknown_programs &= !known.has_unknown_programs;
     action
 }
 
@@ -190,9 +187,14 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Ac
     if is_editor || known.is_some_and(|kind| kind != ActionType::Command) {
         return Vec::new();
     }
-    let folder = FOLDER_ARGS.iter().find_map(|name| tool.args.get(*name)?.as_str());
+    let folder = readable::folder(&tool.args).ok().flatten();
     let look = |line: &str| command::analyse_with(line, folder, files);
     let mut analyses: Vec<Action> = args.commands.iter().map(|line| look(line)).collect();
+    if let Some(variables) = readable::environment(&tool.args).filter(|it| !it.is_empty()) {
+        for (line, analysis) in args.commands.iter().zip(&mut analyses) {
+            add_environment(analysis, look(&format!("export {variables}; {line}")));
+        }
+    }
     if known.is_some() {
         analyses.extend(args.typed.iter().map(|line| look(line)));
     }
@@ -204,6 +206,21 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Ac
         analyses.push(command::analyse_script(&format!("code.{ending}"), code, files));
     }
     analyses
+}
+
+/// Adds what a command line does because of the environment that it is given.
+fn add_environment(action: &mut Action, within: Action) {
+    let key = |danger: &Danger| (danger.rule.clone(), danger.command.clone());
+    let known: BTreeSet<_> = action.dangers.iter().map(key).collect();
+    action.dangers.extend(within.dangers.into_iter().filter(|danger| !known.contains(&key(danger))).map(
+        |it| {
+            // Its place is one in the line with the assignments.
+            Danger { start: 0, end: 0, ..it }
+        },
+    ));
+    action.is_partial |= within.is_partial;
+    action.has_unknown_hosts |= within.has_unknown_hosts;
+    action.has_unknown_programs |= within.has_unknown_programs;
 }
 
 /// Adds the files that patches among the arguments name. A command line holds a patch only where it starts a program that
@@ -258,6 +275,7 @@ fn add(action: &mut Action, mut analysis: Action) {
     action.repository.extend(analysis.repository);
     action.is_partial |= analysis.is_partial;
     action.has_unknown_hosts |= analysis.has_unknown_hosts;
+    action.has_unknown_programs |= analysis.has_unknown_programs;
 }
 
 /// What a tool that does several things says in an argument that one call of it does.

@@ -36,7 +36,7 @@ pub use self::invocation::File;
 
 use midrail_core::Action;
 
-use crate::sql;
+use crate::{sql, tables};
 
 /// Analyses a command line or a shell script.
 pub fn analyse(command: &str) -> Action {
@@ -64,6 +64,29 @@ pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Action {
 /// Whether a rule is about Midrail itself, and so a matter of self-protection.
 pub fn is_about_midrail(rule: &str) -> bool {
     rule.starts_with("midrail-")
+}
+
+/// The rules whose findings are not in the rows of programs.
+const OTHER_RULES: &[&str] = &[
+    "opaque",
+    "remote-code",
+    "reverse-shell",
+    "fork-bomb",
+    "credential-exfiltration",
+    "unreadable-command",
+    "midrail-typing",
+];
+
+/// The rules that dangers name.
+pub fn danger_rules() -> std::collections::BTreeSet<&'static str> {
+    let rows = tables::PROGRAMS.values().flat_map(|row| row.dangers).map(|rule| rule.id);
+    let windows = tables::WINDOWS_RULES.iter().map(|rule| rule.id);
+    rows.chain(windows).chain(tables::SQL_RULES.keys().copied()).chain(OTHER_RULES.iter().copied()).collect()
+}
+
+/// Whether Midrail knows a program by its name. The wrappers of build tools are files of a project.
+pub fn is_known_program(name: &str) -> bool {
+    !matches!(name, "gradlew" | "mvnw") && programs::find(name).is_some()
 }
 
 /// The programs that a command line starts, with their words resolved, in the order in which they are met.

@@ -14,7 +14,8 @@
 //! instead of the record, and the chain can still be verified.
 //!
 //! `changes(n)` is the JSON text of the digests of the state that the record changed: slices, approvals and approvers; it
-//! is empty if there are none. So the chain also shows whether the current state is the one that its records led to.
+//! is empty if there are none. It also has the digests of these slices before. So the chain shows whether the current state is
+//! the one that its records led to, and whether each record was based on that of the records before it.
 //! Records of older versions have no `changes`; their hashes begin with `midrail-audit-v1` and end after the body.
 //!
 //! Whenever `n` is a multiple of [`CHECKPOINT_EVERY`], and on demand, the head is signed: an ed25519 signature

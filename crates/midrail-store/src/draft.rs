@@ -1,5 +1,6 @@
 //! The parts of a commit that all stores handle alike: the body, its hash, and the conflict checks.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::Record;
@@ -27,9 +28,15 @@ impl Draft {
         Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body, digests })
     }
 
-    /// The record at its place, with the approvers that it changed.
-    pub(crate) fn entry(&self, seq: u64, prev: String, approvers: &[StoredApprover]) -> AuditEntry {
-        let changes = self.digests.text(approvers);
+    /// The record at its place, with the approvers that it changed, and the digests that the slices had before which it changes.
+    pub(crate) fn entry(
+        &self,
+        seq: u64,
+        prev: String,
+        approvers: &[StoredApprover],
+        before: BTreeMap<String, String>,
+    ) -> AuditEntry {
+        let changes = self.digests.text(approvers, before);
         let hash = link_hash(seq, &prev, &self.body_hash, Some(&text_digest(&changes)));
         let (labels, body) = (self.labels.clone(), self.body.clone());
         AuditEntry { seq, labels, prev, hash, body, changes: Some(changes) }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::Approval;
 use crate::approver::StoredApprover;
 use crate::slice_keys::{is_shared, storage_session};
 use crate::state_digests::{StateDigests, approver_digest, approver_id, text_digest};
@@ -17,6 +18,9 @@ pub(crate) struct ExpectedState {
     slices: BTreeMap<String, BTreeMap<String, (u64, String)>>,
     approvals: BTreeMap<String, String>,
     approvers: BTreeMap<String, String>,
+    /// The first record that changed a slice which was not as the records before it left it, and the mismatch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    broken: Option<(u64, String)>,
 }
 
 /// A row that is not as the records left it.
@@ -29,11 +33,30 @@ pub(crate) struct Mismatch {
     row: Row,
 }
 
+impl Mismatch {
+    /// A mismatch of a record that no later record explains.
+    pub(crate) fn record(seq: u64, what: String) -> Option<Self> {
+        Row::Record(seq).mismatch(seq, what)
+    }
+}
+
+/// The columns of an approval.
+pub(crate) struct ApprovalColumns {
+    pub(crate) id: String,
+    pub(crate) state: String,
+    pub(crate) session: String,
+    /// In microseconds since 1970.
+    pub(crate) created: i64,
+    pub(crate) body: String,
+}
+
 /// A row of the state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Row {
     /// Session and key.
     Slice(String, String),
+    /// A record itself.
+    Record(u64),
     Approval(String),
     Approver(String),
 }
@@ -55,6 +78,7 @@ impl ExpectedState {
             self.uncovered = self.uncovered.max(seq);
             return;
         };
+        self.check_before(seq, session, &digests);
         if digests.replaced {
             // A session may have the name under which shared slices are stored.
             self.slices.entry(session.to_owned()).or_default().retain(|key, _| is_shared(key));
@@ -68,6 +92,30 @@ impl ExpectedState {
         }
         self.approvals.extend(digests.approvals);
         self.approvers.extend(digests.approvers);
+    }
+
+    /// Checks that the slices that a record changed were as the records before it left them.
+    fn check_before(&mut self, seq: u64, session: &str, digests: &StateDigests) {
+        let Some(before) = digests.before.as_ref().filter(|_| self.broken.is_none()) else { return };
+        self.broken = digests.slices.keys().find_map(|key| {
+            let stored = storage_session(session, key);
+            let expected = self.slices.get(stored).and_then(|slices| slices.get(key));
+            let name = slice_name(stored, key);
+            let what = match (expected, before.get(key)) {
+                (Some((_, digest)), Some(found)) if digest == found => return None,
+                (Some((last, _)), Some(_)) => format!("{name} was changed after record {last}"),
+                (Some((last, _)), None) => format!("{name} was removed after record {last}"),
+                (None, Some(_)) if self.uncovered == 0 => format!("{name} was added or brought back"),
+                (None, _) => return None,
+            };
+            Some((seq, format!("{what}, and record {seq} is based on that")))
+        });
+    }
+
+    /// The first record that is based on a slice which was changed without a record, and the mismatch.
+    pub(crate) fn broken(&mut self) -> Option<Mismatch> {
+        let (seq, what) = self.broken.take()?;
+        Mismatch::record(seq, what)
     }
 
     /// Checks a slice by the digest of its value, and removes it from the expected ones.
@@ -93,19 +141,25 @@ impl ExpectedState {
     }
 
     /// Checks an approval, and removes it from the expected ones.
-    pub(crate) fn check_approval(&mut self, id: &str, state: &str, body: &str) -> Option<Mismatch> {
-        let row = || Row::Approval(id.to_owned());
-        let is_labelled = serde_json::from_str::<serde_json::Value>(body)
-            .is_ok_and(|body| body.get("state").and_then(|value| value.as_str()) == Some(state));
-        match self.approvals.remove(id) {
+    pub(crate) fn check_approval(&mut self, columns: &ApprovalColumns) -> Option<Mismatch> {
+        let ApprovalColumns { id, state, session, created, body } = columns;
+        let row = || Row::Approval(id.clone());
+        let wrong = match serde_json::from_str::<Approval>(body) {
+            Ok(body) if body.state.as_str() != state => Some("state"),
+            Ok(body) if body.session != *session => Some("session"),
+            Ok(body) if body.created.as_microsecond() != *created => Some("created"),
+            Ok(_) => None,
+            Err(_) => Some("body"),
+        };
+        match self.approvals.remove(id.as_str()) {
             Some(digest) if digest != text_digest(body) => {
                 row().mismatch(0, format!("the approval `{id}` was changed"))
             }
-            _ if !is_labelled => {
-                row().mismatch(0, format!("the column `state` of the approval `{id}` was changed"))
-            }
             None if self.uncovered == 0 => row().mismatch(0, format!("the approval `{id}` was added")),
-            _ => None,
+            _ => {
+                let column = wrong?;
+                row().mismatch(0, format!("the column `{column}` of the approval `{id}` was changed"))
+            }
         }
     }
 

@@ -27,7 +27,7 @@ use crate::key::StoreKey;
 use crate::notice::{Alert, NewNotice, StoredNotice};
 use crate::retention::Retention;
 use crate::slice_keys::{SHARED_SESSION, is_shared, storage_session};
-use crate::state_digests::StateDigests;
+use crate::state_digests::{StateDigests, text_digest};
 use crate::store::{
     Approvals, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
 };
@@ -74,7 +74,7 @@ impl Store for MemoryStore {
         }
         let head = state.head();
         let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
-        let entry = draft.entry(seq + 1, prev, &changed);
+        let entry = draft.entry(seq + 1, prev, &changed, digests_before(&state, commit));
         if let Some(all) = &commit.replace_all {
             let slices = state.sessions.entry(session.clone()).or_default();
             slices.retain(|key, _| is_shared(key));
@@ -118,6 +118,17 @@ fn digests(commit: &Commit<'_>) -> Result<StateDigests> {
         slices.iter().map(|(key, text)| (*key, text.as_deref())),
         approvals.iter().map(|(id, text)| (*id, text.as_str())),
     ))
+}
+
+/// The digests of the slices that a commit changes, as far as they exist.
+fn digests_before(state: &State, commit: &Commit<'_>) -> BTreeMap<String, String> {
+    let restored = commit.replace_all.iter().flatten().map(|(key, _)| key).filter(|key| !is_shared(key));
+    let changed = restored.chain(commit.changes.0.keys());
+    let before = |key: &String| {
+        let (value, _) = state.slice(&commit.record.session, key)?;
+        Some((key.clone(), text_digest(&value.to_string())))
+    };
+    changed.filter_map(before).collect()
 }
 
 impl Slices for MemoryStore {

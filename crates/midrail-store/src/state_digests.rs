@@ -22,6 +22,9 @@ pub(crate) struct StateDigests {
     /// The SHA-256 of each slice, by key. `None`: it was removed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) slices: BTreeMap<String, Option<String>>,
+    /// The SHA-256 that those of them had before which existed. `None`: an older version wrote the record, or it changed no slice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) before: Option<BTreeMap<String, String>>,
     /// The SHA-256 of each approval, by id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) approvals: BTreeMap<String, String>,
@@ -45,14 +48,17 @@ impl StateDigests {
         StateDigests {
             replaced,
             slices: slices.map(|(key, text)| (key.clone(), text.map(text_digest))).collect(),
+            before: None,
             approvals: approvals.map(|(id, text)| (id.clone(), text_digest(text))).collect(),
             approvers: BTreeMap::new(),
         }
     }
 
-    /// The text that is hashed and stored, with the approvers that were changed.
-    pub(crate) fn text(&self, approvers: &[StoredApprover]) -> String {
+    /// The text that is hashed and stored, with the approvers that were changed, and the digests that the changed slices had
+    /// before.
+    pub(crate) fn text(&self, approvers: &[StoredApprover], before: BTreeMap<String, String>) -> String {
         let mut all = self.clone();
+        all.before = (!all.slices.is_empty()).then_some(before);
         all.approvers.extend(approvers.iter().map(|row| (approver_id(&row.hash), approver_digest(row))));
         if all == StateDigests::default() {
             return String::new();

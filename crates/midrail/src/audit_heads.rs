@@ -58,6 +58,9 @@ pub enum HeadError {
     /// An address did not accept the head.
     #[error("`{0}` did not accept the head: {1}")]
     Http(String, String),
+    /// There are no published heads, so nothing can be compared.
+    #[error("there are no published heads in `{0}`")]
+    NoHeads(String),
     /// A published head cannot be read.
     #[error("line {0} is not a published head: {1}")]
     Line(usize, #[source] serde_json::Error),
@@ -114,9 +117,18 @@ impl HeadPlace {
             HeadPlace::Git(folder) => git(folder, &["log", "--all", "--notes=midrail", "--format=%N"])?,
         };
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-        lines
+        let heads: Vec<PublishedHead> = lines
             .map(|(nth, line)| serde_json::from_str(line).map_err(|error| HeadError::Line(nth, error)))
-            .collect()
+            .collect::<Result<_, _>>()?;
+        if heads.is_empty() { Err(HeadError::NoHeads(self.name())) } else { Ok(heads) }
+    }
+
+    /// The place as text.
+    fn name(&self) -> String {
+        match self {
+            HeadPlace::File(path) | HeadPlace::Git(path) => path.display().to_string(),
+            HeadPlace::Http(address) => address.clone(),
+        }
     }
 }
 

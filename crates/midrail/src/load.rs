@@ -176,10 +176,11 @@ impl Load {
         }
         let mut files = Vec::new();
         for (layer, folder) in paths::layers(self.folder.as_deref()) {
-            // Only a folder that is not there is no layer; one that cannot be read is an error.
-            let is_there = !matches!(folder.metadata(), Err(error) if error.kind() == ErrorKind::NotFound);
-            if is_there {
-                files.extend(pack_files(&folder, layer, false)?);
+            // Only a folder that is not there is no layer; one that cannot be read, and a link to nowhere, is an error.
+            match folder.metadata() {
+                Err(error) if error.kind() == ErrorKind::NotFound && folder.symlink_metadata().is_err() => {}
+                Err(source) => return Err(LoadError::Io { path: folder, source }),
+                Ok(_) => files.extend(pack_files(&folder, layer, false)?),
             }
         }
         Ok(files)
@@ -238,17 +239,19 @@ impl Load {
 }
 
 impl LoadedPolicy {
-    /// The guardrails of the default pack that the policy does not enforce, by their labels.
+    /// The guardrails of the default pack that the policy does not enforce to the same extent: their labels, with what is lost
+    /// if they are not missing altogether.
     pub fn unprotected(&self) -> Vec<String> {
         let default = Load { packs: vec![shipped::DEFAULT.0.into()], ..Load::default() }.load();
-        let entries = default.iter().flat_map(|default| default.policy.entries());
-        let is_enforced =
-            |id: &str| self.policy.get(id).is_some_and(|entry| entry.spec.mode == Mode::Enforce);
-        entries
-            .map(|entry| &*entry.spec.id)
-            .filter(|id| !is_enforced(id))
-            .map(midrail_guardrails::label)
-            .collect()
+        let Some(lost) = default.ok().and_then(|default| self.source.losses(&default.source).ok()) else {
+            return vec!["unknown: the packs cannot be compared with the default pack".to_owned()];
+        };
+        let is_shadow = self.policy.mode() == Mode::Shadow;
+        let named = lost.into_iter().map(|(id, losses)| {
+            let label = midrail_guardrails::label(&id);
+            if losses.is_empty() || is_shadow { label } else { format!("{label}: {}", losses.join("; ")) }
+        });
+        named.collect()
     }
 
     /// Reports the packs that omit the default pack, with what is not protected then.
@@ -294,6 +297,10 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
     if paths.is_empty() && is_named {
         return Err(LoadError::Empty { path: path.to_owned() });
     }
+    let nested = path.join(NESTED);
+    if paths.is_empty() && holds_pack(&nested) {
+        return Err(LoadError::Nested { path: nested });
+    }
     paths.iter().map(|path| PackFile::read(path, layer)).collect()
 }
 
@@ -325,12 +332,27 @@ fn base_digest(path: &Path) -> String {
     }
 }
 
+/// A folder in a layer in which packs are not read.
+const NESTED: &str = "packs";
+
+/// Whether there is a pack directly in a folder.
+fn holds_pack(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.flatten().any(|entry| is_pack(&entry.path()))
+}
+
 fn is_pack(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")
+    has_ending(path, &["yaml", "yml", "json"])
 }
 
 fn is_script(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "js" || ending == "mjs")
+    has_ending(path, &["js", "mjs"])
+}
+
+/// Whether a file has one of several endings. Case is ignored: `pack.YAML` is a pack, too.
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
 }
 
 struct Reader<'l> {

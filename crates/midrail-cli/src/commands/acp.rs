@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process::{self, Child, ChildStdin, Command, Stdio};
@@ -18,7 +18,7 @@ use midrail_adapters::wire::WireError;
 use midrail_adapters::{hook, messages};
 use midrail_service::StopSignals;
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::commands::check::Lines;
 use crate::error::{CliError, CliResult};
@@ -64,16 +64,20 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     let Some((program, rest)) = args.agent.split_first() else {
         return Err(CliError::new("there is no agent to start"));
     };
+    // The agent has a process group of its own, which is ended as a whole.
     // Before the agent is started, so that no signal ends the proxy without the agent.
     let signals = StopSignals::listen()?;
-    let mut child =
-        Command::new(program).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(
-            |error| {
-                let name = visible(&program.to_string_lossy()).into_owned();
-                CliError::new(format!("could not start the agent `{name}`: {error}"))
-                    .help("give the agent's command behind `--`, as in `midrail acp -- gemini --acp`")
-            },
-        )?;
+    let mut child = Command::new(program)
+        .args(rest)
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| {
+            let name = visible(&program.to_string_lossy()).into_owned();
+            CliError::new(format!("could not start the agent `{name}`: {error}"))
+                .help("give the agent's command behind `--`, as in `midrail acp -- gemini --acp`")
+        })?;
     let (sender, incoming) = mpsc::channel();
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(CliError::new("the agent has no standard input and output"));
@@ -193,16 +197,16 @@ impl ProxySession {
     }
 }
 
-/// Ends the agent when a signal ends the proxy. A thread of its own does so, because the proxy may be waiting for a side
+/// Ends the agent and the programs that it started when a signal ends the proxy. A thread of its own does so, because the proxy may be waiting for a side
 /// that does not read.
 fn end_on_signal(signals: StopSignals, agent: Pid, sender: Sender<Incoming>) -> io::Result<()> {
     let end = move || {
         let signal = signals.wait();
         // The agent may have exited already.
-        let _ = kill_process(agent, Signal::TERM);
+        let _ = kill_process_group(agent, Signal::TERM);
         let _ = sender.send(Incoming::Signal(signal));
         thread::sleep(LEAVE);
-        let _ = kill_process(agent, Signal::KILL);
+        let _ = kill_process_group(agent, Signal::KILL);
         process::exit(signal.saturating_add(128));
     };
     thread::Builder::new().name("midrail-signals".to_owned()).spawn(end).map(drop)
@@ -218,7 +222,8 @@ fn leave(child: &mut Child, at_once: bool) -> u8 {
             return code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
         }
         if until.is_none_or(|until| Instant::now() >= until) {
-            // It is gone already, or is gone now.
+            // It is gone already, or is gone now, with the programs that it started.
+            let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             let _ = child.kill();
             let _ = child.wait();
             return 1;

@@ -326,7 +326,7 @@ impl View<'_> {
         let text = output.paint.style(Style::Caution, missing.join(", "));
         output.fields(&[
             ("missing", text),
-            ("why", "no pack enforces these guardrails of the default pack".to_owned()),
+            ("why", "no pack enforces these guardrails of the default pack to the same extent".to_owned()),
         ])
     }
 

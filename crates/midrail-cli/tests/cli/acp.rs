@@ -210,7 +210,10 @@ fn signal_ends_the_agent_with_the_proxy() {
     for (signal, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
         let world = World::new();
         // The agent never reads, and writes its process id.
-        world.write("agent.sh", "echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.1; done\n");
+        world.write(
+            "agent.sh",
+            "sleep 987 & echo $! > child; echo $$ > pid.new; mv pid.new pid; while :; do sleep 0.1; done\n",
+        );
         let mut command = world.command(&["acp", "--", "/bin/sh", "agent.sh"]);
         command.env("PATH", PATH).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
         let mut proxy = command.stderr(std::process::Stdio::null()).spawn().unwrap();
@@ -228,5 +231,14 @@ fn signal_ends_the_agent_with_the_proxy() {
         assert!(kill([&format!("-{signal}"), &proxy.id().to_string()]));
         assert_eq!(proxy.wait().unwrap().code(), Some(code), "{signal}");
         assert!((0..1_000_000).any(|_| !kill(["-0", &pid])), "the agent runs without its guardrails");
+        let child = fs::read_to_string(world.path("child")).unwrap().trim().to_owned();
+        assert!((0..10_000).any(|_| has_ended(&child)), "a program of the agent runs without its guardrails");
     }
+}
+
+/// Whether a process has ended, also one that no process has waited for.
+fn has_ended(pid: &str) -> bool {
+    let state = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
+    let state = String::from_utf8_lossy(&state).trim().to_owned();
+    state.is_empty() || state.starts_with('Z')
 }

@@ -44,6 +44,19 @@ fn destructive_calls_are_blocked_and_others_allowed_silently() {
 }
 
 #[test]
+fn shell_call_without_a_readable_command_is_not_allowed() {
+    let world = World::new();
+    for field in ["toolInput", "input", "arguments", "params", "tool_args", "Tool_Input", "tool_input"] {
+        for host in ["claude-code", "codex"] {
+            let value = if field == "tool_input" { Value::Null } else { json!({"command": "rm -rf ~"}) };
+            let more = json!({"cwd": world.project(), "tool_name": "Bash", field: value});
+            let ended = world.feed(&["hook", host], payload("PreToolUse", more).to_string());
+            assert!(ended.out.contains("safety-001"), "{host} {field}: {}", ended.out);
+        }
+    }
+}
+
+#[test]
 fn agent_start_shows_its_limits() {
     let world = World::new();
     let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);

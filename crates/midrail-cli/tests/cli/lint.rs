@@ -60,3 +60,28 @@ fn scripts_that_are_not_read_are_reported() {
     world.write(".midrail/guardrails.d.ts", "export {};");
     assert_eq!(world.run(&["lint"]).code(0).out, "✓ no issues found\n");
 }
+
+#[test]
+fn narrowed_guardrails_of_the_default_pack_are_reported() {
+    let world = World::with_pack("pack: p\nguardrails:\n  - {use: safety-001, tools: 'mcp__*'}\n");
+    let loss = "it checks only the tools `mcp__*`";
+    world.run(&["lint", "--strict"]).code(1).says("[narrows-default]").says(loss).says("an `id` of its own");
+    world.run(&["policy"]).code(0).says("not protected").says("it checks only the tools");
+    let own = "pack: p\nguardrails:\n  - {id: mcp, use: safety-001, tools: 'mcp__*'}\n";
+    let world = World::with_pack(own);
+    assert_eq!(world.run(&["lint", "--strict"]).code(0).out, "✓ no issues found\n");
+}
+
+#[test]
+fn packs_that_would_not_be_read_are_reported() {
+    const BLOCKS: &str = "pack: p\nguardrails:\n  - {id: no-x, tools: x}\n";
+    let world = World::new();
+    world.write(".midrail/pack.YAML", BLOCKS);
+    world.run(&["policy"]).code(0).says("no-x");
+    let world = World::new();
+    world.write(".midrail/packs/pack.yaml", BLOCKS);
+    world.run(&["lint"]).code(1).complains("are not read").complains("directory above");
+    let world = World::new();
+    std::os::unix::fs::symlink("nowhere", world.path(".midrail")).unwrap();
+    world.run(&["lint"]).code(1).complains("could not read");
+}

@@ -67,6 +67,10 @@ fn log_is_compared_with_published_heads() {
         .code(0)
         .complains("2 of 2 published heads are in the log");
 
+    world.write("empty.jsonl", "\n");
+    let empty = world.path("empty.jsonl");
+    world.run(&["audit", "verify", "--against", &empty]).code(1).complains("no published heads");
+
     // The store is deleted together with its key and its anchor: no file next to it shows that.
     for suffix in ["", "-wal", "-shm", ".key", ".head"] {
         let _ = fs::remove_file(format!("{}{suffix}", world.default_store().display()));

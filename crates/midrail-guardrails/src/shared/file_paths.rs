@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use midrail_core::{glob, path};
+use midrail_core::{glob, path, path_pattern};
 
 use super::data::FILES;
 
-/// Whether a place, as returned by `Context::path_aliases`, is inside the sandbox.
+/// Whether a place, as returned by `Context::places`, is inside the sandbox.
 pub(crate) fn is_inside(place: &str) -> bool {
     !place.starts_with('/') && place != ".." && !place.starts_with("../") && !place.starts_with('~')
 }
@@ -71,6 +71,15 @@ impl<'p> LowercasePath<'p> {
 
     /// Whether it matches a pattern.
     pub(crate) fn fits(&self, pattern: &str) -> bool {
+        let normal = if is_odd(pattern) { path_pattern::normal(pattern) } else { Cow::Borrowed(pattern) };
+        // `secrets/` is the folder and its content.
+        match normal.strip_suffix('/').filter(|folder| !folder.is_empty()) {
+            Some(folder) => self.fits_normal(&format!("{folder}/**")),
+            None => self.fits_normal(&normal),
+        }
+    }
+
+    fn fits_normal(&self, pattern: &str) -> bool {
         let LowercasePath { place, name, has_wildcard, .. } = *self;
         if !has_wildcard && self.ends_unlike(pattern) {
             return false;
@@ -107,6 +116,13 @@ impl<'p> LowercasePath<'p> {
             Some(end) => end.is_ascii() && self.last != Some(end.to_ascii_lowercase()),
         }
     }
+}
+
+/// Whether a pattern has parts that no place has: `./`, `//`, `..`, or a `/` at its end.
+fn is_odd(pattern: &str) -> bool {
+    pattern.ends_with('/')
+        || pattern.starts_with("./")
+        || ["//", "/./", "/../"].iter().any(|part| pattern.contains(part))
 }
 
 /// The text in lowercase, without a copy if it already is.
@@ -214,6 +230,14 @@ mod tests {
     }
 
     #[test]
+    fn every_spelling_of_a_pattern_matches() {
+        for pattern in ["secrets/", "./secrets/**", "./secrets/", "secrets//a", "x/../secrets/*"] {
+            assert!(path_fits(pattern, "secrets/a"), "{pattern}");
+            assert!(!path_fits(pattern, "src/a"), "{pattern}");
+        }
+    }
+
+    #[test]
     fn only_specific_wildcards_match() {
         assert!(
             path_fits(".env", ".e*")
@@ -262,7 +286,6 @@ mod tests {
             "**/testdata/**/*.pem",
             ".git/**",
             ".git",
-            "a/",
             "*",
             "**",
             "",

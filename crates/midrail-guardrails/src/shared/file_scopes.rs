@@ -1,12 +1,15 @@
 //! File scopes: the files that tasks, definitions and packs allow, and the first file of an action that they forbid.
 
-use midrail_core::{Action, ActionType, Context, EventKind, FileScope, Missing, Verdict, glob};
+use std::borrow::Cow;
+
+use midrail_core::{Action, ActionType, Context, EventKind, FileScope, Missing, Verdict, path_pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::file_access::agent_scripts;
 use super::file_paths::is_device;
+use super::found_files::{file_pattern, swept_patterns};
 use super::settings::Pattern;
 
 /// The files that may be accessed, as glob patterns. Absent: no limit; empty: none.
@@ -42,7 +45,7 @@ pub(crate) fn task_scopes<'a>(context: &Context<'a>) -> impl Iterator<Item = &'a
 
 /// A file of an action that a scope forbids.
 pub(crate) struct ScopeViolation<'a, 's> {
-    file: &'a str,
+    file: Cow<'a, str>,
     script: Option<&'a str>,
     /// The part of the scope: `read`, `write`, `deny`.
     rule: &'static str,
@@ -56,7 +59,7 @@ impl ScopeViolation<'_, '_> {
         let through = self.script.map(|script| format!(", which `{script}` accesses,")).unwrap_or_default();
         Verdict::block(format!("File '{}'{through} {what} ({}: {list}).", self.file, self.rule))
             .advise("Use only files of your task, or hand this part to an agent whose scope includes them.")
-            .with("path", self.file)
+            .with("path", self.file.as_ref())
             .with(self.rule, json!(self.patterns))
     }
 }
@@ -92,7 +95,12 @@ pub(crate) fn scope_violation<'a, 's>(
             let uses = uses(action, file);
             // A formatter reads and writes everything in a folder: `black src`.
             let is_shaped = uses.iter().all(Option::is_some) && action.sweeps.contains(file);
-            files.push((script, file, uses, is_shaped, context.path_aliases(file)));
+            let names = context.places(&file_pattern(action, file));
+            files.push((script, Cow::Borrowed(file.as_str()), uses, is_shaped, names));
+        }
+        for file in swept_patterns(action) {
+            let names = context.places(&file);
+            files.push((script, Cow::Owned(file), [Some(ActionType::FileWrite), None], true, names));
         }
     }
     for (script, file, uses, is_shaped, names) in files {
@@ -104,11 +112,16 @@ pub(crate) fn scope_violation<'a, 's>(
             }
         };
         for scope in scopes {
-            let objects = names.iter().find_map(|name| {
-                uses.into_iter().flatten().find_map(|kind| objection(scope, kind, name, is_shaped))
-            });
-            if let Some((rule, patterns)) = objects {
-                return Ok(Some(ScopeViolation { file, script, rule, patterns }));
+            for (name, kind) in
+                names.iter().flat_map(|name| uses.into_iter().flatten().map(move |it| (name, it)))
+            {
+                match objection(context, scope, kind, name, is_shaped) {
+                    Ok(Some((rule, patterns))) => {
+                        return Ok(Some(ScopeViolation { file, script, rule, patterns }));
+                    }
+                    Ok(None) => {}
+                    Err(missing) => fault = Some(missing),
+                }
             }
         }
     }
@@ -127,42 +140,68 @@ fn uses(action: &Action, file: &String) -> [Option<ActionType>; 2] {
     }
 }
 
-/// The part of a scope that forbids a file, if any.
+/// The part of a scope that forbids a file, if any. Missing if the path has wildcards or variables that may match a denied file.
 fn objection<'s>(
+    context: &Context<'_>,
     scope: &'s FileScope,
     kind: ActionType,
     place: &str,
     is_shaped: bool,
-) -> Option<(&'static str, &'s [String])> {
+) -> Result<Option<(&'static str, &'s [String])>, Missing> {
     let denied = scope.deny.as_deref().unwrap_or_default();
-    if denied.iter().any(|pattern| is_denied(pattern, place)) {
-        return Some(("deny", denied));
+    let mut unknown = None;
+    for pattern in denied {
+        match is_denied(context, pattern, place)? {
+            Some(true) => return Ok(Some(("deny", denied))),
+            Some(false) => {}
+            None => unknown = Some(Missing(format!("whether `{place}` matches `{pattern}` is not known"))),
+        }
     }
     let (rule, allowed) = match kind {
-        ActionType::FileRead => ("read", scope.read.as_deref()?),
-        ActionType::FileWrite => ("write", scope.write.as_deref()?),
-        ActionType::Command | ActionType::Network | ActionType::Other => return None,
+        ActionType::FileRead => ("read", scope.read.as_deref()),
+        ActionType::FileWrite => ("write", scope.write.as_deref()),
+        ActionType::Command | ActionType::Network | ActionType::Other => ("", None),
     };
+    let Some(allowed) = allowed else { return unknown.map_or(Ok(None), Err) };
     // A pattern for the content of a folder also allows listing it, and formatting it if it may be written.
-    let holds = |pattern: &str| {
-        (kind == ActionType::FileRead || is_shaped)
-            && pattern.strip_suffix("/**").is_some_and(|it| is_within(it, place))
-    };
-    let is_allowed = allowed.iter().any(|pattern| is_within(pattern, place) || holds(pattern));
-    (!is_allowed).then_some((rule, allowed))
+    let covers_folder = kind == ActionType::FileRead || is_shaped;
+    for pattern in allowed {
+        let folder = pattern.strip_suffix("/**").filter(|_| covers_folder);
+        if is_within(context, pattern, place)?
+            || folder.map_or(Ok(false), |folder| is_within(context, folder, place))?
+        {
+            return unknown.map_or(Ok(None), Err);
+        }
+    }
+    Ok(Some((rule, allowed)))
 }
 
-/// Whether a pattern matches. Only a pattern that starts with `/` matches files outside the root.
-fn is_within(pattern: &str, place: &str) -> bool {
-    let beyond = place.starts_with('/') || place.starts_with("../");
-    (!beyond || pattern.starts_with('/')) && glob::path_matches(pattern, place)
+/// Whether a pattern certainly matches. Only a pattern for places outside the root matches files there.
+fn is_within(context: &Context<'_>, pattern: &str, place: &str) -> Result<bool, Missing> {
+    let is_outside = place.starts_with(['/', '~']) || place.starts_with("../");
+    if is_outside && !pattern.starts_with(['/', '~']) && !pattern.starts_with("../") {
+        return Ok(false);
+    }
+    Ok(context.path_fits(pattern, place)? == Some(true))
 }
 
-/// Whether a pattern denies a file. A pattern without `/` matches in every folder. Case is ignored, because some
-/// file systems ignore it.
-fn is_denied(pattern: &str, place: &str) -> bool {
-    let (pattern, place) = (pattern.to_lowercase(), place.to_lowercase());
-    let (pattern, place) = (pattern.as_str(), place.as_str());
-    let name = place.rsplit('/').next().unwrap_or(place);
-    glob::path_matches(pattern, place) || (!pattern.contains('/') && glob::path_matches(pattern, name))
+/// Whether a pattern denies a file: it matches the file or a folder above it. A pattern without `/` matches in every folder.
+/// `None`: the path has wildcards or variables, which may match.
+fn is_denied(context: &Context<'_>, pattern: &str, place: &str) -> Result<Option<bool>, Missing> {
+    let pattern = path_pattern::normal(pattern);
+    let pattern = pattern.trim_end_matches('/');
+    let pattern = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
+    let mut patterns = vec![pattern];
+    if let Some(last) = patterns.first().filter(|it| !it.ends_with("/**")) {
+        patterns.push(format!("{last}/**"));
+    }
+    let mut may = false;
+    for pattern in patterns {
+        match context.path_fits_any_case(&pattern, place)? {
+            Some(true) => return Ok(Some(true)),
+            Some(false) => {}
+            None => may = true,
+        }
+    }
+    Ok(if may { None } else { Some(false) })
 }

@@ -43,7 +43,7 @@ impl Compiler<'_> {
 }
 
 /// The key of `tool_risks` for tools that no pack lists.
-const UNLISTED: &str = "__default__";
+pub(crate) const UNLISTED: &str = "__default__";
 
 /// The routing of several packs, the highest layer first. A tool has the highest risk of all packs; other settings come from
 /// the first pack that has them, and requirements add up. After a pack that requires a guardrail, lower packs cannot reduce

@@ -41,21 +41,31 @@ impl<'s> Evaluator<'s> {
             AstKind::Any(parts) => any(parts.iter().map(|part| self.truth(part))),
             AstKind::Not(part) => self.truth(part).map(|holds| !holds),
             AstKind::Compare(operator, left, right) => {
-                compare(*operator, &self.value(left), &self.value(right))
+                let is_path = left.is_path(self.names) || right.is_path(self.names);
+                let (left, right) = (self.value(left), self.value(right));
+                match operator {
+                    Comparison::Equal if is_path => self.equal_paths(&left, &right),
+                    Comparison::NotEqual if is_path => self.equal_paths(&left, &right).map(|equal| !equal),
+                    _ => compare(*operator, &left, &right),
+                }
             }
             AstKind::In(item, container, negated)
             | AstKind::TextTest(TextTest::Contains, container, item, negated) => {
                 self.holds(container, item).map(|found| found != *negated)
             }
             AstKind::TextTest(test, left, right, negated) => {
+                let is_path = left.is_path(self.names);
                 let (left, right) = (self.value(left), self.value(right));
-                let found = some(&left, |left| some(&right, |right| text_test(*test, left, right)));
+                let holds = |left: &Value<'_>, right: &Value<'_>| {
+                    if is_path { self.path_test(*test, left, right) } else { text_test(*test, left, right) }
+                };
+                let found = some(&left, |left| some(&right, |right| holds(left, right)));
                 found.map(|found| found != *negated)
             }
             AstKind::Match(quantifier, left, patterns) => {
-                let matches = pattern_kind(left.is_path(self.names));
+                let is_path = left.is_path(self.names);
                 let left = self.value(left);
-                let fits = |text: &Value<'_>| self.fits(text, patterns, matches);
+                let fits = |text: &Value<'_>| self.fits(text, patterns, is_path);
                 match quantifier {
                     Quantifier::Any => some(&left, fits),
                     Quantifier::None => some(&left, fits).map(|found| !found),
@@ -127,10 +137,14 @@ impl<'s> Evaluator<'s> {
     /// Whether a container contains an item: one of several, a part of a text, a member of a list, or a text that matches
     /// one of several patterns.
     fn holds(&self, container: &'s Ast, item: &'s Ast) -> Option<bool> {
-        let matches = pattern_kind(item.is_path(self.names));
+        let matches = item.is_path(self.names);
+        let is_path = matches || container.is_path(self.names);
         let item = self.value(item);
         if let AstKind::List(items) = &container.kind {
-            return any(items.iter().map(|other| compare(Comparison::Equal, &item, &self.value(other))));
+            return any(items.iter().map(|other| match is_path {
+                true => self.equal_paths(&item, &self.value(other)),
+                false => compare(Comparison::Equal, &item, &self.value(other)),
+            }));
         }
         let kind = container.value_type(self.names);
         let container = self.value(container);
@@ -139,21 +153,85 @@ impl<'s> Evaluator<'s> {
             Value::List(_) | Value::Partial(_) | Value::Json(serde_json::Value::Array(_))
         );
         some(&item, |item| match kind {
-            Type::Patterns => matches_one(item, &container, matches),
-            Type::Text | Type::Path => {
-                some(&container, |container| text_test(TextTest::Contains, container, item))
-            }
+            Type::Patterns => self.matches_one(item, &container, matches),
+            Type::Path => some(&container, |container| self.path_test(TextTest::Contains, container, item)),
+            Type::Text => some(&container, |container| text_test(TextTest::Contains, container, item)),
             Type::Bool | Type::Number | Type::Any if !is_list => {
                 text_test(TextTest::Contains, &container, item)
             }
             Type::List | Type::Paths | Type::Bool | Type::Number | Type::Any => {
-                some(&container, |member| equal_one(member, item))
+                some(&container, |member| match is_path {
+                    true => self.equal_path(member, item),
+                    false => equal_one(member, item),
+                })
             }
         })
     }
 
-    fn fits(&self, text: &Value<'_>, patterns: &'s Patterns, matches: PatternKind) -> Option<bool> {
-        let fits = patterns.items.iter().map(|pattern| matches_one(text, &self.value(pattern), matches));
+    /// Whether a path, or one of several, is the same as a text by any of its names. Wildcards in a path may match the text.
+    fn equal_paths(&self, left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
+        match (left, right) {
+            (Value::Unknown, _) | (_, Value::Unknown) => None,
+            (Value::Null, _) | (_, Value::Null) => equal(left, right),
+            _ => some(left, |left| some(right, |right| self.equal_path(left, right))),
+        }
+    }
+
+    fn equal_path(&self, left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
+        let (Value::Text(one), Value::Text(other)) = (left, right) else { return equal_one(left, right) };
+        if one == other {
+            return Some(true);
+        }
+        any([(one, other), (other, one)].into_iter().map(|(path, text)| {
+            if glob::is_pattern(text) || text.contains(['$', '`', '\\']) {
+                return Some(false);
+            }
+            self.scope.path_fits(text, path)
+        }))
+    }
+
+    /// A text test on a path, by any of its names. Where the path has wildcards or variables, the result may be unknown.
+    fn path_test(&self, test: TextTest, left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
+        let (Value::Text(path), Value::Text(text)) = (left, right) else { return None };
+        if text_test(test, left, right) == Some(true) {
+            return Some(true);
+        }
+        // Every path is absolute, so `starts with '/'` asks whether it is outside the root.
+        if text.starts_with('/') && text.len() > 1 && test == TextTest::StartsWith {
+            let names = self.scope.absolute_names(path);
+            if names.iter().any(|name| name.starts_with(text.as_ref())) {
+                return Some(true);
+            }
+        }
+        let is_variable = |part: &str| part.contains(['$', '`']);
+        let is_open = |c: char| matches!(c, '*' | '?' | '[' | ']' | '$' | '`');
+        if !path.contains(is_open) {
+            return Some(false);
+        }
+        let start = path.split(is_open).next().filter(|_| !is_variable(path)).unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let end = if is_variable(name) { "" } else { name.rsplit(is_open).next().unwrap_or_default() };
+        let may_hold = match test {
+            TextTest::Contains => true,
+            TextTest::StartsWith => text.starts_with(start),
+            TextTest::EndsWith => text.ends_with(end) && name.len() > end.len() || is_variable(path),
+        };
+        if may_hold { None } else { Some(false) }
+    }
+
+    /// Whether a text matches a pattern, or one of several. In patterns on paths, `*` stops at `/`; in patterns on other texts, it
+    /// matches everything.
+    fn matches_one(&self, text: &Value<'_>, patterns: &Value<'_>, is_path: bool) -> Option<bool> {
+        let Value::Text(text) = text else { return None };
+        some(patterns, |pattern| match pattern {
+            Value::Text(pattern) if is_path => self.scope.path_fits(pattern, text),
+            Value::Text(pattern) => Some(glob::name_matches(pattern, text)),
+            _ => None,
+        })
+    }
+
+    fn fits(&self, text: &Value<'_>, patterns: &'s Patterns, is_path: bool) -> Option<bool> {
+        let fits = patterns.items.iter().map(|pattern| self.matches_one(text, &self.value(pattern), is_path));
         if patterns.all { all(fits) } else { any(fits) }
     }
 
@@ -180,23 +258,6 @@ impl<'s> Evaluator<'s> {
             }
         }
     }
-}
-
-/// The match of a pattern with a text.
-type PatternKind = fn(&str, &str) -> bool;
-
-/// In patterns on paths, `*` stops at `/`; in patterns on other texts, it matches everything.
-fn pattern_kind(is_path: bool) -> PatternKind {
-    if is_path { glob::path_matches } else { glob::name_matches }
-}
-
-/// Whether a text matches a pattern, or one of several.
-fn matches_one(text: &Value<'_>, patterns: &Value<'_>, matches: PatternKind) -> Option<bool> {
-    let Value::Text(text) = text else { return None };
-    some(patterns, |pattern| match pattern {
-        Value::Text(pattern) => Some(matches(pattern, text)),
-        _ => None,
-    })
 }
 
 /// Kleene's OR.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use midrail_core::path_pattern;
+
 use crate::expr::vocabulary::{Name, Segment};
 
 /// The values of names.
@@ -9,6 +11,17 @@ pub trait Scope {
     /// The value of a name; [`Value::Unknown`] if there is none. For a name of a `.*` term, [`walk`] finds the value in
     /// JSON.
     fn lookup<'s>(&'s self, name: &Name) -> Value<'s>;
+
+    /// Whether a path matches a pattern by any of its names. `None`: it is unknown.
+    fn path_fits(&self, pattern: &str, path: &str) -> Option<bool> {
+        path_pattern::fits(pattern, path)
+    }
+
+    /// The absolute names of a path that is relative to the root.
+    fn absolute_names(&self, path: &str) -> Vec<String> {
+        let _ = path;
+        Vec::new()
+    }
 }
 
 /// A value, borrowed where possible.

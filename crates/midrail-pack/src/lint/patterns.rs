@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{EventKind, Tools, glob};
-use midrail_guardrails::known_tools;
+use midrail_guardrails::{danger_rules, known_tools};
 
+use crate::compile::UNLISTED;
 use crate::diagnostic::{excerpt, nearest};
 use crate::expr::MatchedText;
-use crate::issue::Issue;
+use crate::issue::{Issue, pointer_key};
 use crate::lint::linter::{Findings, Found, Packs, quoted_span};
 use crate::lint::values::closed_sets;
 use crate::pattern::could_meet;
@@ -49,21 +50,37 @@ fn never(matched: &MatchedText<'_>) -> Option<(&'static str, String)> {
         "action.hosts" if text.contains("://") || text.contains(['/', '@', ' ']) => {
             Some(("a host has no scheme, user or path", "write the host alone: `github.com`".to_owned()))
         }
+        "action.hosts" if has_port(text) => {
+            Some(("a host has no port", "write the host alone: `github.com`".to_owned()))
+        }
         "action.hosts" if has_upper(text) => {
             Some(("hosts are in lower case", format!("write `{}`", text.to_lowercase())))
         }
-        "action.programs" if text.contains('/') => {
+        "action.hosts"
+        | "action.programs"
+        | "action.dangers"
+        | "action.reads"
+        | "action.writes"
+        | "action.target_files"
+            if !is_pattern && glob::is_pattern(text) =>
+        {
+            Some(("`contains` compares whole values", format!("write `{name} any match ['{text}']`")))
+        }
+        "action.programs" if SYSTEM_FOLDERS.iter().any(|folder| text.starts_with(folder)) => {
             let base = text.rsplit('/').next().unwrap_or(text);
-            Some(("programs have no folder", format!("write `{base}`")))
+            Some(("programs of the system have no folder", format!("write `{base}`")))
         }
         "action.programs" if text.contains(' ') => {
             Some(("programs have no arguments", "match `action.command`, or the program alone".to_owned()))
         }
-        "action.target_file" | "action.target_files" | "action.reads" | "action.writes"
-            if is_pattern && is_not_normal(text) =>
-        {
-            let help = "write the path as it is after `.`, `..` and `//` are resolved: `src/**`";
-            Some(("paths are normalised", help.to_owned()))
+        "action.dangers" => {
+            let rules = danger_rules();
+            if rules.iter().any(|rule| glob::name_matches(text, rule)) {
+                return None;
+            }
+            let help = nearest(text, rules).map(|near| format!("did you mean `{near}`?"));
+            let all = "`midrail check` shows the rules of a command".to_owned();
+            Some(("no rule has this name", help.unwrap_or(all)))
         }
         term => {
             let (_, values) = closed_sets().into_iter().find(|(name, _)| *name == term)?;
@@ -75,14 +92,13 @@ fn never(matched: &MatchedText<'_>) -> Option<(&'static str, String)> {
     }
 }
 
-/// Whether a pattern has parts that no normalised path has.
-fn is_not_normal(pattern: &str) -> bool {
-    let mut parts = pattern.split('/').peekable();
-    // A leading `/` makes an absolute path.
-    if pattern.starts_with('/') {
-        parts.next();
-    }
-    parts.any(|part| matches!(part, "" | "." | ".."))
+/// Folders whose programs are known by their names alone.
+const SYSTEM_FOLDERS: &[&str] = &["/bin/", "/sbin/", "/usr/"];
+
+/// Whether a host has a port. An IPv6 address has several colons.
+fn has_port(text: &str) -> bool {
+    text.split_once(':')
+        .is_some_and(|(_, port)| !port.is_empty() && port.chars().all(|c| c.is_ascii_digit() || c == '*'))
 }
 
 /// Tools that a guardrail applies to and that are misspelt, or that it never checks.
@@ -92,14 +108,10 @@ pub(super) fn tools(packs: &Packs<'_>, out: &mut Findings<'_>) {
         packs.iter().flat_map(|(_, document)| &document.pack.tests).flat_map(|case| case.tools()).collect();
     for found in &packs.guards {
         for (i, tool) in found.guard.guard.tools.iter().enumerate() {
-            if glob::is_pattern(tool) || known.contains(tool.as_str()) || tested.contains(tool.as_str()) {
-                continue;
+            let issue = tool_issue(&found.at(&format!("tools/{i}")), tool, &known, &tested);
+            if let Some((code, issue)) = issue {
+                out.warn(code, found.document, issue);
             }
-            let Some(near) = nearest(tool, known.iter().copied()) else { continue };
-            let issue =
-                Issue::new(found.at(&format!("tools/{i}")), format!("no known tool is named `{tool}`"));
-            let help = format!("did you mean `{near}`? If not, name it in a case under `tests:`");
-            out.warn("misspelt-tool", found.document, issue.help(help));
         }
         if let Some((tools, governed)) = separate_tools(found) {
             let message =
@@ -108,6 +120,52 @@ pub(super) fn tools(packs: &Packs<'_>, out: &mut Findings<'_>) {
             out.warn("never-applies", found.document, issue);
         }
     }
+    for (at, document) in packs.iter() {
+        for tool in document.pack.tool_risks.keys().filter(|tool| *tool != UNLISTED) {
+            let place = format!("/tool_risks/{}", pointer_key(tool));
+            if let Some((code, issue)) = tool_issue(&place, tool, &known, &tested) {
+                out.warn(code, at, issue);
+            }
+        }
+    }
+}
+
+/// Why a name or pattern of tools matches none.
+fn tool_issue(
+    at: &str,
+    tool: &str,
+    known: &BTreeSet<&str>,
+    tested: &BTreeSet<&str>,
+) -> Option<(&'static str, Issue)> {
+    if known.contains(tool) || tested.contains(tool) {
+        return None;
+    }
+    if outside_groups(tool).contains(['|', ',', '(', ')', ' ']) {
+        let message =
+            format!("`{}` never matches: the name of a tool has no `|`, `,`, `(` or blank", excerpt(tool));
+        let help = "write a list: `[Bash, Write]`; use `when` for conditions on arguments";
+        return Some(("impossible-pattern", Issue::new(at, message).help(help)));
+    }
+    if glob::is_pattern(tool) {
+        return None;
+    }
+    let near = nearest(tool, known.iter().copied())?;
+    let help = format!("did you mean `{near}`? If not, name it in a case under `tests:`");
+    Some(("misspelt-tool", Issue::new(at, format!("no known tool is named `{tool}`")).help(help)))
+}
+
+/// A pattern without its groups of alternatives.
+fn outside_groups(pattern: &str) -> String {
+    let mut depth = 0_u32;
+    let is_outside = |c: &char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    };
+    pattern.chars().filter(is_outside).collect()
 }
 
 /// The tools that a guardrail is limited to and those that it checks, if they have none in common.

@@ -7,10 +7,12 @@ use crate::issue::Issue;
 use crate::lint::linter::{Findings, Packs, quoted_span};
 
 /// The names with a fixed set of values.
-pub(super) fn closed_sets() -> [(&'static str, Vec<&'static str>); 3] {
+pub(super) fn closed_sets() -> [(&'static str, Vec<&'static str>); 4] {
+    let risks = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical].map(Risk::as_str);
     [
         ("action.type", vec!["file_read", "file_write", "command", "network", "other"]),
-        ("task.risk", [Risk::Low, Risk::Medium, Risk::High, Risk::Critical].map(Risk::as_str).to_vec()),
+        ("task.risk", risks.to_vec()),
+        ("signals.max_tool_risk", risks.to_vec()),
         ("event.kind", EventKind::ALL.iter().map(|kind| kind.as_str()).collect()),
     ]
 }

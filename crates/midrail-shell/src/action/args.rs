@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::ToolCall;
 use serde_json::Value;
 
-use super::names::{bare_name, file_ending};
+use super::names::file_ending;
 use crate::command::invocation::quoted;
 use crate::words::tools::{
-    ADDRESS_ARGS, CODE_ARGS, COMMAND_ARGS, COMPANION_ARGS, LANGUAGE_ARGS, PATCH_ARGS, PATH_ARGS,
-    PATH_LIST_ARGS, PROGRAM_ARGS, PROGRAM_TOOLS, QUERY_ARGS, STATEMENT_ARGS, TYPED_ARGS, TYPING_WORDS,
-    WORD_LIST_ARGS,
+    ADDRESS_ARGS, CODE_ARGS, COMMAND_ARGS, LANGUAGE_ARGS, PATCH_ARGS, PATH_ARGS, PATH_LIST_ARGS,
+    PROGRAM_ARGS, PROGRAM_TOOLS, QUERY_ARGS, STATEMENT_ARGS, TYPED_ARGS, WORD_LIST_ARGS,
 };
 
 /// The most files that one call may name.
@@ -59,30 +57,6 @@ impl<'a> Args<'a> {
         all
     }
 
-    /// Whether the command of a call of a shell was read: under a known name, as a text or as a list of words, without bytes
-    /// that end it early. A call without any text runs nothing.
-    pub(super) fn is_readable(&self, tool: &ToolCall) -> bool {
-        let is_command = |name: &&String| COMMAND_ARGS.iter().any(|known| known.eq_ignore_ascii_case(name));
-        let reads = |name: &str, value: &Value| match value {
-            Value::String(text) => COMMAND_ARGS.contains(&name) && !text.contains('\0'),
-            // One word with blanks in it is a command line in the wrong form.
-            Value::Array(words) if words.len() == 1 && name != "commands" => {
-                words.iter().all(|word| word.as_str().is_some_and(|word| !word.contains([' ', '\0'])))
-            }
-            Value::Array(words) => COMMAND_ARGS.contains(&name) && are_texts(words),
-            Value::Null => true,
-            Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
-        };
-        let has_known =
-            tool.args.iter().filter(|(name, _)| is_command(name)).all(|(name, value)| reads(name, value));
-        let is_other =
-            |(name, value): (&String, &Value)| !COMPANION_ARGS.contains(&name.as_str()) && has_text(value);
-        let name = bare_name(&tool.name).to_ascii_lowercase();
-        let types = !self.typed.is_empty() && TYPING_WORDS.iter().any(|word| name.contains(word));
-        let has_nothing = self.commands.is_empty() && self.codes.is_empty() && !types;
-        has_known && !(has_nothing && tool.args.iter().any(is_other))
-    }
-
     fn map(&mut self, map: &'a serde_json::Map<String, Value>, depth: usize) {
         self.split_command(map);
         for (name, value) in map {
@@ -93,7 +67,7 @@ impl<'a> Args<'a> {
     /// A program and its arguments in separate fields: `{"command": "rm", "args": ["-rf", "/"]}`.
     fn split_command(&mut self, map: &serde_json::Map<String, Value>) {
         let words = WORD_LIST_ARGS.iter().find_map(|name| match map.get(*name)? {
-            Value::Array(words) if are_texts(words) => Some(joined(words)),
+            Value::Array(words) if are_words(words) => Some(joined(words)),
             Value::String(words) if !words.is_empty() => Some(words.clone()),
             _ => None,
         });
@@ -121,7 +95,7 @@ impl<'a> Args<'a> {
         match value {
             Value::String(text) => self.text(name, text),
             // A command line as a list of words.
-            Value::Array(words) if name != "commands" && COMMAND_ARGS.contains(&name) && are_texts(words) => {
+            Value::Array(words) if name != "commands" && COMMAND_ARGS.contains(&name) && are_words(words) => {
                 self.commands.push(joined(words));
             }
             Value::Array(items) => {
@@ -176,62 +150,20 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Whether a value contains a text that is not empty.
-fn has_text(value: &Value) -> bool {
-    match value {
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => items.iter().any(has_text),
-        Value::Object(map) => map.values().any(has_text),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-fn are_texts(values: &[Value]) -> bool {
-    !values.is_empty() && values.iter().all(Value::is_string)
+/// Whether a list is the words of one command line. Numbers are words.
+pub(super) fn are_words(values: &[Value]) -> bool {
+    let is_word = |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
+    values.iter().any(Value::is_string) && values.iter().all(is_word)
 }
 
 /// Words as one command line.
 fn joined(words: &[Value]) -> String {
-    let words: Vec<String> = words.iter().filter_map(Value::as_str).map(quoted).collect();
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| match word {
+            Value::String(text) => quoted(text),
+            other => other.to_string(),
+        })
+        .collect();
     words.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use midrail_core::Event;
-    use serde_json::{Value, json};
-
-    fn is_unreadable(tool: &str, args: Value) -> bool {
-        let action = crate::action::derive(&Event::before_tool(tool, args)).unwrap();
-        action.dangers.iter().any(|danger| danger.rule == "unreadable-command")
-    }
-
-    #[test]
-    fn commands_of_shells_that_cannot_be_read_are_found() {
-        for args in [
-            json!({"Command": "rm -rf ~"}),
-            json!({"command": ["rm -rf ~"]}),
-            json!({"command": {"a": "rm -rf ~"}}),
-            json!({"command": "ls\0rm -rf ~"}),
-            json!({"command": 7}),
-            json!({"x": "rm -rf ~"}),
-            json!({"input": "{\"command\": \"ls\", \"command\": \"rm -rf ~\"}"}),
-            json!({"value": ["rm -rf ~"]}),
-            json!({"command": "ls", "COMMAND": "rm -rf ~"}),
-        ] {
-            assert!(is_unreadable("Bash", args.clone()), "{args}");
-        }
-        for (tool, args) in [
-            ("Bash", json!({"command": "ls", "description": "List files", "timeout": 5})),
-            ("shell", json!({"command": ["bash", "-lc", "ls -la"], "workdir": "/x"})),
-            ("shell", json!({"command": ["ls"]})),
-            ("Bash", json!({})),
-            ("write_stdin", json!({"session_id": 1, "chars": "ls\n"})),
-            ("write_bash", json!({"shellId": "a", "input": "ls\n"})),
-            ("Read", json!({"file_path": "x"})),
-            ("my_tool", json!({"text": "rm -rf ~"})),
-        ] {
-            assert!(!is_unreadable(tool, args.clone()), "{tool} {args}");
-        }
-    }
 }

@@ -65,6 +65,12 @@ pub(super) fn known(name: &str) -> Option<ActionType> {
     KNOWN.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
 }
 
+/// Whether a tool is known to run commands, in any spelling.
+pub(super) fn is_shell(name: &str) -> bool {
+    let lists = [COMMAND_RUNNERS, host_tools::COMMAND_RUNNERS];
+    lists.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 const KNOWN: [(ActionType, &[&str]); 8] = [
     (ActionType::FileRead, FILE_READERS),
     (ActionType::FileWrite, FILE_WRITERS),

@@ -30,6 +30,7 @@ use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
 use crate::sql::queue::Waiting;
 use crate::sql::{SqlStore, approvals, decode, log, number};
+use crate::state_digests::text_digest;
 use crate::store::{Commit, Store};
 
 /// How often a batch is tried on a new connection.
@@ -222,6 +223,8 @@ struct ProjectState {
     hash: String,
     counts: ActionCounts,
     versions: BTreeMap<Id, u64>,
+    /// The digests of the slices that are changed, as far as they exist.
+    digests: BTreeMap<Id, String>,
     /// The bodies of approvals that are changed.
     approvals: BTreeMap<String, String>,
     approvers: Vec<StoredApprover>,
@@ -232,24 +235,30 @@ impl ProjectState {
     async fn load(client: &Object, id: i32, jobs: &[&Job]) -> Result<Self, Error> {
         const HEAD: &str = "SELECT seq, hash, actions, stopped FROM projects WHERE id = $1 FOR NO KEY UPDATE";
         const VERSIONS: &str = "SELECT id, version FROM slices WHERE project = $1 AND id = ANY($2)";
+        const VALUES: &str = "SELECT id, value FROM slices WHERE project = $1 AND id = ANY($2)";
         const APPROVALS: &str = "SELECT id, body FROM approvals WHERE project = $1 AND id = ANY($2)";
         let read = jobs.iter().flat_map(|job| job.read.iter().map(|(key, _)| job_slice_id(job, key)));
         let slices: Vec<Vec<u8>> = read.map(|id| id.to_vec()).collect();
+        let changed = jobs.iter().flat_map(|job| job.slices.iter().map(|(key, _)| job_slice_id(job, key)));
+        let changed: Vec<Vec<u8>> = changed.map(|id| id.to_vec()).collect();
         let approvals: Vec<_> =
             jobs.iter().flat_map(|job| &job.approvals).map(|(change, _)| escape(&change.now.id)).collect();
         let head = client.prepare_cached(HEAD).await?;
         let versions = client.prepare_cached(VERSIONS).await?;
+        let values = client.prepare_cached(VALUES).await?;
         let requests = client.prepare_cached(APPROVALS).await?;
         let by_project: [&(dyn ToSql + Sync); 1] = [&id];
         let by_slices: [&(dyn ToSql + Sync); 2] = [&id, &slices];
+        let by_changed: [&(dyn ToSql + Sync); 2] = [&id, &changed];
         let by_approvals: [&(dyn ToSql + Sync); 2] = [&id, &approvals];
         // Sent in this order and without waiting. Each statement sees what is committed when it begins, so those after
         // the lock see what its last holder has written.
-        let (begun, head, versions, requests) = tokio::join!(
+        let (begun, head, versions, values, requests) = tokio::join!(
             biased;
             client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"),
             client.query_one(&head, &by_project),
             async { if slices.is_empty() { Ok(Vec::new()) } else { client.query(&versions, &by_slices).await } },
+            async { if changed.is_empty() { Ok(Vec::new()) } else { client.query(&values, &by_changed).await } },
             async { if approvals.is_empty() { Ok(Vec::new()) } else { client.query(&requests, &by_approvals).await } },
         );
         begun?;
@@ -260,6 +269,11 @@ impl ProjectState {
         for row in versions? {
             if let Ok(id) = Id::try_from(row.try_get::<_, &[u8]>(0)?) {
                 state.versions.insert(id, number(row.try_get(1)?));
+            }
+        }
+        for row in values? {
+            if let Ok(id) = Id::try_from(row.try_get::<_, &[u8]>(0)?) {
+                state.digests.insert(id, text_digest(&unescape(row.try_get(1)?)));
             }
         }
         for row in requests? {
@@ -291,13 +305,22 @@ impl ProjectState {
         writes: &mut Writes,
     ) -> AuditRef {
         self.seq += 1;
-        let entry = job.draft.entry(self.seq, std::mem::take(&mut self.hash), approvers);
+        let before = |(key, _): &(String, Option<String>)| {
+            Some((key.clone(), self.digests.get(&job_slice_id(job, key))?.clone()))
+        };
+        let before = job.slices.iter().filter_map(before).collect();
+        let entry = job.draft.entry(self.seq, std::mem::take(&mut self.hash), approvers, before);
         self.hash.clone_from(&entry.hash);
         let seq = self.seq;
         self.counts = self.counts.with(&entry.labels.kind, &entry.labels.effect);
         writes.add(job, entry, self.counts);
         for (slice, value) in &job.slices {
-            self.versions.insert(job_slice_id(job, slice), if value.is_some() { seq } else { 0 });
+            let id = job_slice_id(job, slice);
+            self.versions.insert(id, if value.is_some() { seq } else { 0 });
+            match value {
+                Some(value) => drop(self.digests.insert(id, text_digest(value))),
+                None => drop(self.digests.remove(&id)),
+            }
         }
         for (change, body) in &job.approvals {
             self.approvals.insert(change.now.id.clone(), body.clone());

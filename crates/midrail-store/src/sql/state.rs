@@ -1,9 +1,10 @@
 //! The verification of the current state: slices, approvals and approvers must be as the records left them.
 
 use crate::audit_log::AuditLog;
+use crate::audit_stats::ActionCounts;
 use crate::checkpoint::ArchiveSeal;
 use crate::error::Result;
-use crate::expected_state::{ChangedLater, ExpectedState, Mismatch};
+use crate::expected_state::{ApprovalColumns, ChangedLater, ExpectedState, Mismatch};
 use crate::filter::AuditFilter;
 use crate::sql::{SqlStore, approvals};
 use crate::state_digests::{StateDigests, text_digest};
@@ -42,10 +43,16 @@ pub(crate) fn check<S: SqlStore + AuditLog>(
     mut expected: ExpectedState,
     end: u64,
 ) -> Result<Option<Mismatch>> {
+    if let Some(broken) = expected.broken() {
+        return Ok(Some(broken));
+    }
+    if let Some(miscounted) = check_counts(store, end)? {
+        return Ok(Some(miscounted));
+    }
     let own = S::DIALECT.own;
     let mut found = Vec::new();
     let select = format!("SELECT session, key, value, version FROM slices WHERE {own}true");
-    let requests = format!("SELECT id, state, body FROM approvals WHERE {own}true");
+    let requests = format!("SELECT id, state, session, created, body FROM approvals WHERE {own}true");
     // One closure, because a lost connection runs it again from the start.
     let rows = store.select(|connection| {
         let mut rows = (Vec::new(), Vec::new());
@@ -55,7 +62,9 @@ pub(crate) fn check<S: SqlStore + AuditLog>(
             Ok(true)
         })?;
         connection.each(&requests, &[], &mut |row| {
-            rows.1.push((row.string(0)?, row.string(1)?, row.string(2)?));
+            let (id, state, session) = (row.string(0)?, row.string(1)?, row.string(2)?);
+            let created = i64::try_from(row.number(3)?).unwrap_or(i64::MAX);
+            rows.1.push(ApprovalColumns { id, state, session, created, body: row.string(4)? });
             Ok(true)
         })?;
         Ok((rows, approvals::approver_rows(connection, &S::DIALECT)?))
@@ -64,9 +73,7 @@ pub(crate) fn check<S: SqlStore + AuditLog>(
     for (session, key, digest, version) in slices {
         found.extend(expected.check_slice(&session, &key, &digest, version));
     }
-    for (id, state, body) in requests {
-        found.extend(expected.check_approval(&id, &state, &body));
-    }
+    found.extend(requests.iter().filter_map(|columns| expected.check_approval(columns)));
     found.extend(approvers.iter().filter_map(|row| expected.check_approver(row)));
     found.extend(expected.missing());
     if found.is_empty() {
@@ -84,4 +91,28 @@ pub(crate) fn check<S: SqlStore + AuditLog>(
         }
     }
     Ok(found.into_iter().filter(|mismatch| !later.explains(mismatch)).min())
+}
+
+/// Checks the counts of actions next to the records. Those of the first record are taken as they are if records before it are
+/// archived.
+fn check_counts<S: SqlStore + AuditLog>(store: &S, end: u64) -> Result<Option<Mismatch>> {
+    let own = S::DIALECT.own;
+    let select =
+        format!("SELECT seq, kind, effect, actions, stopped FROM audit WHERE {own}seq <= ?1 ORDER BY seq");
+    let wrong = store.select(|connection| {
+        let (mut last, mut wrong) = (None, None);
+        connection.each(&select, &[end.into()], &mut |row| {
+            let (seq, kind, effect) = (row.number(0)?, row.string(1)?, row.string(2)?);
+            let counts = ActionCounts { decisions: row.number(3)?, blocked: row.number(4)? };
+            let before = last.or_else(|| (seq == 1).then(ActionCounts::default));
+            // An older version wrote a record without counts.
+            let is_counted = row.int(3)?.is_some();
+            let is_wrong = is_counted && before.is_some_and(|before| before.with(&kind, &effect) != counts);
+            last = Some(counts);
+            wrong = is_wrong.then_some(seq);
+            Ok(!is_wrong)
+        })?;
+        Ok(wrong)
+    })?;
+    Ok(wrong.and_then(|seq| Mismatch::record(seq, format!("the counts of record {seq} were changed"))))
 }

@@ -1,13 +1,15 @@
 //! Writes one event: checks what the decision was based on, then writes record, slices, approvals, approvers, notices and
 //! checkpoint.
 
+use std::collections::BTreeMap;
+
 use midrail_core::AuditRef;
 
 use crate::approver;
 use crate::audit_stats::ActionCounts;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::draft::{check_approval, check_slice};
-use crate::error::{Result, StoreDamage};
+use crate::error::{Result, StoreDamage, StoreError};
 use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
 use crate::sql::{Connection, SqlStore, approvals, log, notices};
@@ -15,6 +17,7 @@ use crate::sqlite::dialect::DIALECT;
 use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
 use crate::sqlite::{SqliteStore, open};
+use crate::state_digests::text_digest;
 use crate::store::{Commit, CommitCost, Store};
 
 /// Appends a record, with the cells of [`log::cells`].
@@ -26,6 +29,7 @@ const APPEND: &str =
 const HEAD: &str = "SELECT seq, hash, actions, stopped FROM audit ORDER BY seq DESC LIMIT 1";
 
 const VERSION: &str = "SELECT version FROM slices WHERE session = ?1 AND key = ?2";
+const VALUE: &str = "SELECT value FROM slices WHERE session = ?1 AND key = ?2";
 const REMOVE_ALL: &str = "DELETE FROM slices WHERE session = ?1 AND substr(key, 1, 7) <> 'shared/'";
 const REMOVE: &str = "DELETE FROM slices WHERE session = ?1 AND key = ?2";
 const SET: &str = "INSERT INTO slices (session, key, value, version) VALUES (?1, ?2, ?3, ?4)
@@ -91,7 +95,8 @@ impl SqliteStore {
         let (seq, prev, counts) = head.unwrap_or((0, GENESIS.to_owned(), ActionCounts::default()));
         let seq = seq + 1;
         let counts = counts.with(&job.draft.labels.kind, &job.draft.labels.effect);
-        write_slices(connection, job, seq)?;
+        let before = digests_before(connection, job)?;
+        self.write_slices(connection, job, seq)?;
         let approvals = job.approvals.iter();
         connection.execute_all(approvals.map(|(change, body)| approvals::write(&DIALECT, change, body)))?;
         // The first record creates the key and the anchor.
@@ -102,10 +107,10 @@ impl SqliteStore {
             changed = approver::apply_changes(&mut stored, &job.approvers, job.time, key)?;
         }
         connection.execute_all(notices::insertions(&DIALECT, &job.notices, Some(seq), job.time))?;
-        let entry = job.draft.entry(seq, prev, &changed);
+        let entry = job.draft.entry(seq, prev, &changed, before);
         connection.execute_all(approvals::write_approvers(&DIALECT, changed))?;
         let hash = entry.hash.clone();
-        connection.execute(APPEND, &log::cells(entry, counts))?;
+        self.check_written(connection.execute(APPEND, &log::cells(entry, counts))?, "the audit record")?;
         if seq.is_multiple_of(CHECKPOINT_EVERY) {
             let key = self.signing_key(connection)?;
             let checkpoint = key.sign(seq, &hash, job.time);
@@ -115,20 +120,42 @@ impl SqliteStore {
         transaction.wrote(&head);
         Ok(head)
     }
+
+    fn write_slices(&self, connection: &dyn Connection, job: &Job, seq: u64) -> Result<()> {
+        if job.replaces_all {
+            connection.execute(REMOVE_ALL, &[job.session().into()])?;
+        }
+        for (key, value) in &job.slices {
+            let session = storage_session(job.session(), key);
+            match value {
+                Some(value) => {
+                    let rows =
+                        connection.execute(SET, &[session.into(), key.into(), value.into(), seq.into()])?;
+                    self.check_written(rows, "a slice")?;
+                }
+                None => drop(connection.execute(REMOVE, &[session.into(), key.into()])?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a row was written. A trigger that someone added to the file can skip it.
+    fn check_written(&self, rows: u64, what: &str) -> Result<()> {
+        if rows == 1 {
+            return Ok(());
+        }
+        let what = format!("{what} was not written; a trigger may have been added to the file");
+        Err(StoreError::Corrupt { path: self.path().to_owned(), what })
+    }
 }
 
-fn write_slices(connection: &dyn Connection, job: &Job, seq: u64) -> Result<()> {
-    if job.replaces_all {
-        connection.execute(REMOVE_ALL, &[job.session().into()])?;
+/// The digests of the slices that a job changes, as far as they exist.
+fn digests_before(connection: &dyn Connection, job: &Job) -> Result<BTreeMap<String, String>> {
+    let mut before = BTreeMap::new();
+    for (key, _) in &job.slices {
+        let cells = [storage_session(job.session(), key).into(), key.into()];
+        let digest = connection.row(VALUE, &cells, |row| Ok(text_digest(&row.string(0)?)))?;
+        before.extend(digest.map(|digest| (key.clone(), digest)));
     }
-    for (key, value) in &job.slices {
-        let session = storage_session(job.session(), key);
-        match value {
-            Some(value) => {
-                connection.execute(SET, &[session.into(), key.into(), value.into(), seq.into()])?;
-            }
-            None => drop(connection.execute(REMOVE, &[session.into(), key.into()])?),
-        }
-    }
-    Ok(())
+    Ok(before)
 }

@@ -26,7 +26,8 @@ fn set_back(server: &Server, database: &str, seq: u64) {
     let sql = format!(
         "SET search_path = midrail; SET session_replication_role = replica;
          DELETE FROM audit WHERE seq > {seq}; DELETE FROM checkpoints WHERE seq > {seq};
-         UPDATE projects SET seq = {seq}, hash = (SELECT hash FROM audit WHERE seq = {seq});"
+         UPDATE projects SET (seq, hash, actions, stopped) =
+             (SELECT seq, hash, actions, stopped FROM audit WHERE seq = {seq});"
     );
     server.sql_in(database, &sql).unwrap();
 }

@@ -5,6 +5,7 @@
 mod anchor;
 mod archives;
 mod common;
+mod continuity;
 mod contract;
 mod disk;
 mod export;

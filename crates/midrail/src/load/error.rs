@@ -58,6 +58,12 @@ pub enum LoadError {
     /// The policy needs a Cargo feature that this build lacks.
     #[error(transparent)]
     MissingFeature(#[from] MissingFeature),
+    /// A layer has no packs but those in a folder of it, which is not read.
+    #[error("the packs in `{path}` are not read", path = path.display())]
+    Nested {
+        /// The folder.
+        path: PathBuf,
+    },
     /// No pack has an overlay for the environment that was named.
     #[error("no pack has an overlay for the environment `{name}`")]
     UnknownEnv {
@@ -79,6 +85,7 @@ impl LoadError {
                     |names| format!("the shipped packs are {names}"),
                 ))
             }
+            LoadError::Nested { .. } => Some("move them to the directory above".to_owned()),
             LoadError::UnknownEnv { known, .. } if known.is_empty() => {
                 Some("no pack has overlays; leave `--env` out, or add `env:` to a pack".to_owned())
             }

@@ -98,7 +98,38 @@ fn default_pack_is_counted_once_and_can_be_changed() {
     let changing =
         write(folder.path(), "c.yaml", "pack: c\nguardrails:\n  - {use: safety-001, mode: shadow}\n");
     let loaded = load(&changing).unwrap();
-    assert_eq!(loaded.unprotected(), ["destructive-command (safety-001)"]);
+    assert_eq!(loaded.unprotected(), ["destructive-command (safety-001): it runs in shadow mode"]);
+}
+
+#[test]
+fn narrowed_guardrails_of_the_default_pack_are_not_protected() {
+    let folder = folder();
+    let unprotected = |guardrails: &str| {
+        let path = write(folder.path(), "n.yaml", &format!("pack: n\nguardrails:\n{guardrails}"));
+        load(&path).unwrap().unprotected()
+    };
+    for (guardrail, loss) in [
+        ("{use: safety-001, tools: 'mcp__*'}", "it checks only the tools `mcp__*`"),
+        ("{use: safety-001, on: after_tool}", "it does not check before_tool"),
+        ("{use: safety-001, when: \"tool.name == 'Bsh'\"}", "it applies only when `tool.name == 'Bsh'`"),
+        ("{use: safety-001, mode: shadow}", "it runs in shadow mode"),
+        ("{use: safety-001, effect: allow}", "its effect is allow instead of up to block"),
+        ("{use: safety-001, with: {ignore: ['*']}}", "`ignore: *` exempts everything"),
+        ("{use: safety-002, with: {paths: [customer.csv]}}", "its list `paths` lacks `.env`"),
+        ("{use: secret-redaction, on: before_tool}", "it does not check after_tool"),
+    ] {
+        let lost = unprotected(&format!("  - {guardrail}\n"));
+        assert!(lost.len() == 1 && lost[0].contains(loss), "{guardrail}: {lost:?}");
+    }
+    for guardrail in [
+        "{id: mcp, use: safety-001, tools: 'mcp__*'}",
+        "{id: own-files, use: safety-002, with: {paths: [customer.csv]}}",
+        "{id: arguments, use: secret-redaction, on: before_tool}",
+        "{use: safety-001, with: {allow: ['make clean'], ignore: [rm-file]}}",
+        "{use: safety-004, effect: block}",
+    ] {
+        assert_eq!(unprotected(&format!("  - {guardrail}\n")), [""; 0], "{guardrail}");
+    }
 }
 
 #[test]

@@ -17,11 +17,12 @@ fn patterns_that_never_match_are_reported() {
             "no scheme",
         ),
         ("action.hosts contains 'GitHub.com'", "action.hosts contains 'github.com'", "lower case"),
+        ("action.hosts any match ['evil.com:443']", "action.hosts any match ['evil.com']", "no port"),
+        ("action.hosts contains '*.evil.com'", "action.hosts any match ['*.evil.com']", "whole values"),
+        ("action.reads contains 'secrets/*'", "action.reads any match ['secrets/*']", "whole values"),
+        ("action.dangers contains 'rm-rf'", "action.dangers contains 'rm-recursive'", "no rule"),
         ("action.programs contains '/bin/rm'", "action.programs contains 'rm'", "no folder"),
         ("action.programs none match ['git push']", "action.programs none match ['git']", "no arguments"),
-        ("action.target_file matches './src/**'", "action.target_file matches 'src/**'", "normalised"),
-        ("action.writes none match ['src/../.env']", "action.writes none match ['.env']", "normalised"),
-        ("action.reads none match ['secrets/']", "action.reads none match ['secrets/**']", "normalised"),
         ("lower(action.command) matches '*DROP*'", "lower(action.command) matches '*drop*'", "lower case"),
         ("action.type matches 'files_*'", "action.type matches 'file_*'", "it has other values"),
         ("tool.name matches ''", "tool.name matches '*'", "it is empty"),
@@ -35,6 +36,32 @@ fn patterns_that_never_match_are_reported() {
             &check(right),
         );
     }
+}
+
+#[test]
+fn every_spelling_of_a_path_pattern_is_fine() {
+    for check_of in [
+        "action.target_file matches './src/**'",
+        "action.writes none match ['src/../.env']",
+        "action.reads none match ['secrets/']",
+        "action.target_file == './x'",
+        "action.programs none match ['./ls', '/tmp/*']",
+    ] {
+        assert_eq!(codes(&check(check_of)), Vec::<&str>::new(), "{check_of}");
+    }
+}
+
+#[test]
+fn names_that_no_tool_has_are_reported() {
+    for tool in ["Bash|Write", "Bash, Write", "Bash(rm *)"] {
+        let source = format!("pack: p\nguardrails:\n  - {{id: a, tools: '{tool}', effect: warn}}\n");
+        assert_eq!(codes(&source), ["impossible-pattern"], "{tool}");
+        let source = format!("pack: p\ntool_risks: {{'{tool}': critical}}\n");
+        assert_eq!(codes(&source), ["impossible-pattern"], "{tool}");
+    }
+    assert_eq!(codes("pack: p\ntool_risks: {Bsh: critical}\n"), ["misspelt-tool"]);
+    assert_eq!(codes("pack: p\ntool_risks: {Bash: critical, '{Read,Write}': low}\n"), Vec::<&str>::new());
+    assert_eq!(codes(&check("signals.max_tool_risk == 'severe'")), ["unknown-value"]);
 }
 
 #[test]

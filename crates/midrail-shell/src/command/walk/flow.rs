@@ -216,6 +216,7 @@ impl Walk {
     /// A program whose name is not known.
     pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
         self.analysis.has_unknown_hosts = true;
+        self.analysis.has_unknown_programs = true;
         let command = command_line(&name.text, &invocation.args);
         let begins_unknown = name.unknown.first().is_some_and(|range| range.start == 0);
         if self.is_on_socket || (self.has_socket && input.source == Source::Remote) {

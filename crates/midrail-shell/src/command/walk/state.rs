@@ -188,8 +188,10 @@ impl Walk {
     }
 
     pub(super) fn add_danger(&mut self, danger: Danger) {
-        // Code that is not seen may contact any host.
-        self.analysis.has_unknown_hosts |= matches!(danger.rule.as_str(), "opaque" | "remote-code");
+        // Code that is not seen may contact any host and start any program.
+        let is_unseen = matches!(danger.rule.as_str(), "opaque" | "remote-code");
+        self.analysis.has_unknown_hosts |= is_unseen;
+        self.analysis.has_unknown_programs |= is_unseen;
         if self.reported.insert((danger.rule.clone(), danger.command.clone(), danger.start)) {
             self.analysis.dangers.push(danger);
             return;
