@@ -321,21 +321,17 @@ fn dd(invocation: &Invocation, found: &mut TouchedFiles) {
     }
 }
 
-/// The files of a call of git, seen from the folder that it runs in: `git -C folder checkout -- file`.
+/// The files of a call of git, without the signs of pathspecs.
 fn git_files(invocation: &Invocation, found: &mut TouchedFiles) {
     let from = found.list.len();
     git(invocation, found);
-    let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
-    let folders = sorted.values_of(&["-C", "--work-tree"]);
-    let folder = folders.fold(String::new(), |folder, next| join(&folder, &next.text));
     for touched in found.list.iter_mut().skip(from) {
         // `:/file` and `:(top)file` count from the root of the repository, which is most often here.
         let path = match touched.path.strip_prefix(":(") {
             Some(rest) => rest.split_once(')').map_or("", |(_, path)| path),
             None => touched.path.strip_prefix(":/").unwrap_or(&touched.path),
         };
-        let path = if path.is_empty() { "." } else { path };
-        touched.path = if folder.is_empty() { path.to_owned() } else { join(&folder, path) };
+        touched.path = if path.is_empty() { ".".to_owned() } else { path.to_owned() };
     }
 }
 

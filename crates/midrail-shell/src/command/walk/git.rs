@@ -72,7 +72,7 @@ impl Walk {
         }
         let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
         let tree = scope.first_value("GIT_WORK_TREE");
-        let folders: Vec<&Arg> = sorted.values_of(&["-C"]).chain(tree).collect();
+        let folders: Vec<&Arg> = sorted.values_of(&["-C", "--work-tree"]).chain(tree).collect();
         let mut inner = scope.clone();
         folders.iter().for_each(|folder| inner.change_folder(Some(folder)));
         (!folders.is_empty()).then_some(inner)
