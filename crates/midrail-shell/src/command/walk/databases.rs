@@ -1,6 +1,6 @@
 //! Clients of databases, and the statements that they are given.
 
-use midrail_core::Danger;
+use midrail_core::{Danger, Severity};
 
 use super::super::danger;
 use super::super::invocation::{Arg, Input, Invocation};
@@ -17,24 +17,45 @@ fn included<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
     files.map(|file| file.trim().trim_matches(['\'', '"'])).filter(|file| !file.is_empty()).take(16)
 }
 
-/// Whether a database lies in memory or in a temporary folder, and stays the only one: `sqlite3 :memory: 'drop table t'`.
-fn is_spare(invocation: &Invocation, sorted: &Arguments<'_>, input: &Stream) -> bool {
-    if !matches!(invocation.program.as_str(), "sqlite3" | "sqlite" | "duckdb") {
-        return false;
-    }
-    let database = sorted.operands.first();
-    let is_gone_soon = match database {
-        None => true,
-        Some(file) => {
-            matches!(file.text.as_str(), ":memory:" | "") || danger::is_temporary(file, &invocation.folder)
+/// How much the content of a database matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// It must be kept.
+    Kept,
+    /// It belongs to tests: `psql app_test -c 'truncate users'`. Its user decides.
+    OfTests,
+    /// Nothing is lost: the database is in memory or in a temporary folder (`sqlite3 :memory: 'drop table t'`).
+    Spare,
+}
+
+impl Content {
+    /// Of the database of a call, if it is the only one.
+    fn of(invocation: &Invocation, sorted: &Arguments<'_>, input: &Stream) -> Self {
+        let names_other = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            OTHER_DATABASES.iter().any(|word| text.contains(word))
+        };
+        let reads = input.text.as_ref().map_or("", |text| text.text.as_str());
+        if names_other(reads) || invocation.args.iter().any(|arg| names_other(&arg.text)) {
+            return Content::Kept;
         }
-    };
-    let names_other = |text: &str| {
-        let text = text.to_ascii_lowercase();
-        OTHER_DATABASES.iter().any(|word| text.contains(word))
-    };
-    let reads = input.text.as_ref().map_or("", |text| text.text.as_str());
-    is_gone_soon && !names_other(reads) && !invocation.args.iter().any(|arg| names_other(&arg.text))
+        let is_file = matches!(invocation.program.as_str(), "sqlite3" | "sqlite" | "duckdb");
+        let named = sorted.values_of(&["-d", "--dbname", "-D", "--database"]).last();
+        match named.or(sorted.operands.first().copied()) {
+            None if is_file => Content::Spare,
+            Some(file) if is_file && matches!(file.text.as_str(), ":memory:" | "") => Content::Spare,
+            Some(file) if is_file && danger::is_temporary(file, &invocation.folder) => Content::Spare,
+            Some(name) if is_test_name(&name.text) => Content::OfTests,
+            _ => Content::Kept,
+        }
+    }
+}
+
+/// Whether a database, or an address of one, is named as one for tests: `app_test`, `postgres://host/test`.
+fn is_test_name(name: &str) -> bool {
+    let name = name.split('?').next().unwrap_or_default();
+    let last = name.rsplit('/').next().unwrap_or_default();
+    last.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| matches!(word, "test" | "tests" | "testing"))
 }
 
 impl Walk {
@@ -53,11 +74,11 @@ impl Walk {
         if sorted.has(&["-readonly", "-safe", "--readonly", "--safe"]) {
             return Some(Stream::printed_by(&invocation.program));
         }
-        let is_spare = is_spare(invocation, &sorted, input);
+        let content = Content::of(invocation, &sorted, input);
         let mut has_statement = false;
         for value in sorted.values_of(client.statements) {
             has_statement = true;
-            self.statements_for(&value.text, scope, is_spare);
+            self.statements_for(&value.text, scope, content);
         }
         for file in sorted.values_of(client.files) {
             has_statement = true;
@@ -66,11 +87,11 @@ impl Walk {
         if let Some(from) = client.operand {
             for operand in sorted.operands.iter().skip(from) {
                 has_statement = true;
-                self.statements_for(&operand.text, scope, is_spare);
+                self.statements_for(&operand.text, scope, content);
             }
         }
         match (has_statement, &input.text, &input.source) {
-            (false, Some(text), _) => self.statements_for(&text.text, scope, is_spare),
+            (false, Some(text), _) => self.statements_for(&text.text, scope, content),
             (false, None, Source::File(file)) => self.note(Listed::Script, file),
             _ => {}
         }
@@ -117,19 +138,26 @@ impl Walk {
 
     /// Statements of SQL.
     pub(super) fn statements(&mut self, text: &str, scope: &Scope) {
-        self.statements_for(text, scope, false);
+        self.statements_for(text, scope, Content::Kept);
     }
 
-    /// Statements for a database. The content of a temporary one does not matter.
-    fn statements_for(&mut self, text: &str, scope: &Scope, is_spare: bool) {
+    /// Statements for a database.
+    fn statements_for(&mut self, text: &str, scope: &Scope, content: Content) {
         self.spend(10 + text.len() / 8);
         if self.is_exhausted() {
             return;
         }
-        for hit in sql::scan(text).into_iter().filter(|hit| !is_spare || BEYOND_TABLES.contains(&hit.kind)) {
+        for hit in sql::scan(text) {
+            if content == Content::Spare && !BEYOND_TABLES.contains(&hit.kind) {
+                continue;
+            }
             let command = super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text));
             let (start, end) = self.span;
-            self.add_danger(Danger { command, start, end, ..sql::danger(text, &hit) });
+            let mut danger = Danger { command, start, end, ..sql::danger(text, &hit) };
+            if content == Content::OfTests && matches!(hit.kind, "sql-truncate" | "sql-delete-all") {
+                danger.severity = danger.severity.min(Severity::Medium);
+            }
+            self.add_danger(danger);
         }
         for file in INCLUDES.iter().filter(|word| text.contains(**word)).flat_map(|word| included(text, word))
         {
