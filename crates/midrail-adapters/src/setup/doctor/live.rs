@@ -111,7 +111,7 @@ fn run(
     let output = process::run(&mut command, "", LIMIT)?;
     let last = || {
         let lines = output.stderr.lines().chain(output.stdout.lines());
-        let line = lines.filter(|line| !line.trim().is_empty()).last().unwrap_or("it printed nothing");
+        let line = lines.rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
         line.chars().take(200).collect::<String>()
     };
     if project.join(CREATED).exists() {
