@@ -48,6 +48,9 @@ pub struct HostSpec {
     pub(crate) programs: &'static [&'static str],
     /// The field of an answer that its user sees.
     pub user_message: Option<&'static str>,
+    /// The variable with the file that its shell reads before each command, in a hook at the start of a session. It is used
+    /// where the host cannot replace the output of a command that fails.
+    pub environment_file: Option<&'static str>,
     /// The shell that runs its hooks.
     pub(crate) shell: HookShell,
     /// Whether it reads a settings file through a symbolic link.

@@ -12,6 +12,7 @@ pub(crate) mod format;
 pub(crate) mod json;
 mod plan;
 pub(crate) mod process;
+mod redacting_shell;
 mod registry;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -25,4 +26,5 @@ pub use doctor::{Diagnosis, HostDiagnosis, diagnose};
 pub use environment::{Environment, InstallScope};
 pub use files::SettingsError;
 pub use plan::{InstallRequest, Plan, install, plugin, registered, trust, uninstall};
+pub use redacting_shell::redact_shell;
 pub use registry::{LostHooks, LostState, find_lost_hooks};

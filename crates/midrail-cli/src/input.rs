@@ -198,9 +198,9 @@ pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
 }
 
 /// A file to read, or standard input for `-` and if none is given.
-pub(crate) fn open(path: Option<&Path>) -> CliResult<Box<dyn Read>> {
+pub(crate) fn open(path: Option<&Path>) -> CliResult<Box<dyn Read + Send>> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        return Ok(Box::new(io::stdin().lock()));
+        return Ok(Box::new(io::stdin()));
     };
     let cannot =
         |why: &dyn std::fmt::Display| CliError::new(format!("could not read {}: {why}", quoted(path)));

@@ -129,11 +129,27 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<(Ve
             break;
         }
     }
+    if kind == EventKind::SessionStart {
+        redact_shell(args, &engine)?;
+    }
     let lost = report_lost_hooks(&engine, folder.as_deref(), kind);
     if let Some(first) = decisions.first_mut() {
         first.feedback.extend(lost.iter().map(|text| format!("Tell the user: {text}")));
     }
     Ok((decisions, lost))
+}
+
+/// Lets the host's shell redact what commands print, if the policy redacts results and the host cannot in all cases.
+fn redact_shell(args: &Args, engine: &Engine) -> CliResult<()> {
+    let policy = engine.policy();
+    let redacts =
+        policy.get("secret-redaction").is_some_and(|entry| entry.spec.on.contains(&EventKind::AfterTool));
+    let variable = hosts::find(&args.host).and_then(|host| host.environment_file);
+    if let Some(file) = variable.and_then(std::env::var_os).filter(|_| redacts) {
+        let program = std::env::current_exe()?;
+        setup::redact_shell(Path::new(&file), &program)?;
+    }
+    Ok(())
 }
 
 /// Restores and reports hooks that were removed while this session runs.

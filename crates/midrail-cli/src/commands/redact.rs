@@ -1,7 +1,10 @@
 //! `midrail redact`: copies a text with its secrets redacted.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use midrail::detection::redact::StreamRedactor;
 use midrail::store::Keys;
@@ -11,6 +14,7 @@ use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
+use crate::time;
 
 /// Copy text to standard output with secrets redacted.
 ///
@@ -25,6 +29,10 @@ pub(crate) struct Args {
     /// Also replace personal data
     #[arg(long)]
     pii: bool,
+    /// Write what was held back if nothing follows for this time, such as 300ms. A secret that takes longer to arrive is
+    /// not recognised [default: wait for the end of the text]
+    #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
+    pause: Option<Duration>,
     /// Use the key of this store for the digits, so that they match its records
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -37,15 +45,31 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         None => MemoryStore::new()?.fingerprint_key()?,
     };
     let mut cleaner = StreamRedactor::new(&key, args.pii);
-    let mut buffer = vec![0; 1 << 16];
+    let (send, receive) = mpsc::sync_channel(4);
+    thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let chunk = match input.read(&mut buffer) {
+                Ok(read) => Ok(buffer.get(..read).unwrap_or_default().to_vec()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
+            if send.send(chunk).is_err() || is_last {
+                return;
+            }
+        }
+    });
     loop {
-        let read = match input.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(CliError::new(format!("could not read the text: {error}"))),
+        let text = match receive.recv_timeout(args.pause.unwrap_or(Duration::MAX)) {
+            Ok(Ok(chunk)) if chunk.is_empty() => break,
+            Ok(Ok(chunk)) => cleaner.push(&chunk),
+            Ok(Err(error)) => return Err(CliError::new(format!("could not read the text: {error}"))),
+            Err(RecvTimeoutError::Timeout) => {
+                std::mem::replace(&mut cleaner, StreamRedactor::new(&key, args.pii)).finish()
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
         };
-        let text = cleaner.push(buffer.get(..read).unwrap_or_default());
         output.text(&text)?;
         output.flush()?;
     }

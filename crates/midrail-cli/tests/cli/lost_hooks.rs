@@ -1,6 +1,7 @@
 //! Hooks that were removed or disabled while a session runs, hooks in a plugin, and tests with the host itself.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -139,4 +140,55 @@ fn host_that_runs_a_blocked_call_is_not_protected() {
         [ -e $HOME/mine ] && touch .midrail/live-test.yaml";
     fs::write(settings.parent().unwrap().with_file_name("mine"), "").unwrap();
     test(look).code(1).says("the host did not use the scripted model");
+}
+
+/// What a shell prints that reads a file of the session, as Claude Code's does.
+fn printed(shell: &str, file: &str, command: &str) -> (i32, String) {
+    let script = format!(". '{file}'\n{command}");
+    let done = Command::new(shell).args(["-c", &script]).output().unwrap();
+    (done.status.code().unwrap(), String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[test]
+fn failing_command_prints_no_secret() {
+    let world = World::new();
+    let file = world.path("session-env.sh");
+    let payload = json!({"session_id": "s", "cwd": world.project(), "hook_event_name": "SessionStart"});
+    let start = |host: &str| {
+        let mut command = on_path(&world, &["hook", host]);
+        command.env("CLAUDE_ENV_FILE", &file);
+        ended(&mut command, payload.to_string().into_bytes()).code(0);
+    };
+    start("codex");
+    assert!(!Path::new(&file).exists(), "other hosts have no such file");
+    start("claude-code");
+    let once = fs::read_to_string(&file).unwrap();
+    start("claude-code");
+    assert_eq!(fs::read_to_string(&file).unwrap(), once);
+    let secret = ["AKIA", "Q3EGZXV7TNW2KD5L"].concat();
+    for shell in ["bash", "zsh"] {
+        if Command::new(shell).arg("-c").arg("true").status().is_err() {
+            eprintln!("{shell} is not installed: not tested");
+            continue;
+        }
+        let (code, out) = printed(shell, &file, &format!("echo k={secret}; echo e={secret} >&2; exit 3"));
+        assert_eq!(code, 3, "{shell}");
+        assert!(!out.contains(&secret) && out.contains("e=[redacted:aws-access-key#"), "{shell}: {out}");
+        // Commands are not changed: pipes and files have the original.
+        let (code, out) = printed(shell, &file, &format!("echo {secret} | wc -c; false"));
+        assert_eq!((code, out.trim()), (1, "21"), "{shell}");
+        // A process in the background does not hold the shell.
+        let (code, out) = printed(shell, &file, "sleep 3 & echo started; exit 4");
+        assert_eq!((code, out.as_str()), (4, "started\n"), "{shell}");
+    }
+    // Without the program nothing is printed.
+    let broken = once.replace(env!("CARGO_BIN_EXE_midrail"), "/nowhere/midrail");
+    world.write("broken.sh", broken);
+    let (code, out) = printed("bash", &world.path("broken.sh"), &format!("echo {secret}; exit 3"));
+    assert!(code == 3 && !out.contains(&secret) && out.contains("[output withheld]"), "{code} {out}");
+    // A pack that does not redact results.
+    world.write(".midrail/pack.yaml", "pack: p\nextends: none\n");
+    fs::remove_file(&file).unwrap();
+    start("claude-code");
+    assert!(!Path::new(&file).exists());
 }

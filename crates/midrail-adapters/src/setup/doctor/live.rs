@@ -136,7 +136,7 @@ fn copy_settings(
             write(&path, &hooks_only(&file.text))?;
         }
     }
-    // Codex keeps there which hooks and projects it trusts, by their paths.
+    // A host may keep there which hooks and projects it trusts, by their paths.
     let name = "config.toml";
     if let Ok(Some(text)) = files::read(&host.files.folder(env).join(name)) {
         let mut settings: toml_edit::DocumentMut = text.parse().unwrap_or_default();
