@@ -101,7 +101,9 @@ impl dyn Row + '_ {
 
     /// A number that is not a time was tampered with.
     pub(crate) fn optional_time(&self, column: usize) -> Result<Option<Timestamp>> {
-        let time = |micros| Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MIN);
+        // The last microseconds of the calendar cannot be read back as such.
+        let end = |micros: i64| if micros > 0 { Timestamp::MAX } else { Timestamp::MIN };
+        let time = |micros| Timestamp::from_microsecond(micros).unwrap_or_else(|_| end(micros));
         Ok(self.int(column)?.map(time))
     }
 }

@@ -235,3 +235,15 @@ fn copy_without_its_key_verifies_with_a_key_that_is_named() {
     let expect = TrustAnchor { head: None, keys: Some(vec![key]) };
     assert_eq!(copy.verify(&expect, &mut |_, _| ()).unwrap().misfit, None);
 }
+
+#[test]
+fn records_at_the_ends_of_the_calendar_verify() {
+    let (_folder, path) = store_of(1);
+    let store = SqliteStore::open(&path).unwrap();
+    for time in [jiff::Timestamp::MAX, jiff::Timestamp::MIN] {
+        let mut record = record("s", 1);
+        record.time = time;
+        store.commit(&Commit::new(&record)).unwrap();
+        assert_eq!(verify(&store).misfit, None, "{time}");
+    }
+}
