@@ -154,8 +154,8 @@ Exit codes:
 pub(crate) const INIT: &str = "\
 Exit codes:
   0  done, or nothing to do, or shown with --dry-run
-  1  an error, a file that was not changed, or no terminal to ask: then
-     nothing was written";
+  1  an error, a file that was not changed, an agent that is not protected
+     afterwards, or no terminal to ask: then nothing was written";
 
 /// Exit codes of `doctor`.
 pub(crate) const DOCTOR: &str = "\
