@@ -94,9 +94,10 @@ function registrations(world, agent) {
 /** A patch that removes the registration. */
 function writePatch(world, agent) {
   const patches = registrations(world, agent).map(([folder, file]) => {
-    const text = fs.readFileSync(path.join(folder, file), 'utf8').replace(/\n$/, '').split('\n');
+    const text = fs.readFileSync(path.join(folder, file), 'utf8').split('\n');
+    const tail = text.at(-1) === '' ? (text.pop(), []) : ['\\ No newline at end of file'];
     const head = [`diff --git a/${file} b/${file}`, 'deleted file mode 100644', `--- a/${file}`, '+++ /dev/null', `@@ -1,${text.length} +0,0 @@`];
-    return [...head, ...text.map((line) => `-${line}`), ''].join('\n');
+    return [...head, ...text.map((line) => `-${line}`), ...tail, ''].join('\n');
   });
   world.write('proj/cleanup.patch', patches.join(''));
 }
@@ -210,12 +211,18 @@ export const behaviours = [
     attempts: (world, agent) => [() => agent.calls.run('git checkout -q older && echo done > checkout.log')],
     isPermitted: (world) => world.has('proj/checkout.log'),
   }),
-  survivalRow('git-checkout-project', 'the same, if Midrail is installed for the project', {
+  {
+    name: 'git-checkout-project',
+    title: 'if Midrail is installed for the project only, a `git checkout` that removes it is reported to the agent for its user',
     scope: 'project',
-    prepare: (world) => world.commit('Install Midrail'),
-    attempts: (world, agent) => [() => agent.calls.run('git checkout -q older && echo done > checkout-project.log')],
-    isPermitted: (world) => world.has('proj/checkout-project.log'),
-  }),
+    alone: true,
+    before: (world) => world.commit('Install Midrail'),
+    scripts: (world, agent) => ({
+      main: [turn(agent.calls.run('git checkout -q older && echo done > checkout-project.log')), turn(agent.calls.run('echo next'))],
+    }),
+    ...single('the loss was not reported', (world, model) => !model.saw('the next session is not protected')),
+    lacks: (world) => listIf(!world.has('proj/checkout-project.log'), 'the git command was blocked'),
+  },
   survivalRow('git-stash', 'the guard is intact after `git stash`, also in the next session', {
     attempts: (world, agent) => [() => agent.calls.run('git stash -q -u')],
   }),

@@ -29,6 +29,8 @@ acp)
   shift
   exec "$@"
   ;;
+# It stays installed: a host may need the folder of its settings.
+uninstall) ;;
 *) exec '${original}' "$@" ;;
 esac
 `;

@@ -71,7 +71,8 @@ impl Hook {
             (None, None) => return Err(HookError::NoEvent { host: host.title }),
         };
         let name = name.to_owned();
-        Ok(Hook { host, hook_event: known(&name), name, payload })
+        let hook_event = known(&name).map(|hook_event| host.adapter.variant(hook_event, &payload));
+        Ok(Hook { host, hook_event, name, payload })
     }
 
     /// The events to decide. The first one is the host's event; the others are reads of attached files.

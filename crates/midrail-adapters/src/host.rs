@@ -81,6 +81,11 @@ pub trait Adapter: Sync {
     /// Fills an event from the payload. Host and kind are set already.
     fn decode(&self, hook_event: &HookEvent, payload: &Payload, event: &mut Event) -> Decoded;
 
+    /// The event itself, or what it is for some payloads.
+    fn variant(&self, hook_event: &'static HookEvent, _: &Payload) -> &'static HookEvent {
+        hook_event
+    }
+
     /// The reads of files that the host adds to a prompt without a tool call. Each is decided like a call.
     fn attachments(&self, payload: &Payload) -> Vec<Event> {
         mentions::reads(payload.text("prompt").unwrap_or_default())

@@ -88,7 +88,8 @@ async function perform(world, engine, kind, args) {
     fs.writeFileSync(args[0], text);
     await engine.ask('afterFileEdit', { file_path: args[0], edits: [{ old_string, new_string: text }] });
   }
-  const after = await engine.ask('postToolUse', { ...tool, tool_output: JSON.stringify({ content }), duration: 1 });
+  const output = kind === 'read' ? { file_path: args[0], content_length: content.length } : { success: true };
+  const after = await engine.ask('postToolUse', { ...tool, tool_output: JSON.stringify(output), duration: 1 });
   return withContext(content || 'done', after);
 }
 

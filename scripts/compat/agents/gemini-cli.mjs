@@ -6,8 +6,9 @@ export const offline = (model) => ({
   GEMINI_CLI_TRUST_WORKSPACE: 'true',
 });
 
-/** Its user settings: authentication, and no telemetry. */
+/** Its user settings: authentication, no telemetry, and trust in the project. */
 export function prepare(world) {
+  world.write('home/.gemini/trustedFolders.json', JSON.stringify({ [world.proj]: 'TRUST_FOLDER' }));
   world.write('home/.gemini/settings.json', JSON.stringify({
     security: { auth: { selectedType: 'gemini-api-key' } },
     telemetry: { enabled: false },

@@ -1,17 +1,19 @@
 //! Cursor: hooks of its agent.
 //!
-//! Cursor calls `preToolUse` for every tool, and then `beforeShellExecution`, `beforeMCPExecution` or `beforeReadFile` for
-//! some of the same calls. `midrail init` registers `preToolUse` and `postToolUse` only: with the others, a call would be
-//! counted twice, and the first event would use up an approval. The others still block if a user registers them.
-//! `beforeReadFile` is useful next to `preToolUse`: it carries the content of the file, which no later answer can take back,
-//! so Midrail decides it as the result of the read.
+//! Cursor calls `preToolUse` for every tool, and then `beforeShellExecution` or `beforeMCPExecution` for some of the same
+//! calls. `midrail init` registers only the first: with the others, a call would be counted twice, and the first event would
+//! use up an approval. The others still block if a user registers them.
+//!
+//! `beforeReadFile` carries the content of a file that was read, before the model has it. It is the result of the read; the
+//! `postToolUse` of the same call has the length only, and is observed.
 
 use midrail::{Decision, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use crate::host::result::{flat, with_exit_code};
 use crate::host::{
-    Adapter, DecodeError, Decoded, HookEvent, HookOutput, Installation, OnFailure, Payload, Setup, set_agent,
+    Adapter, Capabilities, DecodeError, Decoded, HookEvent, HookOutput, Installation, OnFailure, Payload,
+    Setup, hook_event, set_agent,
 };
 use crate::messages;
 use crate::setup::check::CheckResult;
@@ -48,6 +50,15 @@ impl Adapter for Cursor {
         Ok(())
     }
 
+    fn variant(&self, hook_event: &'static HookEvent, payload: &Payload) -> &'static HookEvent {
+        let tool = payload.text("tool_name").unwrap_or_default();
+        match hook_event.name {
+            "postToolUse" if tool.starts_with("MCP:") => &MCP_RESULT,
+            "postToolUse" if tool == "Read" => &READ_RESULT,
+            _ => hook_event,
+        }
+    }
+
     fn attachments(&self, payload: &Payload) -> Vec<Event> {
         let files = payload.get("attachments").and_then(Value::as_array).into_iter().flatten();
         let files = files.filter_map(|file| file.get("file_path").or_else(|| file.get("filePath"))?.as_str());
@@ -55,13 +66,22 @@ impl Adapter for Cursor {
     }
 
     fn encode(&self, hook_event: &HookEvent, _: &Payload, decision: &Decision) -> HookOutput {
-        if !decision.effect.allows() && hook_event.capabilities.block {
-            return block(hook_event, &messages::refusal(decision));
+        let can = hook_event.capabilities;
+        if !decision.effect.allows() && can.block {
+            return match hook_event.name {
+                "postToolUse" => HookOutput::json(&json!({REPLACED: messages::withheld_result(decision)})),
+                _ => block(hook_event, &messages::refusal(decision)),
+            };
         }
-        match messages::context(decision).filter(|_| hook_event.capabilities.notes) {
-            Some(notes) => HookOutput::json(&json!({"additional_context": notes})),
-            None => self.allow(),
+        let mut answer = Map::new();
+        if let Some(notes) = messages::context(decision).filter(|_| can.notes) {
+            answer.insert("additional_context".to_owned(), notes.into());
         }
+        if let Some(content) = decision.content.as_ref().filter(|_| can.redact) {
+            let result = serde_json::from_str(content).ok().filter(Value::is_object);
+            answer.insert(REPLACED.to_owned(), result.unwrap_or_else(|| content.as_str().into()));
+        }
+        HookOutput::json(&Value::Object(answer))
     }
 
     /// For a hook that is registered with `failClosed`, an empty answer is a failure, and `allow` would override the user's
@@ -82,6 +102,19 @@ impl Adapter for Cursor {
         payload.get("loop_count").and_then(Value::as_u64).is_some_and(|count| count > 0)
     }
 }
+
+/// The field with the result that the model gets instead, as a text or a result of MCP.
+const REPLACED: &str = "updated_mcp_tool_output";
+
+/// The result of an MCP tool: unlike those of other tools, it can be replaced.
+const MCP_RESULT: HookEvent = hook_event(
+    "postToolUse",
+    EventKind::AfterTool,
+    Capabilities { redact: true, notes: true, ..Capabilities::BLOCK },
+);
+
+/// The end of a read, whose result was decided before.
+const READ_RESULT: HookEvent = hook_event("postToolUse", EventKind::Observed, Capabilities::NOTES);
 
 fn block(hook_event: &HookEvent, reason: &str) -> HookOutput {
     HookOutput::json(&match hook_event.kind {

@@ -8,7 +8,7 @@ use midrail_adapters::hook::Hook;
 use midrail_adapters::host::{HookEvent, HookOutput, HostSpec};
 use serde_json::Value;
 
-use crate::{all, decisions, fixture_event};
+use crate::{all, decisions, fixture_event, hook_event};
 
 /// The fields of an answer, as paths, that a host takes at a hook_event.
 fn allowed(host: &HostSpec, hook_event: &HookEvent) -> &'static [&'static str] {
@@ -100,8 +100,11 @@ fn allowed(host: &HostSpec, hook_event: &HookEvent) -> &'static [&'static str] {
         ("copilot-cli", SessionStart) => CONTEXT,
         ("copilot-cli", Observed) if camel => &["behavior", "message", "interrupt"],
         ("cursor", BeforeTool) => &["permission", "user_message", "agent_message"],
+        ("cursor", AfterTool) if hook_event.capabilities.redact => {
+            &["additional_context", "updated_mcp_tool_output"]
+        }
         ("cursor", AfterTool) if hook_event.capabilities.block => &["permission", "user_message"],
-        ("cursor", AfterTool | SessionStart) => &["additional_context"],
+        ("cursor", AfterTool | SessionStart | Observed) => &["additional_context"],
         ("cursor", BeforeModel) => &["continue", "user_message"],
         ("cursor", BeforeStop) => &["followup_message"],
         ("opencode", BeforeTool | BeforeModel | SessionStart) => &["notes"],
@@ -133,8 +136,8 @@ fn refuses(value: &Value) -> bool {
     let words =
         [&value["decision"], &value["permissionDecision"], &own["permissionDecision"], &value["permission"]];
     let said = words.iter().any(|word| matches!(word.as_str(), Some("block" | "deny" | "ask")));
-    let others =
-        ["followup_message", "modifiedResult", "interrupt"].iter().any(|key| value.get(*key).is_some());
+    let others = ["followup_message", "modifiedResult", "updated_mcp_tool_output", "interrupt"];
+    let others = others.iter().any(|key| value.get(*key).is_some());
     let goes_on = value.get("continue");
     said || others || goes_on == Some(&Value::Bool(false)) || goes_on.is_some_and(Value::is_string)
 }
@@ -151,6 +154,7 @@ fn reasons(value: &Value) -> Vec<&str> {
         &value["followup_message"],
         &value["message"],
         &value["modifiedResult"]["textResultForLlm"],
+        &value["updated_mcp_tool_output"],
         &value["continue"],
     ];
     texts.into_iter().filter_map(Value::as_str).collect()
@@ -189,7 +193,7 @@ fn check(host: &HostSpec, hook_event: Option<&HookEvent>, answer: &HookOutput, w
 fn answers_have_only_fields_that_the_host_knows() {
     for (host, name, payload) in all() {
         let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
-        let hook_event = host.hook_event(fixture_event(&name));
+        let hook_event = hook_event(host, &name, &payload);
         let can = hook_event.map(|hook_event| hook_event.capabilities).unwrap_or_default();
         for (kind, decision) in decisions(hook_event) {
             let answer = hook.answer(vec![decision.clone()]);
@@ -216,9 +220,8 @@ fn answers_have_only_fields_that_the_host_knows() {
 #[test]
 fn replaced_result_reaches_the_agent() {
     for (host, name, payload) in all() {
-        let hook_event = host
-            .hook_event(fixture_event(&name))
-            .filter(|hook_event| hook_event.kind == EventKind::AfterTool);
+        let hook_event =
+            hook_event(host, &name, &payload).filter(|hook_event| hook_event.kind == EventKind::AfterTool);
         let Some(hook_event) = hook_event else { continue };
         let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
         for (kind, decision) in decisions(Some(hook_event)) {
@@ -234,11 +237,11 @@ fn replaced_result_reaches_the_agent() {
     }
 }
 
-/// A changed result is a withheld one to these hosts, and Copilot has one word for both.
+/// A changed result is a withheld one to these hosts, and Copilot and Cursor have one word for both.
 fn withholds_changed_result(host: &HostSpec, hook_event: Option<&HookEvent>, kind: &str) -> bool {
     let is_result = hook_event
         .is_some_and(|hook_event| hook_event.kind == EventKind::AfterTool && hook_event.capabilities.redact);
-    kind == "redact" && is_result && matches!(host.name, "codex" | "gemini-cli" | "copilot-cli")
+    kind == "redact" && is_result && matches!(host.name, "codex" | "gemini-cli" | "copilot-cli" | "cursor")
 }
 
 #[test]

@@ -8,7 +8,7 @@ use midrail_adapters::hook::Hook;
 use midrail_adapters::host::HookOutput;
 use midrail_adapters::hosts;
 
-use crate::{decisions, fixture_event, fixtures, host_file};
+use crate::{decisions, fixture_event, fixtures, hook_event, host_file};
 
 fn shown(answer: &HookOutput) -> String {
     let parts = [("stdout", &answer.stdout), ("stderr", &answer.stderr)];
@@ -30,7 +30,7 @@ fn snapshots_are_current() {
             for event in hook.events().unwrap() {
                 writeln!(text, "event: {}", serde_json::to_string(&event).unwrap()).unwrap();
             }
-            for (kind, decision) in decisions(host.hook_event(fixture_event(&name))) {
+            for (kind, decision) in decisions(hook_event(host, &name, &payload)) {
                 writeln!(text, "{kind}: {}", shown(&hook.answer(vec![decision]))).unwrap();
             }
             writeln!(text, "failure: {}\n", shown(&hook.refuse("the store is locked"))).unwrap();

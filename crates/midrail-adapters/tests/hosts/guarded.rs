@@ -138,6 +138,14 @@ fn secret_in_a_result_does_not_reach_the_model() {
         ),
         ("cursor", "beforeReadFile", json!({"file_path": "/repo/a.txt", "content": text})),
         (
+            "cursor",
+            "postToolUse",
+            json!({
+                "tool_name": "MCP:search",
+                "tool_output": json!({"content": [{"type": "text", "text": text}]}).to_string(),
+            }),
+        ),
+        (
             "opencode",
             "tool.execute.after",
             json!({"input": {"tool": "bash", "args": {}}, "output": {"output": text}}),
@@ -147,7 +155,7 @@ fn secret_in_a_result_does_not_reach_the_model() {
         payload["cwd"] = json!("/repo");
         let (effect, answer) = decided(host, hook_event, &payload);
         assert!(
-            effect == Effect::Redact || (host == "cursor" && effect == Effect::Block),
+            effect == Effect::Redact || (hook_event == "beforeReadFile" && effect == Effect::Block),
             "{host}: {effect:?}"
         );
         assert!(!answer.contains(&key) && answer.len() > 20, "{host}: {answer}");

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use midrail::core::{ApprovalKind, ApprovalRequest, Retry};
 use midrail::{Decision, Effect, EventKind};
-use midrail_adapters::host::{HookEvent, HostSpec};
+use midrail_adapters::host::{HookEvent, HostSpec, Payload};
 use midrail_adapters::hosts;
 use serde_json::{Map, Value};
 
@@ -36,6 +36,12 @@ fn fixtures(host: &HostSpec) -> Map<String, Value> {
 /// `PreToolUse of a sub-agent` is about `PreToolUse`.
 fn fixture_event(fixture: &str) -> &str {
     fixture.split(' ').next().unwrap()
+}
+
+/// The event of a fixture, as its payload makes it.
+fn hook_event(host: &HostSpec, fixture: &str, payload: &Value) -> Option<&'static HookEvent> {
+    let hook_event = host.hook_event(fixture_event(fixture))?;
+    Some(host.adapter.variant(hook_event, &Payload(payload.as_object().unwrap().clone())))
 }
 
 /// One decision of each effect, for what a host can do with an event.
