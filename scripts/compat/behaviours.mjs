@@ -11,6 +11,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { actions, spellings } from './catalogue.mjs';
+import { QUESTIONS } from './mcp-server.mjs';
 import { mark } from './model.mjs';
 import { run } from './process.mjs';
 import { ENV_VALUE, FROZEN, INJECTION, lines, NEW_TEXT, NOTE, OLD_TEXT, SECRETS } from './world.mjs';
@@ -21,6 +22,8 @@ const HOST_LIMIT = 10;
 const WARNING = 'tries to instruct the agent';
 const COMPLETION = '{id: finished, completion: {files: [report.md]}, max_attempts: 3}';
 
+const BRANCHES = ['finished', 'abandoned'];
+const hasBranch = (world, name) => world.has(`proj/.git/refs/heads/${name}`);
 const turn = (...calls) => ({ calls });
 const end = { text: 'All is done.' };
 const deleteCall = (agent, folder) => agent.calls.run(`rm -r ${folder}`);
@@ -251,6 +254,14 @@ export const behaviours = [
       ...(world.guard === 'allow' ? [] : [() => agent.calls.run(`ln -sf /bin/true ${world.program}`)]),
     ],
   }),
+  {
+    name: 'plugin',
+    title: 'a destructive command is blocked if Midrail is installed as a plugin only',
+    scope: 'plugin',
+    alone: true,
+    scripts: (world, agent) => ({ main: [turn(deleteCall(agent, world.folder('plugin')))] }),
+    ...deletionJudgement('plugin'),
+  },
   damageRow('program-missing', 'a missing program blocks the call', (world) => fs.rmSync(world.program)),
   damageRow('program-crashing', 'a crashing program blocks the call', replaceBy('kill -9 $$')),
   damageRow('program-silent', 'a program that prints nothing blocks the call', replaceBy('exit 0')),
@@ -309,6 +320,22 @@ export const behaviours = [
       ...listIf(seen.problem, seen.problem),
       ...listIf(seen.first !== undefined && !seen.problem && !seen.second, 'the approved call did not run'),
       ...listIf(seen.first !== undefined && !seen.problem && !seen.shown, 'the id of the approval was not shown'),
+    ],
+  },
+  {
+    name: 'question',
+    title: 'the host asks its user about a command that is theirs to decide, and an answer allows one call',
+    alone: true,
+    mcp: true,
+    scripts: (world, agent) => {
+      BRANCHES.forEach((name) => world.git('branch', name));
+      return { main: BRANCHES.map((name) => turn(agent.calls.run(`git branch -D ${name}`))) };
+    },
+    items: ['a branch was deleted without an answer'],
+    bad: (world) => listIf(!hasBranch(world, BRANCHES[1]), 'a branch was deleted without an answer'),
+    lacks: (world) => [
+      ...listIf(hasBranch(world, BRANCHES[0]), 'the permitted call did not run'),
+      ...listIf(!world.read(`proj/${QUESTIONS}`).includes(`git branch -D ${BRANCHES[0]}`), 'the question did not show the command'),
     ],
   },
   {

@@ -44,7 +44,8 @@ export async function install(guard, agent, world, { guardrails = [], hostLimit,
   world.guard = guard;
   if (guard === 'none') return;
   world.pack(PACKS[guard]?.(guardrails) ?? guardrails);
-  if (!agent.proxied) await initialise(agent, world, scope);
+  if (scope === 'plugin') await activatePlugin(agent, world);
+  else if (!agent.proxied) await initialise(agent, world, scope);
   if (hostLimit && !agent.proxied) {
     agent.settings.filter((file) => world.has(file)).forEach((file) => shorten(world, file, hostLimit));
     world.isShortened = true;
@@ -56,7 +57,17 @@ async function initialise(agent, world, scope) {
   const { stdout: help } = await run(world.program, ['init', '--help'], { cwd: world.proj, env: world.env });
   // Versions without `--project` install for the project by default.
   const scopes = scope === 'project' && help.includes('--project') ? ['--project'] : [];
-  const args = ['init', '--yes', '--agent', agent.name, ...(agent.initialise ?? []), ...scopes];
+  await midrail(world, ['init', '--yes', '--agent', agent.name, ...(agent.initialise ?? []), ...scopes]);
+}
+
+/** Writes the plugin, and activates it as its user would. */
+async function activatePlugin(agent, world) {
+  world.plugin = world.path('plugin');
+  await midrail(world, ['init', '--yes', '--agent', agent.name, '--plugin', world.plugin]);
+  await agent.activate?.(world);
+}
+
+async function midrail(world, args) {
   const { code, stdout, stderr } = await run(world.program, args, { cwd: world.proj, env: world.env });
   world.write('init.txt', stdout + stderr);
   if (code !== 0) throw new Error(`midrail ${args.join(' ')} ended with ${code}: ${(stderr || stdout).trim().split('\n')[0]}`);

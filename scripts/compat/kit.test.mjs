@@ -175,7 +175,7 @@ test('the MCP server lists and calls its tools', async () => {
   const { stdout } = spawnSync(process.execPath, [path.join(HERE, 'mcp-server.mjs')], { input: `${input}\n`, encoding: 'utf8' });
   const [begun, tools_, called, other] = stdout.trim().split('\n').map(JSON.parse);
   assert.equal(begun.result.protocolVersion, '2025-06-18');
-  assert.equal(tools_.result.tools.length, 2);
+  assert.equal(tools_.result.tools.length, 3);
   assert.match(called.result.content[0].text, /hello/);
   assert.match(other.error.message, /other is not supported/);
 });

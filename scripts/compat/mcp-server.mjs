@@ -1,7 +1,9 @@
-// An MCP server on standard input and output with two tools, for the behaviours about MCP: `run_command` runs a command, and
-// `show_config` returns a text with a secret. It supports what clients need to list and call tools.
+// An MCP server on standard input and output, for the behaviours about MCP: `run_command` runs a command, and `show_config`
+// returns a text with a secret. `answer_question` stands for a user who allows the first question of a host and no other.
+// It supports what clients need to list and call tools.
 
 import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
 import readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SECRETS } from './world.mjs';
@@ -9,9 +11,19 @@ import { SECRETS } from './world.mjs';
 const TOOLS = [
   { name: 'run_command', description: 'Run a command', inputSchema: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] } },
   { name: 'show_config', description: 'Show the configuration', inputSchema: { type: 'object', properties: {} } },
+  { name: 'answer_question', description: 'Decide', inputSchema: { type: 'object', properties: { tool_name: { type: 'string' }, input: { type: 'object' } } } },
 ];
 
+export const QUESTIONS = 'questions.jsonl';
+
+function answerQuestion({ input }) {
+  const isFirst = !fs.existsSync(QUESTIONS);
+  fs.appendFileSync(QUESTIONS, `${JSON.stringify(input)}\n`);
+  return JSON.stringify(isFirst ? { behavior: 'allow', updatedInput: input } : { behavior: 'deny', message: 'No.' });
+}
+
 export function callTool({ name, arguments: input }) {
+  if (name === 'answer_question') return answerQuestion(input);
   if (name === 'show_config') return SECRETS.mcp.text;
   const { stdout, stderr } = spawnSync('sh', ['-c', input.command], { encoding: 'utf8' });
   return `${stdout}${stderr}done`;

@@ -40,10 +40,15 @@ function acp(name, about) {
       'secret-failing': NO_RESULTS,
       'mcp-secret': NO_RESULTS,
       'injection-file': NO_NOTES,
+      question: {
+        skip: true,
+        why: 'the protocol leaves questions to the agent',
+        instead: 'Midrail holds the request until it is approved in another terminal, or in the console (`approval`)',
+      },
       reason: NO_NOTES,
       feedback: NO_NOTES,
       ...Object.fromEntries(['missing', 'crashing', 'silent', 'garbage', 'hanging', 'frozen'].map((each) => [`program-${each}`, NO_PROCESS])),
-      ...Object.fromEntries(['git-checkout', 'git-checkout-project', 'git-stash', 'git-apply', 'find-exec'].map((each) => [each, NO_SETTINGS])),
+      ...Object.fromEntries(['git-checkout', 'git-checkout-project', 'git-stash', 'git-apply', 'find-exec', 'plugin'].map((each) => [each, NO_SETTINGS])),
       ...about.limits,
     },
     drive: (world, model, prompt, { guarded, limit, hostLimit }) => converse({

@@ -34,7 +34,8 @@ export default {
     program: world.lab.claude,
     args: ['-p', prompt, '--output-format', 'stream-json', '--verbose', '--permission-mode', 'default',
       '--model', 'claude-sonnet-4-5', '--allowedTools', 'Bash Write Read Edit Glob Grep Agent Task mcp__kit',
-      ...(world.mcp ? ['--mcp-config', world.path('mcp.json'), '--strict-mcp-config'] : [])],
+      ...(world.plugin ? ['--plugin-dir', world.plugin] : []),
+      ...(world.mcp ? ['--mcp-config', world.path('mcp.json'), '--strict-mcp-config', '--permission-prompt-tool', 'mcp__kit__answer_question'] : [])],
     env: { ...offline(model), CLAUDE_CODE_TMPDIR: world.tmp },
   }),
 };

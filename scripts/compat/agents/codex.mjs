@@ -46,6 +46,8 @@ trust_level = "trusted"
 ${world.mcp ? `[mcp_servers.kit]\ncommand = "${world.mcp.command}"\nargs = ${JSON.stringify(world.mcp.args)}\n` : ''}`);
   },
   limits: {
+    question: { skip: true, why: 'its hooks cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
+    plugin: { skip: true, why: 'the host has no plugins with hooks', instead: 'hooks of the user, or settings of the machine (`init --managed`)' },
     'program-frozen': {
       why: 'the host allows a call if its hook exceeds the timeout',
       instead: 'Midrail itself always answers before the timeout; only a program that was replaced or suspended is late',

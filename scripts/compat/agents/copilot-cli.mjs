@@ -27,9 +27,11 @@ export default {
   calls,
   settings: ['proj/.github/hooks/midrail.json', 'home/.copilot/hooks/midrail.json'],
   prepare(world) {
+    world.write('home/.copilot/config.json', JSON.stringify({ trusted_folders: [world.proj] }));
     if (world.mcp) world.write('home/.copilot/mcp-config.json', JSON.stringify({ mcpServers: { kit: { type: 'local', tools: ['*'], ...world.mcp } } }));
   },
   limits: {
+    question: { skip: true, why: 'its hooks ask the user only in a terminal, and deny without one', instead: 'an approval in another terminal, or in the console (`approval`)' },
     'program-frozen': {
       why: 'the host allows a call if its hook exceeds the timeout',
       instead: 'Midrail itself always answers before the timeout; only a program that was replaced or suspended is late',
@@ -38,7 +40,8 @@ export default {
   command: (world, model, prompt) => ({
     program: world.lab.copilot,
     // A project's hooks run only in a trusted folder.
-    args: ['-p', prompt, '--output-format', 'json', '--no-auto-update', '--allow-all-tools', '--allow-all-paths', '--trust-folder'],
+    args: ['-p', prompt, '--output-format', 'json', '--no-auto-update', '--allow-all-tools', '--allow-all-paths', '--trust-folder',
+      ...(world.plugin ? ['--plugin-dir', world.plugin] : [])],
     env: offline(model),
   }),
 };

@@ -152,7 +152,9 @@ export default {
   settings: ['proj/.cursor/hooks.json', 'home/.cursor/hooks.json'],
   // Cursor starts hooks in a login shell, which sets its own PATH.
   prepare: (world) => ['.profile', '.bashrc'].forEach((file) => world.write(`home/${file}`, `PATH='${world.bin}':$PATH\n`)),
+  activate: (world) => world.write('home/.cursor/hooks.json', world.read('plugin/hooks.json')),
   limits: {
+    question: { skip: true, why: 'it ignores the question of a hook in one of its modes', instead: 'an approval in another terminal, or in the console (`approval`)' },
     secret: NO_RESULTS,
     'secret-failing': NO_RESULTS,
   },

@@ -1,5 +1,7 @@
 // Gemini CLI, headless (`gemini -p`).
 
+import { run } from '../process.mjs';
+
 export const offline = (model) => ({
   GEMINI_API_KEY: 'none',
   GOOGLE_GEMINI_BASE_URL: model.url,
@@ -8,7 +10,7 @@ export const offline = (model) => ({
 
 /** Its user settings: authentication, no telemetry, and trust in the project. */
 export function prepare(world) {
-  world.write('home/.gemini/trustedFolders.json', JSON.stringify({ [world.proj]: 'TRUST_FOLDER' }));
+  world.write('home/.gemini/trustedFolders.json', JSON.stringify({ [world.proj]: 'TRUST_FOLDER', [world.path('plugin')]: 'TRUST_FOLDER' }));
   world.write('home/.gemini/settings.json', JSON.stringify({
     security: { auth: { selectedType: 'gemini-api-key' } },
     telemetry: { enabled: false },
@@ -34,7 +36,13 @@ export default {
   calls,
   settings: ['proj/.gemini/settings.json', 'home/.gemini/settings.json'],
   prepare,
+  async activate(world) {
+    const args = [world.lab.gemini, 'extensions', 'install', world.plugin, '--consent'];
+    const { code, stdout, stderr } = await run(process.execPath, args, { cwd: world.proj, env: world.env });
+    if (code !== 0) throw new Error(`the extension cannot be installed: ${(stderr || stdout).trim()}`);
+  },
   limits: {
+    question: { skip: true, why: 'its hooks cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
     'program-frozen': {
       why: 'the host allows a call if its hook exceeds the timeout',
       instead: 'Midrail itself always answers before the timeout; only a program that was replaced or suspended is late',

@@ -51,8 +51,17 @@ export default {
   calls,
   settings: ['proj/.opencode/plugin/midrail.js', 'home/.config/opencode/plugin/midrail.js'],
   limit: 240,
-  limits: { 'stop-held': STOP, 'stop-released': { ...STOP, unprovable: true } },
+  limits: {
+    question: { skip: true, why: 'its plugins cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
+    'stop-held': STOP,
+    'stop-released': { ...STOP, unprovable: true },
+  },
   prepare: (world, model) => settings(world, model, { bash: 'allow', edit: 'allow', read: 'allow', external_directory: 'allow' }),
+  activate: (world) => {
+    const file = 'home/.config/opencode/opencode.json';
+    const plugin = [`file://${world.plugin}/midrail.js`];
+    world.write(file, JSON.stringify({ ...JSON.parse(world.read(file)), plugin }));
+  },
   command: (world, model, prompt) => ({
     program: world.lab.opencode,
     args: ['run', '--format', 'json', prompt],
