@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::panic;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 
 use midrail::Effect;
 
@@ -23,14 +23,23 @@ pub(crate) enum Exit {
     Pending,
     /// 6: running instances enforce another policy.
     PolicyDiffers,
-    /// The exit code of the started agent.
-    Agent(u8),
+    /// The exit code of a program that was started.
+    Of(u8),
 }
 
 impl Exit {
     /// The exit code of a decision.
     pub(crate) fn from_effect(effect: Effect) -> Self {
         if effect.allows() { Exit::Good } else { Exit::Stopped }
+    }
+
+    /// The exit code of a program, as shells report it.
+    pub(crate) fn from_status(status: ExitStatus) -> Self {
+        #[cfg(unix)]
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| signal + 128);
+        #[cfg(not(unix))]
+        let signal = None;
+        Exit::Of(status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
     }
 
     /// 0, or 1 if issues were found.
@@ -49,7 +58,7 @@ impl From<Exit> for ExitCode {
             Exit::TimedOut => ExitCode::from(4),
             Exit::Pending => ExitCode::from(5),
             Exit::PolicyDiffers => ExitCode::from(6),
-            Exit::Agent(code) => ExitCode::from(code),
+            Exit::Of(code) => ExitCode::from(code),
         }
     }
 }

@@ -98,11 +98,11 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
     };
     // INVARIANT: after an internal error nothing is forwarded: the agent is killed.
     let ended = panic::catch_unwind(AssertUnwindSafe(|| session.run(&incoming)));
-    let code = leave(&mut child, ended.is_err());
+    let exit = leave(&mut child, ended.is_err());
     Ok(match ended {
-        Ok(None) => Exit::Agent(code),
+        Ok(None) => exit,
         // As shells report a signal.
-        Ok(Some(signal)) => Exit::Agent(u8::try_from(signal.saturating_add(128)).unwrap_or(1)),
+        Ok(Some(signal)) => Exit::Of(u8::try_from(signal.saturating_add(128)).unwrap_or(1)),
         Err(_) => Exit::Stopped,
     })
 }
@@ -213,20 +213,18 @@ fn end_on_signal(signals: StopSignals, agent: Pid, sender: Sender<Incoming>) -> 
 }
 
 /// Waits until the agent exits, and kills it if it does not.
-fn leave(child: &mut Child, at_once: bool) -> u8 {
+fn leave(child: &mut Child, at_once: bool) -> Exit {
     let until = Instant::now().checked_add(LEAVE).filter(|_| !at_once);
     loop {
         if let Ok(Some(status)) = child.try_wait() {
-            // As shells report a signal.
-            let code = status.code().or_else(|| status.signal()?.checked_add(128));
-            return code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+            return Exit::from_status(status);
         }
         if until.is_none_or(|until| Instant::now() >= until) {
             // It is gone already, or is gone now, with the programs that it started.
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             let _ = child.kill();
             let _ = child.wait();
-            return 1;
+            return Exit::Failed;
         }
         thread::sleep(Duration::from_millis(10));
     }

@@ -1,10 +1,13 @@
 //! `midrail redact`: copies a text with its secrets redacted.
 
-use std::io::{ErrorKind, Read};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::PathBuf;
+use std::process::{Child, Command};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use midrail::detection::redact::StreamRedactor;
 use midrail::store::Keys;
@@ -26,6 +29,9 @@ pub(crate) struct Args {
     /// The file to read; `-`: standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Run a command, and redact what it prints. Its exit code is kept
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "file")]
+    command: Vec<OsString>,
     /// Also replace personal data
     #[arg(long)]
     pii: bool,
@@ -39,6 +45,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
+    if let Some((program, words)) = args.command.split_first() {
+        return supervise(program, words);
+    }
     let mut input = input::open(args.file.as_deref())?;
     let key = match &args.store {
         Some(path) => SqliteStore::open_read_only(path)?.fingerprint_key()?,
@@ -75,4 +84,43 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     }
     output.text(&cleaner.finish())?;
     Ok(Exit::Good)
+}
+
+/// How long the redaction may continue after the command has ended. Processes in the background can keep the output open;
+/// what they print is still redacted later.
+const REST: Duration = Duration::from_secs(1);
+
+/// Runs a command whose output passes through a second process of this program, with the same options. This process ends
+/// with the command, even if the output stays open.
+fn supervise(program: &OsStr, words: &[OsString]) -> CliResult {
+    let (reader, writer) = io::pipe()?;
+    let options = env::args_os().skip(1).take_while(|word| word != "--");
+    let mut redaction = Command::new(env::current_exe()?).args(options).stdin(reader).spawn()?;
+    let mut command = Command::new(program);
+    command.args(words).stdout(writer.try_clone()?).stderr(writer);
+    let started = command.spawn();
+    // The pipe ends with its last writer.
+    drop(command);
+    let ended = started.and_then(|mut child| child.wait());
+    if !has_ended_well(&mut redaction)? {
+        let mut output = io::stdout();
+        writeln!(output, "[output withheld] `midrail redact` failed. Run: midrail doctor")?;
+    }
+    ended.map(Exit::from_status).map_err(|error| {
+        CliError::new(format!("`{}` could not be started: {error}", program.to_string_lossy()))
+    })
+}
+
+/// Whether the redaction has ended without an error, or continues.
+fn has_ended_well(redaction: &mut Child) -> io::Result<bool> {
+    let until = Instant::now() + REST;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        match redaction.try_wait()? {
+            Some(status) => return Ok(status.success()),
+            None if Instant::now() >= until => return Ok(true),
+            None => thread::sleep(pause),
+        }
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
 }
