@@ -22,6 +22,8 @@ struct Host {
     programs: Vec<String>,
     user_message: Option<String>,
     environment_file: Option<String>,
+    #[serde(default)]
+    disabling_variables: Vec<String>,
     shell: String,
     #[serde(default = "yes")]
     follows_links: bool,
@@ -114,7 +116,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         list,
         "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, \
          name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
-         user_message: {:?}, environment_file: {:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
+         user_message: {:?}, environment_file: {:?}, disabling_variables: &{:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
          extension_files: &{:?}, \
          files: HostFiles {{ folder: {folder:?}, traces: &{traces:?}, project: {project:?}, user: {user:?}, \
          managed: {managed:?}, managed_macos: {managed_macos:?} }},",
@@ -126,6 +128,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         host.programs,
         host.user_message,
         host.environment_file,
+        host.disabling_variables,
         variant(&host.shell),
         host.follows_links,
         host.blocks_on_timeout_since,

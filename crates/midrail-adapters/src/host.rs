@@ -51,6 +51,8 @@ pub struct HostSpec {
     /// The variable with the file that its shell reads before each command, in a hook at the start of a session. It is used
     /// where the host cannot replace the output of a command that fails.
     pub environment_file: Option<&'static str>,
+    /// Variables with which it runs no hooks.
+    pub(crate) disabling_variables: &'static [&'static str],
     /// The shell that runs its hooks.
     pub(crate) shell: HookShell,
     /// Whether it reads a settings file through a symbolic link.

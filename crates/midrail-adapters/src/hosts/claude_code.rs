@@ -3,6 +3,8 @@
 mod format;
 mod transcripts;
 
+use std::path::PathBuf;
+
 use midrail::{Decision, Effect, ErrorInfo, Event, EventKind, ToolResult};
 use serde_json::{Value, json};
 
@@ -131,13 +133,24 @@ pub(super) const SETUP: Setup = Setup {
         let env = installation.env;
         let mut files = vec![env.project.join(".claude/settings.local.json")];
         files.extend(installation.host.settings(env).into_iter().map(|(_, path)| path));
-        files.retain(|path| match json::settings(path).get("disableAllHooks") {
-            None | Some(Value::Bool(false)) => false,
-            Some(Value::Bool(true)) => true,
-            // A file with a value of the wrong type is ignored, and so are the hooks in it.
-            Some(_) => installation.files.iter().any(|file| file.path == *path),
-        });
-        files.into_iter().map(|path| (path, "`disableAllHooks`")).collect()
+        let disabled = |path: PathBuf| {
+            let settings = json::settings(&path);
+            let is_disabled = match settings.get("disableAllHooks") {
+                None | Some(Value::Bool(false)) => false,
+                Some(Value::Bool(true)) => true,
+                // A file with a value of the wrong type is ignored, and so are the hooks in it.
+                Some(_) => installation.files.iter().any(|file| file.path == path),
+            };
+            let is_set = |name: &&str| settings.pointer(&format!("/env/{name}")).is_some();
+            match is_disabled {
+                true => Some((path, "`disableAllHooks`")),
+                false if installation.host.disabling_variables.iter().any(is_set) => {
+                    Some((path, "a variable in `env`"))
+                }
+                false => None,
+            }
+        };
+        files.into_iter().filter_map(disabled).collect()
     },
     probe: include_str!("claude_code/probe.json"),
     is_denial: |answer| {

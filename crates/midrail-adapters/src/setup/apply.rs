@@ -57,7 +57,10 @@ pub fn apply(plan: &Plan, env: &Environment, now: Timestamp) -> ApplyReport {
         if has_failed(path, &report) {
             continue;
         }
-        Backup::remove_all(path, env);
+        // A backup of a file that somebody removed is the only copy.
+        if path.exists() || Backup::last(path, env).is_none_or(|backup| backup.before.is_none()) {
+            Backup::remove_all(path, env);
+        }
         report.errors.extend(registry::forget(path).err());
     }
     if plan.purge && report.errors.is_empty() {

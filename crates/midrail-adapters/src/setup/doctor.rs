@@ -177,8 +177,14 @@ fn links(host: &HostSpec, files: &[HookFile]) -> Vec<CheckResult> {
 }
 
 fn disabling_settings(host: &HostSpec, installation: &Installation<'_>) -> Vec<CheckResult> {
+    let variables = host.disabling_variables.iter().filter(|name| installation.env.is_set(name));
+    let variables = variables.map(|name| {
+        let message = format!("`{name}` is set, and {} then runs no hooks", host.title);
+        CheckResult::bad(message, format!("remove `{name}` from the environment"))
+    });
+    let mut results: Vec<CheckResult> = variables.collect();
     let disabled = (host.setup.disabled_in)(installation);
-    if disabled.is_empty() {
+    if disabled.is_empty() && results.is_empty() {
         return vec![CheckResult::good("no file disables hooks")];
     }
     let mut files = installation.files.iter();
@@ -193,7 +199,8 @@ fn disabling_settings(host: &HostSpec, installation: &Installation<'_>) -> Vec<C
             CheckResult::bad(message, fix)
         }
     };
-    disabled.into_iter().map(result).collect()
+    results.extend(disabled.into_iter().map(result));
+    results
 }
 
 /// Checks packs and store.

@@ -93,6 +93,11 @@ impl Environment {
         }
     }
 
+    /// Whether a variable has a value.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.variables.get(&OsString::from(name)).is_some_and(|value| !value.is_empty())
+    }
+
     /// The absolute path in a variable.
     pub(crate) fn variable(&self, name: &str) -> Option<PathBuf> {
         let path = self.variables.get(&OsString::from(name)).map(PathBuf::from);

@@ -124,6 +124,11 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
     plan
 }
 
+/// Hooks whose commands say that no settings register them.
+fn in_plugin(hooks: String) -> String {
+    hooks.replace(" --proof ", " --in-plugin --proof ").replace("\"--proof\"", "\"--in-plugin\", \"--proof\"")
+}
+
 /// Plans to write a plugin with the same hooks to a folder.
 pub fn plugin(host: &'static HostSpec, folder: &Path, program: &str) -> Plan {
     let mut plan = Plan::default();
@@ -142,8 +147,8 @@ pub fn plugin(host: &'static HostSpec, folder: &Path, program: &str) -> Plan {
     }
     let empty = if is_json { "{}\n" } else { "" };
     let manifest = Ok(format!("{manifest:#}\n"));
-    let texts =
-        [(plugin.hooks, host.install(InstallScope::User, empty, program)), (plugin.manifest, manifest)];
+    let hooks = host.install(InstallScope::User, empty, program).map(in_plugin);
+    let texts = [(plugin.hooks, hooks), (plugin.manifest, manifest)];
     for (name, text) in texts.into_iter().filter(|(name, _)| !name.is_empty()) {
         let path = folder.join(name);
         plan.add(text.and_then(|text| {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::command;
 use super::environment::{Environment, InstallScope};
 use super::files::{self, SettingsResult};
 use super::plan::install_hooks;
@@ -127,21 +128,36 @@ pub(super) fn forget(path: &Path) -> SettingsResult {
     let mut registrations = read(&list);
     let known = registrations.len();
     registrations.retain(|it| it.path != path);
-    if registrations.len() == known { Ok(()) } else { write(&list, &registrations) }
+    match registrations.len() {
+        0 if known > 0 => files::remove(&list),
+        left if left == known => Ok(()),
+        _ => write(&list, &registrations),
+    }
 }
 
 /// Compares the settings of all hosts with what was registered. `folder` is the folder of the session. Hooks of a user or
 /// of a machine are registered again; a file of a project is not changed, because a repository may track it. Hooks that are
 /// missing are reported when they are first missed, and again where a session or a turn begins or ends.
 ///
-/// Within a turn, a file that did not change costs one call of the system.
-pub fn find_lost_hooks(folder: Option<&Path>, is_boundary: bool) -> Vec<LostHooks> {
+/// `caller` is the host that runs a registered hook. Within a turn, a file that did not change costs one call of the system.
+pub fn find_lost_hooks(
+    folder: Option<&Path>,
+    caller: Option<&'static HostSpec>,
+    is_boundary: bool,
+) -> Vec<LostHooks> {
     let Some(list) = list_path() else { return Vec::new() };
     let mut registrations = read(&list);
     let before = registrations.clone();
     let mut lost = Vec::new();
+    let is_here = |project: &PathBuf| folder.is_some_and(|folder| folder.starts_with(project));
+    let is_known = |host: &HostSpec| {
+        before.iter().any(|it| it.host == host.name && it.project.as_ref().is_none_or(is_here))
+    };
+    if let (Some(host), Some(folder)) = (caller.filter(|host| !is_known(host)), folder) {
+        let missing = recover(&mut registrations, host, folder);
+        lost.extend(missing.filter(|_| is_boundary));
+    }
     for it in &mut registrations {
-        let is_here = |project: &PathBuf| folder.is_some_and(|folder| folder.starts_with(project));
         let Some(host) = hosts::find(&it.host).filter(|_| it.project.as_ref().is_none_or(is_here)) else {
             continue;
         };
@@ -188,17 +204,54 @@ fn stamp(path: &Path) -> Option<FileStamp> {
     Some(FileStamp { size: file.len(), inode: file.ino(), changed: (file.ctime(), file.ctime_nsec()) })
 }
 
-/// Whether a file has all hooks, as they are registered.
+/// Whether a file has all hooks as `midrail init` writes them. Numbers and indentation may differ: people change timeouts.
 fn is_intact(host: &HostSpec, it: &Registration) -> bool {
     let Ok(Some(text)) = files::read(&it.path) else { return false };
-    let Ok(found) = host.registered(it.scope, &text) else { return false };
-    let has = |event: &str| {
-        found.iter().any(|(name, handler)| {
-            let commands = ["command", "bash"].iter().filter_map(|key| handler.get(key)?.as_str());
-            name == event && commands.into_iter().all(super::command::requires_proof)
-        })
-    };
-    host.registrations().all(|(hook_event, _)| has(hook_event.name))
+    let installed = host.install(it.scope, &text, &it.program);
+    installed.is_ok_and(|installed| without_numbers(&installed).eq(without_numbers(&text)))
+}
+
+/// A text without indentation, in which one digit stands for each number.
+fn without_numbers(text: &str) -> impl Iterator<Item = char> {
+    let mut was_digit = false;
+    text.lines().flat_map(|line| line.trim().chars().chain(['\n'])).filter_map(move |c| {
+        let is_digit = c.is_ascii_digit();
+        let is_repeated = std::mem::replace(&mut was_digit, is_digit) && is_digit;
+        (!is_repeated).then_some(if is_digit { '0' } else { c })
+    })
+}
+
+/// Adds the settings of a host that calls hooks without being in the list: the list was lost. If no settings have hooks,
+/// they were lost, too, and the user's file stands for them.
+fn recover(
+    registrations: &mut Vec<Registration>,
+    host: &'static HostSpec,
+    folder: &Path,
+) -> Option<LostHooks> {
+    let env = Environment::detect(folder, None)?;
+    let settings = host.settings(&env);
+    let known = registrations.len();
+    for (scope, path) in &settings {
+        let text = files::read(path).ok().flatten().unwrap_or_default();
+        let hooks = host.registered(*scope, &text).unwrap_or_default();
+        let commands = hooks.iter().filter_map(|(_, handler)| handler.get("command").or(handler.get("bash")));
+        let program = commands.filter_map(|command| command::program_of(command.as_str()?)).next();
+        let program = program.or_else(|| (host.setup.format)(*scope).plugin_program(&text));
+        if let Some(program) = program {
+            let project = (*scope == InstallScope::Project).then(|| env.project.clone());
+            let (host, path) = (host.name.to_owned(), path.clone());
+            let it =
+                Registration { host, scope: *scope, path, program, project, seen: None, is_intact: true };
+            registrations.push(it);
+        }
+    }
+    let path = settings.into_iter().find(|(scope, _)| *scope == InstallScope::User)?.1;
+    (registrations.len() == known).then_some(LostHooks {
+        host,
+        path,
+        state: LostState::Missing,
+        is_new: false,
+    })
 }
 
 fn restore(host: &HostSpec, it: &Registration, folder: Option<&Path>) -> SettingsResult {

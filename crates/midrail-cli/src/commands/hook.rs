@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Prove with the last line that this program has decided, for the command that `midrail init` writes
     #[arg(long, value_name = "NUMBER", hide = true)]
     proof: Option<u64>,
+    /// The command is that of a plugin, which no settings register
+    #[arg(long, hide = true)]
+    in_plugin: bool,
     /// How long to wait for an approval [default: as long as the agent waits, if there are approvers]
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
     wait: Option<Duration>,
@@ -132,7 +135,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<(Ve
     if kind == EventKind::SessionStart {
         redact_shell(args, &engine)?;
     }
-    let lost = report_lost_hooks(&engine, folder.as_deref(), kind);
+    let lost = report_lost_hooks(args, &engine, folder.as_deref(), kind);
     if let Some(first) = decisions.first_mut() {
         first.feedback.extend(lost.iter().map(|text| format!("Tell the user: {text}")));
     }
@@ -153,9 +156,11 @@ fn redact_shell(args: &Args, engine: &Engine) -> CliResult<()> {
 }
 
 /// Restores and reports hooks that were removed while this session runs.
-fn report_lost_hooks(engine: &Engine, folder: Option<&Path>, kind: EventKind) -> Vec<String> {
+fn report_lost_hooks(args: &Args, engine: &Engine, folder: Option<&Path>, kind: EventKind) -> Vec<String> {
     let is_boundary = !matches!(kind, EventKind::BeforeTool | EventKind::AfterTool | EventKind::Observed);
-    let lost = setup::find_lost_hooks(folder, is_boundary);
+    let is_registered = args.proof.is_some() && !args.in_plugin;
+    let caller = hosts::find(&args.host).filter(|_| is_registered);
+    let lost = setup::find_lost_hooks(folder, caller, is_boundary);
     for it in lost.iter().filter(|it| it.is_new) {
         let is_restored = it.state == LostState::Restored;
         if let Err(error) = engine.admin().report_lost_hooks(&it.to_string(), is_restored) {

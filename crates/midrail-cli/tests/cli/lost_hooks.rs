@@ -16,12 +16,16 @@ fn git(world: &World, args: &[&str]) {
     assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-fn hook(world: &World, event: &str) -> Value {
+fn payload(world: &World, event: &str) -> Vec<u8> {
     let payload = json!({
         "session_id": "s", "cwd": world.project(), "hook_event_name": event, "prompt": "hello",
         "tool_name": "Read", "tool_input": {"file_path": "a"},
     });
-    let ended = ended(&mut on_path(world, &["hook", "claude-code"]), payload.to_string().into_bytes());
+    payload.to_string().into_bytes()
+}
+
+fn hook(world: &World, event: &str) -> Value {
+    let ended = ended(&mut on_path(world, &["hook", "claude-code"]), payload(world, event));
     let ended = ended.code(0);
     if ended.out.is_empty() { Value::Null } else { ended.json() }
 }
@@ -52,6 +56,68 @@ fn hooks_of_a_user_that_were_removed_are_registered_again() {
     run(&world, &["uninstall", "--yes"]).code(0);
     assert_eq!(hook(&world, "PreToolUse"), Value::Null);
     assert!(!settings.exists());
+}
+
+/// A hook as its registration calls it.
+fn registered_hook(world: &World, event: &str, more: &[&str]) -> String {
+    let args = [&["hook", "claude-code", event, "--proof", "1"], more].concat();
+    ended(&mut on_path(world, &args), payload(world, event)).code(0).out
+}
+
+#[test]
+fn changed_hooks_are_registered_again() {
+    let world = World::new();
+    let settings = world.project().parent().unwrap().join(".claude/settings.json");
+    run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
+    let before = fs::read_to_string(&settings).unwrap();
+    let first = "\"type\": \"command\"";
+    for changed in [
+        before.replacen(first, &format!("{first}, \"async\": true"), 1),
+        before.replacen(first, &format!("{first}, \"if\": \"Bash(x)\""), 1),
+        before.replace("exit 2\"", "exit 2 || true\""),
+        before.replace(env!("CARGO_BIN_EXE_midrail"), "/tmp/evil/midrail"),
+        before.replace("\"timeout\": 330", "\"timeout\": 0.001"),
+        before.replace("--timeout 330", "--timeout 330 --pack x"),
+    ] {
+        assert_ne!(changed, before);
+        fs::write(&settings, &changed).unwrap();
+        let answer = hook(&world, "PreToolUse");
+        assert!(answer["systemMessage"].to_string().contains("are registered again"), "{changed}: {answer}");
+        fs::write(&settings, &before).unwrap();
+        hook(&world, "PreToolUse");
+    }
+    // Timeouts belong to the user.
+    fs::write(&settings, before.replace("330", "20")).unwrap();
+    assert_eq!(hook(&world, "PreToolUse"), Value::Null);
+}
+
+#[test]
+fn lost_list_of_registrations_is_noticed() {
+    let world = World::new();
+    let home = world.project().parent().unwrap().to_owned();
+    run(&world, &["init", "--yes", "--agent", "claude-code"]).code(0);
+    let settings = home.join(".claude/settings.json");
+    let before = fs::read_to_string(&settings).unwrap();
+    let list = home.join("state/midrail/registrations.json");
+    for damage in ["[]", "", "{", "null"] {
+        fs::write(&settings, &before).unwrap();
+        fs::write(&list, damage).unwrap();
+        // The settings still have the hooks: the list is complete again, and protects them.
+        assert!(!registered_hook(&world, "Stop", &[]).contains("not protected"), "{damage}");
+        fs::write(&settings, "{}").unwrap();
+        let answer = registered_hook(&world, "PreToolUse", &[]);
+        assert!(answer.contains("are registered again"), "{damage}: {answer}");
+        // Both are lost: the host still calls the hook that it has in memory.
+        fs::write(&settings, "{}").unwrap();
+        fs::write(&list, damage).unwrap();
+        let answer = registered_hook(&world, "Stop", &[]);
+        assert!(answer.contains("the next session is not protected"), "{damage}: {answer}");
+        assert_eq!(registered_hook(&world, "Stop", &["--in-plugin"]), "midrail:48\n");
+    }
+    fs::write(&settings, &before).unwrap();
+    registered_hook(&world, "Stop", &[]);
+    run(&world, &["uninstall", "--yes"]).code(0);
+    assert!(!list.exists());
 }
 
 #[test]
@@ -90,6 +156,10 @@ fn setting_that_disables_hooks_is_reported() {
     let answer = hook(&world, "UserPromptSubmit");
     assert!(answer["systemMessage"].as_str().unwrap().contains("`disableAllHooks` in"), "{answer}");
     assert_eq!(hook(&world, "PreToolUse"), Value::Null);
+    world.write(".claude/settings.local.json", "{\"env\": {\"CLAUDE_CODE_SIMPLE\": \"1\"}}");
+    let answer = hook(&world, "UserPromptSubmit");
+    assert!(answer["systemMessage"].as_str().unwrap().contains("a variable in `env` in"), "{answer}");
+    run(&world, &["doctor", "--agent", "claude-code"]).code(1).says("not protected: a variable in `env`");
 }
 
 #[test]
