@@ -100,6 +100,8 @@ pub(crate) struct PolicyInForce {
     project: Option<PathBuf>,
     /// The missing pack file, if the session's last policy is used.
     kept_for: Option<PathBuf>,
+    /// Packs that are not used, and why.
+    pub(crate) remark: Option<String>,
 }
 
 /// Loads the policy in force for an event, and sets the event's working directory if it has none.
@@ -116,14 +118,26 @@ pub(crate) fn load(
     // A session keeps the directory in which it started, wherever the agent moves.
     let context = store.as_ref().ok().and_then(|store| SessionContext::load(store, event).ok());
     let SessionContext { folder: began_in, policy: last } = context.unwrap_or_default();
-    let folder = match (began_in, event_folder) {
-        (Some(began_in), Some(now)) if is_below(&now, &began_in) => Some(now),
-        (Some(began_in), _) => Some(began_in),
+    let mut folder = match (&began_in, event_folder) {
+        (Some(began_in), Some(now)) if is_below(&now, began_in) => Some(now),
+        (Some(began_in), _) => Some(began_in.clone()),
         (None, now) => now.or_else(|| here.clone()),
     };
     let cache = store.as_ref().ok().and_then(cache);
-    let load = Load { cache, ..packs.in_folder(folder.clone()) };
+    let mut load = Load { cache: cache.clone(), ..packs.in_folder(folder.clone()) };
     let mut loaded = load.load();
+    let mut remark = None;
+    if let Some(began_in) = began_in.filter(|it| paths::layers(Some(it)) != paths::layers(folder.as_deref())) {
+        let first = Load { cache, ..packs.in_folder(Some(began_in.clone())) };
+        if let Some(why) = weakens(loaded.as_ref().ok(), &first.load()?) {
+            let now = folder.replace(began_in).unwrap_or_default();
+            let text = format!("the packs in {} are not used in this session: {why}", now.display());
+            log::warn!("{text}");
+            remark = Some(text);
+            load = first;
+            loaded = load.load();
+        }
+    }
     // A new run uses the current packs.
     let last = last.filter(|_| !event.is_new_run());
     let kept_for = last.as_ref().and_then(|last| last.missing_file(&load)).map(Path::to_owned);
@@ -138,7 +152,22 @@ pub(crate) fn load(
         event.cwd = here.map(|here| here.to_string_lossy().into_owned());
     }
     let project = folder.and_then(|folder| paths::project(&folder).or(Some(folder)));
-    Ok(PolicyInForce { loaded, store, project, kept_for })
+    Ok(PolicyInForce { loaded, store, project, kept_for, remark })
+}
+
+/// Why the packs of a folder below that in which a session began may not be used for it: an agent can make such a folder.
+/// They may only add to its policy.
+fn weakens(below: Option<&LoadedPolicy>, first: &LoadedPolicy) -> Option<String> {
+    let Some(below) = below else { return Some("they are not valid".to_owned()) };
+    match below.source.losses(&first.source) {
+        Ok(losses) if losses.is_empty() => None,
+        Ok(losses) => {
+            let ids: Vec<&str> = losses.iter().map(|(id, _)| id.as_str()).collect();
+            let ids = ids.join(", ");
+            Some(format!("they protect less than those of the folder in which it began ({ids})"))
+        }
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// The last policy of the session, before one of its files went missing.
@@ -164,7 +193,7 @@ fn kept(
 impl PolicyInForce {
     /// The engine, if the store could be opened.
     pub(crate) fn engine(self, root: Option<&Path>, damage: DamageArgs) -> CliResult<OneShotEngine> {
-        let PolicyInForce { loaded, store, project, kept_for } = self;
+        let PolicyInForce { loaded, store, project, kept_for, .. } = self;
         let store = store?;
         let own = paths::own_places(Some(store.path()));
         let mut engine = Engine::builder(loaded.policy, &loaded.source)

@@ -111,8 +111,9 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<(Ve
     let mut events = events.into_iter();
     let Some(mut first) = events.next() else { return Ok(Default::default()) };
     let (folder, kind) = (first.cwd.as_ref().map(PathBuf::from), first.kind);
-    let engine =
-        event_engine::load(&mut first, &args.packs, &args.store, false)?.engine(None, args.damage)?;
+    let mut policy = event_engine::load(&mut first, &args.packs, &args.store, false)?;
+    let remark = policy.remark.take();
+    let engine = policy.engine(None, args.damage)?;
     engine.background().stop_scripts_at(deadline.before_the_end());
     let mut decisions = Vec::new();
     for mut event in std::iter::once(first).chain(events) {
@@ -135,7 +136,8 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<(Ve
     if kind == EventKind::SessionStart {
         redact_shell(args, &engine)?;
     }
-    let lost = report_lost_hooks(args, &engine, folder.as_deref(), kind);
+    let mut lost = report_lost_hooks(args, &engine, folder.as_deref(), kind);
+    lost.extend(remark);
     if let Some(first) = decisions.first_mut() {
         first.feedback.extend(lost.iter().map(|text| format!("Tell the user: {text}")));
     }

@@ -121,6 +121,30 @@ fn lost_list_of_registrations_is_noticed() {
 }
 
 #[test]
+fn packs_of_a_folder_below_only_add_to_the_session() {
+    let world = World::new();
+    let call = |folder: &str, command: &str| {
+        let payload = json!({
+            "session_id": "s", "cwd": world.path(folder), "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": {"command": command},
+        });
+        ended(&mut on_path(&world, &["hook", "claude-code"]), payload.to_string().into_bytes()).code(0).out
+    };
+    assert_eq!(call(".", "ls"), "");
+    let destructive = "mkfs.ext4 /dev/sda1";
+    for pack in ["extends: none", "guardrails: [{id: safety-001, use: safety-001, effect: warn}]", "broken: ["] {
+        world.write("sub/.midrail/pack.yaml", format!("pack: mine\n{pack}\n"));
+        let answer = call("sub", destructive);
+        assert!(answer.contains("\"deny\"") && answer.contains("are not used in this session"), "{answer}");
+    }
+    let rule = "guardrails: [{id: frozen, when: action.programs contains 'ls', effect: block, reason: Frozen.}]";
+    world.write("sub/.midrail/pack.yaml", format!("pack: mine\n{rule}\n"));
+    assert!(call("sub", "ls").contains("Frozen."));
+    assert!(call("sub", destructive).contains("\"deny\""));
+    assert_eq!(call(".", "ls"), "");
+}
+
+#[test]
 fn branch_without_hooks_is_reported() {
     let world = World::new();
     git(&world, &["init", "-q"]);
