@@ -2,7 +2,7 @@
 
 import { converse } from '../editor.mjs';
 import { calls as claudeCalls, offline as claudeOffline } from './claude-code.mjs';
-import { calls as copilotCalls, offline as copilotOffline } from './copilot-cli.mjs';
+import copilot, { calls as copilotCalls, offline as copilotOffline } from './copilot-cli.mjs';
 import { calls as geminiCalls, offline as geminiOffline, prepare as prepareGemini } from './gemini-cli.mjs';
 import { calls as opencodeCalls, offline as opencodeOffline, settings as opencodeSettings } from './opencode.mjs';
 
@@ -88,6 +88,8 @@ export const acpAgents = [
     title: 'Copilot CLI (ACP)',
     needs: [['copilot', 'copilot']],
     calls: copilotCalls,
+    // It rejects an editor's MCP servers that are programs, and uses those of its user.
+    prepare: copilot.prepare,
     command: (world, model) => ({
       program: world.lab.copilot,
       args: ['--acp', '--no-auto-update'],

@@ -52,6 +52,10 @@ impl ShownCall {
             Some(other) => drop(self.input.insert("input".to_owned(), other.clone())),
         }
         if let Some(content) = update.get("content").and_then(Value::as_array) {
+            let is_over = matches!(text("status"), Some("completed" | "failed"));
+            if !is_over && update.get("rawInput").is_none() {
+                self.input.extend(content.iter().filter_map(shown_arguments).flatten());
+            }
             let diffs: Vec<Diff> = content.iter().filter_map(diff).collect();
             if !diffs.is_empty() {
                 self.diffs = diffs;
@@ -184,6 +188,11 @@ fn tool_name(meta: &Value) -> Option<&str> {
 fn is_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':');
     !text.is_empty() && text.len() <= 128 && text.chars().all(is_plain)
+}
+
+/// The arguments of a call whose agent shows them only as a text to its user.
+fn shown_arguments(item: &Value) -> Option<Map<String, Value>> {
+    serde_json::from_str(item.get("content")?.get("text")?.as_str()?).ok()
 }
 
 fn diff(item: &Value) -> Option<Diff> {
