@@ -20,6 +20,8 @@ mod personal;
 mod secrets;
 #[path = "build/source.rs"]
 mod source;
+#[path = "build/vocabulary.rs"]
+mod vocabulary;
 #[path = "build/word_lists.rs"]
 mod word_lists;
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::choices::Counts;
-use crate::source::{Severity, Source, examples, slice, write};
-use crate::word_lists;
+use crate::source::{Severity, Source, examples, write};
+use crate::{vocabulary, word_lists};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,19 +44,12 @@ type WordSets = BTreeMap<String, Spanned<Vec<String>>>;
 pub fn compile() -> io::Result<()> {
     let source = Source::read("data/injection/word_sets.toml")?;
     let sets: WordSets = source.parse();
-    let mut map = phf_codegen::Map::<&str>::new();
-    for (name, words) in &sets {
+    for words in sets.values() {
         for word in words.get_ref() {
             check_set(&source, words.span().start, word, &sets);
         }
-        map.entry(name, slice(words.get_ref()));
     }
-    let mut code = format!(
-        "/// Sets of words that phrases use as `@name`.\n\
-         pub(super) static WORD_SETS: phf::Map<&'static str, &'static [&'static str]> = {};\n",
-        map.build()
-    );
-    code.push_str(&word_lists::compile(&Source::read("data/injection/words.toml")?));
+    let mut code = word_lists::compile(&Source::read("data/injection/words.toml")?);
     let source = Source::read("data/injection/look_alikes.toml")?;
     let look_alikes: LookAlikes = source.parse();
     for (name, letters) in [("LOOK_ALIKES", &look_alikes.look_alikes), ("CAPITALS", &look_alikes.capitals)] {
@@ -64,7 +57,9 @@ pub fn compile() -> io::Result<()> {
     }
     write("injection_words.rs", code)?;
     let families = families()?;
-    phrases(&sets, &families)
+    let rows = phrases(&sets, &families)?;
+    let sets = sets.into_iter().map(|(name, words)| (name, words.into_inner())).collect();
+    vocabulary::compile(&rows, &sets)
 }
 
 /// Writes the families, and returns their kinds.
@@ -89,8 +84,10 @@ fn constant(kind: &str) -> String {
     kind.replace('-', "_").to_uppercase()
 }
 
-fn phrases(sets: &WordSets, families: &BTreeSet<String>) -> io::Result<()> {
-    let (mut rows, mut tests, mut seen) = (Vec::new(), String::new(), BTreeSet::new());
+/// Writes the rows, and returns their patterns.
+fn phrases(sets: &WordSets, families: &BTreeSet<String>) -> io::Result<Vec<vocabulary::Row>> {
+    let (mut rows, mut code, mut tests, mut seen) =
+        (Vec::new(), String::new(), String::new(), BTreeSet::new());
     for source in Source::read_folder("data/injection/phrases")? {
         for (offset, phrase) in source.entries::<Phrase>("phrase") {
             source.check_examples(offset, &phrase.found, &phrase.not_found);
@@ -108,19 +105,20 @@ fn phrases(sets: &WordSets, families: &BTreeSet<String>) -> io::Result<()> {
             }
             tests.push_str(&examples(rows.len(), &phrase.found, &phrase.not_found));
             let patterns: Vec<String> = phrase.patterns.into_iter().map(Spanned::into_inner).collect();
-            rows.push(format!(
-                "Row {{ family: &family::{}, counts: Counts::{:?}, patterns: {} }},\n",
+            code.push_str(&format!(
+                "Row {{ family: &family::{}, counts: Counts::{:?} }},\n",
                 constant(phrase.kind.get_ref()),
-                phrase.counts,
-                slice(&patterns)
+                phrase.counts
             ));
+            rows.push(vocabulary::Row { counts: phrase.counts, patterns });
         }
     }
+    write("injection_phrases.rs", format!("pub(super) static ROWS: [Row; {}] = [\n{code}];\n", rows.len()))?;
     write(
-        "injection_phrases.rs",
-        format!("pub(super) static ROWS: [Row; {}] = [\n{}];\n", rows.len(), rows.concat()),
+        "injection_examples.rs",
+        format!("const EXAMPLES: &[(usize, &[&str], &[&str])] = &[\n{tests}];\n"),
     )?;
-    write("injection_examples.rs", format!("const EXAMPLES: &[(usize, &[&str], &[&str])] = &[\n{tests}];\n"))
+    Ok(rows)
 }
 
 /// Checks the steps of a pattern: known word sets, gaps that are numbers, and at least one step.

@@ -33,8 +33,13 @@ pub enum Lookup {
     Nearby,
     /// Texts that are compiled into another table.
     Keywords,
-    /// Words in rot13 and backwards.
-    Reversed,
+}
+
+impl WordList {
+    /// Its words.
+    pub fn texts(&self) -> Vec<String> {
+        self.words.iter().map(|word| word.get_ref().clone()).collect()
+    }
 }
 
 /// The lists of a file, by name.
@@ -52,7 +57,7 @@ pub fn compile(source: &Source) -> String {
             }
         }
         let name = name.to_uppercase();
-        let words: Vec<String> = list.words.iter().map(|word| word.get_ref().clone()).collect();
+        let words = list.texts();
         let mut item = |name: &str, kind: &str, value: String| {
             let item = if list.lookup == Lookup::List { "const" } else { "static" };
             code.push_str(&format!("/// {}\npub(super) {item} {name}: {kind} = {value};\n", list.about));
@@ -63,12 +68,6 @@ pub fn compile(source: &Source) -> String {
             Lookup::List => item(&name, "&[(&str, &str)]", format!("&{:?}", list.pairs)),
             Lookup::Nearby => item(&name, "super::word_set::WordSet", word_set(&words)),
             Lookup::Keywords => {}
-            Lookup::Reversed => {
-                let rot13 = words.iter().map(|word| word.chars().map(rot13).collect()).collect::<Vec<_>>();
-                let backwards = words.iter().map(|word| word.chars().rev().collect()).collect::<Vec<_>>();
-                item(&format!("{name}_ROT13"), "&[&str]", slice(&rot13));
-                item(&format!("{name}_BACKWARDS"), "&[&str]", slice(&backwards));
-            }
         }
     }
     code
@@ -97,12 +96,4 @@ pub fn word_set(words: &[String]) -> String {
         "super::word_set::WordSet {{ exact: {}, prefixes: &{prefixes:?}, parts: &{parts:?} }}",
         byte_set(&exact)
     )
-}
-
-fn rot13(letter: char) -> char {
-    match letter {
-        'a'..='m' => char::from(letter as u8 + 13),
-        'n'..='z' => char::from(letter as u8 - 13),
-        other => other,
-    }
 }

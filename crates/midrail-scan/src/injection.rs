@@ -32,7 +32,6 @@ use encoded::DecodedText;
 use family::Family;
 use phrases::PhraseMatch;
 use rows::Counts;
-use vocabulary::vocabulary;
 use words::{ReadMode, Reading};
 
 /// How many nested encodings are decoded.
@@ -124,18 +123,18 @@ fn strong_hits(reading: &Reading<'_>, found: &[PhraseMatch], hits: &mut Vec<Hit>
     let mut mentioned = Vec::new();
     // The last quoted phrase: the other entries of a list share its heading.
     let mut quoted: Option<usize> = None;
-    for found in found.iter().filter(|found| found.phrase.row.is_hit()) {
+    for found in found.iter().filter(|found| found.phrase.row().is_hit()) {
         let Some(span) = reading.span(found.first, found.last) else { continue };
         let is_entry = quoted.is_some_and(|last| found.first.saturating_sub(last) <= LIST_REACH)
             && is_list_entry(reading.text, &span);
         if is_entry || mention::is_mentioned(reading, found, &span) {
             quoted = Some(found.last);
             if mentioned.len() < MAX_QUOTES {
-                hits.push(found.phrase.row.family.hit(span.clone(), Confidence::Low));
+                hits.push(found.phrase.row().family.hit(span.clone(), Confidence::Low));
                 mentioned.push(span);
             }
         } else {
-            hits.push(found.phrase.row.family.hit(span, Confidence::High));
+            hits.push(found.phrase.row().family.hit(span, Confidence::High));
         }
     }
     mentioned
@@ -161,10 +160,10 @@ impl Places {
     /// Adds the orders and phrases of a reading that are a hit by themselves. Returns all phrases that count at their place,
     /// and those that are only mentioned.
     fn scan(&self, reading: &Reading<'_>, hits: &mut Vec<Hit>) -> (Vec<PhraseMatch>, Vec<Range<usize>>) {
-        let mut found = phrases::find(&reading.words, 0..reading.words.len(), &vocabulary().phrases);
+        let mut found = phrases::find(&reading.words, 0..reading.words.len(), &vocabulary::PHRASES);
         found.retain(|found| {
             let span = || reading.span(found.first, found.last);
-            match found.phrase.row.counts {
+            match found.phrase.row().counts {
                 Counts::Alone => reading.words.len() <= ALONE,
                 Counts::Hidden => span().is_some_and(|span| self.is_hidden(&span)),
                 Counts::Tagged => span().is_some_and(|span| self.tag_before(span.start).is_some()),
@@ -172,7 +171,7 @@ impl Places {
             }
         });
         let (addresses, found): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|found| found.phrase.row.is_address());
+            found.into_iter().partition(|found| found.phrase.row().is_address());
         orders::scan(reading, &addresses, hits);
         let mentioned = strong_hits(reading, &found, hits);
         (found, mentioned)
@@ -202,7 +201,7 @@ fn weak_hits(
 ) {
     let mut window: Vec<(&Family, usize, usize)> = Vec::new();
     for found in found {
-        let family = found.phrase.row.family;
+        let family = found.phrase.row().family;
         if family == &family::STATISTICAL {
             continue;
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use midrail_core::base64;
 
-use super::vocabulary::vocabulary;
+use super::vocabulary;
 use super::words::Reading;
 
 /// Decodes a text.
@@ -37,9 +37,9 @@ pub(super) fn pieces(reading: &Reading<'_>) -> Vec<DecodedText> {
     if disguises.reversed {
         let backwards: Decode = |text| text.chars().rev().collect();
         let encodings: [(_, _, Decode); 2] =
-            [(vocabulary().reversed, "rot13", rot13), (vocabulary().backwards, "backwards", backwards)];
+            [(vocabulary::REVERSED, "rot13", rot13), (vocabulary::BACKWARDS, "backwards", backwards)];
         for (class, encoding, decode) in encodings {
-            let mut signs = reading.words.iter().filter(|word| vocabulary().is_in(word.id, class));
+            let mut signs = reading.words.iter().filter(|word| vocabulary::is_in(word.id, class));
             if let (Some(first), Some(last)) = (signs.next(), signs.next_back()) {
                 let span = first.start..last.end;
                 let text = decode(text.get(span.clone()).unwrap_or_default());

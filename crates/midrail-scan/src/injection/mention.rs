@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::phrases::PhraseMatch;
-use super::vocabulary::vocabulary;
+use super::vocabulary;
 use super::words::{BREAK, Reading};
 
 /// How many characters before a phrase its quotation may open.
@@ -67,7 +67,7 @@ fn is_quoted(reading: &Reading<'_>, found: &PhraseMatch, span: &Range<usize>) ->
     if inside.contains("://") || inside.contains('@') {
         return false;
     }
-    let mentions = vocabulary().talk.mentions;
+    let mentions = vocabulary::MENTIONS;
     let outside = words.partition_point(|word| word.end <= opens);
     // The content of a comment proves nothing about it.
     let is_comment = text.get(opens..).is_some_and(|text| text.starts_with('<'));
@@ -106,22 +106,22 @@ fn quotation(text: &str, span: &Range<usize>) -> Option<(usize, usize)> {
 fn is_asked(reading: &Reading<'_>, outside: usize, closes: usize) -> bool {
     let begins = (outside.saturating_sub(16)..outside).rev().find(|at| reading.has_flag(*at, BREAK));
     let rest = reading.text.get(closes..).unwrap_or_default();
-    begins.is_some_and(|at| reading.has_word(at, at + 1, vocabulary().talk.questions))
+    begins.is_some_and(|at| reading.has_word(at, at + 1, vocabulary::QUESTIONS))
         && rest.chars().take(ASKS_WITHIN).any(|c| matches!(c, '?' | '？'))
 }
 
 /// Whether the text reports that others ask for this ("attackers ask the model to …"), or what to do if they do.
 fn is_reported(reading: &Reading<'_>, found: &PhraseMatch) -> bool {
-    let (talk, first) = (vocabulary().talk, found.first);
+    let first = found.first;
     let Some(before) = first.checked_sub(1) else { return false };
     let breaks = |at: &usize| reading.has_flag(*at, BREAK);
-    if !reading.has_word(before, first, talk.to) || breaks(&before) || breaks(&first) {
+    if !reading.has_word(before, first, vocabulary::TO) || breaks(&before) || breaks(&first) {
         return false;
     }
     let earliest = before.saturating_sub(16);
     let begins = (earliest..before).rev().find(breaks).unwrap_or(earliest);
     let mut reports = (begins.max(before.saturating_sub(REPORTED_WITHIN))..before).rev();
-    reports.find(|at| reading.has_word(*at, *at + 1, talk.reports)).is_some_and(|at| {
-        !reading.has_word(at, first, talk.you) || reading.has_word(begins, at, talk.conditions)
+    reports.find(|at| reading.has_word(*at, *at + 1, vocabulary::REPORTS)).is_some_and(|at| {
+        !reading.has_word(at, first, vocabulary::YOU) || reading.has_word(begins, at, vocabulary::CONDITIONS)
     })
 }

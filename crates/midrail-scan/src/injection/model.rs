@@ -9,7 +9,7 @@ use super::family;
 use super::hashing::hash_word;
 use super::phrases::{self, PhraseMatch};
 use super::rows::Counts;
-use super::vocabulary::vocabulary;
+use super::vocabulary;
 use super::words::{self, BREAK, EMPTY_LINE, NUMBER, ReadMode, Reading, Word};
 
 /// The number of features, as a power of two.
@@ -70,8 +70,8 @@ impl TextFeatures {
     /// Extracts the features of a text, for training.
     pub fn new(text: &str) -> Self {
         let words = words::read(text, ReadMode::Plain).words;
-        let mut found = phrases::find(&words, 0..words.len(), &vocabulary().phrases);
-        found.retain(|found| !found.phrase.row.is_address());
+        let mut found = phrases::find(&words, 0..words.len(), &vocabulary::PHRASES);
+        found.retain(|found| !found.phrase.row().is_address());
         let mut reading =
             TextFeatures { features: Vec::new(), ends: vec![0], windows: windows(text, &words, &found) };
         let mut signs = found.as_slice();
@@ -177,7 +177,7 @@ fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch], mut g
             break;
         }
         *signs = rest;
-        let row = sign.phrase.row;
+        let row = sign.phrase.row();
         // The subjects of attacks are no features: they would classify the subject.
         if row.family != &family::STATISTICAL {
             give(bucket(hash_word(row.family.kind) ^ u64::from(row.counts == Counts::Weak), 17));

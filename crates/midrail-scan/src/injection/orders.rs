@@ -11,7 +11,7 @@ use super::family;
 use super::mention;
 use super::phrases::{self, PhraseMatch};
 use super::rows::Counts;
-use super::vocabulary::vocabulary;
+use super::vocabulary;
 use super::words::{AFTER_COMMA, BREAK, Reading};
 
 /// How many words behind an address an order may be.
@@ -22,7 +22,7 @@ const MAX_ADDRESSES: usize = 8;
 /// Adds the orders of a text to addressed readers. `addresses` are in order of their first word.
 pub(super) fn scan(reading: &Reading<'_>, addresses: &[PhraseMatch], hits: &mut Vec<Hit>) {
     for window in windows(addresses) {
-        for order in phrases::find(&reading.words, window, &vocabulary().orders) {
+        for order in phrases::find(&reading.words, window, &vocabulary::ORDERS) {
             let Some(address) = find_address(&order, reading, addresses) else { continue };
             let Some(span) = reading.span(address.first, order.last) else { continue };
             let whole = PhraseMatch { first: address.first, ..order };
@@ -54,11 +54,11 @@ fn find_address<'a>(
     reading: &Reading<'_>,
     addresses: &'a [PhraseMatch],
 ) -> Option<&'a PhraseMatch> {
-    let is_request = order.phrase.row.counts == Counts::Request;
+    let is_request = order.phrase.row().counts == Counts::Request;
     let before = addresses.partition_point(|address| address.first < order.first);
     let near = addresses.get(before.saturating_sub(MAX_ADDRESSES)..before).unwrap_or_default();
     near.iter().find(|address| {
-        (!is_request || address.phrase.row.counts == Counts::Address)
+        (!is_request || address.phrase.row().counts == Counts::Address)
             && (address.last..=address.last + REACH).contains(&order.first)
             && applies_to(reading, address, order)
     })
@@ -74,9 +74,8 @@ fn applies_to(reading: &Reading<'_>, address: &PhraseMatch, order: &PhraseMatch)
     let breaks = |at: &usize| reading.has_flag(*at, BREAK);
     let begins = (address.last + 1..=order.first).rev().find(breaks).unwrap_or(address.last);
     let subject = order.first.saturating_sub(1).max(begins);
-    let talk = vocabulary().talk;
-    let negated = |from, to| reading.has_word(from, to, talk.negations);
+    let negated = |from, to| reading.has_word(from, to, vocabulary::NEGATIONS);
     // "Tell no one" is an order that begins with a negation.
     (negated(order.first, order.first + 2) || !negated(begins, order.first))
-        && !reading.has_word(subject, order.first, talk.subjects)
+        && !reading.has_word(subject, order.first, vocabulary::SUBJECTS)
 }

@@ -1,8 +1,6 @@
-//! Compiled phrases, indexed by the words that begin them.
+//! Compiled phrases, indexed by the words that begin them. The tables refer to each other by number.
 
-use std::collections::BTreeMap;
-
-use super::rows::Row;
+use super::rows::{ROWS, Row};
 
 /// The number of a set of words.
 pub(super) type ClassId = u16;
@@ -10,11 +8,28 @@ pub(super) type ClassId = u16;
 /// The set of all words.
 pub(super) const ANY: ClassId = ClassId::MAX;
 
+/// No set.
+const NONE: ClassId = ANY - 1;
+
+/// Items of another table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    pub(super) start: u16,
+    pub(super) len: u16,
+}
+
+impl Span {
+    fn of<T>(self, table: &[T]) -> &[T] {
+        let start = usize::from(self.start);
+        table.get(start..start + usize::from(self.len)).unwrap_or_default()
+    }
+}
+
 /// One step of a phrase: a word of the set, at most `gap` words behind the step before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) class: ClassId,
-    pub(super) gap: usize,
+    pub(super) gap: u8,
     /// Whether any words may be in the gap, within the sentence, or only fillers.
     pub(super) any: bool,
     pub(super) capitals: bool,
@@ -22,85 +37,79 @@ pub(super) struct Step {
     pub(super) after_comma: bool,
 }
 
-/// A compiled row.
+/// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Phrase {
-    pub(super) row: &'static Row,
-    pub(super) steps: Vec<Step>,
+    pub(super) row: u16,
+    pub(super) steps: Span,
+    pub(super) not_after: ClassId,
+    pub(super) not_before: Span,
+}
+
+impl Phrase {
+    /// The row that it belongs to.
+    pub(super) fn row(&self) -> &'static Row {
+        // INVARIANT: the build script writes numbers of existing rows.
+        ROWS.get(usize::from(self.row)).unwrap_or(&ROWS[0])
+    }
+
     /// None of these words is just before.
-    pub(super) not_after: Option<ClassId>,
-    /// These steps must not come next in the sentence.
-    pub(super) not_before: Vec<Vec<Step>>,
+    pub(super) fn not_after(&self) -> Option<ClassId> {
+        Some(self.not_after).filter(|class| *class != NONE)
+    }
 }
 
 /// A phrase that a word may begin, by its number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PhraseStart {
-    pub(super) number: usize,
-    /// The set of its rarest step, and how many words ahead it may be. Without a word of it, the phrase is not tried.
-    pub(super) anchor: Option<(usize, usize)>,
+    pub(super) number: u16,
+    /// The set of its rarest step. Without a word of it, the phrase is not tried.
+    pub(super) anchor: u16,
+    /// How many words ahead the anchor may be.
+    pub(super) reach: u8,
+}
+
+impl PhraseStart {
+    /// The set of its rarest step, and how many words ahead it may be, if it has one.
+    pub(super) fn anchor(self) -> Option<(usize, usize)> {
+        (self.anchor != u16::MAX).then(|| (usize::from(self.anchor), usize::from(self.reach)))
+    }
 }
 
 /// Phrases, by the words that begin them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Phrases {
-    pub(super) all: Vec<Phrase>,
+    pub(super) all: &'static [Phrase],
+    pub(super) steps: &'static [Step],
+    /// Lists of steps.
+    pub(super) not_before: &'static [Span],
     /// For each word the phrases that it may begin.
-    begins: Vec<Vec<PhraseStart>>,
+    pub(super) begins: &'static [Span],
+    pub(super) starts: &'static [PhraseStart],
     /// For each word the anchors that it belongs to.
-    anchors: Vec<Vec<usize>>,
+    pub(super) word_anchors: &'static [Span],
+    pub(super) anchors: &'static [u16],
     pub(super) anchor_count: usize,
 }
 
 impl Phrases {
-    /// `classes` are the sets of each word, `weights` how common each set is.
-    pub(super) fn new(all: Vec<Phrase>, classes: &[Vec<ClassId>], weights: &[u64]) -> Phrases {
-        let mut numbers: BTreeMap<ClassId, usize> = BTreeMap::new();
-        let mut begun: BTreeMap<ClassId, Vec<PhraseStart>> = BTreeMap::new();
-        for (number, phrase) in all.iter().enumerate() {
-            let Some(first) = phrase.steps.first() else { continue };
-            let anchor = rarest_step(&phrase.steps, weights).map(|(class, reach)| {
-                let next = numbers.len();
-                (*numbers.entry(class).or_insert(next), reach)
-            });
-            begun.entry(first.class).or_default().push(PhraseStart { number, anchor });
-        }
-        let begins = classes.iter().map(|sets| {
-            let mut begins: Vec<PhraseStart> =
-                sets.iter().filter_map(|class| begun.get(class)).flatten().copied().collect();
-            begins.sort_by_key(|begin| begin.number);
-            begins
-        });
-        let anchors = classes
-            .iter()
-            .map(|sets| sets.iter().filter_map(|class| numbers.get(class)).copied().collect())
-            .collect();
-        Phrases { begins: begins.collect(), anchors, anchor_count: numbers.len(), all }
-    }
-
     /// The phrases that a word may begin.
-    pub(super) fn begun_by(&self, id: u32) -> &[PhraseStart] {
-        list(&self.begins, id)
+    pub(super) fn begun_by(&self, id: u16) -> &'static [PhraseStart] {
+        self.begins.get(usize::from(id)).map_or(&[], |span| span.of(self.starts))
     }
 
     /// The anchors that a word belongs to.
-    pub(super) fn word_anchors(&self, id: u32) -> &[usize] {
-        list(&self.anchors, id)
+    pub(super) fn word_anchors(&self, id: u16) -> &'static [u16] {
+        self.word_anchors.get(usize::from(id)).map_or(&[], |span| span.of(self.anchors))
     }
-}
 
-fn list<T>(lists: &[Vec<T>], id: u32) -> &[T] {
-    usize::try_from(id).ok().and_then(|id| lists.get(id)).map_or(&[], Vec::as_slice)
-}
+    /// The steps of a phrase.
+    pub(super) fn steps(&self, phrase: &Phrase) -> &'static [Step] {
+        phrase.steps.of(self.steps)
+    }
 
-/// The rarest set among the steps behind the first one, and how many words ahead it may be.
-fn rarest_step(steps: &[Step], weights: &[u64]) -> Option<(ClassId, usize)> {
-    let mut reach = 0;
-    let behind = steps.iter().skip(1).map(|step| {
-        reach += step.gap + 1;
-        (step.class, reach)
-    });
-    behind
-        .filter(|(class, _)| *class != ANY)
-        .min_by_key(|(class, _)| weights.get(usize::from(*class)).copied().unwrap_or(u64::MAX))
+    /// Steps that must not come next in the sentence.
+    pub(super) fn not_before(&self, phrase: &Phrase) -> impl Iterator<Item = &'static [Step]> {
+        phrase.not_before.of(self.not_before).iter().map(|span| span.of(self.steps))
+    }
 }

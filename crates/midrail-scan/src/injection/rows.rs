@@ -3,12 +3,11 @@
 use super::family::{self, Family};
 pub(super) use crate::choices::Counts;
 
-/// Patterns of one family that count in the same places.
-#[derive(Debug, PartialEq, Eq)]
+/// The patterns of one family that count in the same places.
+#[derive(Debug)]
 pub(super) struct Row {
     pub(super) family: &'static Family,
     pub(super) counts: Counts,
-    pub(super) patterns: &'static [&'static str],
 }
 
 impl Row {
@@ -20,11 +19,6 @@ impl Row {
     /// Whether it only addresses a reader.
     pub(super) fn is_address(&self) -> bool {
         matches!(self.counts, Counts::Address | Counts::Name)
-    }
-
-    /// Whether it counts only behind an address.
-    pub(super) fn is_order(&self) -> bool {
-        matches!(self.counts, Counts::Order | Counts::Request)
     }
 }
 

@@ -6,7 +6,7 @@ use super::confusables::{Fold, fold};
 use super::hashing::{BEGINNING, FIRST_HASH, step};
 use super::phrases;
 use super::rows::Counts;
-use super::vocabulary::{Vocabulary, vocabulary};
+use super::vocabulary;
 use super::words::{Reading, SINGLE, Word};
 
 /// The most letters of one run.
@@ -27,27 +27,27 @@ pub(super) fn scan(reading: &Reading<'_>, hits: &mut Vec<Hit>) {
         let run = rest.get(..length.max(1)).unwrap_or_default();
         if length >= MIN_RUN {
             let from = joined.len();
-            joined.extend(join(reading.text, run, vocabulary()));
+            joined.extend(join(reading.text, run));
             spelled.push(from..joined.len());
         } else {
             joined.extend_from_slice(run);
         }
         at += length.max(1);
     }
-    let found = phrases::find(&joined, 0..joined.len(), &vocabulary().phrases);
+    let found = phrases::find(&joined, 0..joined.len(), &vocabulary::PHRASES);
     let joined = Reading { words: joined, ..*reading };
-    for found in found.iter().filter(|found| found.phrase.row.counts == Counts::Anywhere) {
+    for found in found.iter().filter(|found| found.phrase.row().counts == Counts::Anywhere) {
         let run = spelled.get(spelled.partition_point(|run| run.end <= found.first));
         if run.is_some_and(|run| run.start <= found.last)
             && let Some(span) = joined.span(found.first, found.last)
         {
-            hits.push(found.phrase.row.family.hit(span, Confidence::High));
+            hits.push(found.phrase.row().family.hit(span, Confidence::High));
         }
     }
 }
 
 /// The words that the letters spell, longest first.
-fn join(text: &str, letters: &[Word], vocabulary: &Vocabulary) -> Vec<Word> {
+fn join(text: &str, letters: &[Word]) -> Vec<Word> {
     let mut words = Vec::new();
     let mut at = 0;
     let spelled: Vec<Option<char>> =
@@ -55,15 +55,15 @@ fn join(text: &str, letters: &[Word], vocabulary: &Vocabulary) -> Vec<Word> {
     while at < letters.len() {
         let mut known = (1, 0, 0);
         let mut hash = FIRST_HASH;
-        for length in 1..=vocabulary.longest() {
+        for length in 1..=vocabulary::longest() {
             let Some(c) = spelled.get(at + length - 1).copied().flatten() else { break };
             hash = step(hash, c);
-            let id = if length > 1 { vocabulary.id(hash) } else { 0 };
+            let id = if length > 1 { vocabulary::id(hash) } else { 0 };
             if id != 0 {
                 known = (length, hash, id);
             }
             // Most letters begin no word. This bounds the work on long runs.
-            if length == BEGINNING && !vocabulary.may_begin(hash) {
+            if length == BEGINNING && !vocabulary::may_begin(hash) {
                 break;
             }
         }

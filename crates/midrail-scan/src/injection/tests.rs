@@ -17,10 +17,10 @@ fn sure_kinds(text: &str) -> Vec<&'static str> {
 
 fn matches(row: &'static Row, text: &str) -> bool {
     let words = words::read(text, ReadMode::Plain).words;
-    let all = [&vocabulary().phrases, &vocabulary().orders];
+    let all = [&vocabulary::PHRASES, &vocabulary::ORDERS];
     all.into_iter().any(|phrases| {
         let found = phrases::find(&words, 0..words.len(), phrases);
-        found.iter().any(|found| found.phrase.row == row)
+        found.iter().any(|found| std::ptr::eq(found.phrase.row(), row))
     })
 }
 

@@ -6,7 +6,7 @@ use super::confusables::{Fold, fold, is_invisible_space};
 use super::escapes::{markup_length, unescape};
 use super::hashing::{FIRST_HASH, step};
 use super::phrase_index::ClassId;
-use super::vocabulary::{Vocabulary, vocabulary};
+use super::vocabulary;
 
 /// Sentence punctuation or the edge of a quoted or bracketed piece is before the word.
 pub(super) const BREAK: u8 = 1;
@@ -39,8 +39,8 @@ pub(super) struct Word {
     pub(super) hash: u64,
     /// Hash of the first letters: words of one stem share it.
     pub(super) stem: u64,
-    /// Number in the vocabulary; 0 for an unknown word.
-    pub(super) id: u32,
+    /// Its number in the vocabulary; 0 for an unknown word.
+    pub(super) id: u16,
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) flags: u8,
@@ -80,20 +80,14 @@ impl Reading<'_> {
 
     /// Whether a word of a set is in `words[from..to]`.
     pub(super) fn has_word(&self, from: usize, to: usize, class: ClassId) -> bool {
-        has_word(&self.words, from, to, class, vocabulary())
+        has_word(&self.words, from, to, class)
     }
 }
 
 /// Whether a word of a set is in `words[from..to]`.
-pub(super) fn has_word(
-    words: &[Word],
-    from: usize,
-    to: usize,
-    class: ClassId,
-    vocabulary: &Vocabulary,
-) -> bool {
+pub(super) fn has_word(words: &[Word], from: usize, to: usize, class: ClassId) -> bool {
     let to = to.min(words.len());
-    words.get(from.min(to)..to).unwrap_or_default().iter().any(|word| vocabulary.is_in(word.id, class))
+    words.get(from.min(to)..to).unwrap_or_default().iter().any(|word| vocabulary::is_in(word.id, class))
 }
 
 /// Signs of disguises, which need another reading.
@@ -125,7 +119,6 @@ pub(super) fn read(text: &str, mode: ReadMode) -> Reading<'_> {
     let words = Vec::with_capacity(text.len() / 6 + 8);
     let mut reader = Reader {
         reading: Reading { text, words, disguises: Disguises::default() },
-        vocabulary: vocabulary(),
         mode,
         current: Current::new(),
         flags: BREAK,
@@ -165,7 +158,6 @@ impl Current {
 
 struct Reader<'t> {
     reading: Reading<'t>,
-    vocabulary: &'static Vocabulary,
     mode: ReadMode,
     current: Current,
     /// Flags of the next word.
@@ -340,21 +332,20 @@ impl Reader<'_> {
         }
         let mut id = 0;
         if current.len() <= MAX_LETTERS {
-            id = self.vocabulary.id(current.hash);
+            id = vocabulary::id(current.hash);
             if id == 0 && current.digits > 0 && current.letters > 0 {
                 let [one, other] = current.spelled;
-                id = self.vocabulary.id(one);
+                id = vocabulary::id(one);
                 if id == 0 {
-                    id = self.vocabulary.id(other);
+                    id = vocabulary::id(other);
                 }
                 self.reading.disguises.digits_as_letters |= id != 0;
             }
         }
         self.reading.disguises.long_words |= current.len() >= LONG;
-        self.reading.disguises.hyphens |=
-            current.joined.is_some_and(|joined| self.vocabulary.id(joined) != 0);
+        self.reading.disguises.hyphens |= current.joined.is_some_and(|joined| vocabulary::id(joined) != 0);
         let (length, disguises) = (current.len(), &mut self.reading.disguises);
-        disguises.reversed |= id != 0 && self.vocabulary.is_reversed(id);
+        disguises.reversed |= id != 0 && vocabulary::is_reversed(id);
         disguises.numbers |= in_row(&mut self.numbers, flags & NUMBER != 0) >= 12;
         disguises.pairs |= in_row(&mut self.pairs, length == 2) >= 10;
         disguises.spaced_letters |= in_row(&mut self.singles, length == 1) >= 5;
@@ -376,7 +367,7 @@ impl Reader<'_> {
                 break;
             }
             hash = step(hash, c);
-            let id = self.vocabulary.id(hash);
+            let id = vocabulary::id(hash);
             if best.is_none() || id != 0 {
                 let end = at + offset + c.len_utf8();
                 best = Some(Word { hash, stem: hash, id, start: at, end, flags: self.flags });
