@@ -127,7 +127,8 @@ pub(crate) fn load(
     let mut load = Load { cache: cache.clone(), ..packs.in_folder(folder.clone()) };
     let mut loaded = load.load();
     let mut remark = None;
-    if let Some(began_in) = began_in.filter(|it| paths::layers(Some(it)) != paths::layers(folder.as_deref())) {
+    if let Some(began_in) = began_in.filter(|it| paths::layers(Some(it)) != paths::layers(folder.as_deref()))
+    {
         let first = Load { cache, ..packs.in_folder(Some(began_in.clone())) };
         if let Some(why) = weakens(loaded.as_ref().ok(), &first.load()?) {
             let now = folder.replace(began_in).unwrap_or_default();

@@ -142,7 +142,7 @@ impl FileOwnership {
             None if self.acquire == LockAcquisition::OnWrite || locks => None,
             None => {
                 let how = match self.lock_tools.iter().find(|tool| !glob::is_pattern(&tool.0)) {
-                    Some(Pattern(tool)) => {
+                    Some(Pattern(tool, _)) => {
                         format!("Lock it first with `{tool}`, or ask the orchestrator to lock it for you.")
                     }
                     None => "Ask the orchestrator to lock it for you.".to_owned(),

@@ -6,6 +6,7 @@ use crate::prelude::*;
 use crate::shared::data::SENSITIVE_FILES;
 use crate::shared::file_access::{FileAccess, accessed_files};
 use crate::shared::file_paths::{LowercasePath, from_root, lowercase};
+use crate::shared::letter_pairs::LetterPairs;
 use crate::shared::objections::first_verdict;
 use crate::shared::settings::{Pattern, patterns};
 
@@ -52,6 +53,12 @@ impl SensitiveFile {
         };
         let name = lowercase(name);
         let place = LowercasePath::new(&name);
+        let pairs = absolute
+            .iter()
+            .fold(LetterPairs::of_path(&name), |pairs, name| pairs.and(LetterPairs::of_path(name)));
+        let may_fit = |pattern: &&Pattern| {
+            place.has_wildcard || pairs.contain(pattern.1) || pattern.0.starts_with("../")
+        };
         let fits = |pattern: &&str| {
             let is_absolute = pattern.starts_with('/') || pattern.starts_with("~/");
             place.fits(pattern)
@@ -64,7 +71,8 @@ impl SensitiveFile {
                 && name.split('/').any(|part| part == pattern.to_lowercase())
         };
         let protects = |pattern: &&str| fits(pattern) || is_folder(pattern);
-        let protecting = |list: &'s [Pattern]| list.iter().map(|it| it.0.as_str()).find(protects);
+        let protecting =
+            |list: &'s [Pattern]| list.iter().filter(may_fit).map(|it| it.0.as_str()).find(protects);
         let credentials = if access.is_named { None } else { protecting(&self.paths) };
         let found = credentials.or_else(|| access.is_write.then(|| protecting(&self.read_only)).flatten())?;
         // A wildcard may match more than the excepted file.

@@ -13,6 +13,7 @@ pub(crate) mod file_scopes;
 pub(crate) mod found_files;
 pub(crate) mod git;
 pub(crate) mod handoff;
+pub(crate) mod letter_pairs;
 pub(crate) mod lock_list;
 pub(crate) mod locks;
 pub(crate) mod missing_classifier;

@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn settings_and_scopes_add_files() {
         let stranger = || event(GOAL, "Write", json!({"file_path": "src/auth/password.rs"}));
-        let also = TaskBoundary { also: vec![Pattern("src/auth/**".into())], ..TaskBoundary::default() };
+        let also = TaskBoundary { also: vec![Pattern::new("src/auth/**")], ..TaskBoundary::default() };
         assert_eq!(Run::of(also).decide(&stranger()).effect, Effect::Allow);
         let scoped = |pattern: &str| {
             let mut event = stranger();

@@ -19,6 +19,7 @@ use crate::deep::queue::DeepQueue;
 use crate::error::EngineResult;
 use crate::features::{self, MissingFeature};
 use crate::files::{Files, real_path};
+use crate::known_actions::KnownActions;
 use crate::last_policy::LastPolicy;
 use crate::on_damage::OnDamage;
 use crate::prefetch::Prefetcher;
@@ -31,6 +32,7 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) files: Arc<Files>,
     pub(crate) prefetcher: Prefetcher,
+    pub(crate) known_actions: KnownActions,
     pub(crate) scripts: Scripts,
     pub(crate) script_output: Option<Arc<ScriptOutput>>,
     /// When all scripts have to end, whatever their timeouts are.
@@ -173,6 +175,7 @@ impl EngineBuilder {
             clock: self.clock,
             files: self.files,
             prefetcher: Prefetcher::default(),
+            known_actions: KnownActions::default(),
             scripts: Scripts::default(),
             script_output: self.script_output,
             script_deadline: OnceLock::new(),

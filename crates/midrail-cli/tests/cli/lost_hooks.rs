@@ -132,12 +132,15 @@ fn packs_of_a_folder_below_only_add_to_the_session() {
     };
     assert_eq!(call(".", "ls"), "");
     let destructive = "mkfs.ext4 /dev/sda1";
-    for pack in ["extends: none", "guardrails: [{id: safety-001, use: safety-001, effect: warn}]", "broken: ["] {
+    for pack in
+        ["extends: none", "guardrails: [{id: safety-001, use: safety-001, effect: warn}]", "broken: ["]
+    {
         world.write("sub/.midrail/pack.yaml", format!("pack: mine\n{pack}\n"));
         let answer = call("sub", destructive);
         assert!(answer.contains("\"deny\"") && answer.contains("are not used in this session"), "{answer}");
     }
-    let rule = "guardrails: [{id: frozen, when: action.programs contains 'ls', effect: block, reason: Frozen.}]";
+    let rule =
+        "guardrails: [{id: frozen, when: action.programs contains 'ls', effect: block, reason: Frozen.}]";
     world.write("sub/.midrail/pack.yaml", format!("pack: mine\n{rule}\n"));
     assert!(call("sub", "ls").contains("Frozen."));
     assert!(call("sub", destructive).contains("\"deny\""));

@@ -135,7 +135,7 @@ impl Evaluation<'_, '_> {
     }
 
     fn glob(&self, pattern: &Pattern, at_least: u64) -> Result<State, Fault> {
-        let Pattern(pattern) = pattern;
+        let Pattern(pattern, _) = pattern;
         Ok(match self.available(self.context.count_files(std::slice::from_ref(pattern)))? {
             Ok(count) if count >= at_least => State::Complete,
             Ok(count) => State::lacks(format!(

@@ -119,7 +119,7 @@ impl<'p> LowercasePath<'p> {
 }
 
 /// Whether a pattern has parts that no place has: `./`, `//`, `..`, or a `/` at its end.
-fn is_odd(pattern: &str) -> bool {
+pub(super) fn is_odd(pattern: &str) -> bool {
     pattern.ends_with('/')
         || pattern.starts_with("./")
         || ["//", "/./", "/../"].iter().any(|part| pattern.contains(part))
@@ -213,6 +213,7 @@ pub fn is_path_argument(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::letter_pairs::LetterPairs;
     use super::*;
 
     #[test]
@@ -356,6 +357,8 @@ mod tests {
                 };
                 if !has_wildcard(name) {
                     assert_eq!(path_fits(pattern, place), expected, "`{pattern}` and `{place}`");
+                    let may_fit = LetterPairs::of_path(&at).contain(LetterPairs::of_pattern(pattern));
+                    assert!(may_fit || !expected, "`{pattern}` and `{place}`");
                     fitting += usize::from(expected);
                 }
             }

@@ -179,7 +179,7 @@ fn last_lines(text: &str, limit: usize) -> &str {
 
 /// The pattern of all files below the root.
 pub(crate) fn all_files() -> Vec<Pattern> {
-    vec![Pattern("**".to_owned())]
+    vec![Pattern::new("**")]
 }
 
 /// The purpose of a command.

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::letter_pairs::LetterPairs;
+
 /// An error in the settings of a guardrail.
 #[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
 #[error("{message}")]
@@ -34,20 +36,29 @@ impl SettingsProblem {
     }
 }
 
-/// A valid glob pattern.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+/// A valid glob pattern, and the pairs of letters that every path has which it matches.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Pattern(#[serde(deserialize_with = "pattern")] pub String);
+pub struct Pattern(pub String, #[serde(skip)] pub(crate) LetterPairs);
 
-fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let pattern = String::deserialize(deserializer)?;
-    match glob::check(&pattern) {
-        Ok(()) => Ok(pattern),
-        Err(why) => Err(D::Error::custom(format!("the pattern `{pattern}` {why}"))),
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let pattern = String::deserialize(deserializer)?;
+        match glob::check(&pattern) {
+            Ok(()) => Ok(Pattern::new(pattern)),
+            Err(why) => Err(D::Error::custom(format!("the pattern `{pattern}` {why}"))),
+        }
     }
 }
 
 impl Pattern {
+    /// From a text that is known to be valid.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let pairs = LetterPairs::of_pattern(&text);
+        Pattern(text, pairs)
+    }
+
     /// Whether a name matches.
     pub fn matches_name(&self, name: &str) -> bool {
         glob::name_matches(&self.0, name)
@@ -56,7 +67,7 @@ impl Pattern {
 
 /// Patterns from texts that are known to be valid.
 pub(crate) fn patterns(texts: &[&str]) -> Vec<Pattern> {
-    texts.iter().map(|text| Pattern((*text).to_owned())).collect()
+    texts.iter().map(|text| Pattern::new(*text)).collect()
 }
 
 /// Whether a name matches any of the patterns.

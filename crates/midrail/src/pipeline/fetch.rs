@@ -6,7 +6,6 @@ use std::thread;
 use midrail_core::{Event, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
 use midrail_guardrails::MODULE_STATE;
 use midrail_scan::{event as scan_event, secrets};
-use midrail_shell::action;
 use serde_json::Value;
 
 use super::inputs::DecisionInputs;
@@ -43,7 +42,7 @@ impl Pipeline<'_> {
         };
         let files = &self.engine.files;
         match key {
-            FactKey::Action => Fact::from_action(action::derive(&self.event)),
+            FactKey::Action => self.engine.known_actions.derive(&self.event),
             FactKey::Secrets => match &inputs.rewritten {
                 Some(event) => self.scan_with(event, secrets::scan_json, Fact::Secrets),
                 None => Fact::Secrets(self.scan.findings.clone()),

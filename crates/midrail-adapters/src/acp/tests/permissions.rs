@@ -40,10 +40,14 @@ fn call_without_a_reject_option_is_cancelled() {
 #[test]
 fn arguments_in_the_text_for_the_user_are_decided() {
     let mut conversation = Conversation::begun(strict);
-    let shown = json!([{"type": "content", "content": {"type": "text", "text": "{\"command\": \"rm -rf /\"}"}}]);
-    let call = json!({"toolCallId": "t", "status": "pending", "kind": "other", "title": "x", "content": shown});
+    let shown =
+        json!([{"type": "content", "content": {"type": "text", "text": "{\"command\": \"rm -rf /\"}"}}]);
+    let call =
+        json!({"toolCallId": "t", "status": "pending", "kind": "other", "title": "x", "content": shown});
     let out = conversation.agent(permission(0, call));
-    assert!(out.to_editor.is_empty() || !parsed(&out.to_editor)[0].to_string().contains("request_permission"));
+    assert!(
+        out.to_editor.is_empty() || !parsed(&out.to_editor)[0].to_string().contains("request_permission")
+    );
     assert_eq!(parsed(&out.to_agent)[0]["result"]["outcome"]["outcome"], json!("selected"), "rejected");
 }
 
