@@ -135,8 +135,8 @@ pub(super) fn read(text: &str, mode: ReadMode) -> Reading<'_> {
 struct Current {
     hash: u64,
     stem: u64,
-    /// Hashes with digits read as letters; 1 is i in one and l in the other.
-    spelled: [u64; 2],
+    /// Hashes with digits read as letters, once there is a digit; 1 is i in one and l in the other.
+    spelled: Option<[u64; 2]>,
     /// The hash together with the letters before a hyphen.
     joined: Option<u64>,
     span: Range<usize>,
@@ -147,8 +147,16 @@ struct Current {
 
 impl Current {
     fn new() -> Self {
-        let (hash, spelled) = (FIRST_HASH, [FIRST_HASH; 2]);
-        Current { hash, stem: hash, spelled, joined: None, span: 0..0, letters: 0, digits: 0, capitals: 0 }
+        Current {
+            hash: FIRST_HASH,
+            stem: FIRST_HASH,
+            spelled: None,
+            joined: None,
+            span: 0..0,
+            letters: 0,
+            digits: 0,
+            capitals: 0,
+        }
     }
 
     fn len(&self) -> u32 {
@@ -175,7 +183,8 @@ impl Reader<'_> {
         while let Some(&byte) = bytes.get(at) {
             let next_is = |is: fn(&u8) -> bool| bytes.get(at + 1).is_some_and(is);
             at = match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => self.push(char::from(byte), at, at + 1),
+                b'a'..=b'z' => self.push_lowercase(at),
+                b'A'..=b'Z' | b'0'..=b'9' => self.push(char::from(byte), at, at + 1),
                 b' ' => {
                     self.flush();
                     at + 1
@@ -280,22 +289,54 @@ impl Reader<'_> {
             current.span.start = at;
         }
         current.span.end = end;
-        current.hash = step(current.hash, lower);
+        let before = current.hash;
+        current.hash = step(before, lower);
         current.joined = current.joined.map(|joined| step(joined, lower));
         if current.len() < STEM_LETTERS {
             current.stem = current.hash;
         }
-        let [first, second] = current.spelled;
-        if lower.is_ascii_digit() {
+        let read_as = if lower.is_ascii_digit() {
             current.digits += 1;
-            let [one, other] = digit_as_letters(lower);
-            current.spelled = [step(first, one), step(second, other)];
+            current.spelled.get_or_insert([before; 2]);
+            digit_as_letters(lower)
         } else {
             current.letters += 1;
             current.capitals += u32::from(lower != c);
-            current.spelled = [step(first, lower), step(second, lower)];
+            [lower; 2]
+        };
+        if let Some([first, second]) = current.spelled {
+            let [one, other] = read_as;
+            current.spelled = Some([step(first, one), step(second, other)]);
         }
         end
+    }
+
+    /// Adds the lowercase letters at a place to the current word, and returns where they end.
+    fn push_lowercase(&mut self, at: usize) -> usize {
+        let letters = self.reading.text.as_bytes().get(at..).unwrap_or_default();
+        let count = letters.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+        let current = &mut self.current;
+        if current.spelled.is_some() || current.joined.is_some() {
+            for (at, letter) in (at..).zip(letters.iter().take(count)) {
+                self.push(char::from(*letter), at, at + 1);
+            }
+            return at + count;
+        }
+        if current.len() == 0 {
+            current.span.start = at;
+        }
+        current.span.end = at + count;
+        let hash =
+            |hash, letters: &[u8]| letters.iter().fold(hash, |hash, byte| step(hash, char::from(*byte)));
+        let of_stem = count.min(usize::try_from(STEM_LETTERS.saturating_sub(current.len())).unwrap_or(0));
+        let (first, rest) = letters.get(..count).unwrap_or_default().split_at(of_stem);
+        if !first.is_empty() {
+            current.hash = hash(current.hash, first);
+            current.stem = current.hash;
+        }
+        current.hash = hash(current.hash, rest);
+        current.letters += u32::try_from(count).unwrap_or(u32::MAX);
+        at + count
     }
 
     /// Ends the current word, and returns where the next character begins.
@@ -318,10 +359,12 @@ impl Reader<'_> {
     }
 
     fn flush(&mut self) {
-        let current = std::mem::replace(&mut self.current, Current::new());
-        if current.len() == 0 {
+        if self.current.len() == 0 {
+            // Letters before a hyphen do not continue.
+            self.current.joined = None;
             return;
         }
+        let current = std::mem::replace(&mut self.current, Current::new());
         let mut flags = std::mem::take(&mut self.flags);
         self.newlines = 0;
         if current.capitals > 1 && current.capitals == current.letters {
@@ -333,8 +376,10 @@ impl Reader<'_> {
         let mut id = 0;
         if current.len() <= MAX_LETTERS {
             id = vocabulary::id(current.hash);
-            if id == 0 && current.digits > 0 && current.letters > 0 {
-                let [one, other] = current.spelled;
+            if id == 0
+                && current.letters > 0
+                && let Some([one, other]) = current.spelled
+            {
                 id = vocabulary::id(one);
                 if id == 0 {
                     id = vocabulary::id(other);
