@@ -9,6 +9,7 @@ use super::super::scope::Scope;
 use super::super::shell_options::is_standard_input;
 use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
+use super::guards::agent_of_package;
 use super::shells::Code;
 use super::state::{ProgramCall, Stream, Walk};
 use crate::words::code::{BETWEEN, MODULES};
@@ -123,6 +124,10 @@ impl Walk {
             Some(file) => {
                 let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
                 let code = Some(Code::Other(language));
+                if let Some(agent) = agent_of_package(&file.text) {
+                    let argv = [Arg::known(agent)].iter().chain(&rest).cloned().collect();
+                    let _ = self.invoke(argv, invocation.has_more_args, &mut scope.clone(), input);
+                }
                 // `node name` runs `name.js`.
                 if language == Language::Node && file.is_known() && !base_name(&file.text).contains('.') {
                     self.run_candidate(&format!("{}.js", file.text), &rest, code, scope);

@@ -1,0 +1,130 @@
+//! Paths in words and code that may be a file of Midrail or the settings of an agent, by their names alone. Self-protection
+//! compares them with the protected files.
+
+use std::borrow::Cow;
+
+use super::decode;
+use crate::words::code::CHECKING_CALLS;
+use crate::words::places::{AGENT_FOLDERS, AGENT_PATHS, AGENT_PLACES};
+
+/// No more paths of one text than this.
+const MOST: usize = 16;
+
+/// Marks that separate the paths of a list, the name of an option and its value, or the parts of code.
+const MARKS: &[char] =
+    &['=', ':', ',', ';', '\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', '|', '&', '@'];
+
+/// Whether a text may name such a file. Cheap: most words do not.
+pub(crate) fn is_mentioned(text: &str) -> bool {
+    let lower = plain(text).to_ascii_lowercase();
+    AGENT_PLACES.iter().any(|place| lower.contains(place))
+}
+
+/// The paths in a word: the word itself, the value of an option or assignment, and the elements of a list.
+pub(crate) fn paths_in_word(word: &str) -> Vec<String> {
+    if !is_mentioned(word) {
+        return Vec::new();
+    }
+    let word = plain(word);
+    let attached = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|it| it.get(1..));
+    collect(word.split(MARKS).chain(attached).chain([word.as_ref()]))
+}
+
+/// The paths in code: texts in quotes, or also bare words. Texts that a call only checks or prints are not among them.
+pub(crate) fn paths_in_code(code: &str, has_bare_words: bool) -> Vec<String> {
+    if !is_mentioned(code) {
+        return Vec::new();
+    }
+    let code = plain(code);
+    let mut quoted = Vec::new();
+    for quote in ['"', '\'', '`'] {
+        let mut before = "";
+        for (index, text) in code.split(quote).enumerate() {
+            if index % 2 == 1 && !is_only_checked(before) {
+                quoted.push(text);
+            }
+            before = text;
+        }
+    }
+    let words = code.split(|mark: char| mark.is_whitespace() || MARKS.contains(&mark));
+    collect(quoted.into_iter().chain(words.filter(|_| has_bare_words)))
+}
+
+/// Whether the code before a text ends with a call that changes nothing: `exists(`.
+fn is_only_checked(before: &str) -> bool {
+    let before =
+        before.trim_end_matches(|mark: char| mark.is_whitespace() || matches!(mark, 'b' | 'r' | 'f' | 'u'));
+    before.strip_suffix('(').is_some_and(|call| CHECKING_CALLS.iter().any(|name| call.ends_with(name)))
+}
+
+/// A text with the separators of POSIX, without the escapes of addresses.
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains(['%', '\\']) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\\\\", "/").replace('\\', "/");
+    Cow::Owned(decode::percent(&text).unwrap_or(text))
+}
+
+fn collect<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for text in texts {
+        let path = match text.strip_prefix("//") {
+            Some(rest) => format!("/{}", rest.trim_start_matches('/')),
+            None => text.trim_start_matches("file:").to_owned(),
+        };
+        if is_place(&path) && paths.len() < MOST && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Whether a path has the name of a protected folder or file in it.
+pub(crate) fn is_place(path: &str) -> bool {
+    if path.len() > 4096 || path.contains(['\n', '=', '"', '\'']) || path.starts_with('!') {
+        return false;
+    }
+    let path = path.to_ascii_lowercase();
+    let is_named = |part: &str| {
+        AGENT_FOLDERS.contains(&part)
+            || part.starts_with("midrail.db")
+            || (matches!(part, "midrail" | "midrail.exe") && path.contains('/'))
+    };
+    path.split('/').any(is_named) || AGENT_PATHS.iter().any(|known| path.contains(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_words_are_found() {
+        for (word, path) in [
+            (".claude/settings.json", ".claude/settings.json"),
+            ("--outfile=~/.claude/settings.json", "~/.claude/settings.json"),
+            ("-o.codex/hooks.json", ".codex/hooks.json"),
+            ("OPEN:.claude/settings.json,trunc", ".claude/settings.json"),
+            ("/a:/b/.gemini", "/b/.gemini"),
+            ("file:///r/%2Eclaude/settings.json", "/r/.claude/settings.json"),
+            (r"C:\Users\me\.claude\settings.json", "/Users/me/.claude/settings.json"),
+            ("~/.local/bin/midrail", "~/.local/bin/midrail"),
+        ] {
+            assert!(paths_in_word(word).contains(&path.to_owned()), "{word}: {:?}", paths_in_word(word));
+        }
+        for word in ["midrail-shell", "midrail", "claude", "src/claude.rs", "https://github.com/x/y", "-p"] {
+            assert!(paths_in_word(word).is_empty(), "{word}: {:?}", paths_in_word(word));
+        }
+    }
+
+    #[test]
+    fn paths_of_code_are_found() {
+        for code in ["unlink(b'.claude/settings.json')", "(delete-directory \".claude\" t)"] {
+            assert!(!paths_in_code(code, false).is_empty(), "{code}");
+        }
+        assert!(!paths_in_code("file delete -force .claude", true).is_empty());
+        for code in ["os.path.exists('.claude')", "print(\".claude/settings.json\")", "see .claude"] {
+            assert!(paths_in_code(code, false).is_empty(), "{code}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Words that name a file of Midrail or the settings of an agent. What the analysis does not know to read such a file may change it.
+
+use midrail_core::{Danger, Severity};
+
+use super::super::condition::does;
+use super::super::invocation::{Arg, Invocation};
+use super::super::named::{is_mentioned, is_place, paths_in_code, paths_in_word};
+use super::super::programs::{self, Hosts, Program, Rest, Tag};
+use super::super::scope::Scope;
+use super::super::snippet::Language;
+use super::super::{ast::Assignment, files};
+use super::flow::command_line;
+use super::invoke::program_name;
+use super::state::{Listed, Stream, Walk, shorten};
+use super::wrap::find_command;
+use crate::words::shell::{EXCLUDING_OPTIONS, OUTPUT_VARIABLES};
+
+/// Paths that a command names.
+pub(super) struct NamedPaths {
+    command: String,
+    places: Vec<String>,
+    /// What the command runs in turn does not account for them, or reading is not all that it does.
+    is_strict: bool,
+    /// How many accesses were known before it.
+    from: usize,
+}
+
+impl Walk {
+    /// Remembers an access to a file that may be protected.
+    pub(super) fn remember_access(&mut self, listed: Listed, place: &str) {
+        let is_access =
+            matches!(listed, Listed::Read | Listed::Write | Listed::Script | Listed::Sweep | Listed::Patch);
+        if is_access && is_mentioned(place) && is_place(place) {
+            self.accesses.push(place.to_owned());
+        } else if let Some(path) = self.beyond_link(place).filter(|_| is_access) {
+            self.accesses.push(path);
+        }
+    }
+
+    /// The paths that the words of a program name, unless it changes none of them.
+    pub(super) fn named_words(&self, argv: &[Arg], scope: &Scope, input: &Stream) -> Option<NamedPaths> {
+        let (name, args) = argv.split_first()?;
+        let text = input.text.as_ref().filter(|text| is_mentioned(&text.text));
+        let is_named = |arg: &Arg| is_mentioned(&arg.text) || !self.links.is_empty();
+        if scope.is_remote || (text.is_none() && !args.iter().any(is_named)) {
+            return None;
+        }
+        let args = args.iter().map(|arg| self.localise(arg.clone(), scope)).collect();
+        let invocation = self.invocation(&program_name(name), args, scope);
+        if does(&invocation, Tag::Reads) {
+            return None;
+        }
+        let row = programs::find(&invocation.program);
+        let is_interpreter = Language::from_program(&invocation.program).is_some()
+            || matches!(invocation.program.as_str(), "tclsh" | "wish" | "jimsh")
+            || row.is_some_and(|row| row.inline.is_some());
+        let may_be_code = row.is_none() || is_interpreter;
+        let mut paths = Vec::new();
+        let (words, has_inner) = own_words(row.unwrap_or(programs::row("")), &invocation);
+        for word in words {
+            let is_code = word.text.contains([' ', '(', '\n', '{']);
+            if !is_code {
+                paths.extend(paths_in_word(&word.text));
+                paths.extend(self.linked_paths(&word.text, scope));
+            } else if may_be_code {
+                paths.extend(paths_in_code(&word.text, row.is_some_and(|row| row.inline.is_some())));
+            }
+        }
+        if let Some(text) = text.filter(|_| is_interpreter) {
+            paths.extend(paths_in_code(&text.text, Language::from_program(&invocation.program).is_none()));
+        }
+        if has_inner {
+            let touched = files::touched(&invocation);
+            paths.retain(|path| !touched.iter().any(|it| it.path == *path && !it.is_written));
+        }
+        let command = command_line(&invocation.program, &invocation.args);
+        self.named_paths(paths, command, has_inner || does(&invocation, Tag::LinksHard), scope)
+    }
+
+    /// What the paths in a word lead to by links that the line made.
+    fn linked_paths(&self, word: &str, scope: &Scope) -> Vec<String> {
+        let mut found = Vec::new();
+        for path in word.split(['=', ':', ',']).filter(|_| !self.links.is_empty()) {
+            found.extend(self.beyond_link(&scope.place(path)));
+        }
+        found
+    }
+
+    /// What a place leads to by a link that the line made, if that may be protected.
+    fn beyond_link(&self, place: &str) -> Option<String> {
+        self.links.iter().find_map(|(link, to)| {
+            let rest = place.strip_prefix(link.as_str())?;
+            let path = format!("{}{rest}", to.trim_end_matches('/'));
+            ((rest.is_empty() || rest.starts_with('/')) && is_place(&path)).then_some(path)
+        })
+    }
+
+    /// The paths in variables that are set for one program: `GIT_TRACE=file git status`.
+    pub(super) fn named_in_variables(
+        &self,
+        assignments: &[Assignment<'_>],
+        is_for_program: bool,
+        scope: &Scope,
+    ) -> Option<NamedPaths> {
+        let mut paths = Vec::new();
+        for assignment in assignments {
+            let counts = is_for_program || OUTPUT_VARIABLES.contains(&assignment.name);
+            let value = scope.first_value(assignment.name).filter(|_| counts && !scope.is_remote);
+            paths.extend(
+                value.into_iter().flat_map(|value| paths_in_word(&self.localise(value.clone(), scope).text)),
+            );
+        }
+        let names: Vec<&str> = assignments.iter().map(|assignment| assignment.name).collect();
+        self.named_paths(paths, format!("{}=…", names.join("=… ")), false, scope)
+    }
+
+    /// The paths in code that is not followed.
+    pub(super) fn named_in_code(&self, code: &str, scope: &Scope) -> Option<NamedPaths> {
+        let paths = if scope.is_remote { Vec::new() } else { paths_in_code(code, false) };
+        self.named_paths(paths, code.to_owned(), false, scope)
+    }
+
+    fn named_paths(
+        &self,
+        paths: Vec<String>,
+        command: String,
+        is_strict: bool,
+        scope: &Scope,
+    ) -> Option<NamedPaths> {
+        let places: Vec<String> = paths.iter().map(|path| scope.place(path)).collect();
+        (!places.is_empty()).then(|| NamedPaths { command, places, is_strict, from: self.accesses.len() })
+    }
+
+    /// Reports the paths that nothing accessed in a known way since. Each access accounts for one word.
+    pub(super) fn report_named(&mut self, named: Option<NamedPaths>) {
+        let Some(named) = named else { return };
+        let mut known: Vec<&String> =
+            self.accesses.iter().skip(named.from).filter(|_| !named.is_strict).collect();
+        let mut targets = Vec::new();
+        for place in named.places {
+            match known.iter().position(|it| it.trim_end_matches('/') == place.trim_end_matches('/')) {
+                Some(at) => drop(known.swap_remove(at)),
+                None => targets.push(place),
+            }
+        }
+        let Some(first) = targets.first() else { return };
+        let danger = Danger {
+            rule: "midrail-named".to_owned(),
+            severity: Severity::Medium,
+            reason: format!("is given '{first}' and may change it"),
+            safer: "use a program that only reads the file, or ask a person to change it".to_owned(),
+            command: shorten(&named.command),
+            targets,
+            start: self.span.0,
+            end: self.span.1,
+            ..Danger::default()
+        };
+        self.add_danger(danger);
+    }
+}
+
+/// The words that are a program's own: not those of a command that it runs, not what it leaves out, and not files elsewhere.
+/// With it: whether it runs a command.
+fn own_words<'a>(row: &'static Program, invocation: &'a Invocation) -> (Vec<&'a Arg>, bool) {
+    let mut end = invocation.args.len();
+    let mut codes = Vec::new();
+    for run in row.runs {
+        let Some(found) = find_command(row, run, &invocation.args, &[]) else { continue };
+        if run.rest != Rest::Nothing {
+            end = end.min(found.at);
+        }
+        codes.extend(found.options.values_of(run.code).map(|code| code.text.clone()));
+    }
+    let is_shell = row.tags.contains(&Tag::Shell);
+    let args = invocation.args.get(..end).unwrap_or_default();
+    let before = std::iter::once(None).chain(args.iter().map(Some));
+    let is_left_out = |word: &Arg| EXCLUDING_OPTIONS.iter().any(|option| word.text.starts_with(option));
+    let words = args
+        .iter()
+        .zip(before)
+        .filter(|(word, before)| {
+            let follows = before.is_some_and(|before| is_left_out(before) && !before.text.contains('='));
+            !follows
+                && !is_left_out(word)
+                && !codes.iter().any(|code| word.text.ends_with(code.as_str()))
+                && !(is_shell && word.text.contains(char::is_whitespace))
+                && !(row.hosts == Hosts::Copy && files::is_on_host(&word.text))
+        })
+        .map(|(word, _)| word)
+        .collect();
+    (words, end < invocation.args.len())
+}
