@@ -114,10 +114,11 @@ const EXTENSION_ADVICE: &str =
     "Continue only if the user asked for it. Tell the user what the file adds, and wait for the approval.";
 
 /// Rules whose findings an approver may allow.
-const ESCALATED: [&str; 8] = [
+const ESCALATED: [&str; 9] = [
     "midrail-unread-diff",
     "midrail-agent-settings",
     "midrail-agent-process",
+    "midrail-agent-profile",
     "midrail-git-setting",
     "midrail-install",
     AGENT_FOLDER,
@@ -158,7 +159,9 @@ fn strongest_finding<'d>(
         let is_real = match danger.rule.as_str() {
             AGENT_FOLDER => !danger.targets.iter().all(is_here),
             NAMED => has_any(&danger.targets, |target| is_protected(context, target))?,
-            UNPACK => danger.targets.iter().any(|target| protected::is_above_settings(target)),
+            UNPACK => has_any(&danger.targets, |target| {
+                Ok(protected::is_above_settings(target) || is_protected(context, target)?)
+            })?,
             _ => true,
         };
         Ok(is_real.then(|| finding(danger, is_in_script)))

@@ -1,6 +1,6 @@
 //! Files that a shell obeys when it starts: a line in them can replace Midrail or an agent's settings in the next session.
 
-use midrail_core::{Context, Effect, Verdict};
+use midrail_core::{ActionType, Context, Effect, Verdict};
 use midrail_shell::command;
 
 use crate::shared::data::FILES;
@@ -47,7 +47,8 @@ pub(super) fn redirection(
     }
     let text = written_text(context, access)?;
     let is_git = names.iter().any(|name| GIT_SETTINGS.iter().any(|file| name.ends_with(file)));
-    let reason = if let Some(variable) = assigned_variable(&text) {
+    let is_command = context.action().is_ok_and(|action| action.kind == ActionType::Command);
+    let reason = if let Some(variable) = assigned_variable(&text, is_command) {
         format!("{} sets `{variable}`, which gives agents other settings.", access.name())
     } else if is_git && ["worktree", "[include"].iter().any(|word| text.to_lowercase().contains(word)) {
         format!("{} makes git change files elsewhere, or follow other settings.", access.name())
@@ -59,8 +60,16 @@ pub(super) fn redirection(
     Some(Verdict::new(Effect::Escalate, reason).advise(advice).with("path", access.file))
 }
 
+/// Whether a variable that follows is set in the command line itself, and not in what it writes: `A=1 make > log`.
+fn is_for_one_program(before: &str) -> bool {
+    let before = before.trim_end_matches(' ');
+    let ends =
+        ["{\"command\":\"", ";", "&", "|", "(", " env", " export", "\"env", "\"export", " -e", " sudo"];
+    ends.iter().any(|end| before.ends_with(end))
+}
+
 /// A variable that moves an agent's settings, and that a text gives a value: `NAME=x`, `NAME = "x"`, `"NAME": "x"`.
-fn assigned_variable(text: &str) -> Option<&'static str> {
+fn assigned_variable(text: &str, is_command: bool) -> Option<&'static str> {
     // Two of them move the settings of many other programs.
     let mut names = command::settings_variables().filter(|name| !name.starts_with("XDG_"));
     names.find(|name| {
@@ -68,7 +77,10 @@ fn assigned_variable(text: &str) -> Option<&'static str> {
             let before = text.get(..at).unwrap_or_default();
             let rest = text.get(at + name.len()..).unwrap_or_default();
             let rest = rest.trim_start_matches(['\\', '"', '\'', ' ', ']']);
-            !before.ends_with(['$', '{', '_']) && rest.starts_with(['=', ':']) && !rest.starts_with("==")
+            !before.ends_with(['$', '{', '_'])
+                && rest.starts_with(['=', ':'])
+                && !rest.starts_with("==")
+                && !(is_command && is_for_one_program(before))
         })
     })
 }
@@ -97,10 +109,10 @@ mod tests {
             "{\"CLAUDE_CONFIG_DIR\": \"/x\"}",
             "export GEMINI_CLI_HOME=/x",
         ] {
-            assert!(assigned_variable(text).is_some(), "{text}");
+            assert!(assigned_variable(text, false).is_some(), "{text}");
         }
         for text in ["echo $CODEX_HOME", "MY_CODEX_HOME=/x", "CODEX_HOME is a variable", "FOO=1"] {
-            assert!(assigned_variable(text).is_none(), "{text}");
+            assert!(assigned_variable(text, false).is_none(), "{text}");
         }
     }
 

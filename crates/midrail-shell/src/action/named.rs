@@ -4,9 +4,10 @@ use midrail_core::{Action, ActionType, Danger, Severity, ToolCall};
 use serde_json::Value;
 
 use super::names::{bare_name, has_word, kind_by_words, known};
-use crate::command::named::{paths_in_code, paths_in_word};
+use crate::command::named::{QUOTES, paths_in_code, paths_in_word};
 use crate::words::tools::{
-    DATABASE_WORDS, EDITORS, PROSE_ARGS, QUERY_ARGS, RUNNABLE_ARGS, SEARCHES, SETTING_ARGS, VALUE_ARGS,
+    DATABASE_WORDS, EDITORS, PROSE_ARGS, QUERY_ARGS, RUNNABLE_ARGS, SEARCHES, SETTING_ARGS, TERMINAL_WORDS,
+    TYPED_ARGS, VALUE_ARGS,
 };
 
 /// How deep arguments are read.
@@ -34,9 +35,10 @@ pub(super) fn danger(tool: &ToolCall, action: &Action) -> Option<Danger> {
     {
         return None;
     }
+    let is_terminal = TERMINAL_WORDS.iter().any(|word| has_word(&tool.name, word));
     let mut targets = Vec::new();
     for (name, value) in &tool.args {
-        collect(name, value, is_database, 0, &mut targets);
+        collect(name, value, [is_database, is_terminal], 0, &mut targets);
     }
     targets.retain(|path| !action.reads.contains(path));
     let first = targets.first()?;
@@ -51,21 +53,25 @@ pub(super) fn danger(tool: &ToolCall, action: &Action) -> Option<Danger> {
     })
 }
 
-fn collect(name: &str, value: &Value, is_database: bool, depth: usize, paths: &mut Vec<String>) {
-    let is_query = is_database && QUERY_ARGS.contains(&name);
+/// Adds the paths in an argument of a tool that is of a database or of a terminal.
+fn collect(name: &str, value: &Value, kinds: [bool; 2], depth: usize, paths: &mut Vec<String>) {
+    let [is_database, is_terminal] = kinds;
+    let is_query = (is_database && QUERY_ARGS.contains(&name)) || (is_terminal && TYPED_ARGS.contains(&name));
     if depth > MAX_DEPTH || (PROSE_ARGS.contains(&name) && !is_query) {
         return;
     }
     match value {
         Value::String(text) if text.contains(char::is_whitespace) || is_query => {
-            paths.extend(paths_in_code(text, is_query || RUNNABLE_ARGS.contains(&name)));
+            paths.extend(paths_in_code(
+                text,
+                &[QUOTES, &['`']].concat(),
+                is_query || RUNNABLE_ARGS.contains(&name),
+            ));
         }
         Value::String(text) => paths.extend(paths_in_word(text)),
-        Value::Array(items) => {
-            items.iter().for_each(|item| collect(name, item, is_database, depth + 1, paths))
-        }
+        Value::Array(items) => items.iter().for_each(|item| collect(name, item, kinds, depth + 1, paths)),
         Value::Object(map) => {
-            map.iter().for_each(|(name, value)| collect(name, value, is_database, depth + 1, paths));
+            map.iter().for_each(|(name, value)| collect(name, value, kinds, depth + 1, paths));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

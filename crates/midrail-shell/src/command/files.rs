@@ -354,8 +354,12 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
     match subcommand {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
             shown_by_git(subcommand, rest, &invocation.folder, found);
-            for file in rest.iter().filter(|arg| arg.text.starts_with("--output=")) {
-                found.add(&file.tail("--output=".len()), false, true);
+            // `--output file`, also shortened.
+            for (at, arg) in rest.iter().enumerate().filter(|(_, arg)| arg.text.starts_with("--ou")) {
+                match arg.text.find('=') {
+                    Some(mark) => found.add(&arg.tail(mark + 1), false, true),
+                    None => rest.get(at + 1).into_iter().for_each(|file| found.add(file, false, true)),
+                }
             }
             // Settings that are put aside are gone from here: `git stash push -- .midrail`.
             let is_put_aside = subcommand == "stash"

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::decode;
-use crate::words::code::CHECKING_CALLS;
+use crate::words::code::{CHECKING_CALLS, CHECKING_METHODS};
 use crate::words::places::{AGENT_FOLDERS, AGENT_PATHS, AGENT_PLACES};
 
 /// No more paths of one text than this.
@@ -13,6 +13,9 @@ const MOST: usize = 16;
 /// Marks that separate the paths of a list, the name of an option and its value, or the parts of code.
 const MARKS: &[char] =
     &['=', ':', ',', ';', '\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', '|', '&', '@'];
+
+/// The quotes of texts in most languages.
+pub(crate) const QUOTES: &[char] = &['"', '\''];
 
 /// Whether a text may name such a file. Cheap: most words do not.
 pub(crate) fn is_mentioned(text: &str) -> bool {
@@ -26,21 +29,25 @@ pub(crate) fn paths_in_word(word: &str) -> Vec<String> {
         return Vec::new();
     }
     let word = plain(word);
-    let attached = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|it| it.get(1..));
+    // `-o.claude/x`, `-xzf~/.claude/x`
+    let attached =
+        word.strip_prefix('-').and_then(|it| it.find(['.', '/', '~', '$']).and_then(|at| it.get(at..)));
     collect(word.split(MARKS).chain(attached).chain([word.as_ref()]))
 }
 
 /// The paths in code: texts in quotes, or also bare words. Texts that a call only checks or prints are not among them.
-pub(crate) fn paths_in_code(code: &str, has_bare_words: bool) -> Vec<String> {
+pub(crate) fn paths_in_code(code: &str, quotes: &[char], has_bare_words: bool) -> Vec<String> {
     if !is_mentioned(code) {
         return Vec::new();
     }
     let code = plain(code);
     let mut quoted = Vec::new();
-    for quote in ['"', '\'', '`'] {
+    for quote in quotes {
         let mut before = "";
-        for (index, text) in code.split(quote).enumerate() {
-            if index % 2 == 1 && !is_only_checked(before) {
+        let mut texts = code.split(*quote).enumerate().peekable();
+        while let Some((index, text)) = texts.next() {
+            let after = texts.peek().map_or("", |(_, after)| *after);
+            if index % 2 == 1 && !is_only_checked(before, after) {
                 quoted.push(text);
             }
             before = text;
@@ -50,11 +57,15 @@ pub(crate) fn paths_in_code(code: &str, has_bare_words: bool) -> Vec<String> {
     collect(quoted.into_iter().chain(words.filter(|_| has_bare_words)))
 }
 
-/// Whether the code before a text ends with a call that changes nothing: `exists(`.
-fn is_only_checked(before: &str) -> bool {
-    let before =
-        before.trim_end_matches(|mark: char| mark.is_whitespace() || matches!(mark, 'b' | 'r' | 'f' | 'u'));
-    before.strip_suffix('(').is_some_and(|call| CHECKING_CALLS.iter().any(|name| call.ends_with(name)))
+/// Whether the code around a text changes nothing: `exists("…")`, `Path("…").is_file()`.
+fn is_only_checked(before: &str, after: &str) -> bool {
+    let is_prefix = |mark: char| mark.is_whitespace() || matches!(mark, 'b' | 'r' | 'f' | 'u');
+    let call = before.trim_end_matches(is_prefix).strip_suffix('(');
+    let method =
+        after.strip_prefix(").").map(|rest| rest.split(|mark: char| !mark.is_alphanumeric() && mark != '_'));
+    let method = method.and_then(|mut words| words.next());
+    call.is_some_and(|call| CHECKING_CALLS.iter().any(|name| call.ends_with(name)))
+        || method.is_some_and(|method| CHECKING_METHODS.contains(&method))
 }
 
 /// A text with the separators of POSIX, without the escapes of addresses.
@@ -120,11 +131,16 @@ mod tests {
     #[test]
     fn paths_of_code_are_found() {
         for code in ["unlink(b'.claude/settings.json')", "(delete-directory \".claude\" t)"] {
-            assert!(!paths_in_code(code, false).is_empty(), "{code}");
+            assert!(!paths_in_code(code, QUOTES, false).is_empty(), "{code}");
         }
-        assert!(!paths_in_code("file delete -force .claude", true).is_empty());
-        for code in ["os.path.exists('.claude')", "print(\".claude/settings.json\")", "see .claude"] {
-            assert!(paths_in_code(code, false).is_empty(), "{code}");
+        assert!(!paths_in_code("file delete -force .claude", QUOTES, true).is_empty());
+        for code in [
+            "os.path.exists('.claude')",
+            "print(\".claude/settings.json\")",
+            "see .claude",
+            "Path('.claude/settings.json').is_file()",
+        ] {
+            assert!(paths_in_code(code, QUOTES, false).is_empty(), "{code}");
         }
     }
 }

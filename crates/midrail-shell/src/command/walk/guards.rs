@@ -5,6 +5,7 @@ use midrail_core::{Danger, Severity};
 
 use super::super::condition::does;
 use super::super::invocation::{Arg, Invocation};
+use super::super::named::is_place;
 use super::super::options::Arguments;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
@@ -153,7 +154,11 @@ impl Walk {
             folders.push("/".to_owned());
         }
         let folders = folders.iter().filter(|folder| !folder.is_empty()).take(MAX_TARGETS);
-        let targets = folders.map(|folder| scope.place(folder)).collect();
+        let targets: Vec<String> =
+            folders.map(|folder| scope.place(folder)).filter(|it| may_hold_settings(it)).collect();
+        if targets.is_empty() {
+            return;
+        }
         let danger = Danger {
             rule: "midrail-unpack".to_owned(),
             severity: Severity::Medium,
@@ -210,6 +215,12 @@ impl Walk {
 /// No more folders of one call than this.
 const MAX_TARGETS: usize = 16;
 
+/// Whether a folder may be one with settings of agents, or above them.
+fn may_hold_settings(folder: &str) -> bool {
+    let homes = ["~", "$HOME", "${HOME}", "/home", "/Users", "/root"];
+    folder == "/" || homes.iter().any(|home| folder.starts_with(home)) || is_place(folder)
+}
+
 /// The value in a word: after `=`, or after the letter of an option.
 fn value_of(word: &str) -> &str {
     match word.split_once('=') {
@@ -249,7 +260,10 @@ fn moved_settings(invocation: &Invocation) -> Option<&'static str> {
             || programs::is(&invocation.program, Tag::Shell)
             || row.runs.iter().any(|run| run.assigns || run.remote)
             || !row.settings_variables.is_empty()
-            || matches!(invocation.program.as_str(), "export" | "systemd-run")
+            || matches!(
+                invocation.program.as_str(),
+                "export" | "declare" | "typeset" | "printenv" | "systemd-run"
+            )
     };
     let mut words =
         invocation.args.iter().map(|arg| arg.text.as_str()).filter(|word| may_be(word)).peekable();

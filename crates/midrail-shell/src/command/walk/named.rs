@@ -4,7 +4,7 @@ use midrail_core::{Danger, Severity};
 
 use super::super::condition::does;
 use super::super::invocation::{Arg, Invocation};
-use super::super::named::{is_mentioned, is_place, paths_in_code, paths_in_word};
+use super::super::named::{QUOTES, is_mentioned, is_place, paths_in_code, paths_in_word};
 use super::super::programs::{self, Hosts, Program, Rest, Tag};
 use super::super::scope::Scope;
 use super::super::snippet::Language;
@@ -38,16 +38,23 @@ impl Walk {
     }
 
     /// The paths that the words of a program name, unless it changes none of them.
-    pub(super) fn named_words(&self, argv: &[Arg], scope: &Scope, input: &Stream) -> Option<NamedPaths> {
+    pub(super) fn named_words(&mut self, argv: &[Arg], scope: &Scope, input: &Stream) -> Option<NamedPaths> {
         let (name, args) = argv.split_first()?;
         let text = input.text.as_ref().filter(|text| is_mentioned(&text.text));
-        let is_named = |arg: &Arg| is_mentioned(&arg.text) || !self.links.is_empty();
+        // In a protected folder, and where the line made links, any word may name such a file.
+        let is_inside = is_mentioned(&scope.place("."));
+        let is_export = matches!(name.text.as_str(), "export" | "declare");
+        let is_named =
+            |arg: &Arg| is_inside || is_export || is_mentioned(&arg.text) || !self.links.is_empty();
         if scope.is_remote || (text.is_none() && !args.iter().any(is_named)) {
             return None;
         }
         let args = args.iter().map(|arg| self.localise(arg.clone(), scope)).collect();
         let invocation = self.invocation(&program_name(name), args, scope);
         if does(&invocation, Tag::Reads) {
+            let words = invocation.args.iter().filter(|arg| !arg.text.contains(' '));
+            let paths: Vec<String> = words.flat_map(|arg| paths_in_word(&arg.text)).collect();
+            paths.iter().for_each(|path| self.remember_access(Listed::Read, &scope.place(path)));
             return None;
         }
         let row = programs::find(&invocation.program);
@@ -55,26 +62,38 @@ impl Walk {
             || matches!(invocation.program.as_str(), "tclsh" | "wish" | "jimsh")
             || row.is_some_and(|row| row.inline.is_some());
         let may_be_code = row.is_none() || is_interpreter;
-        let mut paths = Vec::new();
+        let language = Language::from_program(&invocation.program);
+        let quotes = if language == Some(Language::Node) { &['"', '\'', '`'] } else { QUOTES };
+        let (mut paths, mut local) = (Vec::new(), Vec::new());
         let (words, has_inner) = own_words(row.unwrap_or(programs::row("")), &invocation);
         for word in words {
             let is_code = word.text.contains([' ', '(', '\n', '{']);
             if !is_code {
                 paths.extend(paths_in_word(&word.text));
                 paths.extend(self.linked_paths(&word.text, scope));
+                let pieces = word.text.split(['=', ':', ',']).filter(|it| is_inside && !it.starts_with('-'));
+                let places = pieces.map(|piece| scope.place(piece)).filter(|place| is_place(place));
+                local.extend(places);
+                if let Some(value) = exported(&invocation, &word.text, scope) {
+                    paths.extend(paths_in_word(&value.text));
+                }
             } else if may_be_code {
-                paths.extend(paths_in_code(&word.text, row.is_some_and(|row| row.inline.is_some())));
+                paths.extend(paths_in_code(&word.text, quotes, row.is_some_and(|row| row.inline.is_some())));
             }
         }
         if let Some(text) = text.filter(|_| is_interpreter) {
-            paths.extend(paths_in_code(&text.text, Language::from_program(&invocation.program).is_none()));
+            paths.extend(paths_in_code(&text.text, quotes, language.is_none()));
         }
         if has_inner {
             let touched = files::touched(&invocation);
             paths.retain(|path| !touched.iter().any(|it| it.path == *path && !it.is_written));
         }
         let command = command_line(&invocation.program, &invocation.args);
-        self.named_paths(paths, command, has_inner || does(&invocation, Tag::LinksHard), scope)
+        let is_strict = has_inner || does(&invocation, Tag::LinksHard);
+        let mut places: Vec<String> = paths.iter().map(|path| scope.place(path)).collect();
+        local.retain(|place| !places.contains(place));
+        places.append(&mut local);
+        self.named_places(places, command, is_strict)
     }
 
     /// What the paths in a word lead to by links that the line made.
@@ -111,23 +130,17 @@ impl Walk {
             );
         }
         let names: Vec<&str> = assignments.iter().map(|assignment| assignment.name).collect();
-        self.named_paths(paths, format!("{}=…", names.join("=… ")), false, scope)
+        let places = paths.iter().map(|path| scope.place(path)).collect();
+        self.named_places(places, format!("{}=…", names.join("=… ")), false)
     }
 
     /// The paths in code that is not followed.
     pub(super) fn named_in_code(&self, code: &str, scope: &Scope) -> Option<NamedPaths> {
-        let paths = if scope.is_remote { Vec::new() } else { paths_in_code(code, false) };
-        self.named_paths(paths, code.to_owned(), false, scope)
+        let paths = if scope.is_remote { Vec::new() } else { paths_in_code(code, QUOTES, false) };
+        self.named_places(paths.iter().map(|path| scope.place(path)).collect(), code.to_owned(), false)
     }
 
-    fn named_paths(
-        &self,
-        paths: Vec<String>,
-        command: String,
-        is_strict: bool,
-        scope: &Scope,
-    ) -> Option<NamedPaths> {
-        let places: Vec<String> = paths.iter().map(|path| scope.place(path)).collect();
+    fn named_places(&self, places: Vec<String>, command: String, is_strict: bool) -> Option<NamedPaths> {
         (!places.is_empty()).then(|| NamedPaths { command, places, is_strict, from: self.accesses.len() })
     }
 
@@ -138,7 +151,12 @@ impl Walk {
             self.accesses.iter().skip(named.from).filter(|_| !named.is_strict).collect();
         let mut targets = Vec::new();
         for place in named.places {
-            match known.iter().position(|it| it.trim_end_matches('/') == place.trim_end_matches('/')) {
+            // A file in a folder accounts for the folder: `os.path.join(".claude", "settings.json")`.
+            let is_it = |access: &&String| {
+                let rest = access.strip_prefix(place.trim_end_matches('/'));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            match known.iter().position(is_it) {
                 Some(at) => drop(known.swap_remove(at)),
                 None => targets.push(place),
             }
@@ -157,6 +175,11 @@ impl Walk {
         };
         self.add_danger(danger);
     }
+}
+
+/// The value of a variable that is given to programs from here on: `export NAME`.
+fn exported<'s>(invocation: &Invocation, word: &str, scope: &'s Scope) -> Option<&'s Arg> {
+    matches!(invocation.program.as_str(), "export" | "declare").then(|| scope.first_value(word)).flatten()
 }
 
 /// The words that are a program's own: not those of a command that it runs, not what it leaves out, and not files elsewhere.
