@@ -232,12 +232,13 @@ fn value_of(word: &str) -> &str {
 
 /// The agent whose package a path or name is of: `node_modules/@anthropic-ai/claude-code/cli.js`.
 pub(super) fn agent_of_package(path: &str) -> Option<&'static str> {
-    const AGENTS: [(&str, &str); 5] = [
-        ("claude-code", "claude"),
+    const AGENTS: [(&str, &str); 6] = [
+        ("@anthropic-ai/claude-code", "claude"),
         ("@openai/codex", "codex"),
-        ("gemini-cli", "gemini"),
+        ("@google/gemini-cli", "gemini"),
         ("@github/copilot", "copilot"),
-        ("opencode-ai", "opencode"),
+        ("/opencode-ai", "opencode"),
+        ("/claude-code/cli", "claude"),
     ];
     AGENTS.iter().find(|(package, _)| path.contains(package)).map(|(_, agent)| *agent)
 }
@@ -253,7 +254,7 @@ pub(crate) fn settings_variables() -> impl Iterator<Item = &'static str> {
 /// command only, or show it, are not meant.
 fn moved_settings(invocation: &Invocation) -> Option<&'static str> {
     // Most words do not look like this.
-    let may_be = |word: &str| word.contains("_HOME") || word.contains("_CO") || word.contains("_PURE");
+    let may_be = |word: &str| word.contains('_') && word.bytes().any(|byte| byte.is_ascii_uppercase());
     let is_other = || {
         let row = programs::row(&invocation.program);
         does(invocation, Tag::Reads)
@@ -286,10 +287,17 @@ fn installs_package(invocation: &Invocation) -> bool {
         let name = name.split_once('@').map_or(name, |(name, _)| name);
         AGENT_PACKAGES.contains(&name) && !word.starts_with('-')
     };
+    let is_for_user = || match program {
+        "cargo" => has(&|word| word == "install"),
+        "uv" => has(&|word| word == "tool"),
+        _ => {
+            !PROJECT_MANAGERS.contains(&program) || has(&|word| matches!(word, "-g" | "--global" | "global"))
+        }
+    };
     PACKAGE_MANAGERS.contains(&program)
         && has(&|word| PACKAGE_INSTALLS.contains(&word))
         && has(&is_package)
-        && (!PROJECT_MANAGERS.contains(&program) || has(&|word| matches!(word, "-g" | "--global" | "global")))
+        && is_for_user()
 }
 
 /// `pkill mid`: a pattern that processes of Midrail match.

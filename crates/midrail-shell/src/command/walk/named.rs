@@ -3,7 +3,7 @@
 use midrail_core::{Danger, Severity};
 
 use super::super::condition::does;
-use super::super::invocation::{Arg, Invocation};
+use super::super::invocation::{Arg, Invocation, variable_folder};
 use super::super::named::{QUOTES, is_mentioned, is_place, paths_in_code, paths_in_word};
 use super::super::programs::{self, Hosts, Program, Rest, Tag};
 use super::super::scope::Scope;
@@ -13,6 +13,7 @@ use super::flow::command_line;
 use super::invoke::program_name;
 use super::state::{Listed, Stream, Walk, shorten};
 use super::wrap::find_command;
+use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EXCLUDING_OPTIONS, OUTPUT_VARIABLES};
 
 /// Paths that a command names.
@@ -51,7 +52,8 @@ impl Walk {
         }
         let args = args.iter().map(|arg| self.localise(arg.clone(), scope)).collect();
         let invocation = self.invocation(&program_name(name), args, scope);
-        if does(&invocation, Tag::Reads) {
+        let is_own_program = is_local_program(&name.text);
+        if does(&invocation, Tag::Reads) && !is_own_program {
             let words = invocation.args.iter().filter(|arg| !arg.text.contains(' '));
             let paths: Vec<String> = words.flat_map(|arg| paths_in_word(&arg.text)).collect();
             paths.iter().for_each(|path| self.remember_access(Listed::Read, &scope.place(path)));
@@ -66,19 +68,23 @@ impl Walk {
         let quotes = if language == Some(Language::Node) { &['"', '\'', '`'] } else { QUOTES };
         let (mut paths, mut local) = (Vec::new(), Vec::new());
         let (words, has_inner) = own_words(row.unwrap_or(programs::row("")), &invocation);
+        let takes_code =
+            row.is_none() && invocation.args.iter().any(|arg| CODE_OPTIONS.contains(&arg.text.as_str()));
+        let has_bare_words = takes_code || row.is_some_and(|row| row.inline.is_some());
         for word in words {
-            let is_code = word.text.contains([' ', '(', '\n', '{']);
-            if !is_code {
-                paths.extend(paths_in_word(&word.text));
-                paths.extend(self.linked_paths(&word.text, scope));
-                let pieces = word.text.split(['=', ':', ',']).filter(|it| is_inside && !it.starts_with('-'));
+            let text = spelling(word);
+            let is_code = text.contains(|mark: char| mark.is_whitespace() || matches!(mark, '(' | '{'));
+            if !is_code || is_path_with_blank(&text) {
+                paths.extend(paths_in_word(&text));
+                paths.extend(self.linked_paths(&text, scope));
+                let pieces = text.split(['=', ':', ',']).filter(|it| is_inside && !it.starts_with('-'));
                 let places = pieces.map(|piece| scope.place(piece)).filter(|place| is_place(place));
                 local.extend(places);
-                if let Some(value) = exported(&invocation, &word.text, scope) {
+                if let Some(value) = exported(&invocation, &text, scope) {
                     paths.extend(paths_in_word(&value.text));
                 }
             } else if may_be_code {
-                paths.extend(paths_in_code(&word.text, quotes, row.is_some_and(|row| row.inline.is_some())));
+                paths.extend(paths_in_code(&text, quotes, has_bare_words));
             }
         }
         if let Some(text) = text.filter(|_| is_interpreter) {
@@ -88,8 +94,8 @@ impl Walk {
             let touched = files::touched(&invocation);
             paths.retain(|path| !touched.iter().any(|it| it.path == *path && !it.is_written));
         }
-        let command = command_line(&invocation.program, &invocation.args);
-        let is_strict = has_inner || does(&invocation, Tag::LinksHard);
+        let command = command_line(&name.text, &invocation.args);
+        let is_strict = has_inner || is_own_program || does(&invocation, Tag::LinksHard);
         let mut places: Vec<String> = paths.iter().map(|path| scope.place(path)).collect();
         local.retain(|place| !places.contains(place));
         places.append(&mut local);
@@ -126,7 +132,9 @@ impl Walk {
             let counts = is_for_program || OUTPUT_VARIABLES.contains(&assignment.name);
             let value = scope.first_value(assignment.name).filter(|_| counts && !scope.is_remote);
             paths.extend(
-                value.into_iter().flat_map(|value| paths_in_word(&self.localise(value.clone(), scope).text)),
+                value
+                    .into_iter()
+                    .flat_map(|value| paths_in_word(&spelling(&self.localise(value.clone(), scope)))),
             );
         }
         let names: Vec<&str> = assignments.iter().map(|assignment| assignment.name).collect();
@@ -177,6 +185,34 @@ impl Walk {
     }
 }
 
+/// Options with code, for programs that are not known.
+const CODE_OPTIONS: [&str; 6] = ["-c", "-e", "--eval", "--exec", "--command", "-r"];
+
+/// A word in which each unknown part is one variable: `$FOLDER/.claude` for `$(git rev-parse --show-toplevel)/.claude`.
+fn spelling(word: &Arg) -> String {
+    let is_name = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    let unknown = |text: &str| match variable_folder(text) {
+        Some(folder) => folder.to_owned(),
+        None => {
+            let name = text.trim_start_matches(['$', '{']).trim_end_matches('}');
+            format!("${}", if is_name(name) { name } else { "FOLDER" })
+        }
+    };
+    word.pieces().map(|(text, is_known)| if is_known { text.to_owned() } else { unknown(text) }).collect()
+}
+
+/// Whether a text is a path although it has a blank.
+fn is_path_with_blank(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("/application support/") && !text.contains(['(', '{', '\n'])
+}
+
+/// Whether a program is named by its path, and in no folder of programs: its name says nothing about it.
+fn is_local_program(name: &str) -> bool {
+    let folder = name.rsplit_once('/').map(|(folder, _)| folder.rsplit('/').next().unwrap_or_default());
+    folder.is_some_and(|folder| !matches!(folder, "bin" | ".bin" | "sbin" | "shims" | "Scripts"))
+        && !PROGRAM_FOLDERS.iter().any(|known| name.starts_with(known))
+}
+
 /// The value of a variable that is given to programs from here on: `export NAME`.
 fn exported<'s>(invocation: &Invocation, word: &str, scope: &'s Scope) -> Option<&'s Arg> {
     matches!(invocation.program.as_str(), "export" | "declare").then(|| scope.first_value(word)).flatten()
@@ -192,17 +228,22 @@ fn own_words<'a>(row: &'static Program, invocation: &'a Invocation) -> (Vec<&'a 
         if run.rest != Rest::Nothing {
             end = end.min(found.at);
         }
-        codes.extend(found.options.values_of(run.code).map(|code| code.text.clone()));
+        let code = found.options.values_of(run.code).map(|code| code.text.clone());
+        codes.extend(code.filter(|code| !code.is_empty()));
     }
     let is_shell = row.tags.contains(&Tag::Shell);
     let args = invocation.args.get(..end).unwrap_or_default();
     let before = std::iter::once(None).chain(args.iter().map(Some));
-    let is_left_out = |word: &Arg| EXCLUDING_OPTIONS.iter().any(|option| word.text.starts_with(option));
+    let is_excluding = |word: &str| EXCLUDING_OPTIONS.contains(&word);
+    let is_left_out = |word: &Arg| {
+        let option = word.text.split_once('=').map(|(option, _)| option);
+        option.is_some_and(is_excluding) || [":!", ":^", "!"].iter().any(|mark| word.text.starts_with(mark))
+    };
     let words = args
         .iter()
         .zip(before)
         .filter(|(word, before)| {
-            let follows = before.is_some_and(|before| is_left_out(before) && !before.text.contains('='));
+            let follows = before.is_some_and(|before| is_excluding(&before.text));
             !follows
                 && !is_left_out(word)
                 && !codes.iter().any(|code| word.text.ends_with(code.as_str()))
