@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::decode;
 use crate::words::code::{CHECKING_CALLS, CHECKING_METHODS};
-use crate::words::places::{AGENT_FOLDERS, AGENT_PATHS, AGENT_PLACES};
+use crate::words::places::{AGENT_FOLDERS, AGENT_PATHS, AGENT_PLACES, MIDRAIL_FOLDERS};
 
 /// No more paths of one text than this.
 const MOST: usize = 16;
@@ -29,6 +29,9 @@ pub(crate) fn paths_in_word(word: &str) -> Vec<String> {
         return Vec::new();
     }
     let word = plain(word);
+    if word.contains("://") && !word.contains("file://") {
+        return Vec::new();
+    }
     // `-o.claude/x`, `-xzf~/.claude/x`
     let attached =
         word.strip_prefix('-').and_then(|it| it.find(['.', '/', '~', '$']).and_then(|at| it.get(at..)));
@@ -84,7 +87,8 @@ fn collect<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
             Some(rest) => format!("/{}", rest.trim_start_matches('/')),
             None => text.trim_start_matches("file:").to_owned(),
         };
-        if is_place(&path) && paths.len() < MOST && !paths.contains(&path) {
+        let is_address = text.contains("://") && !text.contains("file://");
+        if !is_address && is_place(&path) && paths.len() < MOST && !paths.contains(&path) {
             paths.push(path);
         }
     }
@@ -97,12 +101,14 @@ pub(crate) fn is_place(path: &str) -> bool {
         return false;
     }
     let path = path.to_ascii_lowercase();
-    let is_named = |part: &str| {
-        AGENT_FOLDERS.contains(&part)
-            || part.starts_with("midrail.db")
-            || (matches!(part, "midrail" | "midrail.exe") && path.contains('/'))
+    let parts = || path.split('/');
+    let is_midrail = |(above, part): (&str, &str)| {
+        matches!(part, "midrail" | "midrail.exe")
+            && (MIDRAIL_FOLDERS.contains(&above) || above.starts_with('$'))
     };
-    path.split('/').any(is_named) || AGENT_PATHS.iter().any(|known| path.contains(known))
+    parts().any(|part| AGENT_FOLDERS.contains(&part) || part.starts_with("midrail.db"))
+        || parts().zip(parts().skip(1)).any(is_midrail)
+        || AGENT_PATHS.iter().any(|known| path.contains(known))
 }
 
 #[cfg(test)]
@@ -123,7 +129,15 @@ mod tests {
         ] {
             assert!(paths_in_word(word).contains(&path.to_owned()), "{word}: {:?}", paths_in_word(word));
         }
-        for word in ["midrail-shell", "midrail", "claude", "src/claude.rs", "https://github.com/x/y", "-p"] {
+        for word in [
+            "midrail-shell",
+            "midrail",
+            "crates/midrail/src",
+            "claude",
+            "src/claude.rs",
+            "https://x.example/.claude/settings.json",
+            "-p",
+        ] {
             assert!(paths_in_word(word).is_empty(), "{word}: {:?}", paths_in_word(word));
         }
     }

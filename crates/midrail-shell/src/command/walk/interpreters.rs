@@ -80,6 +80,11 @@ impl Walk {
             // A module: its arguments are its own.
             if language == Language::Python && text.starts_with("-m") {
                 self.timed(args, scope);
+                if let Some([name, rest @ ..]) = args.get(at + 1..).filter(|_| text == "-m")
+                    && name.text == "json.tool"
+                {
+                    self.touched(&self.invocation(&name.text, rest.to_vec(), scope), scope);
+                }
                 self.module(arg, args.get(at + 1..).unwrap_or(&[]), scope);
                 return None;
             }

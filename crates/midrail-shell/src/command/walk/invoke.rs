@@ -178,7 +178,7 @@ impl Walk {
     }
 
     /// Notes the files and hosts that a program touches by its arguments.
-    fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
+    pub(super) fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
         let inner = self.git_folder(invocation, scope);
         let scope = inner.as_ref().unwrap_or(scope);
         let is_link = does(invocation, Tag::LinksSymbolically);

@@ -52,54 +52,61 @@ impl Walk {
         }
         let args = args.iter().map(|arg| self.localise(arg.clone(), scope)).collect();
         let invocation = self.invocation(&program_name(name), args, scope);
-        let is_own_program = is_local_program(&name.text);
+        // What `midrail` does is judged by its subcommand.
+        let is_own_program = is_local_program(&name.text) && invocation.program != "midrail";
         if does(&invocation, Tag::Reads) && !is_own_program {
             let words = invocation.args.iter().filter(|arg| !arg.text.contains(' '));
             let paths: Vec<String> = words.flat_map(|arg| paths_in_word(&arg.text)).collect();
             paths.iter().for_each(|path| self.remember_access(Listed::Read, &scope.place(path)));
             return None;
         }
+        let text = text.map_or("", |text| text.text.as_str());
+        let (paths, has_inner) = self.own_paths(&invocation, text, scope);
+        let mut places: Vec<String> = paths.iter().map(|path| scope.place(path)).collect();
+        if is_inside {
+            let pieces = invocation.args.iter().flat_map(|arg| arg.text.split(['=', ':', ',']));
+            let local = pieces.filter(|piece| !piece.starts_with('-')).map(|piece| scope.place(piece));
+            let local: Vec<String> =
+                local.filter(|place| is_place(place) && !places.contains(place)).collect();
+            places.extend(local);
+        }
+        let is_strict = has_inner || is_own_program || does(&invocation, Tag::LinksHard);
+        self.named_places(places, command_line(&name.text, &invocation.args), is_strict)
+    }
+
+    /// The paths in a program's own words and in the code that it reads, and whether it runs a command.
+    fn own_paths(&self, invocation: &Invocation, input: &str, scope: &Scope) -> (Vec<String>, bool) {
         let row = programs::find(&invocation.program);
-        let is_interpreter = Language::from_program(&invocation.program).is_some()
-            || matches!(invocation.program.as_str(), "tclsh" | "wish" | "jimsh")
-            || row.is_some_and(|row| row.inline.is_some());
-        let may_be_code = row.is_none() || is_interpreter;
         let language = Language::from_program(&invocation.program);
+        let is_inline = row.is_some_and(|row| row.inline.is_some());
+        let is_interpreter = is_inline
+            || language.is_some()
+            || matches!(invocation.program.as_str(), "tclsh" | "wish" | "jimsh");
         let quotes = if language == Some(Language::Node) { &['"', '\'', '`'] } else { QUOTES };
-        let (mut paths, mut local) = (Vec::new(), Vec::new());
-        let (words, has_inner) = own_words(row.unwrap_or(programs::row("")), &invocation);
-        let takes_code =
-            row.is_none() && invocation.args.iter().any(|arg| CODE_OPTIONS.contains(&arg.text.as_str()));
-        let has_bare_words = takes_code || row.is_some_and(|row| row.inline.is_some());
+        let is_code_option = |arg: &Arg| CODE_OPTIONS.contains(&arg.text.as_str());
+        let has_bare_words = is_inline || (row.is_none() && invocation.args.iter().any(is_code_option));
+        let mut paths = Vec::new();
+        let (words, has_inner) = own_words(row.unwrap_or(programs::row("")), invocation);
         for word in words {
             let text = spelling(word);
             let is_code = text.contains(|mark: char| mark.is_whitespace() || matches!(mark, '(' | '{'));
             if !is_code || is_path_with_blank(&text) {
                 paths.extend(paths_in_word(&text));
                 paths.extend(self.linked_paths(&text, scope));
-                let pieces = text.split(['=', ':', ',']).filter(|it| is_inside && !it.starts_with('-'));
-                let places = pieces.map(|piece| scope.place(piece)).filter(|place| is_place(place));
-                local.extend(places);
-                if let Some(value) = exported(&invocation, &text, scope) {
-                    paths.extend(paths_in_word(&value.text));
-                }
-            } else if may_be_code {
+                let value = exported(invocation, &text, scope);
+                paths.extend(value.into_iter().flat_map(|value| paths_in_word(&value.text)));
+            } else if row.is_none() || is_interpreter {
                 paths.extend(paths_in_code(&text, quotes, has_bare_words));
             }
         }
-        if let Some(text) = text.filter(|_| is_interpreter) {
-            paths.extend(paths_in_code(&text.text, quotes, language.is_none()));
+        if is_interpreter {
+            paths.extend(paths_in_code(input, quotes, language.is_none()));
         }
         if has_inner {
-            let touched = files::touched(&invocation);
+            let touched = files::touched(invocation);
             paths.retain(|path| !touched.iter().any(|it| it.path == *path && !it.is_written));
         }
-        let command = command_line(&name.text, &invocation.args);
-        let is_strict = has_inner || is_own_program || does(&invocation, Tag::LinksHard);
-        let mut places: Vec<String> = paths.iter().map(|path| scope.place(path)).collect();
-        local.retain(|place| !places.contains(place));
-        places.append(&mut local);
-        self.named_places(places, command, is_strict)
+        (paths, has_inner)
     }
 
     /// What the paths in a word lead to by links that the line made.
@@ -149,7 +156,8 @@ impl Walk {
     }
 
     fn named_places(&self, places: Vec<String>, command: String, is_strict: bool) -> Option<NamedPaths> {
-        (!places.is_empty()).then(|| NamedPaths { command, places, is_strict, from: self.accesses.len() })
+        let from = self.accesses.len();
+        (!places.is_empty()).then_some(NamedPaths { command, places, is_strict, from })
     }
 
     /// Reports the paths that nothing accessed in a known way since. Each access accounts for one word.
@@ -244,11 +252,10 @@ fn own_words<'a>(row: &'static Program, invocation: &'a Invocation) -> (Vec<&'a 
         .zip(before)
         .filter(|(word, before)| {
             let follows = before.is_some_and(|before| is_excluding(&before.text));
-            !follows
-                && !is_left_out(word)
-                && !codes.iter().any(|code| word.text.ends_with(code.as_str()))
-                && !(is_shell && word.text.contains(char::is_whitespace))
-                && !(row.hosts == Hosts::Copy && files::is_on_host(&word.text))
+            let is_code = codes.iter().any(|code| word.text.ends_with(code.as_str()))
+                || (is_shell && word.text.contains(char::is_whitespace));
+            let is_elsewhere = row.hosts == Hosts::Copy && files::is_on_host(&word.text);
+            !(follows || is_code || is_elsewhere || is_left_out(word))
         })
         .map(|(word, _)| word)
         .collect();
