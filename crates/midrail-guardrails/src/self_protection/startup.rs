@@ -77,10 +77,9 @@ fn assigned_variable(text: &str, is_command: bool) -> Option<&'static str> {
             let before = text.get(..at).unwrap_or_default();
             let rest = text.get(at + name.len()..).unwrap_or_default();
             let rest = rest.trim_start_matches(['\\', '"', '\'', ' ', ']']);
-            !before.ends_with(['$', '{', '_'])
-                && rest.starts_with(['=', ':'])
-                && !rest.starts_with("==")
-                && !(is_command && is_for_one_program(before))
+            let is_other = before.ends_with(['$', '{', '_']) || rest.starts_with("==");
+            let is_here = is_command && is_for_one_program(before);
+            rest.starts_with(['=', ':']) && !is_other && !is_here
         })
     })
 }
