@@ -1,6 +1,9 @@
 //! What a line does to the guardrails of agents by way of other programs: it starts an agent without its settings, or removes
 //! Midrail's package.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use midrail_core::{Danger, Severity};
 
 use super::super::condition::does;
@@ -13,9 +16,10 @@ use super::super::windows;
 use super::flow::{base_name, command_line};
 use super::origins::target_folder;
 use super::state::Walk;
+use crate::tables::PROGRAMS;
 use crate::words::shell::{
-    AGENT_PACKAGES, GIT_REDIRECTIONS, ISOLATORS, PACKAGE_INSTALLS, PACKAGE_MANAGERS, PACKAGE_REMOVALS,
-    PROCESS_CHANGERS, PROJECT_MANAGERS,
+    AGENT_PACKAGES, GIT_REDIRECTIONS, HOOK_COMMANDS, ISOLATORS, PACKAGE_INSTALLS, PACKAGE_MANAGERS,
+    PACKAGE_PROGRAMS, PACKAGE_REMOVALS, PROCESS_CHANGERS, PROJECT_MANAGERS,
 };
 
 /// The rule for an agent with other settings.
@@ -23,12 +27,6 @@ const SETTINGS: &str = "midrail-agent-settings";
 
 /// What to do instead of changing settings.
 const REPORT: &str = "report to the user which change you need";
-
-/// Variables that move the settings of agents or the state of Midrail if a session inherits them.
-const SHARED_VARIABLES: [&str; 2] = ["XDG_CONFIG_HOME", "XDG_STATE_HOME"];
-
-/// A command line of Midrail that a pattern of processes may match.
-const HOOK: &str = "/usr/local/bin/midrail hook claude-code";
 
 impl Walk {
     /// Reports a program that disables the guardrails of an agent.
@@ -232,22 +230,19 @@ fn value_of(word: &str) -> &str {
 
 /// The agent whose package a path or name is of: `node_modules/@anthropic-ai/claude-code/cli.js`.
 pub(super) fn agent_of_package(path: &str) -> Option<&'static str> {
-    const AGENTS: [(&str, &str); 6] = [
-        ("@anthropic-ai/claude-code", "claude"),
-        ("@openai/codex", "codex"),
-        ("@google/gemini-cli", "gemini"),
-        ("@github/copilot", "copilot"),
-        ("/opencode-ai", "opencode"),
-        ("/claude-code/cli", "claude"),
-    ];
-    AGENTS.iter().find(|(package, _)| path.contains(package)).map(|(_, agent)| *agent)
+    let mut packages = PACKAGE_PROGRAMS.iter().filter_map(|entry| entry.split_once('='));
+    packages.find(|(package, _)| path.contains(package)).map(|(_, agent)| agent)
 }
 
 /// The variables that move the settings of agents or the state of Midrail.
+static VARIABLES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let names = PROGRAMS.values().flat_map(|row| row.settings_variables).copied();
+    names.filter(|name| *name != "HOME").collect()
+});
+
+/// The variables that move the settings of agents or the state of Midrail.
 pub(crate) fn settings_variables() -> impl Iterator<Item = &'static str> {
-    let agents = ["claude", "codex", "copilot", "cursor-agent", "opencode"];
-    let names = agents.into_iter().flat_map(|agent| programs::row(agent).settings_variables).copied();
-    names.filter(|name| *name != "HOME" && !SHARED_VARIABLES.contains(name)).chain(SHARED_VARIABLES)
+    VARIABLES.iter().copied()
 }
 
 /// The variable that a program sets for later sessions: `tmux set-environment -g CODEX_HOME /x`. Programs that set it for one
@@ -308,9 +303,9 @@ fn stops_midrail(invocation: &Invocation) -> bool {
         _ => return false,
     };
     let sorted = Arguments::new(invocation);
-    let is_full = sorted.has(&["-f", "--full"]);
-    let name = if is_full { HOOK } else { "midrail" };
-    is_pattern && sorted.operands.iter().any(|pattern| pattern.text.split('|').any(|it| may_match(it, name)))
+    let names = if sorted.has(&["-f", "--full"]) { HOOK_COMMANDS } else { &["midrail"] };
+    let is_it = |pattern: &str| names.iter().any(|name| may_match(pattern, name));
+    is_pattern && sorted.operands.iter().any(|pattern| pattern.text.split('|').any(is_it))
 }
 
 /// Whether a regular expression may match a text: its letters are in the text, in their order.
