@@ -9,6 +9,7 @@ use super::flow::command_line;
 use super::flow::is_name;
 use super::shells::is_url;
 use super::state::{ProgramCall, Source, Stream, Walk};
+use crate::words::shell::PROJECT_MANAGERS;
 
 impl Walk {
     /// Walks the program that another one runs. `None`: it runs none.
@@ -148,6 +149,13 @@ impl Walk {
                     && matches!(invocation.program.as_str(), "uv" | "pdm" | "rye") =>
             {
                 let argv = [Arg::known("python")].iter().chain(rest).cloned().collect();
+                Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))
+            }
+            // `npm exec package -- --option`
+            (Rest::Program, [name, dashes, args @ ..])
+                if dashes.text == "--" && PROJECT_MANAGERS.contains(&invocation.program.as_str()) =>
+            {
+                let argv = [name].into_iter().chain(args).cloned().collect();
                 Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))
             }
             (Rest::Program, _) => {
