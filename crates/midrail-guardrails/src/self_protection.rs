@@ -114,10 +114,26 @@ const EXTENSION_ADVICE: &str =
     "Continue only if the user asked for it. Tell the user what the file adds, and wait for the approval.";
 
 /// Rules whose findings an approver may allow.
-const ESCALATED: [&str; 3] = ["midrail-unread-diff", "midrail-agent-settings", AGENT_FOLDER];
+const ESCALATED: [&str; 9] = [
+    "midrail-unread-diff",
+    "midrail-agent-settings",
+    "midrail-agent-process",
+    "midrail-agent-profile",
+    "midrail-git-setting",
+    "midrail-install",
+    AGENT_FOLDER,
+    NAMED,
+    UNPACK,
+];
 
 /// The rule for an agent that is started in another folder.
 const AGENT_FOLDER: &str = "midrail-agent-folder";
+
+/// The rule for a word that names a file which the command may change.
+const NAMED: &str = "midrail-named";
+
+/// The rule for an archive that fills a folder.
+const UNPACK: &str = "midrail-unpack";
 
 /// The verdict on a finding about Midrail.
 fn finding(danger: &Danger, is_in_script: bool) -> Verdict {
@@ -135,15 +151,43 @@ fn strongest_finding<'d>(
     context: &Context<'_>,
     dangers: impl IntoIterator<Item = &'d Danger>,
     is_in_script: bool,
-) -> Option<Verdict> {
+) -> Result<Option<Verdict>, Missing> {
     // The folder of the session may be named by its path.
     let is_here = |target: &String| matches!(context.place(target, None).key.as_str(), "" | ".");
-    let is_real = |danger: &&Danger| {
-        command::is_about_midrail(&danger.rule)
-            && (danger.rule != AGENT_FOLDER || !danger.targets.iter().all(is_here))
-    };
-    let own = dangers.into_iter().filter(is_real);
-    strongest(own.map(|danger| finding(danger, is_in_script)))
+    let own = dangers.into_iter().filter(|danger| command::is_about_midrail(&danger.rule));
+    let real = own.map(|danger| {
+        let is_real = match danger.rule.as_str() {
+            AGENT_FOLDER => !danger.targets.iter().all(is_here),
+            NAMED => has_any(&danger.targets, |target| is_protected(context, target))?,
+            UNPACK => has_any(&danger.targets, |target| {
+                Ok(protected::is_above_settings(target) || is_protected(context, target)?)
+            })?,
+            _ => true,
+        };
+        Ok(is_real.then(|| finding(danger, is_in_script)))
+    });
+    let (known, missing): (Vec<_>, Vec<_>) = real.collect::<Vec<_>>().into_iter().partition(Result::is_ok);
+    let found = strongest(known.into_iter().flatten().flatten());
+    // A block counts even if other checks lack a fact.
+    let is_block = found.as_ref().is_some_and(|verdict| verdict.effect >= Effect::Block);
+    missing.into_iter().find(|_| !is_block).unwrap_or(Ok(found))
+}
+
+/// Whether a test holds for one of some paths. A fact that is missing counts only if it holds for none.
+fn has_any(targets: &[String], test: impl Fn(&String) -> Result<bool, Missing>) -> Result<bool, Missing> {
+    let results: Vec<_> = targets.iter().map(test).collect();
+    if results.iter().any(|result| matches!(result, Ok(true))) {
+        return Ok(true);
+    }
+    results.into_iter().try_fold(false, |found, result| Ok(found || result?))
+}
+
+/// Whether a path is one of Midrail or of a host's settings, by any of its names.
+fn is_protected(context: &Context<'_>, path: &str) -> Result<bool, Missing> {
+    let mut names = context.path_aliases(path)?;
+    names.extend(from_root(path));
+    let is_own = |name: &String| context.engine_paths().iter().any(|place| is_below(place, name));
+    Ok(names.iter().any(|name| is_own(name) || is_program(name) || objection(name).is_some()))
 }
 
 impl Guardrail for SelfProtection {
@@ -154,7 +198,8 @@ impl Guardrail for SelfProtection {
         }
         let action = context.action()?;
         let found = strongest_finding(context, &action.dangers, false);
-        if let Some(verdict) = found.clone().filter(|verdict| verdict.effect >= Effect::Block) {
+        if let Some(verdict) = found.clone().ok().flatten().filter(|verdict| verdict.effect >= Effect::Block)
+        {
             return Ok(verdict);
         }
         let scripts = agent_scripts(context, action)?;
@@ -163,7 +208,7 @@ impl Guardrail for SelfProtection {
         for (script, does) in &scripts {
             all.extend(action_files(does, Some(script))?);
         }
-        let mut checks = vec![Ok(found), Ok(in_scripts)];
+        let mut checks = vec![found, in_scripts];
         checks.push(Self::takes_all(context, action).map(|takes_all| {
             let reason = "This would delete the guardrails together with the folder.";
             takes_all.then(|| Verdict::block(reason).advise(ADVICE))
@@ -189,7 +234,10 @@ impl Guardrail for SelfProtection {
                         .advise(ADVICE)
                         .with("path", access.file)
                 };
-                why.map(block).or_else(|| extension(access, &names)).or_else(|| unknown_target(access))
+                why.map(block)
+                    .or_else(|| extension(access, &names))
+                    .or_else(|| unknown_target(access))
+                    .or_else(|| startup::redirection(context, access, &names))
             }));
             checks.push(sweeps::wildcard(context, action, access));
         }
@@ -323,6 +371,35 @@ mod tests {
             let event = Event { cwd: Some("/repo".to_owned()), ..event };
             assert_eq!(Run::of(SelfProtection).decide(&event).effect, Effect::Block, "{file}");
         }
+    }
+
+    /// The files in which `midrail doctor` looks for a setting that disables hooks, by the sources of the adapters.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test reads the sources")]
+    fn files_that_disable_hooks_are_protected() {
+        let hosts = concat!(env!("CARGO_MANIFEST_DIR"), "/../midrail-adapters/src/hosts");
+        let mut found = 0;
+        for host in ["claude_code", "copilot_cli", "codex", "cursor", "gemini_cli", "opencode"] {
+            let source = std::fs::read_to_string(format!("{hosts}/{host}.rs")).unwrap();
+            let start = source
+                .rfind("disabled_in: |")
+                .or_else(|| source.find("fn disabled_in"))
+                .unwrap_or(source.len());
+            let code = source.get(start..).unwrap_or_default();
+            let code =
+                code.split("\n}").next().unwrap_or_default().split("probe:").next().unwrap_or_default();
+            let texts: Vec<&str> = code.split('"').skip(1).step_by(2).collect();
+            let names: Vec<&str> = texts.iter().copied().filter(|it| it.ends_with(".json")).collect();
+            let folders = texts.iter().filter(|it| it.starts_with('.') && !it.ends_with(".json"));
+            let in_folders =
+                folders.flat_map(|folder| names.iter().map(move |name| format!("{folder}/{name}")));
+            let whole = names.iter().filter(|name| name.contains('/')).map(|name| (*name).to_owned());
+            for file in in_folders.chain(whole) {
+                assert_eq!(effect("Write", json!({"file_path": file})), Effect::Block, "{host}: {file}");
+                found += 1;
+            }
+        }
+        assert!(found >= 5, "{found}");
     }
 
     #[test]

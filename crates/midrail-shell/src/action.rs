@@ -2,6 +2,7 @@
 //! line and what that does, and what it might destroy.
 
 mod args;
+mod named;
 mod names;
 mod readable;
 mod seen;
@@ -85,6 +86,8 @@ pub fn derive(event: &Event) -> Result<Action, ActionError> {
         action.dangers.push(unreadable(tool));
     }
     add_addresses(&mut action, &args.addresses);
+    let named = named::danger(tool, &action);
+    action.dangers.extend(named);
     if action.target_files.as_ref().is_some_and(|files| files.len() > MAX_TARGETS) {
         return Err(ActionError::TooMuch(tool.name.clone()));
     }

@@ -15,6 +15,7 @@ mod files;
 mod hosts;
 mod launch;
 mod lex;
+pub(crate) mod named;
 pub(crate) mod notebook;
 mod options;
 mod parse;
@@ -59,6 +60,11 @@ pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Action {
             ..Action::default()
         },
     }
+}
+
+/// The variables that move the settings of agents or the state of Midrail.
+pub fn settings_variables() -> impl Iterator<Item = &'static str> {
+    walk::settings_variables()
 }
 
 /// Whether a rule is about Midrail itself, and so a matter of self-protection.

@@ -55,6 +55,31 @@ pub(super) fn objection(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether a folder is one above protected files of a user: the home, a folder above it, or one between them.
+pub(super) fn is_above_settings(folder: &str) -> bool {
+    if folder == "/" {
+        return true;
+    }
+    let folder = folder.trim_end_matches('/');
+    let below = ["~", "$HOME", "${HOME}", "/root"].iter().find_map(|home| folder.strip_prefix(home));
+    let below = below.or_else(|| {
+        let rest = folder.strip_prefix("/home").or_else(|| folder.strip_prefix("/Users"))?;
+        Some(
+            rest.strip_prefix('/')
+                .and_then(|rest| rest.find('/').and_then(|at| rest.get(at..)))
+                .unwrap_or_default(),
+        )
+    });
+    match below {
+        Some("") => true,
+        Some(below) => below.strip_prefix('/').is_some_and(|below| {
+            let below = format!("{}/", below.to_lowercase());
+            PATHS.iter().any(|path| path.starts_with(&below))
+        }),
+        None => false,
+    }
+}
+
 /// A protected file that a pattern includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Included {
@@ -193,6 +218,18 @@ mod tests {
             ["**/*.pyc", "src", "src/*.rs", "**/*.rs", ".claude/commands/*", "**/*.md", ".github/workflows/*"]
         {
             assert!(paths(pattern, true).is_empty(), "{pattern}: {:?}", paths(pattern, true));
+        }
+    }
+
+    #[test]
+    fn folders_above_the_settings_of_a_user_are_known() {
+        for folder in
+            ["~", "$HOME", "/", "/home", "/home/me", "/Users/me/", "/root", "~/.local/state", "~/.config"]
+        {
+            assert!(is_above_settings(folder), "{folder}");
+        }
+        for folder in ["", ".", "src", "/tmp", "~/projects/x", "/home/me/projects", "/opt/x", "~/a.tar"] {
+            assert!(!is_above_settings(folder), "{folder}");
         }
     }
 

@@ -14,6 +14,7 @@ use super::scope::join;
 
 pub(super) use self::found::{Touched, is_on_host, led_to};
 pub(super) use self::uploads::uploaded;
+use crate::words::places::AGENT_FOLDERS;
 use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 
 /// The files that a program touches.
@@ -89,6 +90,8 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
             Operands::Read => found.add(operand, true, false),
             Operands::Named => found.add_named(operand, false),
             Operands::NamedWrite => found.add_named(operand, true),
+            // A folder that exists stays as it is.
+            Operands::Write if makes_agent_folder(program, operand) => found.add_named(operand, false),
             Operands::Write if FOLDER_PROGRAMS.contains(&program) => found.add_folder(operand),
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
@@ -157,6 +160,12 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     }
 }
 
+/// `mkdir -p .claude`: the folder of an agent's settings, but none of them.
+fn makes_agent_folder(program: &str, operand: &Arg) -> bool {
+    let name = operand.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    matches!(program, "mkdir" | "gmkdir" | "md") && name.starts_with('.') && AGENT_FOLDERS.contains(&name)
+}
+
 /// What is copied or moved into a folder is written there under its own name.
 fn into_folder(operands: &[&Arg], found: &mut TouchedFiles) {
     let Some((folder, sources)) = operands.split_last() else { return };
@@ -193,7 +202,8 @@ fn in_place(invocation: &Invocation, found: &mut TouchedFiles) {
 fn opened_by_socat(invocation: &Invocation, found: &mut TouchedFiles) {
     for arg in &invocation.args {
         let Some((kind, rest)) = arg.text.split_once(':') else { continue };
-        let is_new = kind.eq_ignore_ascii_case("create");
+        let is_new = kind.eq_ignore_ascii_case("create")
+            || ["trunc", "creat", "append", "wronly"].iter().any(|it| rest.contains(it));
         if is_new || ["file", "open", "gopen"].iter().any(|known| kind.eq_ignore_ascii_case(known)) {
             let path = rest.split(',').next().unwrap_or(rest);
             found.add(&Arg::known(path), !is_new, is_new);
@@ -344,8 +354,12 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
     match subcommand {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
             shown_by_git(subcommand, rest, &invocation.folder, found);
-            for file in rest.iter().filter(|arg| arg.text.starts_with("--output=")) {
-                found.add(&file.tail("--output=".len()), false, true);
+            // `--output file`, also shortened.
+            for (at, arg) in rest.iter().enumerate().filter(|(_, arg)| arg.text.starts_with("--ou")) {
+                match arg.text.find('=') {
+                    Some(mark) => found.add(&arg.tail(mark + 1), false, true),
+                    None => rest.get(at + 1).into_iter().for_each(|file| found.add(file, false, true)),
+                }
             }
             // Settings that are put aside are gone from here: `git stash push -- .midrail`.
             let is_put_aside = subcommand == "stash"

@@ -12,6 +12,7 @@ mod guards;
 mod interpreters;
 mod invoke;
 mod listing;
+mod named;
 mod origins;
 mod output;
 mod patches;
@@ -37,6 +38,7 @@ use super::scope::Scope;
 use super::snippet::Language;
 use super::windows::Dialect;
 use crate::sql;
+pub(crate) use guards::settings_variables;
 use state::{Content, Listed, MAX_DEPTH, MAX_LOOP, MAX_ROUNDS};
 pub(crate) use state::{Stream, Walk};
 
@@ -85,7 +87,7 @@ impl Walk {
             self.statements(head, &scope);
         }
         match super::windows::dialect(head) {
-            Some(Dialect::PowerShell) => self.translated(super::windows::powershell(head), &scope),
+            Some(Dialect::PowerShell) => self.powershell_code(head, &scope),
             Some(Dialect::Cmd) => self.translated(super::windows::cmd(head), &scope),
             None => {}
         }
@@ -130,7 +132,9 @@ impl Walk {
         }
         let reads: Vec<String> = self.analysis.reads.iter().filter_map(beyond).collect();
         let writes: Vec<String> = self.analysis.writes.iter().filter_map(beyond).collect();
+        let sweeps: Vec<String> = self.analysis.sweeps.iter().filter_map(beyond).collect();
         reads.iter().for_each(|path| self.note(Listed::Read, path));
+        sweeps.iter().for_each(|path| self.note(Listed::Sweep, path));
         writes.iter().for_each(|path| self.note(Listed::Write, path));
     }
 
@@ -454,6 +458,8 @@ impl Walk {
                 self.assign(assignment, scope);
             }
             self.judge_variables(scope);
+            let named = self.named_in_variables(assignments, false, scope);
+            self.report_named(named);
             let stream = if command.redirects.is_empty() { Stream::silent() } else { input.clone() };
             return self.redirect_output(&redirected, stream);
         }
@@ -465,7 +471,9 @@ impl Walk {
                 self.assign(assignment, scope);
             }
             self.judge_variables(scope);
+            let named = self.named_in_variables(assignments, true, scope);
             let stream = self.invoke(argv, false, scope, input);
+            self.report_named(named);
             scope.restore_variables(&saved);
             stream
         };

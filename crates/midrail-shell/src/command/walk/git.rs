@@ -106,6 +106,7 @@ impl Walk {
 
     /// A setting whose value git runs.
     fn git_setting(&mut self, key: &str, value: &str, scope: &Scope) {
+        self.report_git_setting(key, value, scope);
         let is_helper = key.starts_with("credential.") && key.ends_with(".helper");
         let code = match value.strip_prefix('!') {
             Some(code) => code,

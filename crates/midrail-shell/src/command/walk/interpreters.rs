@@ -9,6 +9,7 @@ use super::super::scope::Scope;
 use super::super::shell_options::is_standard_input;
 use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
+use super::guards::agent_of_package;
 use super::shells::Code;
 use super::state::{ProgramCall, Stream, Walk};
 use crate::words::code::{BETWEEN, MODULES};
@@ -79,6 +80,11 @@ impl Walk {
             // A module: its arguments are its own.
             if language == Language::Python && text.starts_with("-m") {
                 self.timed(args, scope);
+                if let Some([name, rest @ ..]) = args.get(at + 1..).filter(|_| text == "-m")
+                    && name.text == "json.tool"
+                {
+                    self.touched(&self.invocation(&name.text, rest.to_vec(), scope), scope);
+                }
                 self.module(arg, args.get(at + 1..).unwrap_or(&[]), scope);
                 return None;
             }
@@ -123,6 +129,10 @@ impl Walk {
             Some(file) => {
                 let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
                 let code = Some(Code::Other(language));
+                if let Some(agent) = agent_of_package(&file.text) {
+                    let argv = [Arg::known(agent)].iter().chain(&rest).cloned().collect();
+                    let _ = self.invoke(argv, invocation.has_more_args, &mut scope.clone(), input);
+                }
                 // `node name` runs `name.js`.
                 if language == Language::Node && file.is_known() && !base_name(&file.text).contains('.') {
                     self.run_candidate(&format!("{}.js", file.text), &rest, code, scope);

@@ -10,6 +10,7 @@ use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
 use super::super::{danger, files, hosts, pattern, repository};
 use super::flow::{self, base_name};
+use super::guards::agent_of_package;
 use super::state::{Content, Listed, MAX_DEPTH, ProgramCall, Stream, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EMPTYING_SCRIPTS, GNU_PROGRAMS, WILDCARD_PROGRAMS};
@@ -38,9 +39,11 @@ impl Walk {
             self.opaque("code runs code deeper than Midrail analyses");
             return Stream::default();
         }
+        let named = self.named_words(&argv, scope, input);
         self.depth += 1;
         let stream = self.invoke_deeper(argv, has_more, scope, input);
         self.depth -= 1;
+        self.report_named(named);
         stream
     }
 
@@ -175,7 +178,7 @@ impl Walk {
     }
 
     /// Notes the files and hosts that a program touches by its arguments.
-    fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
+    pub(super) fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
         let inner = self.git_folder(invocation, scope);
         let scope = inner.as_ref().unwrap_or(scope);
         let is_link = does(invocation, Tag::LinksSymbolically);
@@ -279,7 +282,7 @@ impl Walk {
 }
 
 /// The name of a program without its folder. Empty where it is not known.
-fn program_name(name: &Arg) -> String {
+pub(super) fn program_name(name: &Arg) -> String {
     let base = base_name(&name.text);
     let from = name.text.len() - base.len();
     if name.unknown.iter().any(|range| range.end > from) {
@@ -299,6 +302,10 @@ fn program_name(name: &Arg) -> String {
         is_known && !name.is_empty()
     });
     let base = ending.map_or(base, |(name, _)| name);
+    // `npx @anthropic-ai/claude-code@1.0`
+    if let Some(agent) = agent_of_package(&name.text).filter(|_| name.text.starts_with('@')) {
+        return agent.to_owned();
+    }
     // On a file system that ignores case, `RM` is `rm`.
     let lower = base.to_ascii_lowercase();
     let name = if programs::find(base).is_none() && programs::find(&lower).is_some() { &lower } else { base };

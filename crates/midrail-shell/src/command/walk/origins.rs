@@ -259,7 +259,7 @@ impl Walk {
 }
 
 /// The folder that something is unpacked into, where one is named.
-fn target_folder(invocation: &Invocation) -> Option<String> {
+pub(super) fn target_folder(invocation: &Invocation) -> Option<String> {
     let is_tar = programs::family(&invocation.program) == "tar";
     let takes = match invocation.program.as_str() {
         _ if is_tar => ["-C", "--directory"],

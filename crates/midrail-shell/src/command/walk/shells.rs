@@ -166,8 +166,7 @@ impl Walk {
                 Stream::default()
             }
             Code::PowerShell => {
-                let translated = windows::powershell(text);
-                self.translated(translated, scope);
+                self.powershell_code(text, scope);
                 Stream::default()
             }
         }

@@ -89,6 +89,8 @@ pub(crate) struct Walk {
     pub(crate) tries_unknown: bool,
     /// What is walked is a script, and not what an agent types.
     pub(super) is_script: bool,
+    /// Accesses to files that may be protected, in order.
+    pub(super) accesses: Vec<String>,
 }
 
 /// Which list of the analysis something belongs to.
@@ -158,6 +160,7 @@ impl Walk {
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;
         }
+        self.remember_access(listed, text);
         // In an unknown folder it may be the script of this name here.
         if let (Listed::Script, Some(rest)) = (listed, path::below_unknown(text)) {
             self.note(Listed::Script, rest);

@@ -9,12 +9,14 @@ use super::flow::command_line;
 use super::flow::is_name;
 use super::shells::is_url;
 use super::state::{ProgramCall, Source, Stream, Walk};
+use crate::words::shell::PROJECT_MANAGERS;
 
 impl Walk {
     /// Walks the program that another one runs. `None`: it runs none.
     pub(super) fn wrapped(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
         self.unpacked(invocation, scope, input);
+        self.report_unpacking(invocation, scope);
         match programs::family(&invocation.program) {
             "xargs" => return Some(self.xargs(invocation, scope, input)),
             "parallel" => return Some(self.parallel(invocation, scope, input)),
@@ -107,6 +109,7 @@ impl Walk {
             };
         }
         let rest = args.get(found.at..).unwrap_or(&[]);
+        self.report_hidden_settings(invocation, rest.first());
         // `xterm -e program`, `nix develop -c program`
         if found.is_started {
             return Some(match rest {
@@ -146,6 +149,13 @@ impl Walk {
                     && matches!(invocation.program.as_str(), "uv" | "pdm" | "rye") =>
             {
                 let argv = [Arg::known("python")].iter().chain(rest).cloned().collect();
+                Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))
+            }
+            // `npm exec package -- --option`
+            (Rest::Program, [name, dashes, args @ ..])
+                if dashes.text == "--" && PROJECT_MANAGERS.contains(&invocation.program.as_str()) =>
+            {
+                let argv = [name].into_iter().chain(args).cloned().collect();
                 Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))
             }
             (Rest::Program, _) => {
@@ -274,11 +284,11 @@ impl Walk {
 }
 
 /// Where a wrapper names the command that it runs.
-struct WrappedCommand<'a> {
+pub(super) struct WrappedCommand<'a> {
     /// The first word of the command.
-    at: usize,
+    pub(super) at: usize,
     /// The options between the subcommand and it.
-    options: Arguments<'a>,
+    pub(super) options: Arguments<'a>,
     /// Folders that options in front of the subcommand name.
     folders: Vec<Arg>,
     /// Variables that it sets for the command.
@@ -290,7 +300,7 @@ struct WrappedCommand<'a> {
 }
 
 /// Finds the command. The options in `more` take a value as well. `None`: the subcommand is another one.
-fn find_command<'a>(
+pub(super) fn find_command<'a>(
     program: &'static Program,
     run: &'static Run,
     args: &'a [Arg],
