@@ -304,15 +304,25 @@ fn stops_midrail(invocation: &Invocation) -> bool {
     };
     let sorted = Arguments::new(invocation);
     let names = if sorted.has(&["-f", "--full"]) { HOOK_COMMANDS } else { &["midrail"] };
-    let is_it = |pattern: &str| names.iter().any(|name| may_match(pattern, name));
+    let is_it = |pattern: &str| names_midrail(pattern) && names.iter().any(|name| may_match(pattern, name));
     is_pattern && sorted.operands.iter().any(|pattern| pattern.text.split('|').any(is_it))
+}
+
+/// Whether a pattern has a part of Midrail's name, or of the command of a hook. Others, such as `code`, are about other programs.
+fn names_midrail(pattern: &str) -> bool {
+    let is_part = |name: &str| name.len() > 2 && "midrail".contains(name) || name.contains("midrail");
+    pattern.contains("hook ") || pieces(pattern).any(|piece| is_part(base_name(piece)))
+}
+
+/// The literal parts of a regular expression.
+fn pieces(pattern: &str) -> impl Iterator<Item = &str> {
+    pattern.split(|mark: char| ".*+?^$[]()\\{}".contains(mark)).filter(|it| !it.is_empty())
 }
 
 /// Whether a regular expression may match a text: its letters are in the text, in their order.
 fn may_match(pattern: &str, text: &str) -> bool {
     let mut rest = text;
-    let mut pieces = pattern.split(|mark: char| ".*+?^$[]()\\{}".contains(mark)).filter(|it| !it.is_empty());
-    pieces.all(|piece| match rest.split_once(piece) {
+    pieces(pattern).all(|piece| match rest.split_once(piece) {
         Some((_, after)) => {
             rest = after;
             true
