@@ -64,6 +64,9 @@ struct Phrase {
     not_before: Vec<Vec<Step>>,
 }
 
+/// The number of a phrase, and its anchor: a number, and how many words ahead it may be.
+type Start = (usize, Option<(usize, usize)>);
+
 /// Writes the tables of some rows.
 pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result<()> {
     let lists: WordLists = Source::read("data/injection/words.toml")?.parse();
@@ -227,7 +230,7 @@ impl<'s> Compiler<'s> {
     /// The tables of some phrases.
     fn phrases(&self, name: &str, phrases: &[Phrase], by_number: &[Vec<ClassId>]) -> String {
         let mut anchors: BTreeMap<ClassId, usize> = BTreeMap::new();
-        let mut begun: BTreeMap<ClassId, Vec<(usize, Option<(usize, usize)>)>> = BTreeMap::new();
+        let mut begun: BTreeMap<ClassId, Vec<Start>> = BTreeMap::new();
         let (mut all, mut steps, mut lists) = (Vec::new(), Vec::new(), Vec::new());
         for (number, phrase) in phrases.iter().enumerate() {
             if let Some(first) = phrase.steps.first() {

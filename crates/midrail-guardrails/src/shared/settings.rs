@@ -36,10 +36,14 @@ impl SettingsProblem {
     }
 }
 
-/// A valid glob pattern, and the pairs of letters that every path has which it matches.
+/// A valid glob pattern.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Pattern(pub String, #[serde(skip)] pub(crate) LetterPairs);
+pub struct Pattern(
+    pub String,
+    // Those of every path that it matches.
+    #[serde(skip)] pub(crate) LetterPairs,
+);
 
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
