@@ -119,7 +119,7 @@ impl<'p> LowercasePath<'p> {
 }
 
 /// Whether a pattern has parts that no place has: `./`, `//`, `..`, or a `/` at its end.
-pub(super) fn is_odd(pattern: &str) -> bool {
+fn is_odd(pattern: &str) -> bool {
     pattern.ends_with('/')
         || pattern.starts_with("./")
         || ["//", "/./", "/../"].iter().any(|part| pattern.contains(part))

@@ -1,7 +1,5 @@
 //! The pairs of neighbouring letters in a path: most patterns are ruled out by them, without matching.
 
-use super::file_paths::is_odd;
-
 /// A set of pairs that may contain more than was added: the pairs of a path without those of a pattern mean that the pattern
 /// does not match it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,16 +8,28 @@ pub(crate) struct LetterPairs(u128);
 impl LetterPairs {
     /// The pairs of a path in lowercase.
     pub(crate) fn of_path(path: &str) -> Self {
-        LetterPairs::default().with(path)
+        let bytes = path.bytes();
+        LetterPairs(
+            bytes.clone().zip(bytes.skip(1)).fold(0, |pairs, (first, second)| pairs | bit(first, second)),
+        )
     }
 
-    /// The pairs of every path that a pattern matches.
+    /// The pairs of every path that a pattern matches. None, if the pattern may match paths that are spelt in another way.
     pub(crate) fn of_pattern(pattern: &str) -> Self {
-        if !pattern.is_ascii() || pattern.contains(['[', '{', '\\']) || is_odd(pattern) {
-            return LetterPairs::default();
+        let mut pairs = 0;
+        let mut before = None;
+        for byte in pattern.bytes() {
+            let byte = byte.to_ascii_lowercase();
+            match (before, byte) {
+                (_, b'[' | b'{' | b'\\' | 0x80..) | (Some(b'.' | b'/'), b'/') | (Some(b'.'), b'.') => {
+                    return LetterPairs::default();
+                }
+                (Some(first), second) if !is_open(first) && !is_open(second) => pairs |= bit(first, second),
+                _ => {}
+            }
+            before = Some(byte);
         }
-        let literal = pattern.split(['*', '?', '/']);
-        literal.fold(LetterPairs::default(), |pairs, part| pairs.with(&part.to_ascii_lowercase()))
+        LetterPairs(pairs)
     }
 
     /// Those of both.
@@ -31,14 +41,16 @@ impl LetterPairs {
     pub(crate) fn contain(self, pattern: Self) -> bool {
         pattern.0 & !self.0 == 0
     }
+}
 
-    fn with(self, text: &str) -> Self {
-        let pairs = text.as_bytes().windows(2).filter_map(|pair| match *pair {
-            [first, second] => Some(first.wrapping_mul(37) ^ second),
-            _ => None,
-        });
-        pairs.fold(self, |LetterPairs(pairs), pair| LetterPairs(pairs | 1 << (pair & 127)))
-    }
+/// The place of a pair in the set.
+fn bit(first: u8, second: u8) -> u128 {
+    1 << ((first.wrapping_mul(37) ^ second) & 127)
+}
+
+/// Whether a mark stands for other letters, or separates folders.
+fn is_open(mark: u8) -> bool {
+    matches!(mark, b'*' | b'?' | b'/')
 }
 
 #[cfg(test)]
