@@ -241,6 +241,14 @@ impl Guardrail for SelfProtection {
             }));
             checks.push(sweeps::wildcard(context, action, access));
         }
+        if !action.writes.is_empty() {
+            checks.extend(all.iter().filter(|it| !it.is_write && !it.is_named).map(|access| {
+                let names = context.path_aliases(access.file)?;
+                let reason = format!("{} is Midrail, and this may give it another name.", access.name());
+                let verdict = || Verdict::new(Effect::Escalate, reason).advise(ADVICE);
+                Ok(names.iter().any(|name| is_program(name)).then(verdict))
+            }));
+        }
         checks.push(sweeps::mirror(context, action));
         checks.push(Ok(sweeps::argument(action)));
         let actions = scripts.iter().map(|(script, does)| (*does, Some(*script)));

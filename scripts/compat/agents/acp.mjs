@@ -100,7 +100,13 @@ export const acpAgents = [
     title: 'OpenCode (ACP)',
     needs: [['opencode', 'opencode']],
     calls: { ...opencodeCalls, delegate: undefined },
-    limits: { 'sub-agent': { skip: true, why: 'its sub-agents wait for answers to questions that it does not forward', instead: 'a sub-agent cannot act' } },
+    limits: {
+      'sub-agent': { skip: true, why: 'its sub-agents wait for answers to questions that it does not forward', instead: 'a sub-agent cannot act' },
+      mcp: {
+        why: 'the agent calls MCP tools without a permission request',
+        instead: 'Midrail sees the call and ends the turn, which may be too late',
+      },
+    },
     prepare: (world, model) => opencodeSettings(world, model, { bash: 'ask', edit: 'ask', external_directory: 'ask' }),
     command: (world) => ({ program: world.lab.opencode, args: ['acp'], env: opencodeOffline }),
   }),

@@ -88,6 +88,10 @@ impl ShownCall {
         let mut args = self.input.clone();
         let mut further = Vec::new();
         let is_command = self.kind == "execute";
+        if is_command {
+            // Some agents show it only in one of two updates, and an approval is for the same arguments.
+            args.remove("description");
+        }
         if is_command && !COMMANDS.iter().any(|key| args.contains_key(*key)) {
             // Some agents show the command only in the title.
             args.insert("command".to_owned(), json!(self.title.trim_matches('`')));
@@ -218,4 +222,22 @@ fn names(args: &Map<String, Value>, path: &str) -> bool {
 /// Whether a text is among the arguments.
 fn contains(args: &Map<String, Value>, text: &str) -> bool {
     args.values().any(|value| value.as_str() == Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_command_has_the_same_arguments_in_every_update() {
+        let call = |updates: &[Value]| {
+            let mut shown = ShownCall::new("t");
+            updates.iter().for_each(|update| shown.merge(update.as_object().unwrap()));
+            shown.tool_calls()
+        };
+        let first = json!({"kind": "execute", "title": "./release.sh", "rawInput": {"cwd": "/repo"}});
+        let second =
+            json!({"rawInput": {"command": "./release.sh", "description": "Release", "cwd": "/repo"}});
+        assert_eq!(call(&[first.clone()]), call(&[first, second]));
+    }
 }

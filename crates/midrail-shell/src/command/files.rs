@@ -170,7 +170,7 @@ fn makes_agent_folder(program: &str, operand: &Arg) -> bool {
 fn into_folder(operands: &[&Arg], found: &mut TouchedFiles) {
     let Some((folder, sources)) = operands.split_last() else { return };
     let folder = folder.text.as_str();
-    if !(matches!(folder, "." | ".." | "~") || folder.ends_with('/')) {
+    if is_on_host(folder) || !(matches!(folder, "." | ".." | "~") || folder.ends_with('/')) {
         return;
     }
     put_into(folder, sources, found);
@@ -336,12 +336,18 @@ fn git_files(invocation: &Invocation, found: &mut TouchedFiles) {
     let from = found.list.len();
     git(invocation, found);
     for touched in found.list.iter_mut().skip(from) {
-        // `:/file` and `:(top)file` count from the root of the repository, which is most often here.
-        let path = match touched.path.strip_prefix(":(") {
-            Some(rest) => rest.split_once(')').map_or("", |(_, path)| path),
-            None => touched.path.strip_prefix(":/").unwrap_or(&touched.path),
-        };
+        let path = without_magic(&touched.path);
+        // Git matches it, and not the shell.
+        touched.is_swept |= touched.is_written && path.contains("**");
         touched.path = if path.is_empty() { ".".to_owned() } else { path.to_owned() };
+    }
+}
+
+/// A pathspec without its signs. `:/file` and `:(top)file` count from the root of the repository, which is most often here.
+fn without_magic(pathspec: &str) -> &str {
+    match pathspec.strip_prefix(":(") {
+        Some(rest) => rest.split_once(')').map_or("", |(_, path)| path),
+        None => pathspec.strip_prefix(":/").unwrap_or(pathspec),
     }
 }
 
@@ -366,7 +372,8 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
                 && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
             let from = after_dashes.unwrap_or(0);
             let named = rest.get(from..).filter(|_| is_put_aside).unwrap_or(&[]);
-            for arg in named.iter().filter(|arg| arg.text.trim_start_matches("./").starts_with('.')) {
+            let is_hidden = |arg: &&Arg| without_magic(&arg.text).trim_start_matches("./").starts_with('.');
+            for arg in named.iter().filter(is_hidden) {
                 found.add(arg, false, true);
             }
         }

@@ -38,7 +38,7 @@ impl TouchedFiles {
             || path == "-"
             || path.contains("://")
             || path.starts_with("/dev/null")
-            || path.starts_with("/dev/std")
+            || (path.starts_with("/dev/std") && !(is_written && path == "/dev/stdin"))
             || path.contains('\n')
             || path.len() > 4096;
         if !is_none {

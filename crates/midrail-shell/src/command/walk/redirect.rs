@@ -3,7 +3,7 @@
 use super::super::ast::{Redirect, RedirectKind, Word};
 use super::super::invocation::Arg;
 use super::super::scope::Scope;
-use super::state::{Content, Listed, Source, Stream, Walk};
+use super::state::{Content, Listed, Source, Stream, Walk, descriptor_number};
 
 /// What the redirections of a command lead to.
 #[derive(Default)]
@@ -43,6 +43,12 @@ impl Walk {
                 let target = self.target(word, scope);
                 let place = scope.place(&target.text);
                 let stream = self.read_file(&place, &target, scope.is_remote);
+                if !scope.is_remote
+                    && descriptor_number(&place).is_none()
+                    && self.opened.len() < MAX_DESCRIPTORS
+                {
+                    self.opened.push((redirect.fd.unwrap_or(0), place));
+                }
                 self.opens(redirect.fd, stream, redirected);
             }
             RedirectKind::Both(word) => {
@@ -60,7 +66,13 @@ impl Walk {
                 let is_append = matches!(redirect.kind, RedirectKind::Append(_));
                 let target = self.target(word, scope);
                 redirected.is_taken |= is_output;
-                if self.is_socket(&target) || is_device(&target.text) {
+                if self.is_socket(&target) {
+                    return;
+                }
+                if is_device(&target.text) {
+                    if descriptor_number(&target.text).is_some() {
+                        self.note(Listed::Write, &target.text);
+                    }
                     return;
                 }
                 self.judge_redirection(&target, is_append, scope);

@@ -75,6 +75,8 @@ pub(crate) struct Walk {
     pub(crate) choices: usize,
     /// A shell that reads its commands from a pipe was just walked.
     pub(super) is_piped_shell: bool,
+    /// The files that descriptors are opened to for reading. Writing to the name of a descriptor changes its file.
+    pub(super) opened: Vec<(u32, String)>,
     /// A descriptor was opened to the network: `exec 5<>/dev/tcp/…`.
     pub(super) has_socket: bool,
     /// The redirections of the current command lead to the network.
@@ -146,6 +148,14 @@ pub(super) struct Sourced {
     pub(super) is_disclosed: bool,
 }
 
+/// The number of a descriptor, from its name as a file.
+pub(super) fn descriptor_number(path: &str) -> Option<u32> {
+    match path {
+        "/dev/stdin" => Some(0),
+        _ => path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse().ok(),
+    }
+}
+
 impl Walk {
     /// Counts work. Once it is used up nothing more is walked.
     pub(crate) fn spend(&mut self, work: usize) {
@@ -157,6 +167,14 @@ impl Walk {
     }
 
     pub(super) fn note(&mut self, listed: Listed, text: &str) {
+        if let Some(fd) = descriptor_number(text) {
+            if matches!(listed, Listed::Write | Listed::Overwrite) {
+                let opened: Vec<String> =
+                    self.opened.iter().filter(|it| it.0 == fd).map(|it| it.1.clone()).collect();
+                opened.iter().for_each(|place| self.note(listed, place));
+            }
+            return;
+        }
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;
         }

@@ -126,10 +126,15 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn parse(find: &'a Invocation, mut changes: impl FnMut(&[Arg]) -> bool) -> Self {
         let mut search = Search::default();
-        // Where tests are turned round or one of several is enough, a name says nothing of the rest.
+        // Where one of several tests is enough, a name says nothing of the rest.
         let mut is_plain = true;
         let (mut is_of_folders, mut removes_folders) = (false, false);
+        let mut is_negated = false;
         for part in find_parts(&find.args) {
+            // A test that is turned round only leaves more out.
+            if std::mem::take(&mut is_negated) && matches!(part, FindPart::Test(..)) {
+                continue;
+            }
             match part {
                 FindPart::Folder(root) => search.roots.push(&root.text),
                 // Of folders only those go that are empty.
@@ -145,7 +150,8 @@ impl<'a> Search<'a> {
                 FindPart::Test("-maxdepth", depth) => {
                     search.is_shallow = depth.is_some_and(|depth| depth.text == "1");
                 }
-                FindPart::Not | FindPart::Open | FindPart::Or => is_plain = false,
+                FindPart::Not => is_negated = true,
+                FindPart::Open | FindPart::Or => is_plain = false,
                 FindPart::Close | FindPart::Test(..) => {}
             }
         }
@@ -205,6 +211,9 @@ mod tests {
             ("src -delete -name x", &["src"]),
             ("src -name a -o -name b -delete", &["src"]),
             ("src ! -name a -delete", &["src"]),
+            ("src -name '*.rs' ! -name a -delete", &["src/**/*.rs"]),
+            ("src -not -path './x/*' -name '*.rs' -delete", &["src/**/*.rs"]),
+            ("src ! \\( -name a -o -name b \\) -name c -delete", &["src"]),
             ("src \\( -name a \\) -delete", &["src"]),
             ("src -iname a -delete", &["src"]),
             ("src -name '{a,b}' -delete", &["src"]),
