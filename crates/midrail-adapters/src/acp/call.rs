@@ -238,6 +238,6 @@ mod tests {
         let first = json!({"kind": "execute", "title": "./release.sh", "rawInput": {"cwd": "/repo"}});
         let second =
             json!({"rawInput": {"command": "./release.sh", "description": "Release", "cwd": "/repo"}});
-        assert_eq!(call(&[first.clone()]), call(&[first, second]));
+        assert_eq!(call(std::slice::from_ref(&first)), call(&[first.clone(), second]));
     }
 }
