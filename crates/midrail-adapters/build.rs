@@ -24,6 +24,8 @@ struct Host {
     environment_file: Option<String>,
     #[serde(default)]
     disabling_variables: Vec<String>,
+    #[serde(default)]
+    disabling_files: Vec<String>,
     shell: String,
     #[serde(default = "yes")]
     follows_links: bool,
@@ -116,7 +118,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         list,
         "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, \
          name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
-         user_message: {:?}, environment_file: {:?}, disabling_variables: &{:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
+         user_message: {:?}, environment_file: {:?}, disabling_variables: &{:?}, disabling_files: &{:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
          extension_files: &{:?}, \
          files: HostFiles {{ folder: {folder:?}, traces: &{traces:?}, project: {project:?}, user: {user:?}, \
          managed: {managed:?}, managed_macos: {managed_macos:?} }},",
@@ -129,6 +131,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         host.user_message,
         host.environment_file,
         host.disabling_variables,
+        host.disabling_files,
         variant(&host.shell),
         host.follows_links,
         host.blocks_on_timeout_since,

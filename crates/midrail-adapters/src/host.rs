@@ -53,6 +53,8 @@ pub struct HostSpec {
     pub environment_file: Option<&'static str>,
     /// Variables with which it runs no hooks.
     pub(crate) disabling_variables: &'static [&'static str],
+    /// Further files of a project in which a setting can disable hooks.
+    pub disabling_files: &'static [&'static str],
     /// The shell that runs its hooks.
     pub(crate) shell: HookShell,
     /// Whether it reads a settings file through a symbolic link.
@@ -211,6 +213,11 @@ pub(crate) struct Installation<'i> {
 }
 
 impl Installation<'_> {
+    /// The further files of the project in which a setting can disable hooks.
+    pub(crate) fn disabling_files(&self) -> Vec<PathBuf> {
+        self.host.disabling_files.iter().map(|file| self.env.project.join(file)).collect()
+    }
+
     pub(crate) fn is_project_only(&self) -> bool {
         self.files.iter().all(|file| file.scope == InstallScope::Project)
     }

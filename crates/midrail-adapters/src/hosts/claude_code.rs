@@ -131,7 +131,7 @@ pub(super) const SETUP: Setup = Setup {
     check: |_| Vec::new(),
     disabled_in: |installation| {
         let env = installation.env;
-        let mut files = vec![env.project.join(".claude/settings.local.json")];
+        let mut files = installation.disabling_files();
         files.extend(installation.host.settings(env).into_iter().map(|(_, path)| path));
         let disabled = |path: PathBuf| {
             let settings = json::settings(&path);

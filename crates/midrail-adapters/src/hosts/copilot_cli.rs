@@ -218,12 +218,7 @@ pub(super) const SETUP: Setup = Setup {
 /// Copilot CLI reads the setting in any settings file, also in those of Claude Code, and in a file of hooks.
 fn disabled_in(installation: &Installation<'_>) -> Vec<(PathBuf, &'static str)> {
     let env = installation.env;
-    let mut files: Vec<PathBuf> = [".github/copilot", ".claude"]
-        .iter()
-        .flat_map(|folder| {
-            ["settings.json", "settings.local.json"].map(|name| env.project.join(folder).join(name))
-        })
-        .collect();
+    let mut files = installation.disabling_files();
     let entries = std::fs::read_dir(installation.host.files.folder(env)).into_iter().flatten().flatten();
     let mut own: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     own.retain(|path| path.extension().is_some_and(|extension| extension == "json"));

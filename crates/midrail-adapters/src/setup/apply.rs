@@ -57,7 +57,7 @@ pub fn apply(plan: &Plan, env: &Environment, now: Timestamp) -> ApplyReport {
         if has_failed(path, &report) {
             continue;
         }
-        // A backup of a file that somebody removed is the only copy.
+        // The backup is the only copy of a file that was removed.
         if path.exists() || Backup::last(path, env).is_none_or(|backup| backup.before.is_none()) {
             Backup::remove_all(path, env);
         }

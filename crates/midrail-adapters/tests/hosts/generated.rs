@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use midrail::EventKind;
 use midrail::core::ActionType;
+use midrail::core::glob::path_matches;
 use midrail_adapters::hosts;
 
 use crate::host_file;
@@ -73,6 +74,14 @@ fn protected_settings_are_current() {
         writeln!(text, "\n# {}\n{}", host.title, host.extension_files.join("\n")).unwrap();
     }
     check("crates/midrail-guardrails/data/host_settings.txt", &text);
+}
+
+#[test]
+fn files_that_disable_hooks_are_protected() {
+    let protected: Vec<&str> = hosts::ALL.iter().flat_map(|host| host.settings_files).copied().collect();
+    for file in hosts::ALL.iter().flat_map(|host| host.disabling_files) {
+        assert!(protected.iter().any(|pattern| path_matches(pattern, file)), "{file}");
+    }
 }
 
 #[test]
