@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run the fault campaign: kills, failing system calls (by a preload library), damaged databases, write-ahead logs and keys, clock
+# Run the fault campaign: kills (also of the process that creates a store), failing system calls (by a preload library), damaged databases, write-ahead logs and keys, clock
 # jumps and suspended processes. It checks that no allow lacks a record, and that no acknowledged record is lost without a report.
 # Usage: scripts/faults.sh [SECONDS] (300 unless given); FAULTS_SEED repeats a run.
 set -euo pipefail

@@ -2,13 +2,14 @@
  *
  * FAULT_CALL   a comma-separated list of calls that fail: write, pwrite, fsync, open, rename, ftruncate, mmap
  * FAULT_AFTER  the number of such calls that succeed first
- * FAULT_ERRNO  the error number of the others
+ * FAULT_ERRNO  the error number of the others, or `kill`: the process is killed instead
  * CLOCK_SHIFT  seconds that are added to the wall clock
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ static int fails(const char *call) {
     size_t length = strlen(call);
     if (!found || (found[length] != ',' && found[length] != 0) || (found != list && found[-1] != ',')) return 0;
     if (atomic_fetch_add(&seen, 1) < atol(after)) return 0;
+    if (!strcmp(error, "kill")) raise(SIGKILL);
     errno = atoi(error);
     return 1;
 }

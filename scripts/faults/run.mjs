@@ -183,6 +183,18 @@ const faults = {
     if (!intact) violation("kill", `the store is reported as damaged after a kill: ${message.slice(0, 300)}`);
   },
 
+  /** The process that creates the store is killed at one of its calls. */
+  async first() {
+    const call = "write,pwrite,fsync,open,rename,ftruncate,mmap";
+    const machine = new Machine();
+    const env = { LD_PRELOAD: options.preload, FAULT_CALL: call, FAULT_AFTER: String(random(110)), FAULT_ERRNO: "kill" };
+    machine.check(env);
+    judge("first", machine, machine.check());
+    const { intact, message } = settle("first", machine);
+    if (!intact) violation("first", `killed after ${env.FAULT_AFTER} calls, the store is damaged: ${message.slice(0, 300)}`);
+    rmSync(machine.home, { recursive: true, force: true });
+  },
+
   /** System calls fail: no space, no medium, no permission. */
   async io(machine) {
     const call = pick(["write", "pwrite", "fsync", "open", "rename", "ftruncate", "mmap", "write,pwrite", "write,pwrite,fsync"]);

@@ -113,33 +113,45 @@ impl AnchorFile {
     /// Replaces the whole content with one head. `None`: the log is empty. The file keeps its identity, so that other
     /// processes that have it open write to the same one. The caller holds the write lock of the store.
     pub(crate) fn reset(&self, key: &StoreKey, head: Option<&AuditRef>) -> Result<()> {
-        let start = AuditRef { seq: 0, hash: GENESIS.to_owned() };
-        let head = head.unwrap_or(&start);
-        let mut content = vec![0; SLOTS * SLOT_BYTES];
-        let at = usize::try_from(offset(head.seq)).unwrap_or(0);
-        content.iter_mut().skip(at).zip(line(key, head)).for_each(|(byte, new)| *byte = new);
-        let write = || {
-            let file = private(OpenOptions::new().read(true).write(true).create(true).truncate(false))
-                .open(&self.path)?;
-            write_at(&file, &content, 0)?;
-            file.sync_all()?;
-            Ok(file)
+        let opened = match self.rewrite(key, head, OpenOptions::new().read(true).write(true)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create(key, head)?;
+                return Ok(());
+            }
+            opened => opened.map_err(|error| self.error(error))?,
         };
-        *self.file.lock() = Some(write().map_err(|error| self.error(error))?);
+        *self.file.lock() = Some(opened);
         Ok(())
     }
 
-    /// Creates the file for a log without records, unless it exists. It appears with its content or not at all.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn create(&self, key: &StoreKey) -> Result<()> {
+    /// Creates the file with one head, unless it exists. It appears with its content or not at all: an empty anchor, left
+    /// by a process that was killed, would be damage.
+    pub(crate) fn create(&self, key: &StoreKey, head: Option<&AuditRef>) -> Result<()> {
         let draft = AnchorFile::new(with_suffix(&self.path, &format!(".{}.new", std::process::id())));
-        draft.reset(key, None)?;
-        let created = std::fs::hard_link(&draft.path, &self.path);
+        let created = draft
+            .rewrite(
+                key,
+                head,
+                private(OpenOptions::new().read(true).write(true).create(true).truncate(true)),
+            )
+            .and_then(|_| std::fs::hard_link(&draft.path, &self.path));
         let _ = std::fs::remove_file(&draft.path);
         match created {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(self.error(error)),
             _ => Ok(()),
         }
+    }
+
+    fn rewrite(&self, key: &StoreKey, head: Option<&AuditRef>, options: &OpenOptions) -> io::Result<File> {
+        let start = AuditRef { seq: 0, hash: GENESIS.to_owned() };
+        let head = head.unwrap_or(&start);
+        let mut content = vec![0; SLOTS * SLOT_BYTES];
+        let at = usize::try_from(offset(head.seq)).unwrap_or(0);
+        content.iter_mut().skip(at).zip(line(key, head)).for_each(|(byte, new)| *byte = new);
+        let file = options.open(&self.path)?;
+        write_at(&file, &content, 0)?;
+        file.sync_all()?;
+        Ok(file)
     }
 
     fn error(&self, source: io::Error) -> StoreError {
@@ -356,6 +368,8 @@ mod tests {
             String::from_utf8(bytes.clone()).unwrap().replace("midrail-head-v1 9 ", "midrail-head-v1 8 ");
         std::fs::write(file.path(), text).unwrap();
         assert!(file.read().unwrap().last(&key).is_err(), "the number is sealed");
+        let names = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names, 1, "no draft stays");
         for wrong in [&bytes[..2_500], b"", &[0; SLOTS * SLOT_BYTES], b"midrail-head-v1 9"] {
             std::fs::write(file.path(), wrong).unwrap();
             assert!(matches!(file.read().unwrap(), Anchor::Unreadable), "{}", wrong.len());

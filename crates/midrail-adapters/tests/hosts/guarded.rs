@@ -234,3 +234,13 @@ fn shell_calls_that_cannot_be_read_are_stopped_in_every_host() {
         assert!(host == "opencode" || decided(host, hook_event, &payload).0.allows(), "{host}");
     }
 }
+
+/// The tables of commands know every settings file by its name.
+#[test]
+fn settings_given_to_an_unknown_program_are_held() {
+    for pattern in hosts::ALL.iter().flat_map(|host| host.settings_files) {
+        let file = pattern.replace("/**", "/a.json").replace("**/", "/repo/").replace('*', "x");
+        let (effect, answer) = codex("named", &format!("./tool --out '{file}'"));
+        assert!(effect >= Effect::Escalate || file.starts_with('$'), "{pattern}: {answer}");
+    }
+}

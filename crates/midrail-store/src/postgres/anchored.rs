@@ -46,7 +46,7 @@ impl PostgresStore {
         let key = self.key()?;
         match file.advance(key, head) {
             Err(StoreError::NotFound { .. }) => {
-                file.create(key)?;
+                file.create(key, None)?;
                 file.advance(key, head)
             }
             outcome => outcome,
