@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use midrail::core::to_json;
 use midrail::unique_keys::UniqueKeys;
 use midrail::{Decision, Event, EventKind};
 use serde_json::{Map, Value};
@@ -262,8 +263,7 @@ fn refuse(error: serde_json::Error) -> WireError {
 /// A decision as one line.
 pub fn encode(decision: &Decision) -> String {
     // A decision has only string keys, so this cannot fail.
-    serde_json::to_string(decision)
-        .unwrap_or_else(|_| r#"{"effect":"block","by":"midrail","mode":"enforce"}"#.to_owned())
+    to_json(decision).unwrap_or_else(|_| r#"{"effect":"block","by":"midrail","mode":"enforce"}"#.to_owned())
 }
 
 /// The size of a JSON text, before a recursive parser reads it.

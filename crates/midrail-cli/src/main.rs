@@ -33,6 +33,10 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::Output;
 
+/// A decision allocates a few hundred short texts; this allocator does it with a third of the instructions.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     exit::report_panics();
     // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.

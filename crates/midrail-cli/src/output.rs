@@ -200,7 +200,10 @@ impl Drop for Progress {
 
 /// JSON in which control characters are escaped. They only occur in strings.
 pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
-    if !json.chars().any(is_hidden) {
+    // Printable ASCII needs no closer look.
+    if json.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
+        || !json.chars().any(is_hidden)
+    {
         return Cow::Borrowed(json);
     }
     let mut safe = String::with_capacity(json.len());

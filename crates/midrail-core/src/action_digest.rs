@@ -25,7 +25,7 @@ pub fn action_digest(facts: &Facts, event: &Event, session: &str) -> String {
 /// The same for the current event. Unknown facts about its files are requested.
 pub(crate) fn current_action_digest(inputs: &Inputs<'_>) -> String {
     let lookup = |key: FactKey| {
-        let known = inputs.facts.get(&key);
+        let known = inputs.known_fact(&key);
         if known.is_none() {
             // Reading it records a need, and the event is evaluated again.
             let _ = inputs.fact(key);

@@ -260,17 +260,17 @@ impl<'a> Context<'a> {
 
     /// The place of a path of this event with symbolic links followed, if a file system is available.
     pub fn real_place(&self, path: &str, mount: Option<&str>) -> Result<Place, Missing> {
-        let place = self.place(path, mount);
+        let place = || self.place(path, mount);
         // Below a mount prefix the disk knows the path by its place only.
-        let spelling = if mount.is_some() && place.inside { &place.key } else { path };
-        let key = FactKey::Place(spelling.to_owned());
-        match self.facts.get(&key) {
+        let mounted = mount.and_then(|_| Some(place()).filter(|place| place.inside));
+        let key = FactKey::Place(mounted.map_or_else(|| path.to_owned(), |place| place.key));
+        match self.known_fact(&key) {
             Some(Fact::Place(real)) => {
                 let inside = !real.starts_with('/') && !real.starts_with("../") && !real.starts_with('~');
                 Ok(Place { key: real.clone(), inside })
             }
-            Some(Fact::Unavailable(_)) => Ok(place),
-            _ => self.fact(key).map(|_| place),
+            Some(Fact::Unavailable(_)) => Ok(place()),
+            _ => self.fact(key).map(|_| place()),
         }
     }
 

@@ -3,11 +3,9 @@
 //! It runs the chain of guardrails in order and collects their verdicts; the highest effect wins. `run` runs one guardrail, and
 //! `tally` determines what its verdict leads to.
 
-use std::collections::BTreeSet;
-
 use crate::decision::Decision;
 use crate::event::Event;
-use crate::facts::{Facts, Needs};
+use crate::facts::{Facts, Needs, PrefetchedReads};
 use crate::pause::{PAUSES, Pause};
 use crate::policy::Policy;
 use crate::rewrite::rewrite_result;
@@ -26,8 +24,8 @@ pub struct Evaluation {
     pub decision: Decision,
     /// Slices and facts that guardrails requested and that are not known.
     pub needs: Needs,
-    /// The slices of the session's `prefetched` that were read. They count as loaded from now on.
-    pub prefetched: BTreeSet<String>,
+    /// The prefetched slices and facts that were read. They count as loaded and known from now on.
+    pub prefetched: PrefetchedReads,
     /// The event as guardrails saw it, if its result was rewritten before.
     pub rewritten: Option<Event>,
 }
@@ -66,8 +64,10 @@ fn run_chain(
     let rewritten = rewrite_result(checks(), policy.inputs(session, facts, event));
     let mut inputs = policy.inputs(session, facts, rewritten.event.as_ref().unwrap_or(event));
     inputs.rewrites = rewritten.by.into();
+    // Facts are prefetched for the event as it arrived.
+    inputs.ignores_prefetched_facts = rewritten.event.is_some() || !rewritten.needs.is_empty();
 
-    let mut tally = Tally::start(policy, &inputs);
+    let mut tally = Tally::start(policy, &inputs, chain.len());
     for entry in checks() {
         if tally.is_settled_for(entry) {
             tally.skip(entry);

@@ -138,7 +138,7 @@ impl Event {
     pub(crate) fn actor(&self, session: &str) -> String {
         match self.agent.as_ref().and_then(|agent| agent.id.as_deref()) {
             Some(agent) => agent.to_owned(),
-            None => format!("session:{session}"),
+            None => ["session:", session].concat(),
         }
     }
 

@@ -417,6 +417,10 @@ pub struct Facts {
     /// rewritten.
     #[serde(skip)]
     pub expected: Vec<(FactKey, Fact)>,
+    /// Facts that were fetched before they were requested. Only those that are read count as known
+    /// ([`crate::Evaluation::prefetched`]).
+    #[serde(skip)]
+    pub prefetched: BTreeMap<FactKey, Fact>,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -447,6 +451,27 @@ impl Facts {
     /// Whether a fact is known and has its expected value.
     pub fn is_as_expected(&self, key: &FactKey) -> bool {
         self.expected(key).is_some_and(|expected| self.known.get(key) == Some(expected))
+    }
+}
+
+/// The prefetched values that a decision read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PrefetchedReads {
+    /// Slices of the session, by key.
+    pub slices: BTreeSet<String>,
+    /// The facts.
+    pub facts: BTreeSet<FactKey>,
+}
+
+impl PrefetchedReads {
+    /// Whether nothing prefetched was read.
+    pub fn is_empty(&self) -> bool {
+        self.slices.is_empty() && self.facts.is_empty()
+    }
+
+    pub(crate) fn append(&mut self, other: &mut PrefetchedReads) {
+        self.slices.append(&mut other.slices);
+        self.facts.append(&mut other.facts);
     }
 }
 

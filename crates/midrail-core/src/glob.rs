@@ -21,6 +21,9 @@ pub fn is_pattern(text: &str) -> bool {
 
 /// Checks a pattern when a pack is loaded, so that an error is reported there and not when it fails to match.
 pub fn check(pattern: &str) -> Result<(), &'static str> {
+    if !pattern.contains(['\\', '[', '{', '}']) {
+        return Ok(());
+    }
     let mut depth = 0_u32;
     let mut groups = 0_u32;
     let mut in_class = false;

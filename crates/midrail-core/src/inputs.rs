@@ -2,7 +2,6 @@
 //! what guardrails read and what the engine fetches cannot diverge.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,7 +9,7 @@ use serde_json::Value;
 use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::event::{Event, EventKind, Risk, Task};
-use crate::facts::{Fact, FactKey, Facts, Needs};
+use crate::facts::{Fact, FactKey, Facts, Needs, PrefetchedReads};
 use crate::routing::Routing;
 use crate::session::Session;
 use crate::spec::Spec;
@@ -28,8 +27,10 @@ pub struct Inputs<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) event: &'a Event,
     pub(crate) needs: RefCell<Needs>,
-    /// Prefetched slices that were read.
-    pub(crate) prefetched: RefCell<BTreeSet<String>>,
+    /// Prefetched values that were read.
+    pub(crate) prefetched: RefCell<PrefetchedReads>,
+    /// Whether the event is not the one that facts were prefetched for.
+    pub(crate) ignores_prefetched_facts: bool,
     /// Whether an enforced guardrail or `decide` itself lacks a value.
     pub(crate) is_incomplete: Cell<bool>,
     /// Whether the running guardrail is in shadow mode.
@@ -77,7 +78,7 @@ impl<'a> Inputs<'a> {
             return Ok(slice);
         }
         if let Some(slice) = self.session.prefetched(key) {
-            self.prefetched.borrow_mut().insert(key.to_owned());
+            self.prefetched.borrow_mut().slices.insert(key.to_owned());
             return Ok(slice);
         }
         self.record_missing();
@@ -85,8 +86,18 @@ impl<'a> Inputs<'a> {
         Err(Missing(format!("the session's `{key}` was not loaded")))
     }
 
+    /// A fact that was fetched. A prefetched one counts as known from now on.
+    pub(crate) fn known_fact(&self, key: &FactKey) -> Option<&'a Fact> {
+        if let Some(fact) = self.facts.get(key) {
+            return Some(fact);
+        }
+        let fact = self.facts.prefetched.get(key).filter(|_| !self.ignores_prefetched_facts)?;
+        self.prefetched.borrow_mut().facts.insert(key.clone());
+        Some(fact)
+    }
+
     pub(crate) fn fact(&self, key: FactKey) -> Result<&'a Fact, Missing> {
-        match (self.facts.get(&key), self.expected(&key)) {
+        match (self.known_fact(&key), self.expected(&key)) {
             (Some(Fact::Unavailable(why)), _) => Err(unavailable(&key, why)),
             (Some(fact), _) => Ok(fact),
             (None, Some(expected)) => {
@@ -104,7 +115,7 @@ impl<'a> Inputs<'a> {
 
     /// The answer of a script or an external judge. If it failed, the error is its own message.
     pub(crate) fn answer(&self, key: FactKey) -> Result<&'a Fact, Missing> {
-        match self.facts.get(&key) {
+        match self.known_fact(&key) {
             Some(Fact::Unavailable(why)) => Err(Missing(why.clone())),
             _ => self.fact(key),
         }

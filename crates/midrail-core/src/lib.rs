@@ -22,6 +22,7 @@ pub mod hex;
 mod hit;
 mod host;
 mod inputs;
+mod json_text;
 mod key;
 pub mod path;
 pub mod path_pattern;
@@ -58,12 +59,13 @@ pub use event::{
 };
 pub use facts::{
     CommandOutcome, DeepCall, DeepOutcome, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer,
-    HookCall, HookOutcome, HookRequest, Needs, PackCommand, UnknownFact, UnsavedFiles,
+    HookCall, HookOutcome, HookRequest, Needs, PackCommand, PrefetchedReads, UnknownFact, UnsavedFiles,
 };
 pub use guardrail::{Condition, Fault, Guardrail, Rewrite};
 pub use hit::{Confidence, Hit, Severity};
 pub use host::{Host, HostLimit};
 pub use inputs::{Inputs, Missing};
+pub use json_text::{JsonExtent, to_json, visit_texts};
 pub use key::Key;
 pub use pause::{PAUSES, Pause};
 pub use policy::{Policy, PolicyEntry};

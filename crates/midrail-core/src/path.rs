@@ -29,6 +29,9 @@ pub fn resolve(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&s
     if path == "~" || path.starts_with("~/") {
         return Place { key: path.to_owned(), inside: false };
     }
+    if let Some(place) = resolve_plain(path, cwd, roots).filter(|_| mount.is_none()) {
+        return place;
+    }
     let given = segments(path);
     if path.starts_with('/') {
         let whole = clamped(&given);
@@ -49,6 +52,29 @@ pub fn resolve(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&s
         Some(below) => inside(&below),
         None => Place { key: format!("/{}", whole.join("/")), inside: false },
     }
+}
+
+/// The same for a path in normal form below or next to a root with one spelling, as nearly every path is.
+fn resolve_plain(path: &str, cwd: Option<&str>, roots: Roots<'_>) -> Option<Place> {
+    let root = roots.root.or(cwd).filter(|root| roots.aliases.is_empty() && is_plain(root))?;
+    let joined;
+    let whole = if path.starts_with('/') {
+        path
+    } else {
+        joined = [cwd?, "/", path].concat();
+        &joined
+    };
+    let below = whole.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    is_plain(whole).then(|| Place {
+        key: below.map_or(whole, |rest| rest.strip_prefix('/').unwrap_or(rest)).to_owned(),
+        inside: below.is_some(),
+    })
+}
+
+/// Whether an absolute path has no empty segments, no `.` and no `..`.
+fn is_plain(path: &str) -> bool {
+    let mut segments = path.split('/');
+    segments.next() == Some("") && segments.all(|segment| !matches!(segment, "" | "." | ".."))
 }
 
 /// The rest of a path that begins with a folder which is not known: `etc/hosts` of `$DIR/etc/hosts`, and of a path that leaves the
@@ -129,6 +155,21 @@ mod tests {
         }
         assert_eq!(key("a.rs", Some("/repo/src"), Some("/repo")), ("src/a.rs".into(), true));
         assert_eq!(key("../b.rs", Some("/repo/src"), Some("/repo")), ("b.rs".into(), true));
+    }
+
+    #[test]
+    fn plain_paths_have_the_places_of_others() {
+        let paths =
+            ["/repo", "/repo/a", "/repository/a", "/", "a", "", "a/b", "../a", "/repo/a/", "./a", ".."];
+        for (path, cwd, root) in paths.into_iter().flat_map(|path| {
+            [None, Some("/repo"), Some("/repo/src"), Some("/other"), Some("repo"), Some("/")]
+                .into_iter()
+                .flat_map(move |cwd| [None, Some("/repo"), Some("/")].map(|root| (path, cwd, root)))
+        }) {
+            let place = |aliases: &[String]| resolve(path, cwd, Roots { root, aliases }, None);
+            // A root with several spellings takes the long way.
+            assert_eq!(place(&[]), place(&["/no/such/root".to_owned()]), "{path} {cwd:?} {root:?}");
+        }
     }
 
     #[test]

@@ -247,6 +247,7 @@ impl Policy {
             event,
             needs: RefCell::default(),
             prefetched: RefCell::default(),
+            ignores_prefetched_facts: false,
             is_incomplete: Cell::default(),
             in_shadow: Cell::default(),
             has_pending_needs: Cell::default(),

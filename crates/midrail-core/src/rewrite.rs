@@ -1,6 +1,5 @@
 //! Rewrites a tool's result before guardrails check it. Each guardrail that rewrites sees the result as the one before it left it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,7 +8,7 @@ use crate::context::Context;
 use crate::decision::Mode;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind, ToolResult};
-use crate::facts::Needs;
+use crate::facts::{Needs, PrefetchedReads};
 use crate::inputs::Inputs;
 use crate::policy::PolicyEntry;
 use crate::run;
@@ -25,8 +24,8 @@ pub(crate) struct RewrittenEvent {
     pub(crate) by: Vec<(Arc<str>, bool)>,
     /// Missing values. Nothing else is worth fetching before them: it would be looked up for another text.
     pub(crate) needs: Needs,
-    /// Prefetched slices that were read.
-    pub(crate) prefetched: BTreeSet<String>,
+    /// Prefetched values that were read.
+    pub(crate) prefetched: PrefetchedReads,
 }
 
 /// Runs the guardrails that rewrite results.

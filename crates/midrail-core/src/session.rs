@@ -86,22 +86,22 @@ pub const SHARED_PREFIX: &str = "shared/";
 
 /// The slice with the holder of a lock on a file, by its absolute path.
 pub fn lock_key(path: &str) -> String {
-    format!("{SHARED_PREFIX}lock/{path}")
+    [SHARED_PREFIX, "lock/", path].concat()
 }
 
 /// The slice that records that an agent is quarantined, by the name that [`crate::Inputs::actor`] gives it.
 pub fn quarantine_key(actor: &str) -> String {
-    format!("{SHARED_PREFIX}quarantine/{actor}")
+    [SHARED_PREFIX, "quarantine/", actor].concat()
 }
 
 /// The slice with the status of a task.
 pub fn task_key(task: &str) -> String {
-    format!("{SHARED_PREFIX}task/{task}")
+    [SHARED_PREFIX, "task/", task].concat()
 }
 
 /// The slice that records that the agent wrote the file at a place.
 pub fn written_key(place: &str) -> String {
-    format!("written/{place}")
+    ["written/", place].concat()
 }
 
 /// The slice that lists the places of files that came from the network and were not inspected since.
@@ -118,12 +118,12 @@ pub fn state_prefix(guardrail: &str, prompt: Option<&str>) -> String {
 
 /// The slice that records that a call was denied.
 pub fn denied_key(call_id: &str) -> String {
-    format!("denied/{call_id}")
+    ["denied/", call_id].concat()
 }
 
 /// The slice of a session variable.
 pub fn variable_key(name: &str) -> String {
-    format!("var/{name}")
+    ["var/", name].concat()
 }
 
 /// A guardrail's id as a part of a key: without the separators of keys, and distinct from reserved ids.

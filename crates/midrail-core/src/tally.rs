@@ -81,9 +81,13 @@ struct Pending {
 
 impl<'a> Tally<'a> {
     /// A tally with the verdicts that follow from the state of run, agent and task, and from late answers.
-    pub(crate) fn start(policy: &'a Policy, inputs: &'a Inputs<'a>) -> Self {
-        let decision =
-            Decision { policy: policy.revision().clone(), mode: policy.mode(), ..Decision::default() };
+    pub(crate) fn start(policy: &'a Policy, inputs: &'a Inputs<'a>, verdicts: usize) -> Self {
+        let decision = Decision {
+            policy: policy.revision().clone(),
+            mode: policy.mode(),
+            verdicts: Vec::with_capacity(verdicts),
+            ..Decision::default()
+        };
         let mut tally = Tally {
             policy,
             inputs,
@@ -139,12 +143,18 @@ impl<'a> Tally<'a> {
     ) {
         let is_failure = answer.error.is_some();
         let can_retry = entry.can_retry(self.inputs.event.kind);
-        let mut review = Review::new(&entry.spec, answer, about);
         // Most verdicts allow the event and have no other consequence.
-        if !is_failure && !can_retry && review.verdict == Verdict::allow() {
-            self.record(&review, duration_us);
+        if !is_failure && !can_retry && answer.verdict.is_plain_allow() {
+            self.decision.verdicts.push(VerdictRecord {
+                guardrail: entry.spec.id.clone(),
+                effect: Some(Effect::Allow),
+                shadow: entry.spec.mode == Mode::Shadow,
+                duration_us: Suppressed(duration_us),
+                ..VerdictRecord::default()
+            });
             return;
         }
+        let mut review = Review::new(&entry.spec, answer, about);
         self.apply_lockdown(&mut review);
         self.count_warning(&mut review);
         // A failure is neither an attempt nor a success.

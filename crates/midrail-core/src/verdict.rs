@@ -47,6 +47,39 @@ impl Verdict {
         Verdict::default()
     }
 
+    /// Whether it is no objection and has no other consequence.
+    pub(crate) fn is_plain_allow(&self) -> bool {
+        let Verdict {
+            effect,
+            reason,
+            advice,
+            metadata,
+            redactions,
+            replacement,
+            retry_message,
+            user_message,
+            feedback,
+            effects,
+            recovery,
+            notices,
+            not_checked,
+            timed_out,
+            stop_finding,
+        } = self;
+        let texts = [advice, replacement, retry_message, user_message, feedback];
+        *effect == Effect::Allow
+            && reason.is_empty()
+            && metadata.is_empty()
+            && redactions.is_empty()
+            && effects.is_empty()
+            && notices.is_empty()
+            && recovery.is_none()
+            && stop_finding.is_none()
+            && !*not_checked
+            && !*timed_out
+            && texts.iter().all(|text| text.is_none())
+    }
+
     /// An effect with its reason.
     pub fn new(effect: Effect, reason: impl Into<String>) -> Self {
         Verdict { effect, reason: reason.into(), ..Verdict::default() }

@@ -265,7 +265,8 @@ fn deserialize<G: Guardrail + DeserializeOwned + 'static>(
 
 /// Parses settings. An error contains its place.
 pub(crate) fn parse_settings<T: DeserializeOwned>(settings: &Value) -> Result<T, SettingsProblem> {
-    serde_path_to_error::deserialize(settings).map_err(|error| {
+    // The place is determined only for an error.
+    T::deserialize(settings).or_else(|_| serde_path_to_error::deserialize(settings)).map_err(|error| {
         let at = error.path().iter().filter_map(|segment| match segment {
             serde_path_to_error::Segment::Seq { index } => Some(format!("/{index}")),
             serde_path_to_error::Segment::Map { key } => Some(format!("/{key}")),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Authorities, Definition, Mode, Policy, PolicyEntry, StrikeRule};
+use midrail_core::{Authorities, Definition, Mode, Policy, PolicyEntry, StrikeRule, to_json};
 use midrail_guardrails::guardrail_id;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl PolicySource {
 
     /// The text from which the same policy can be compiled again.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        to_json(self).unwrap_or_default()
     }
 
     /// Compiles the policy. The packs were checked when they were read; one that does not compile is an error.

@@ -62,6 +62,12 @@ pub fn scan_json(value: &Value, key: &[u8]) -> Vec<Finding> {
     findings
 }
 
+/// Whether a text may contain a secret, as the value of a member. If none of the texts and names of a JSON value may,
+/// [`scan_json`] finds nothing in it.
+pub fn may_contain(member: &str, text: &str) -> bool {
+    engine::has_keyword(text) || (engine::has_keyword(member) && !scan_member(member, text).is_empty())
+}
+
 /// The longest name that counts as context.
 const MAX_MEMBER: usize = 400;
 

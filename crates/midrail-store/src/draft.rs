@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail_core::Record;
+use midrail_core::{Record, to_json};
 use serde::Serialize;
 
 use crate::approval::{Approval, ApprovalChange};
@@ -45,8 +45,7 @@ impl Draft {
 
 /// Encodes a value as JSON. `what` names it in an error.
 pub(crate) fn encode(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<String> {
-    serde_json::to_string(value)
-        .map_err(|source| StoreError::Encode { what: what(), source: Arc::new(source) })
+    to_json(value).map_err(|source| StoreError::Encode { what: what(), source: Arc::new(source) })
 }
 
 /// Checks that a slice still has the version that was read.

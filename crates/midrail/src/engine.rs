@@ -22,7 +22,7 @@ use crate::files::{Files, real_path};
 use crate::known_actions::KnownActions;
 use crate::last_policy::LastPolicy;
 use crate::on_damage::OnDamage;
-use crate::prefetch::Prefetcher;
+use crate::prefetch::{Evaluations, Prefetcher};
 use crate::scripts::Scripts;
 
 /// A policy, a store and the probes, for any number of sessions and threads.
@@ -288,6 +288,11 @@ impl Engine {
     pub(crate) fn script_timeout(&self, timeout: Duration) -> Duration {
         let left = self.script_deadline.get().map(|end| end.saturating_duration_since(Instant::now()));
         left.map_or(timeout, |left| timeout.min(left))
+    }
+
+    /// How often events had to be evaluated, for measurements.
+    pub fn evaluations(&self) -> Evaluations {
+        self.prefetcher.evaluations()
     }
 
     /// Midrail's own files and folders, relative to a root where they are below it.

@@ -89,6 +89,7 @@ pub use midrail_store::{self as store, MemoryStore, Store, StoreError};
 #[cfg(feature = "postgres")]
 pub use midrail_store::{PostgresOptions, PostgresStore};
 pub use on_damage::OnDamage;
+pub use prefetch::Evaluations;
 pub use reload::{Reload, Reloader};
 pub use session::{CallError, Permit, SessionHandle};
 pub use session_slices::session_id;

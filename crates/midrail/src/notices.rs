@@ -44,6 +44,9 @@ pub(crate) fn for_decision(
     approvals: &[ApprovalChange],
     waiting: &Waiting,
 ) -> Vec<NewNotice> {
+    if record.decision.notices.is_empty() && approvals.is_empty() {
+        return Vec::new();
+    }
     let kind = match record.event.kind {
         EventKind::AfterHandoff | EventKind::BeforeHandoff => "handoff",
         EventKind::OnError => "error",

@@ -13,8 +13,9 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use midrail_core::{
     AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, HookCall, Policy, Record, Suppressed,
-    chunk_stream,
+    chunk_stream, visit_texts,
 };
+use midrail_scan::secrets;
 use midrail_store::{Commit, StoreError};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -84,12 +85,12 @@ impl<'e> Pipeline<'e> {
         // Events without a session have no next event that could lose the policy.
         let last_policy = event.session.as_ref().and_then(|_| engine.last_policy(policy));
         event.session = Some(session_id(&event));
-        let mut value = serde_json::to_value(&event)?;
-        check_size(&value)?;
+        let may_have_secrets = check_texts(&event)?;
         let context = ScanContext { key: &engine.fingerprint_key, policy };
         let mut joined = None;
         if let Some(name) = chunk_stream(&event).map(held_key) {
             // Text that is not decided yet is not scanned, and is stored only sealed.
+            let mut value = serde_json::to_value(&event)?;
             if let Some(rest) = value.as_object_mut() {
                 rest.remove("text");
             }
@@ -101,10 +102,13 @@ impl<'e> Pipeline<'e> {
             let place = (format!("{session}\n{name}"), name);
             let chunk = StreamChunk::new(&event, policy, context.key, &rest.mask, place, slice)?;
             event.text = Some(chunk.text.clone());
-            value = serde_json::to_value(&event)?;
             joined = Some(chunk);
         }
-        let scan = SecretScan::with_chunk(value, joined.as_ref(), context)?;
+        let scan = if may_have_secrets || joined.is_some() {
+            SecretScan::with_chunk(serde_json::to_value(&event)?, joined.as_ref(), context)?
+        } else {
+            SecretScan::none()
+        };
         let session = scan.masked(&event).session.clone().unwrap_or_default();
         if event.is_new_run() {
             engine.deep_queue.cancel_run(&session);
@@ -314,44 +318,24 @@ fn log_record(record: &Record, place: &AuditRef) {
 }
 
 /// Rejects an event that is too large to be decided in time, from every source. Guardrails see an accepted event as a whole.
-fn check_size(event: &Value) -> EngineResult {
-    let args = event.pointer("/tool/args").map_or(Size::default(), Size::measure);
-    let whole = Size::measure(event);
-    if whole.depth > Event::MAX_DEPTH {
+/// Returns whether it may have secrets.
+fn check_texts(event: &Event) -> EngineResult<bool> {
+    let mut may_have_secrets = false;
+    let extent = visit_texts(event, &mut |field, text| {
+        may_have_secrets = may_have_secrets || secrets::may_contain(field, text);
+    })?;
+    let args = event.tool.as_ref().map(|tool| &tool.args);
+    let mut bytes = 0;
+    if let Some(args) = args {
+        visit_texts(args, &mut |_, text| bytes += text.len())?;
+    }
+    if extent.depth > Event::MAX_DEPTH {
         Err(EngineError::TooDeep)
-    } else if whole.values > Event::MAX_VALUES {
+    } else if extent.values > Event::MAX_VALUES {
         Err(EngineError::TooManyValues)
-    } else if args.bytes > Event::MAX_ARGS_BYTES {
+    } else if bytes > Event::MAX_ARGS_BYTES {
         Err(EngineError::ArgumentsTooLarge)
     } else {
-        Ok(())
-    }
-}
-
-/// The size of a JSON value.
-#[derive(Default)]
-struct Size {
-    depth: usize,
-    values: usize,
-    /// The bytes of its texts and names.
-    bytes: usize,
-}
-
-impl Size {
-    fn measure(value: &Value) -> Self {
-        let mut size = Size { depth: 0, values: 1, bytes: 0 };
-        let mut add = |name: &str, item: &Value| {
-            let below = Size::measure(item);
-            size.depth = size.depth.max(below.depth);
-            size.values += below.values;
-            size.bytes += below.bytes + name.len();
-        };
-        match value {
-            Value::Array(items) => items.iter().for_each(|item| add("", item)),
-            Value::Object(map) => map.iter().for_each(|(name, item)| add(name, item)),
-            Value::String(text) => return Size { bytes: text.len(), ..size },
-            Value::Null | Value::Bool(_) | Value::Number(_) => return size,
-        }
-        Size { depth: size.depth + 1, ..size }
+        Ok(may_have_secrets)
     }
 }

@@ -130,42 +130,18 @@ impl Replay {
             return Ok(ReplayStep::Nothing);
         }
         let no_event = |why: String| ReplayError::NoEvent { line, why };
-        let value: Value = serde_json::from_slice(text).map_err(|error| no_event(error.to_string()))?;
         let undecided = |source| ReplayError::Undecided { line, source };
-        let unreadable = |error: serde_json::Error| {
-            let (why, help) = describe_serde_error(&error.to_string());
-            no_event(help.map_or(why.clone(), |help| format!("{why}; {help}")))
+        // Nearly every line is an event, and a directive is never one.
+        let mut event = match serde_json::from_slice::<Event>(text) {
+            Ok(event) => event,
+            Err(_) => {
+                let value = serde_json::from_slice(text).map_err(|error| no_event(error.to_string()))?;
+                match self.directive(line, value)? {
+                    Line::Event(event) => *event,
+                    Line::Directive(step) => return Ok(step),
+                }
+            }
         };
-        if value.get("kind").and_then(Value::as_str).is_some_and(|kind| DIRECTIVES.contains(&kind)) {
-            let named = |session: Option<Name>| session.map_or(DEFAULT_SESSION.to_owned(), |name| name.0);
-            return match serde_json::from_value(value).map_err(unreadable)? {
-                Directive::Advance { seconds, .. } if seconds >= 0.0 && self.clock.advance(seconds) => {
-                    Ok(ReplayStep::Advanced(seconds))
-                }
-                Directive::Advance { seconds, .. } => Err(no_event(format!(
-                    "`advance` by {seconds} seconds is negative, or more than the clock can hold"
-                ))),
-                Directive::Set { session, key: Name(key), value } => {
-                    let session = named(session);
-                    self.engine.session(&*session).set(&key, value).map_err(undecided)?;
-                    Ok(ReplayStep::Set { session, key })
-                }
-                Directive::Snapshot { session, name: Name(name) } => {
-                    let session = named(session);
-                    let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
-                    self.snapshots.lock().insert(name.clone(), snapshot);
-                    Ok(ReplayStep::Kept { session, name })
-                }
-                Directive::Restore { session, name: Name(name) } => {
-                    let missing = || no_event(format!("there is no snapshot `{}`", excerpt(&name)));
-                    let snapshot = self.snapshots.lock().get(&name).cloned().ok_or_else(missing)?;
-                    let session = session.map_or_else(|| snapshot.session.clone(), |name| name.0);
-                    self.engine.session(&*session).restore(&snapshot).map_err(undecided)?;
-                    Ok(ReplayStep::Restored { session, name })
-                }
-            };
-        }
-        let mut event: Event = serde_json::from_value(value).map_err(unreadable)?;
         if event.cwd.is_none() {
             event.cwd.clone_from(&self.cwd);
         }
@@ -177,6 +153,55 @@ impl Replay {
         let decision = self.engine.try_decide(event.clone()).map_err(undecided)?;
         Ok(ReplayStep::Decided(Box::new(event), Box::new(decision)))
     }
+
+    /// Carries out a directive, or reads an event.
+    fn directive(&self, line: usize, value: Value) -> Result<Line, ReplayError> {
+        let no_event = |why: String| ReplayError::NoEvent { line, why };
+        let undecided = |source| ReplayError::Undecided { line, source };
+        let unreadable = |error: serde_json::Error| {
+            let (why, help) = describe_serde_error(&error.to_string());
+            no_event(help.map_or(why.clone(), |help| format!("{why}; {help}")))
+        };
+        if value.get("kind").and_then(Value::as_str).is_some_and(|kind| DIRECTIVES.contains(&kind)) {
+            let named = |session: Option<Name>| session.map_or(DEFAULT_SESSION.to_owned(), |name| name.0);
+            let step = match serde_json::from_value(value).map_err(unreadable)? {
+                Directive::Advance { seconds, .. } if seconds >= 0.0 && self.clock.advance(seconds) => {
+                    ReplayStep::Advanced(seconds)
+                }
+                Directive::Advance { seconds, .. } => {
+                    return Err(no_event(format!(
+                        "`advance` by {seconds} seconds is negative, or more than the clock can hold"
+                    )));
+                }
+                Directive::Set { session, key: Name(key), value } => {
+                    let session = named(session);
+                    self.engine.session(&*session).set(&key, value).map_err(undecided)?;
+                    ReplayStep::Set { session, key }
+                }
+                Directive::Snapshot { session, name: Name(name) } => {
+                    let session = named(session);
+                    let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
+                    self.snapshots.lock().insert(name.clone(), snapshot);
+                    ReplayStep::Kept { session, name }
+                }
+                Directive::Restore { session, name: Name(name) } => {
+                    let missing = || no_event(format!("there is no snapshot `{}`", excerpt(&name)));
+                    let snapshot = self.snapshots.lock().get(&name).cloned().ok_or_else(missing)?;
+                    let session = session.map_or_else(|| snapshot.session.clone(), |name| name.0);
+                    self.engine.session(&*session).restore(&snapshot).map_err(undecided)?;
+                    ReplayStep::Restored { session, name }
+                }
+            };
+            return Ok(Line::Directive(step));
+        }
+        serde_json::from_value(value).map(Line::Event).map_err(unreadable)
+    }
+}
+
+/// A line that is not an event at first sight.
+enum Line {
+    Event(Box<Event>),
+    Directive(ReplayStep),
 }
 
 /// The kinds of lines that are no events.

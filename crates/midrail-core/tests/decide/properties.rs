@@ -249,7 +249,7 @@ proptest! {
 
         let mut read = Session::new(&*loaded.id);
         read.load("shared/pause", pause);
-        for key in &received.prefetched {
+        for key in &received.prefetched.slices {
             read.load(key.clone(), loaded.slices[key].clone());
         }
         let again = evaluate(&policy, &read, &facts, &event, &NoMeter);

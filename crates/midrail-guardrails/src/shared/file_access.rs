@@ -75,11 +75,9 @@ pub(crate) fn action_files<'a>(
     if action.is_partial {
         return Err(Missing("the command line is too long to analyse".to_owned()));
     }
-    let reads: BTreeSet<&str> = action.reads.iter().map(String::as_str).collect();
-    let writes: BTreeSet<&str> = action.writes.iter().map(String::as_str).collect();
     let files = action.target_files.as_deref().unwrap_or_default().iter().map(String::as_str);
-    let named: BTreeSet<&str> = action.named.iter().map(String::as_str).collect();
-    let replaced: BTreeSet<&str> = action.overwrites.iter().map(String::as_str).collect();
+    let (reads, writes) = (FileSet::new(&action.reads), FileSet::new(&action.writes));
+    let (named, replaced) = (FileSet::new(&action.named), FileSet::new(&action.overwrites));
     let access = |file| FileAccess {
         file,
         is_write: writes.contains(file) || !reads.contains(file),
@@ -88,6 +86,29 @@ pub(crate) fn action_files<'a>(
         script,
     };
     Ok(files.map(access).collect())
+}
+
+/// A list of files that is searched often.
+enum FileSet<'a> {
+    Short(&'a [String]),
+    Long(BTreeSet<&'a str>),
+}
+
+impl<'a> FileSet<'a> {
+    fn new(files: &'a [String]) -> Self {
+        if files.len() <= 8 {
+            FileSet::Short(files)
+        } else {
+            FileSet::Long(files.iter().map(String::as_str).collect())
+        }
+    }
+
+    fn contains(&self, file: &str) -> bool {
+        match self {
+            FileSet::Short(files) => files.iter().any(|other| other == file),
+            FileSet::Long(files) => files.contains(file),
+        }
+    }
 }
 
 /// Maximum number of scripts per action, including scripts that run scripts.

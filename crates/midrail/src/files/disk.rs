@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use midrail_core::{Fact, FactKey, FileState, ScriptSource};
@@ -121,32 +121,38 @@ const MAX_LINKS: usize = 40;
 
 /// A path with every link on it followed, one by one, as the system would, also where its end does not exist.
 pub(crate) fn real_path(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let parts =
-        |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
-    let mut pending = parts(&path);
-    let mut done = PathBuf::from("/");
-    let mut links = 0;
-    while let Some(part) = pending.pop() {
-        match part.to_str() {
-            Some("/") => done = PathBuf::from("/"),
-            Some(".") => {}
-            Some("..") => {
-                done.pop();
+    let mut real = PathBuf::with_capacity(path.as_os_str().len());
+    if path.is_absolute() {
+        follow(path, &mut real, &mut 0);
+    } else {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| Path::new("/").join(path));
+        follow(&absolute, &mut real, &mut 0);
+    }
+    real
+}
+
+/// Appends a path to one whose links are followed.
+fn follow(path: &Path, real: &mut PathBuf, links: &mut usize) {
+    for part in path.components() {
+        match part {
+            Component::Prefix(_) | Component::RootDir => {
+                real.clear();
+                real.push(part);
             }
-            _ => {
-                let next = done.join(&part);
-                match fs::read_link(&next) {
-                    Ok(target) if links < MAX_LINKS => {
-                        links += 1;
-                        pending.extend(parts(&target));
-                    }
-                    _ => done = next,
+            Component::CurDir => {}
+            Component::ParentDir => _ = real.pop(),
+            Component::Normal(name) => {
+                real.push(name);
+                if let Ok(target) = fs::read_link(&*real)
+                    && *links < MAX_LINKS
+                {
+                    *links += 1;
+                    real.pop();
+                    follow(&target, real, links);
                 }
             }
         }
     }
-    done
 }
 
 /// The state of a file whose links were followed.

@@ -1,10 +1,11 @@
 //! Evaluates an event and fetches what is missing, until nothing is.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use midrail_core::{
     Decision, EventKind, Fact, FactKey, HookCall, HookOutcome, Needs, action_text, builtin_slice_keys,
-    evaluate,
+    evaluate, written_key,
 };
 use midrail_scan::secrets;
 use midrail_store::Result;
@@ -16,7 +17,7 @@ use super::inputs::DecisionInputs;
 use crate::clock::Stopwatch;
 use crate::error::{EngineError, EngineResult, MAX_ROUNDS};
 use crate::files::Root;
-use crate::prefetch::{EventShape, Prediction};
+use crate::prefetch::{EventShape, Prediction, run_files};
 use crate::session_slices::{self, AGENTS, FOLDER, LAST_POLICY, ROOT};
 
 /// The slices of the engine itself, as they were before the event.
@@ -41,13 +42,16 @@ impl Pipeline<'_> {
         let root = self.root(before.root.as_ref());
         inputs.facts.folder = self.folder(root.as_ref(), before.folder.as_ref());
         self.set_environment(inputs, root.as_ref(), &prediction);
+        self.prefetch_facts(inputs, &prediction)?;
         let stopwatch = Stopwatch(&*self.engine.clock);
-        for _ in 0..MAX_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             let evaluation = evaluate(self.policy, &inputs.session, &inputs.facts, &self.event, &stopwatch);
             inputs.rewritten = evaluation.rewritten;
             inputs.promote(evaluation.prefetched);
             if self.fetch_needs(inputs, evaluation.needs)? {
+                self.engine.prefetcher.count(round > 0);
                 inputs.facts.expected.clear();
+                inputs.facts.prefetched.clear();
                 self.learn_needs(shape, inputs, &builtin);
                 let mut decision = evaluation.decision;
                 self.set_own_slices(inputs, &mut decision, root.as_ref(), &before);
@@ -94,6 +98,27 @@ impl Pipeline<'_> {
         }
     }
 
+    /// Fetches the facts that the prediction names, and who wrote the files that the event runs.
+    fn prefetch_facts(&self, inputs: &mut DecisionInputs, prediction: &Prediction) -> Result<()> {
+        let mut prefetched = BTreeMap::new();
+        let action = match inputs.facts.get(&FactKey::Action) {
+            Some(Fact::Action(action)) => Some(&**action),
+            _ => None,
+        };
+        prediction.facts.fetch(
+            action,
+            |key| self.fetch(key, inputs),
+            |key, fact| drop(prefetched.insert(key, fact)),
+        );
+        let place = |path: &String| match prefetched.get(&FactKey::Place(path.clone())) {
+            Some(Fact::Place(place)) => Some(written_key(place)),
+            _ => None,
+        };
+        let written: Vec<String> = action.into_iter().flat_map(run_files).filter_map(place).collect();
+        inputs.facts.prefetched = prefetched;
+        self.load(inputs, &[], written.iter().map(String::as_str))
+    }
+
     /// Fetches what an evaluation needs. `true`: nothing was missing, so its decision holds.
     fn fetch_needs(&self, inputs: &mut DecisionInputs, needs: Needs) -> EngineResult<bool> {
         let Needs { slices, mut facts, within_ms } = needs;
@@ -137,11 +162,7 @@ impl Pipeline<'_> {
         // A key may hold a secret of this event, which is unknown to the next one.
         if self.scan.mask.is_empty() {
             let needed = inputs.session.slices.keys().filter(|key| !builtin.contains(key));
-            let called = inputs.facts.known.iter().filter_map(|(key, fact)| match key {
-                FactKey::Hook(call) => Some((&call.script, fact)),
-                _ => None,
-            });
-            self.engine.prefetcher.learn(shape, needed, called);
+            self.engine.prefetcher.learn(shape, needed, &inputs.facts, is_slow);
         }
     }
 

@@ -1,9 +1,9 @@
 //! What is known while an event is evaluated.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use midrail_core::{Changes, Event, FactKey, Facts, Session};
+use midrail_core::{Changes, Event, FactKey, Facts, PrefetchedReads, Session};
 
 /// The inputs of a decision, as far as they are fetched.
 #[derive(Default)]
@@ -32,11 +32,16 @@ impl DecisionInputs {
         self.rewritten.as_ref().unwrap_or(event)
     }
 
-    /// Counts prefetched slices as loaded, because a guardrail read them.
-    pub(super) fn promote(&mut self, keys: BTreeSet<String>) {
-        for key in keys {
+    /// Counts prefetched slices as loaded and prefetched facts as known, because a guardrail read them.
+    pub(super) fn promote(&mut self, read: PrefetchedReads) {
+        for key in read.slices {
             if let Some(slice) = self.session.prefetched.remove(&key) {
                 self.session.load(key, slice);
+            }
+        }
+        for key in read.facts {
+            if let Some(fact) = self.facts.prefetched.remove(&key) {
+                self.facts.insert(key, fact);
             }
         }
     }

@@ -30,6 +30,12 @@ impl SecretScan {
         SecretScan::with_chunk(event, None, context)
     }
 
+    /// The scan of an event that cannot have secrets.
+    pub(super) fn none() -> Self {
+        let mask = Mask::new(&Value::Null, &[]);
+        SecretScan { masked: None, findings: Vec::new(), tags: Vec::new(), mask }
+    }
+
     /// Scans an event. The secrets in the text of a chunk are those that its stream has found.
     pub(super) fn with_chunk(
         mut value: Value,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use midrail::store::AuditFilter;
-use midrail::{Engine, Event, EventKind, Files, ManualClock, MemoryStore, Store, ToolResult};
+use midrail::{Engine, Evaluations, Event, EventKind, Files, ManualClock, MemoryStore, Store, ToolResult};
 use serde_json::{Value, json};
 
 use crate::sessions::policy;
@@ -85,4 +85,35 @@ fn prefetching_changes_no_record() {
     for (one, other) in one.into_iter().zip(other) {
         assert_eq!(without_chance(one), without_chance(other));
     }
+}
+
+/// The ordinary calls of the corpus, in which the next one is rarely like the one before it.
+#[test]
+fn one_evaluation_is_usual() {
+    let corpus = include_str!("../../../../corpus/switch_off.yaml");
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    let (policy, source) = policy("pack: p\nextends: default\n");
+    let engine = Engine::builder(policy, &source).build().unwrap();
+    // Each call is on a line of its own, as YAML that is nearly JSON.
+    for line in corpus.lines().filter(|line| line.ends_with("expect: allow}")) {
+        let Some((tool, rest)) = line.split_once("before_tool: ").and_then(|(_, rest)| rest.split_once(", "))
+        else {
+            continue;
+        };
+        let Some(command) = rest.split_once("{command: \"").and_then(|(_, rest)| rest.split_once("\"}"))
+        else {
+            continue;
+        };
+        let Ok(command) = serde_json::from_str::<String>(&format!("\"{}\"", command.0)) else { continue };
+        let call = Event::before_tool(tool, json!({"command": command})).in_session("s");
+        let call = Event { cwd: Some(root.to_owned()), ..call };
+        let result = Some(ToolResult::ok("done"));
+        engine.decide(call.clone());
+        engine.decide(Event { kind: EventKind::AfterTool, result, ..call });
+    }
+    let Evaluations { events, repeated } = engine.evaluations();
+    println!("{repeated} of {events} events were evaluated more than once");
+    assert!(events > 400, "{events}");
+    assert!(repeated * 20 < events, "{repeated} of {events} events were evaluated more than once");
 }

@@ -1,0 +1,533 @@
+//! JSON texts of records and decisions. They are written for every event, so this writer is faster than the general one: names of
+//! fields need no escapes, and texts are searched for them in blocks. The text is the same, byte for byte.
+
+use std::fmt::{Display, Write};
+
+use serde::ser::{self, Error as _, Impossible, Serialize};
+use serde_json::Error;
+
+/// A size that most texts fit into.
+const CAPACITY: usize = 2_048;
+
+/// The JSON text of a value, without whitespace. It fails only for maps whose keys are not texts.
+pub fn to_json(value: &impl Serialize) -> Result<String, Error> {
+    let mut writer = Writer(Text(String::with_capacity(CAPACITY)));
+    value.serialize(&mut writer)?;
+    Ok(writer.0.0)
+}
+
+/// How large a JSON value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JsonExtent {
+    /// How deep its lists and objects are nested.
+    pub depth: usize,
+    /// The number of its values.
+    pub values: usize,
+}
+
+/// Visits the texts that a value has in JSON, and the keys of its maps, each key before its value. Each text comes with the name of
+/// the field of a struct that contains it.
+pub fn visit_texts(
+    value: &impl Serialize,
+    visit: &mut dyn FnMut(&'static str, &str),
+) -> Result<JsonExtent, Error> {
+    let mut writer = Writer(Visitor { visit, field: "", level: 0, extent: JsonExtent::default() });
+    value.serialize(&mut writer)?;
+    Ok(writer.0.extent)
+}
+
+/// Receives the parts of a JSON text.
+trait Sink {
+    /// A bracket, comma or colon between values.
+    fn separator(&mut self, text: &str);
+    /// The name of a field of a struct, and whether it is the first.
+    fn field(&mut self, name: &'static str, is_first: bool);
+    /// A text: a value or a key.
+    fn text(&mut self, text: &str, is_key: bool);
+    /// A value that is not a text, list or object.
+    fn literal(&mut self, value: impl Display);
+    /// A number.
+    fn number(&mut self, value: u64);
+    /// A list or an object starts.
+    fn open(&mut self);
+    /// A list or an object ends.
+    fn close(&mut self);
+}
+
+/// Writes the text.
+struct Text(String);
+
+impl Sink for Text {
+    fn separator(&mut self, text: &str) {
+        self.0.push_str(text);
+    }
+
+    fn field(&mut self, name: &'static str, is_first: bool) {
+        self.0.push_str(if is_first { "\"" } else { ",\"" });
+        self.0.push_str(name);
+        self.0.push_str("\":");
+    }
+
+    fn text(&mut self, text: &str, _: bool) {
+        self.0.push('"');
+        let mut rest = text;
+        loop {
+            let clean = clean_length(rest.as_bytes());
+            let (start, end) = rest.split_at_checked(clean).unwrap_or((rest, ""));
+            self.0.push_str(start);
+            let mut chars = end.chars();
+            let Some(special) = chars.next() else { break };
+            self.escape(special);
+            rest = chars.as_str();
+        }
+        self.0.push('"');
+    }
+
+    fn literal(&mut self, value: impl Display) {
+        // Writing to a text cannot fail.
+        let _ = write!(self.0, "{value}");
+    }
+
+    fn number(&mut self, value: u64) {
+        match u32::try_from(value).ok().and_then(|value| char::from_digit(value, 10)) {
+            Some(digit) => self.0.push(digit),
+            None => self.literal(value),
+        }
+    }
+
+    fn open(&mut self) {}
+
+    fn close(&mut self) {}
+}
+
+impl Text {
+    fn escape(&mut self, c: char) {
+        match c {
+            '"' => self.0.push_str("\\\""),
+            '\\' => self.0.push_str("\\\\"),
+            '\n' => self.0.push_str("\\n"),
+            '\r' => self.0.push_str("\\r"),
+            '\t' => self.0.push_str("\\t"),
+            '\u{8}' => self.0.push_str("\\b"),
+            '\u{c}' => self.0.push_str("\\f"),
+            c => self.literal(format_args!("\\u{:04x}", u32::from(c))),
+        }
+    }
+}
+
+/// Shows the texts to somebody, and measures.
+struct Visitor<'v> {
+    visit: &'v mut dyn FnMut(&'static str, &str),
+    field: &'static str,
+    level: usize,
+    extent: JsonExtent,
+}
+
+impl Sink for Visitor<'_> {
+    fn separator(&mut self, _: &str) {}
+
+    fn field(&mut self, name: &'static str, _: bool) {
+        self.field = name;
+    }
+
+    fn text(&mut self, text: &str, is_key: bool) {
+        self.extent.values += usize::from(!is_key);
+        (self.visit)(self.field, text);
+    }
+
+    fn literal(&mut self, _: impl Display) {
+        self.extent.values += 1;
+    }
+
+    fn number(&mut self, _: u64) {
+        self.extent.values += 1;
+    }
+
+    fn open(&mut self) {
+        self.extent.values += 1;
+        self.level += 1;
+        self.extent.depth = self.extent.depth.max(self.level);
+    }
+
+    fn close(&mut self) {
+        self.level = self.level.saturating_sub(1);
+    }
+}
+
+struct Writer<S>(S);
+
+impl<S: Sink> Writer<S> {
+    /// Starts an enum variant with content: `{"name":`.
+    fn variant(&mut self, name: &'static str) {
+        self.0.open();
+        self.0.separator("{");
+        self.0.field(name, true);
+    }
+}
+
+/// The number of bytes before the first that needs an escape.
+fn clean_length(bytes: &[u8]) -> usize {
+    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
+    let mut clean = 0;
+    let mut blocks = bytes.chunks_exact(32);
+    for block in &mut blocks {
+        // Without an early end, the compiler tests a whole block at once.
+        if block.iter().fold(false, |found, byte| found | is_special(byte)) {
+            return clean + block.iter().position(is_special).unwrap_or(0);
+        }
+        clean += block.len();
+    }
+    clean + blocks.remainder().iter().position(is_special).unwrap_or(blocks.remainder().len())
+}
+
+/// The open list, map or struct.
+struct Compound<'w, S: Sink> {
+    writer: &'w mut Writer<S>,
+    is_first: bool,
+    /// What ends it.
+    end: &'static str,
+    /// Whether it is the content of an enum variant.
+    is_variant: bool,
+}
+
+impl<'w, S: Sink> Compound<'w, S> {
+    fn open(writer: &'w mut Writer<S>, start: &'static str, end: &'static str) -> Self {
+        writer.0.open();
+        writer.0.separator(start);
+        Compound { writer, is_first: true, end, is_variant: false }
+    }
+
+    fn open_variant(
+        writer: &'w mut Writer<S>,
+        name: &'static str,
+        start: &'static str,
+        end: &'static str,
+    ) -> Self {
+        writer.variant(name);
+        Compound { is_variant: true, ..Compound::open(writer, start, end) }
+    }
+
+    fn separate(&mut self) {
+        if !std::mem::take(&mut self.is_first) {
+            self.writer.0.separator(",");
+        }
+    }
+
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.separate();
+        value.serialize(&mut *self.writer)
+    }
+
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        self.writer.0.field(name, std::mem::take(&mut self.is_first));
+        value.serialize(&mut *self.writer)
+    }
+
+    fn close(self) -> Result<(), Error> {
+        self.writer.0.separator(self.end);
+        self.writer.0.close();
+        if self.is_variant {
+            self.writer.0.separator("}");
+            self.writer.0.close();
+        }
+        Ok(())
+    }
+}
+
+/// Methods that write a value as it is displayed.
+macro_rules! displayed {
+    ($($name:ident: $kind:ty),*) => {
+        $(fn $name(self, value: $kind) -> Result<(), Error> {
+            self.0.literal(value);
+            Ok(())
+        })*
+    };
+}
+
+impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Compound<'w, S>;
+    type SerializeTuple = Compound<'w, S>;
+    type SerializeTupleStruct = Compound<'w, S>;
+    type SerializeTupleVariant = Compound<'w, S>;
+    type SerializeMap = Compound<'w, S>;
+    type SerializeStruct = Compound<'w, S>;
+    type SerializeStructVariant = Compound<'w, S>;
+
+    displayed!(serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32);
+
+    fn serialize_u64(self, value: u64) -> Result<(), Error> {
+        self.0.number(value);
+        Ok(())
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Error> {
+        self.0.literal(serde_json::to_string(&value)?);
+        Ok(())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+        self.0.literal(serde_json::to_string(&value)?);
+        Ok(())
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Error> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Error> {
+        self.0.text(value, false);
+        Ok(())
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), Error> {
+        self.serialize_str(&value.to_string())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        self.0.literal("null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        self.variant(variant);
+        value.serialize(&mut *self)?;
+        self.0.separator("}");
+        self.0.close();
+        Ok(())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'w, S>, Error> {
+        Ok(Compound::open(self, "[", "]"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Compound<'w, S>, Error> {
+        Ok(Compound::open(self, "[", "]"))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'w, S>, Error> {
+        Ok(Compound::open(self, "[", "]"))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'w, S>, Error> {
+        Ok(Compound::open_variant(self, variant, "[", "]"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'w, S>, Error> {
+        Ok(Compound::open(self, "{", "}"))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Compound<'w, S>, Error> {
+        Ok(Compound::open(self, "{", "}"))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'w, S>, Error> {
+        Ok(Compound::open_variant(self, variant, "{", "}"))
+    }
+}
+
+/// Implements the lists of serde, which differ only in their names.
+macro_rules! lists {
+    ($($kind:ident: $method:ident),*) => {
+        $(impl<S: Sink> ser::$kind for Compound<'_, S> {
+            type Ok = ();
+            type Error = Error;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+                self.item(value)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.close()
+            }
+        })*
+    };
+}
+
+lists!(SerializeSeq: serialize_element, SerializeTuple: serialize_element, SerializeTupleStruct: serialize_field,
+    SerializeTupleVariant: serialize_field);
+
+/// Implements the structs of serde, which differ only in their names.
+macro_rules! structs {
+    ($($kind:ident),*) => {
+        $(impl<S: Sink> ser::$kind for Compound<'_, S> {
+            type Ok = ();
+            type Error = Error;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+                self.field(name, value)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.close()
+            }
+        })*
+    };
+}
+
+structs!(SerializeStruct, SerializeStructVariant);
+
+impl<S: Sink> ser::SerializeMap for Compound<'_, S> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.separate();
+        key.serialize(Key(self.writer))
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.writer.0.separator(":");
+        value.serialize(&mut *self.writer)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+/// The key of a map, which must be a text or a number.
+struct Key<'w, S>(&'w mut Writer<S>);
+
+fn no_key<T>() -> Result<T, Error> {
+    Err(Error::custom("key must be a string"))
+}
+
+/// Methods that write a number as a text.
+macro_rules! numbers {
+    ($($name:ident: $kind:ty),*) => {
+        $(fn $name(self, value: $kind) -> Result<(), Error> {
+            self.collect_str(&value)
+        })*
+    };
+}
+
+/// Methods for what cannot be a key.
+macro_rules! no_keys {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        $(fn $name(self, $(_: $argument),*) -> Result<$result, Error> {
+            no_key()
+        })*
+    };
+}
+
+impl<S: Sink> ser::Serializer for Key<'_, S> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Impossible<(), Error>;
+    type SerializeTuple = Impossible<(), Error>;
+    type SerializeTupleStruct = Impossible<(), Error>;
+    type SerializeTupleVariant = Impossible<(), Error>;
+    type SerializeMap = Impossible<(), Error>;
+    type SerializeStruct = Impossible<(), Error>;
+    type SerializeStructVariant = Impossible<(), Error>;
+
+    numbers!(serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64);
+
+    no_keys! {
+        serialize_f32(f32) -> ();
+        serialize_f64(f64) -> ();
+        serialize_bytes(&[u8]) -> ();
+        serialize_none() -> ();
+        serialize_unit() -> ();
+        serialize_unit_struct(&'static str) -> ();
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Error> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Error> {
+        self.0.0.text(value, true);
+        Ok(())
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), Error> {
+        self.serialize_str(&value.to_string())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), Error> {
+        no_key()
+    }
+}
+
+#[cfg(test)]
+mod tests;
