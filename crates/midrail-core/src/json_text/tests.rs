@@ -115,7 +115,8 @@ proptest! {
         prop_assert!(fields.iter().all(|field| field.is_empty() || names.contains(field)));
         expected.retain(|text| !names.contains(&text.as_str()));
         texts.retain(|text| !names.contains(&text.as_str()));
-        (expected.sort(), texts.sort());
+        expected.sort();
+        texts.sort();
         prop_assert_eq!(texts, expected);
     }
 }
