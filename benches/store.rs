@@ -2,6 +2,9 @@
 //!
 //! Run it: `cargo bench -p midrail-store --bench store`, or for PostgreSQL on a private server
 //! `cargo bench -p midrail-store --features postgres --bench store -- postgres`. No figure is asserted.
+//!
+//! `-- hook FILE` opens a store and commits one record, as a hook process does, for use with a profiler:
+//! `valgrind --tool=callgrind --toggle-collect='*hook_process*'`. `-- fill FILE` creates it, with 100 records.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]
 
@@ -17,12 +20,25 @@ use std::time::{Duration, Instant};
 
 use common::{blocked, record, verify};
 use midrail_core::{Effect, Record};
-use midrail_store::{AuditFilter, AuditLog, Commit, Policies, Slices, SqliteStore, Store};
+use midrail_store::{
+    ApprovalFilter, ApprovalState, Approvals, Approvers, AuditFilter, AuditLog, Commit, Keys, Policies,
+    Slices, SqliteStore, Store,
+};
 
 fn main() {
     #[cfg(feature = "postgres")]
     if std::env::args().any(|argument| argument == "postgres") {
         return store_postgres::run();
+    }
+    let arguments: Vec<String> = std::env::args().collect();
+    let after = |mode: &str| arguments.get(arguments.iter().position(|argument| argument == mode)? + 1);
+    if let Some(path) = after("fill") {
+        let store = SqliteStore::open(path).unwrap();
+        store.save_policy("sha256:1", "{}").unwrap();
+        return (0..100).for_each(|round| decide(&store, &typical("s", round)));
+    }
+    if let Some(path) = after("hook") {
+        return hook_process(Path::new(path), &typical("s", 101));
     }
     // `-- threads` measures the last part alone.
     if !std::env::args().any(|arg| arg == "threads") {
@@ -49,6 +65,20 @@ fn decide(store: &SqliteStore, record: &Record) {
     commit.changes.set("calls", slices[1].value.as_ref().and_then(|value| value.as_u64()).unwrap_or(0) + 1);
     commit.changes.set("read/src/a.rs", "0123456789abcdef");
     store.commit(&commit).unwrap();
+}
+
+/// What a hook process does with its store.
+#[inline(never)]
+fn hook_process(path: &Path, record: &Record) {
+    let store = SqliteStore::open(path).unwrap();
+    store.fingerprint_key().unwrap();
+    store.save_policy("sha256:1", "{}").unwrap();
+    let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
+    assert!(store.approvals(&pending).unwrap().is_empty());
+    assert!(store.approvers().unwrap().is_empty());
+    decide(&store, record);
+    // It ends without closing the store.
+    std::mem::forget(store);
 }
 
 fn times(name: &str, rounds: i64, mut work: impl FnMut(i64)) {

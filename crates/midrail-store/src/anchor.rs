@@ -177,8 +177,8 @@ impl Anchor {
 
 impl SealedHead {
     fn is_sealed_with(&self, key: &StoreKey) -> bool {
-        let mac = key.anchor_mac(&message(&self.head));
-        unhex::<32>(&self.seal).zip(mac).is_some_and(|(seal, mac)| mac.verify_slice(&seal).is_ok())
+        let is_seal = |seal: [u8; 32]| key.anchor_mac(&message(&self.head)).verify_slice(&seal).is_ok();
+        unhex(&self.seal).is_some_and(is_seal)
     }
 }
 
@@ -268,8 +268,8 @@ fn message(AuditRef { seq, hash }: &AuditRef) -> String {
 
 /// The bytes of a slot.
 fn line(key: &StoreKey, head: &AuditRef) -> Vec<u8> {
-    let seal = key.anchor_mac(&message(head)).map(|mac| hex::encode(&mac.finalize().into_bytes()));
-    let text = format!("{HEADER} {} {} {}\n", head.seq, head.hash, seal.unwrap_or_default());
+    let seal = hex::encode(&key.anchor_mac(&message(head)).finalize().into_bytes());
+    let text = format!("{HEADER} {} {} {seal}\n", head.seq, head.hash);
     let mut slot = text.into_bytes();
     slot.resize(SLOT_BYTES, 0);
     slot

@@ -39,8 +39,11 @@ pub(crate) struct StoreKey {
     /// that ends in between leaves no log that has no key.
     next_seed: Option<Seed>,
     signing: OnceLock<(SigningKey, PublicKey)>,
+    /// The seed as a key, from which the others are derived.
+    seed_mac: OnceLock<Hmac<Sha256>>,
+    fingerprint_key: OnceLock<[u8; 32]>,
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
-    anchor_key: OnceLock<[u8; 32]>,
+    anchor_mac: OnceLock<Hmac<Sha256>>,
 }
 
 impl StoreKey {
@@ -54,8 +57,10 @@ impl StoreKey {
             signing_seed: None,
             next_seed: None,
             signing: OnceLock::new(),
+            seed_mac: OnceLock::new(),
+            fingerprint_key: OnceLock::new(),
             #[cfg(any(feature = "sqlite", feature = "postgres"))]
-            anchor_key: OnceLock::new(),
+            anchor_mac: OnceLock::new(),
         }
     }
 
@@ -119,29 +124,24 @@ impl StoreKey {
     }
 
     pub(crate) fn fingerprint_key(&self) -> [u8; 32] {
-        self.derived(b"midrail-fingerprint-v1")
+        *self.fingerprint_key.get_or_init(|| self.derived(b"midrail-fingerprint-v1"))
     }
 
     /// A keyed hash of a text. Compare it with [`Mac::verify_slice`], which takes constant time.
-    pub(crate) fn approver_mac(&self, text: &str) -> Option<Hmac<Sha256>> {
-        let mac = Hmac::<Sha256>::new_from_slice(&self.derived(b"midrail-approver-v1")).ok()?;
-        Some(mac.chain_update(text.as_bytes()))
+    pub(crate) fn approver_mac(&self, text: &str) -> Hmac<Sha256> {
+        mac(&self.derived(b"midrail-approver-v1")).chain_update(text.as_bytes())
     }
 
     /// A keyed hash of a head, for the anchor of the store.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
-    pub(crate) fn anchor_mac(&self, text: &str) -> Option<Hmac<Sha256>> {
-        let key = self.anchor_key.get_or_init(|| self.derived(b"midrail-anchor-v1"));
-        let mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
-        Some(mac.chain_update(text.as_bytes()))
+    pub(crate) fn anchor_mac(&self, text: &str) -> Hmac<Sha256> {
+        let keyed = self.anchor_mac.get_or_init(|| mac(&self.derived(b"midrail-anchor-v1")));
+        keyed.clone().chain_update(text.as_bytes())
     }
 
     fn derived(&self, label: &[u8]) -> [u8; 32] {
-        let Ok(mac) = Hmac::<Sha256>::new_from_slice(&*self.seed) else {
-            // HMAC takes keys of any length.
-            return [0; 32];
-        };
-        mac.chain_update(label).finalize().into_bytes().into()
+        let keyed = self.seed_mac.get_or_init(|| mac(&self.seed));
+        keyed.clone().chain_update(label).finalize().into_bytes().into()
     }
 
     /// States that the signatures of one key up to a record, and of another one after it, belong to the same log.
@@ -187,6 +187,13 @@ impl StoreKey {
         checkpoint.signature = self.signature(&checkpoint.message());
         checkpoint
     }
+}
+
+/// HMAC-SHA256 with a key, which is padded with zeros to the length of a block.
+fn mac(key: &[u8; 32]) -> Hmac<Sha256> {
+    let mut block = Zeroizing::new([0; 64]);
+    block.iter_mut().zip(key).for_each(|(byte, key)| *byte = *key);
+    Hmac::new((&*block).into())
 }
 
 fn random_seed() -> Result<Seed> {

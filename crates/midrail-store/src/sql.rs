@@ -107,7 +107,7 @@ pub(crate) struct Dialect {
     pub(crate) has_index_hints: bool,
     /// Whether texts are indexed by their first 64 characters.
     pub(crate) indexes_prefixes: bool,
-    /// The last record.
+    /// Number and hash of the last record, and possibly other columns after them.
     pub(crate) head: &'static str,
     /// Key and value of the slices of the session `?1` whose keys start with `?2`, and possibly others after them.
     pub(crate) slices_with_prefix: &'static str,

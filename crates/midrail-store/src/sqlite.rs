@@ -13,6 +13,7 @@ mod files;
 mod open;
 mod queries;
 mod readers;
+mod schema;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -158,14 +159,14 @@ impl SqliteStore {
         // Before the database: every head in it was committed.
         let anchor = self.anchor.read()?;
         let key = self.existing_key()?;
-        let session = Session { connection, path: &self.path };
-        let hash_of = |seq| log::hash_of(&session, &DIALECT, seq);
+        let session = Session::reading(connection, &self.path);
+        let found = log::head(&session, &DIALECT)?;
         let is_intact = match key.as_ref().map(|key| anchor.last(key)) {
-            Some(Ok(Some(last))) => hash_of(last.seq)?.as_ref() == Some(&last.hash),
+            Some(Ok(last)) => last.is_some() && last == found.as_ref(),
             _ => false,
         };
         if !is_intact {
-            let found = log::head(&session, &DIALECT)?;
+            let hash_of = |seq| log::hash_of(&session, &DIALECT, seq);
             let damage = anchor::find_damage(&anchor, self.anchor.path(), key.as_ref(), found, hash_of)?;
             if damage.is_some() {
                 return Ok(damage);
@@ -216,7 +217,7 @@ impl SqliteStore {
                 let key = StoreKey::random()?;
                 // Before the key, so that a store with a key has an anchor. If the store has records, or the anchor has
                 // heads, a key was lost.
-                let session = Session { connection, path: &self.path };
+                let session = Session::reading(connection, &self.path);
                 let anchor = self.anchor.read()?;
                 let is_new = matches!(anchor, Anchor::Missing) || anchor.is_new();
                 if is_new && log::head(&session, &DIALECT)?.is_none() {

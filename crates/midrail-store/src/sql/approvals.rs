@@ -85,10 +85,11 @@ fn approval(row: &dyn Row) -> Result<Approval> {
 
 impl<S: SqlStore> Policies for S {
     fn save_policy(&self, revision: &str, body: &str) -> Result<()> {
-        if self.policy(revision)?.is_some() {
+        let Dialect { column, value, own, .. } = S::DIALECT;
+        let find = format!("SELECT 1 FROM policies WHERE {own}revision = ?1");
+        if self.select(|connection| connection.row(&find, &[revision.into()], |_| Ok(())))?.is_some() {
             return Ok(());
         }
-        let Dialect { column, value, own, .. } = S::DIALECT;
         let insert = format!(
             "INSERT INTO policies ({column}revision, body) SELECT {value}?1, ?2
              WHERE NOT EXISTS (SELECT 1 FROM policies WHERE {own}revision = ?1) ON CONFLICT DO NOTHING"

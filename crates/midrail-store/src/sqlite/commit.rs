@@ -14,6 +14,7 @@ use crate::slice_keys::storage_session;
 use crate::sql::job::Job;
 use crate::sql::{Connection, SqlStore, approvals, log, notices};
 use crate::sqlite::dialect::DIALECT;
+use crate::sqlite::queries::SLICE;
 use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
 use crate::sqlite::{SqliteStore, open};
@@ -21,19 +22,11 @@ use crate::state_digests::text_digest;
 use crate::store::{Commit, CommitCost, Store};
 
 /// Appends a record, with the cells of [`log::cells`].
-const APPEND: &str =
-    "INSERT INTO audit (seq, time, session, kind, tool, effect, guardrails, prev, hash, body, changes, actions, stopped)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+const APPEND: &str = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// The last record, with the counts up to it.
-const HEAD: &str = "SELECT seq, hash, actions, stopped FROM audit ORDER BY seq DESC LIMIT 1";
-
-const VERSION: &str = "SELECT version FROM slices WHERE session = ?1 AND key = ?2";
-const VALUE: &str = "SELECT value FROM slices WHERE session = ?1 AND key = ?2";
 const REMOVE_ALL: &str = "DELETE FROM slices WHERE session = ?1 AND substr(key, 1, 7) <> 'shared/'";
 const REMOVE: &str = "DELETE FROM slices WHERE session = ?1 AND key = ?2";
-const SET: &str = "INSERT INTO slices (session, key, value, version) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT (session, key) DO UPDATE SET value = excluded.value, version = excluded.version";
+const SET: &str = "REPLACE INTO slices VALUES (?, ?, ?, ?)";
 
 impl Store for SqliteStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
@@ -64,7 +57,7 @@ impl Store for SqliteStore {
         let transaction = open::begin(&connection).map_err(|error| self.failure(error))?;
         let head = self.write_job(&transaction, &job)?;
         let key = self.key_under_lock(&transaction)?;
-        let session = Session { connection: &transaction, path: self.path() };
+        let session = Session::writing(&transaction, self.path());
         let connection: &dyn Connection = &session;
         connection.execute_all(log::accept_keys(connection, &DIALECT, key, head.seq.saturating_sub(1))?)?;
         transaction.commit().map_err(|error| self.failure(error))?;
@@ -78,17 +71,17 @@ impl Store for SqliteStore {
 impl SqliteStore {
     /// Writes a commit.
     pub(super) fn write_job(&self, transaction: &Transaction<'_>, job: &Job) -> Result<AuditRef> {
-        let session = Session { connection: transaction, path: self.path() };
+        let session = Session::writing(transaction, self.path());
         let connection: &dyn Connection = &session;
         for (key, version) in &job.read {
             let cells = [storage_session(job.session(), key).into(), key.into()];
-            let now = connection.row(VERSION, &cells, |row| row.number(0))?;
+            let now = connection.row(SLICE, &cells, |row| row.number(1))?;
             check_slice(key, *version, now.unwrap_or(0))?;
         }
         for (change, _) in &job.approvals {
             check_approval(change, approvals::find(connection, &DIALECT, &change.now.id)?.as_ref())?;
         }
-        let head = connection.row(HEAD, &[], |row| {
+        let head = connection.row(DIALECT.head, &[], |row| {
             let counts = ActionCounts { decisions: row.number(2)?, blocked: row.number(3)? };
             Ok((row.number(0)?, row.string(1)?, counts))
         })?;
@@ -154,7 +147,7 @@ fn digests_before(connection: &dyn Connection, job: &Job) -> Result<BTreeMap<Str
     let mut before = BTreeMap::new();
     for (key, _) in &job.slices {
         let cells = [storage_session(job.session(), key).into(), key.into()];
-        let digest = connection.row(VALUE, &cells, |row| Ok(text_digest(&row.string(0)?)))?;
+        let digest = connection.row(SLICE, &cells, |row| Ok(text_digest(&row.string(0)?)))?;
         before.extend(digest.map(|digest| (key.clone(), digest)));
     }
     Ok(before)

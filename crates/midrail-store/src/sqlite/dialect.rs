@@ -15,7 +15,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     key_order: "rowid",
     has_index_hints: true,
     indexes_prefixes: false,
-    head: "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
+    head: "SELECT seq, hash, actions, stopped FROM audit ORDER BY seq DESC LIMIT 1",
     slices_with_prefix: "SELECT key, value FROM slices WHERE session = ?1 AND key >= ?2 ORDER BY key",
     keys_between: "SELECT key FROM slices WHERE session = ?1 AND key >= ?2 AND key < ?3 ORDER BY key LIMIT ?4",
     sessions: sessions_query,

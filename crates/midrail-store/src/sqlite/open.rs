@@ -16,21 +16,13 @@ use crate::sql::log;
 use crate::sqlite::dialect::DIALECT;
 use crate::sqlite::failure::{failure, is_busy};
 use crate::sqlite::files;
+use crate::sqlite::schema::{self, known};
 use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
 
 /// How long to wait for other processes. A commit takes milliseconds, so a process that holds the lock for longer is stuck
 /// or suspended, and the call is blocked with that reason.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(4);
-
-/// Each step upgrades a store from the version of its index to the next.
-const MIGRATIONS: &[&str] = &[
-    include_str!("001.sql"),
-    include_str!("002.sql"),
-    include_str!("003.sql"),
-    include_str!("004.sql"),
-    include_str!("instances.sql"),
-];
 
 /// The first version whose stores have an anchor.
 const ANCHORED: u32 = 4;
@@ -166,10 +158,6 @@ fn wait(attempt: i32) -> bool {
     STARTED.get().elapsed() < LOCK_TIMEOUT
 }
 
-fn known() -> u32 {
-    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
-}
-
 /// The version of a store, 0 for an empty database.
 fn version(connection: &Connection, path: &Path) -> Result<u32> {
     let fail = |error| failure(path, error);
@@ -208,19 +196,18 @@ fn migrate(connection: &Connection, path: &Path, anchor: &AnchorFile) -> Result<
     let transaction = begin(connection).map_err(fail)?;
     // Another process may have upgraded it meanwhile.
     let at = version(connection, path)?;
-    for step in MIGRATIONS.iter().skip(usize::try_from(at).unwrap_or(usize::MAX)) {
-        transaction.execute_batch(step).map_err(fail)?;
+    if at < known() {
+        schema::upgrade(&transaction, at).map_err(fail)?;
     }
     if (1..ANCHORED).contains(&at) {
         start_anchor(&transaction, path, anchor)?;
     }
-    transaction.pragma_update(None, "user_version", known()).map_err(fail)?;
     transaction.commit().map(drop).map_err(fail)
 }
 
 /// Gives a store of an older version its anchor. What it contains is trusted, and so are the keys that have signed it.
 fn start_anchor(transaction: &Transaction<'_>, path: &Path, anchor: &AnchorFile) -> Result<()> {
-    let session = Session { connection: transaction, path };
+    let session = Session::writing(transaction, path);
     let connection: &dyn crate::sql::Connection = &session;
     let Some(head) = log::head(connection, &DIALECT)? else { return Ok(()) };
     let key = match files::read_key(path)? {

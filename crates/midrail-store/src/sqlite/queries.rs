@@ -14,15 +14,18 @@ use crate::sqlite::session::Session;
 use crate::sqlite::transaction::Transaction;
 use crate::store::Slice;
 
+/// One slice. Loading and committing share the statement, so that a short process prepares it once.
+pub(super) const SLICE: &str = "SELECT value, version FROM slices WHERE session = ? AND key = ?";
+
 impl SqlStore for SqliteStore {
     const DIALECT: Dialect = DIALECT;
 
     fn select<T>(&self, work: impl Fn(&dyn Connection) -> Result<T>) -> Result<T> {
-        self.with_reader(|connection| work(&Session { connection, path: self.path() }))
+        self.with_reader(|connection| work(&Session::reading(connection, self.path())))
     }
 
     fn update<T>(&self, work: impl Fn(&dyn Connection) -> Result<T>) -> Result<T> {
-        self.write(|connection| work(&Session { connection, path: self.path() }))
+        self.write(|transaction| work(&Session::writing(transaction, self.path())))
     }
 
     fn transact<T>(&self, work: impl Fn(&dyn Connection) -> Result<T>) -> Result<T> {
@@ -58,8 +61,7 @@ impl SqlStore for SqliteStore {
         let rows = self.read(|connection| {
             // One transaction, so that all slices belong to one state and the file is locked once.
             let _transaction = (keys.len() > 1).then(|| Transaction::reading(connection)).transpose()?;
-            let mut statement = connection
-                .prepare_cached("SELECT value, version FROM slices WHERE session = ?1 AND key = ?2")?;
+            let mut statement = connection.prepare_cached(SLICE)?;
             let find = |key: &&str| {
                 let cells = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
                 statement.query_row([storage_session(session, key), key], cells).optional()

@@ -8,30 +8,63 @@ use rusqlite::{Connection as Sqlite, ToSql, params_from_iter};
 use crate::error::Result;
 use crate::sql::{Cell, Connection, Row};
 use crate::sqlite::failure::failure;
+use crate::sqlite::schema;
+use crate::sqlite::transaction::Transaction;
 
 /// A connection with the path of its store, for errors.
 pub(super) struct Session<'c> {
-    pub(super) connection: &'c Sqlite,
-    pub(super) path: &'c Path,
+    connection: &'c Sqlite,
+    path: &'c Path,
+    is_writing: bool,
+}
+
+impl<'c> Session<'c> {
+    /// A session that reads. A table that does not exist yet has no rows.
+    pub(super) fn reading(connection: &'c Sqlite, path: &'c Path) -> Self {
+        Session { connection, path, is_writing: false }
+    }
+
+    /// A session that writes. A table that does not exist yet is created.
+    pub(super) fn writing(transaction: &'c Transaction<'_>, path: &'c Path) -> Self {
+        Session { connection: transaction, path, is_writing: true }
+    }
+
+    /// Runs a statement. `None`: a table does not exist yet.
+    fn run<T>(&self, mut statement: impl FnMut() -> rusqlite::Result<T>) -> Result<Option<T>> {
+        let fail = |error| failure(self.path, error);
+        loop {
+            let error = match statement() {
+                Err(error) => error,
+                outcome => return outcome.map(Some).map_err(fail),
+            };
+            match schema::missing_tables(&error) {
+                Some(sql) if self.is_writing => self.connection.execute_batch(sql).map_err(fail)?,
+                Some(_) => return Ok(None),
+                None => return Err(fail(error)),
+            }
+        }
+    }
 }
 
 impl Connection for Session<'_> {
     fn execute(&self, sql: &str, cells: &[Cell]) -> Result<u64> {
-        let execute = || self.connection.prepare_cached(sql)?.execute(params_from_iter(cells));
-        let changed = execute().map_err(|error| failure(self.path, error))?;
-        Ok(u64::try_from(changed).unwrap_or(u64::MAX))
+        let changed = self.run(|| self.connection.prepare_cached(sql)?.execute(params_from_iter(cells)))?;
+        Ok(changed.map_or(0, |changed| u64::try_from(changed).unwrap_or(u64::MAX)))
     }
 
     fn each(&self, sql: &str, cells: &[Cell], visit: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<()> {
-        let fail = |error| failure(self.path, error);
-        let mut statement = self.connection.prepare_cached(sql).map_err(fail)?;
-        let mut rows = statement.query(params_from_iter(cells)).map_err(fail)?;
-        while let Some(row) = rows.next().map_err(fail)? {
-            if !visit(&SqliteRow { row, path: self.path })? {
-                break;
+        let visited = self.run(|| {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params_from_iter(cells))?;
+            while let Some(row) = rows.next()? {
+                match visit(&SqliteRow { row, path: self.path }) {
+                    Ok(true) => {}
+                    outcome => return Ok(outcome.map(drop)),
+                }
             }
-        }
-        Ok(())
+            Ok(Ok(()))
+        })?;
+        visited.unwrap_or(Ok(()))
     }
 }
 
