@@ -6,6 +6,7 @@
 
 mod anchored;
 mod cells;
+mod combine;
 mod commit;
 mod dialect;
 mod failure;

@@ -74,7 +74,13 @@ impl SqliteStore {
     /// Opens a store for a process with many threads: up to `readers` threads read at the same time, and none of them
     /// waits for the writer. The connections are opened on demand.
     pub fn open_with_readers(path: impl AsRef<Path>, readers: usize) -> Result<Self> {
-        let store = SqliteStore::open(path)?;
+        let mut store = SqliteStore::open(path)?;
+        // Every decision reads approvals. A statement that finds no table is not cached, so it would be compiled each time.
+        if store.damage.get_mut().is_none() {
+            store.write(|transaction| {
+                schema::create(transaction, "approvals").map_err(|error| store.failure(error))
+            })?;
+        }
         Ok(SqliteStore { readers: Some(Readers::new(readers)), ..store })
     }
 

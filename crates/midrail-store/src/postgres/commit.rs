@@ -3,7 +3,7 @@
 //! A transaction takes two round trips: one locks the row of the project and reads what is checked, one writes and commits.
 //! Every writer of a project holds that lock, so the checks hold until the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -123,9 +123,10 @@ impl PostgresStore {
 
     fn write_once(&self, id: i32, jobs: &[&Job]) -> Outcomes {
         let session = Session::new(&self.server, self.server.run(self.server.client())?, id);
+        let jobs: Vec<IdentifiedJob<'_>> = jobs.iter().map(|job| IdentifiedJob::new(job)).collect();
         let planned = session
-            .run(async |client| ProjectState::load(client, id, jobs).await)
-            .and_then(|state| self.plan(&session, jobs, state));
+            .run(async |client| ProjectState::load(client, id, &jobs).await)
+            .and_then(|state| self.plan(&session, &jobs, state));
         let (outcomes, writes) = match planned {
             Ok((outcomes, writes)) if !writes.is_empty() => (outcomes, writes),
             // There is nothing to write, or something could not be read.
@@ -188,10 +189,14 @@ impl PostgresStore {
     fn plan(
         &self,
         session: &Session<'_>,
-        jobs: &[&Job],
+        jobs: &[IdentifiedJob<'_>],
         mut state: ProjectState,
     ) -> Result<(Vec<Result<AuditRef>>, Writes), Failure> {
-        let other = |error: StoreError| Failure::Other(error.to_string());
+        // A lost connection is tried again.
+        let other = |error: StoreError| {
+            let what = error.to_string();
+            if session.is_lost() { Failure::Lost(what) } else { Failure::Other(what) }
+        };
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|error| Failure::Other(error.to_string()))?;
         let mut writes = Writes::new(i64::from_le_bytes(bytes), state.seq);
@@ -202,13 +207,13 @@ impl PostgresStore {
             Some(key) => key,
             None => self.key().map_err(other)?,
         };
-        if jobs.iter().any(|job| !job.approvers.is_empty()) {
+        if jobs.iter().any(|IdentifiedJob { job, .. }| !job.approvers.is_empty()) {
             state.approvers = approvals::approver_rows(session, &DIALECT).map_err(other)?;
         }
-        let outcomes = jobs.iter().map(|job| {
-            state.check(job)?;
+        let outcomes = jobs.iter().map(|identified @ IdentifiedJob { job, .. }| {
+            state.check(identified)?;
             let changed = approver::apply_changes(&mut state.approvers, &job.approvers, job.time, key)?;
-            let place = state.append(job, &changed, key, &mut writes);
+            let place = state.append(identified, &changed, key, &mut writes);
             writes.extend(approvals::write_approvers(&DIALECT, changed));
             Ok(place)
         });
@@ -232,23 +237,26 @@ struct ProjectState {
 
 impl ProjectState {
     /// Begins a transaction, locks the project and reads what the jobs are checked against.
-    async fn load(client: &Object, id: i32, jobs: &[&Job]) -> Result<Self, Error> {
+    async fn load(client: &Object, id: i32, jobs: &[IdentifiedJob<'_>]) -> Result<Self, Error> {
         const HEAD: &str = "SELECT seq, hash, actions, stopped FROM projects WHERE id = $1 FOR NO KEY UPDATE";
         const VERSIONS: &str = "SELECT id, version FROM slices WHERE project = $1 AND id = ANY($2)";
-        const VALUES: &str = "SELECT id, value FROM slices WHERE project = $1 AND id = ANY($2)";
+        const VALUES: &str = "SELECT id, version, value FROM slices WHERE project = $1 AND id = ANY($2)";
         const APPROVALS: &str = "SELECT id, body FROM approvals WHERE project = $1 AND id = ANY($2)";
-        let read = jobs.iter().flat_map(|job| job.read.iter().map(|(key, _)| job_slice_id(job, key)));
-        let slices: Vec<Vec<u8>> = read.map(|id| id.to_vec()).collect();
-        let changed = jobs.iter().flat_map(|job| job.slices.iter().map(|(key, _)| job_slice_id(job, key)));
-        let changed: Vec<Vec<u8>> = changed.map(|id| id.to_vec()).collect();
-        let approvals: Vec<_> =
-            jobs.iter().flat_map(|job| &job.approvals).map(|(change, _)| escape(&change.now.id)).collect();
+        let changed: BTreeSet<&[u8]> = jobs.iter().flat_map(|job| &job.changed).map(Id::as_slice).collect();
+        let read: BTreeSet<&[u8]> = jobs.iter().flat_map(|job| &job.read).map(Id::as_slice).collect();
+        let read: Vec<&[u8]> = read.difference(&changed).copied().collect();
+        let changed: Vec<&[u8]> = changed.into_iter().collect();
+        let approvals: Vec<_> = jobs
+            .iter()
+            .flat_map(|job| &job.job.approvals)
+            .map(|(change, _)| escape(&change.now.id))
+            .collect();
         let head = client.prepare_cached(HEAD).await?;
         let versions = client.prepare_cached(VERSIONS).await?;
         let values = client.prepare_cached(VALUES).await?;
         let requests = client.prepare_cached(APPROVALS).await?;
         let by_project: [&(dyn ToSql + Sync); 1] = [&id];
-        let by_slices: [&(dyn ToSql + Sync); 2] = [&id, &slices];
+        let by_read: [&(dyn ToSql + Sync); 2] = [&id, &read];
         let by_changed: [&(dyn ToSql + Sync); 2] = [&id, &changed];
         let by_approvals: [&(dyn ToSql + Sync); 2] = [&id, &approvals];
         // Sent in this order and without waiting. Each statement sees what is committed when it begins, so those after
@@ -257,7 +265,7 @@ impl ProjectState {
             biased;
             client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"),
             client.query_one(&head, &by_project),
-            async { if slices.is_empty() { Ok(Vec::new()) } else { client.query(&versions, &by_slices).await } },
+            async { if read.is_empty() { Ok(Vec::new()) } else { client.query(&versions, &by_read).await } },
             async { if changed.is_empty() { Ok(Vec::new()) } else { client.query(&values, &by_changed).await } },
             async { if approvals.is_empty() { Ok(Vec::new()) } else { client.query(&requests, &by_approvals).await } },
         );
@@ -273,7 +281,8 @@ impl ProjectState {
         }
         for row in values? {
             if let Ok(id) = Id::try_from(row.try_get::<_, &[u8]>(0)?) {
-                state.digests.insert(id, text_digest(&unescape(row.try_get(1)?)));
+                state.versions.insert(id, number(row.try_get(1)?));
+                state.digests.insert(id, text_digest(&unescape(row.try_get(2)?)));
             }
         }
         for row in requests? {
@@ -283,9 +292,9 @@ impl ProjectState {
     }
 
     /// Checks that what a job was based on has not changed.
-    fn check(&self, job: &Job) -> Result<()> {
-        for (key, version) in &job.read {
-            check_slice(key, *version, self.versions.get(&job_slice_id(job, key)).copied().unwrap_or(0))?;
+    fn check(&self, IdentifiedJob { job, read, .. }: &IdentifiedJob<'_>) -> Result<()> {
+        for ((key, version), id) in job.read.iter().zip(read) {
+            check_slice(key, *version, self.versions.get(id).copied().unwrap_or(0))?;
         }
         for (change, _) in &job.approvals {
             let id = &change.now.id;
@@ -299,27 +308,25 @@ impl ProjectState {
     /// Appends the record of a job to the log.
     fn append(
         &mut self,
-        job: &Job,
+        IdentifiedJob { job, changed, .. }: &IdentifiedJob<'_>,
         approvers: &[StoredApprover],
         key: &StoreKey,
         writes: &mut Writes,
     ) -> AuditRef {
         self.seq += 1;
-        let before = |(key, _): &(String, Option<String>)| {
-            Some((key.clone(), self.digests.get(&job_slice_id(job, key))?.clone()))
-        };
-        let before = job.slices.iter().filter_map(before).collect();
+        let slices = || job.slices.iter().zip(changed);
+        let before = slices().filter_map(|((key, _), id)| Some((key.clone(), self.digests.get(id)?.clone())));
+        let before = before.collect();
         let entry = job.draft.entry(self.seq, std::mem::take(&mut self.hash), approvers, before);
         self.hash.clone_from(&entry.hash);
         let seq = self.seq;
         self.counts = self.counts.with(&entry.labels.kind, &entry.labels.effect);
-        writes.add(job, entry, self.counts);
-        for (slice, value) in &job.slices {
-            let id = job_slice_id(job, slice);
-            self.versions.insert(id, if value.is_some() { seq } else { 0 });
+        writes.add(job, changed, entry, self.counts);
+        for ((_, value), id) in slices() {
+            self.versions.insert(*id, if value.is_some() { seq } else { 0 });
             match value {
-                Some(value) => drop(self.digests.insert(id, text_digest(value))),
-                None => drop(self.digests.remove(&id)),
+                Some(value) => drop(self.digests.insert(*id, text_digest(value))),
+                None => drop(self.digests.remove(id)),
             }
         }
         for (change, body) in &job.approvals {
@@ -333,7 +340,25 @@ impl ProjectState {
     }
 }
 
-/// The id of a slice of a job.
-fn job_slice_id(job: &Job, key: &str) -> Id {
-    slice_id(storage_session(job.session(), key), key)
+/// A job with the ids of its slices, which are digests and computed once.
+struct IdentifiedJob<'j> {
+    job: &'j Job,
+    /// The ids of `job.read`.
+    read: Vec<Id>,
+    /// The ids of `job.slices`.
+    changed: Vec<Id>,
+}
+
+impl<'j> IdentifiedJob<'j> {
+    fn new(job: &'j Job) -> Self {
+        let id = |key: &str| slice_id(storage_session(job.session(), key), key);
+        let read: Vec<Id> = job.read.iter().map(|(key, _)| id(key)).collect();
+        // Most changed slices were read.
+        let known: BTreeMap<&str, Id> =
+            job.read.iter().map(|(key, _)| key.as_str()).zip(read.iter().copied()).collect();
+        let changed = job.slices.iter();
+        let changed =
+            changed.map(|(key, _)| known.get(key.as_str()).copied().unwrap_or_else(|| id(key))).collect();
+        IdentifiedJob { job, read, changed }
+    }
 }

@@ -1,6 +1,5 @@
 //! The SQL of PostgreSQL where it differs, and the shared statements on a PostgreSQL store.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use midrail_core::AuditRef;
@@ -122,17 +121,24 @@ impl SqlStore for PostgresStore {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let id = |key: &&str| Cell::Bytes(slice_id(storage_session(session, key), key).to_vec());
-        let ids = [Cell::List(keys.iter().map(id).collect())];
-        let select = "SELECT key, value, version FROM slices WHERE project = $1 AND id = ANY(?1)";
-        let found: BTreeMap<String, Slice> = self.select(|connection| {
-            connection.rows(select, &ids, |row| {
-                let key = row.string(0)?;
-                let value = decode(&row.string(1)?, || format!("slice `{key}` of session `{session}`"))?;
-                Ok((key, Slice { value: Some(value), version: row.number(2)? }))
+        let place = |key: &&str| (storage_session(session, key).to_owned(), (*key).to_owned());
+        let found = self.project.loads.read(keys.iter().map(place).collect(), |places| {
+            let ids = places.iter().map(|(session, key)| Cell::Bytes(slice_id(session, key).to_vec()));
+            let ids = [Cell::List(ids.collect())];
+            let select =
+                "SELECT session, key, value, version FROM slices WHERE project = $1 AND id = ANY(?1)";
+            self.select(|connection| {
+                connection.rows(select, &ids, |row| {
+                    Ok(((row.string(0)?, row.string(1)?), (row.string(2)?, row.number(3)?)))
+                })
             })
         })?;
-        Ok(keys.iter().map(|key| found.get(*key).cloned().unwrap_or_default()).collect())
+        let slice = |key: &&str| {
+            let Some((value, version)) = found.get(&place(key)) else { return Ok(Slice::default()) };
+            let value = decode(value, || format!("slice `{key}` of session `{session}`"))?;
+            Ok(Slice { value: Some(value), version: *version })
+        };
+        keys.iter().map(slice).collect()
     }
 
     fn check_head(&self, head: Option<&AuditRef>, found: &mut Verification) -> Result<()> {

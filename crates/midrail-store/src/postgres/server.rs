@@ -17,6 +17,7 @@ use tokio_postgres::Error;
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
 use crate::postgres::cells::signal;
+use crate::postgres::combine::Combiner;
 use crate::postgres::failure::Failure;
 use crate::postgres::listen::Listener;
 use crate::postgres::months::Months;
@@ -177,6 +178,8 @@ pub(super) struct Project {
     pub(super) id: OnceLock<i32>,
     pub(super) key: OnceLock<StoreKey>,
     pub(super) queue: Queue,
+    /// Slices that several threads load: text and version by session and key.
+    pub(super) loads: Combiner<(String, String), (String, u64)>,
     /// If the key is stored in a file.
     pub(super) anchor: Option<ProjectAnchor>,
 }
@@ -189,6 +192,7 @@ impl Project {
             signal: signal(name),
             id: OnceLock::new(),
             key: OnceLock::new(),
+            loads: Combiner::default(),
             queue: Queue::new(StoreError::Uncertain { server: "PostgreSQL".to_owned() }),
         }
     }

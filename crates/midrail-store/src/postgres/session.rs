@@ -1,6 +1,7 @@
 //! A connection to PostgreSQL for the shared statements. Every statement blocks the calling thread.
 
 use std::cell::RefCell;
+use std::fmt::Write;
 use std::future::poll_fn;
 use std::pin::pin;
 
@@ -119,11 +120,12 @@ impl Connection for Session<'_> {
 /// A statement with PostgreSQL's parameters. The first is the project, so `?1` is `$2`.
 pub(super) fn numbered(sql: &str) -> String {
     let mut parts = sql.split('?');
-    let mut out = parts.next().unwrap_or_default().to_owned();
+    let mut out = String::with_capacity(sql.len() + 16);
+    out.push_str(parts.next().unwrap_or_default());
     for part in parts {
         let digits = part.len() - part.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
         let (number, rest) = part.split_at(digits);
-        out.push_str(&format!("${}{rest}", number.parse::<usize>().unwrap_or(0) + 1));
+        let _ = write!(out, "${}{rest}", number.parse::<usize>().unwrap_or(0) + 1);
     }
     out
 }

@@ -10,7 +10,7 @@ use tokio_postgres::Error;
 
 use crate::audit_stats::ActionCounts;
 use crate::entry::AuditEntry;
-use crate::postgres::cells::{Id, session_id, slice_id};
+use crate::postgres::cells::{Id, session_id};
 use crate::postgres::dialect::DIALECT;
 use crate::postgres::session::{numbered, parameters};
 use crate::postgres::wait::{self, Task};
@@ -106,8 +106,8 @@ impl Writes {
         self.audit.is_empty()
     }
 
-    /// Adds a job at its place in the log.
-    pub(super) fn add(&mut self, job: &Job, entry: AuditEntry, counts: ActionCounts) {
+    /// Adds a job at its place in the log. `ids` are those of its slices.
+    pub(super) fn add(&mut self, job: &Job, ids: &[Id], entry: AuditEntry, counts: ActionCounts) {
         let (seq, time, session) = (entry.seq, entry.labels.time, job.session());
         self.head = (seq, entry.hash.clone());
         self.counts = counts;
@@ -119,9 +119,9 @@ impl Writes {
         if job.replaces_all {
             self.before_slices.push((REMOVE_ALL.to_owned(), vec![session.into()]));
         }
-        for (key, value) in &job.slices {
+        for ((key, value), id) in job.slices.iter().zip(ids) {
             let session = storage_session(session, key);
-            self.slices.insert(slice_id(session, key), (session.to_owned(), key.clone(), value.clone(), seq));
+            self.slices.insert(*id, (session.to_owned(), key.clone(), value.clone(), seq));
         }
         let approvals = job.approvals.iter();
         self.others.extend(approvals.map(|(change, body)| approvals::write(&DIALECT, change, body)));

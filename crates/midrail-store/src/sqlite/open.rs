@@ -224,7 +224,12 @@ fn start_anchor(transaction: &Transaction<'_>, path: &Path, anchor: &AnchorFile)
 
 /// Takes the write lock.
 pub(super) fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
-    retry_while_busy(|| Transaction::writing(connection))
+    begin_with(connection, false)
+}
+
+/// The same, with savepoints or without.
+pub(super) fn begin_with(connection: &Connection, has_savepoints: bool) -> rusqlite::Result<Transaction<'_>> {
+    retry_while_busy(|| Transaction::writing(connection, has_savepoints))
 }
 
 fn log_length(path: &Path) -> u64 {

@@ -61,7 +61,16 @@ pub(super) fn missing_tables(error: &Error) -> Option<&'static str> {
     let (Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg))) = error else { return None };
     let name = msg.strip_prefix("no such table: ")?;
     let name = name.strip_prefix("main.").unwrap_or(name);
-    ON_DEMAND.iter().find(|(tables, _)| tables.contains(&name)).map(|(_, sql)| *sql)
+    statements(name)
+}
+
+/// Creates a table, with the others of its group, unless it exists.
+pub(super) fn create(connection: &Connection, table: &str) -> rusqlite::Result<()> {
+    connection.execute_batch(statements(table).unwrap_or_default())
+}
+
+fn statements(table: &str) -> Option<&'static str> {
+    ON_DEMAND.iter().find(|(tables, _)| tables.contains(&table)).map(|(_, sql)| *sql)
 }
 
 fn is_empty(connection: &Connection, tables: &[&str]) -> rusqlite::Result<bool> {

@@ -17,7 +17,7 @@ const MAX_JOBS: usize = 128;
 
 impl SqliteStore {
     /// Writes in one transaction, together with the waiting commits. Everything is durable on return.
-    pub(super) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn write<T>(&self, work: impl Fn(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.check_writable()?;
         let connection = self.connection();
         let batch = self.queue.take(MAX_JOBS, |_| false);
@@ -56,14 +56,14 @@ impl SqliteStore {
     fn write_together<T>(
         &self,
         connection: parking_lot::MutexGuard<'_, Connection>,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        work: impl Fn(&Transaction<'_>) -> Result<T>,
         batch: Batch<'_>,
     ) -> Result<T> {
         if batch.jobs.is_empty() {
             return self.transact(&connection, work);
         }
         let written = self.transact(&connection, |transaction| {
-            let own = self.write_part(transaction, work)?;
+            let own = self.write_part(transaction, &work)?;
             let write = |job| self.write_part(transaction, |transaction| self.write_job(transaction, job));
             let outcomes: Result<Vec<_>> = batch.jobs.iter().map(|waiting| write(&waiting.job)).collect();
             Ok((own, outcomes?))
@@ -81,13 +81,20 @@ impl SqliteStore {
         }
     }
 
+    /// Runs `work` in a transaction. Parts that fail are rare, so savepoints are set only if one has failed.
     pub(super) fn transact<T>(
         &self,
         connection: &Connection,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        work: impl Fn(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let transaction = open::begin(connection).map_err(|error| self.failure(error))?;
-        let outcome = work(&transaction)?;
+        let mut transaction = open::begin(connection).map_err(|error| self.failure(error))?;
+        let mut outcome = work(&transaction);
+        if transaction.is_spoilt() {
+            drop(transaction);
+            transaction = open::begin_with(connection, true).map_err(|error| self.failure(error))?;
+            outcome = work(&transaction);
+        }
+        let outcome = outcome?;
         let written = transaction.commit().map_err(|error| self.failure(error))?;
         if let Some(head) = written {
             // Before the commit is acknowledged, so that no acknowledged record can be lost unnoticed.
@@ -103,15 +110,26 @@ impl SqliteStore {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<Result<T>> {
         let run = |statement| run(transaction, statement).map_err(|error| self.failure(error));
-        run("SAVEPOINT part")?;
+        let changes = transaction.total_changes();
+        if transaction.has_savepoints() {
+            run("SAVEPOINT part")?;
+        }
         let outcome = work(transaction);
         match &outcome {
             Ok(_) => {}
             // After some errors SQLite rolls back the whole transaction.
             Err(error) if transaction.is_autocommit() || concerns_all(error) => return outcome.map(Ok),
-            Err(_) => run("ROLLBACK TO part")?,
+            Err(_) if transaction.has_savepoints() => run("ROLLBACK TO part")?,
+            // A conflict is noticed before anything is written.
+            Err(_) if transaction.total_changes() == changes => {}
+            Err(_) => {
+                transaction.spoil();
+                return outcome.map(Ok);
+            }
         }
-        run("RELEASE part")?;
+        if transaction.has_savepoints() {
+            run("RELEASE part")?;
+        }
         Ok(outcome)
     }
 }
