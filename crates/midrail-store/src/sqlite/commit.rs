@@ -22,11 +22,11 @@ use crate::state_digests::text_digest;
 use crate::store::{Commit, CommitCost, Store};
 
 /// Appends a record, with the cells of [`log::cells`].
-const APPEND: &str = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+pub(super) const APPEND: &str = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const REMOVE_ALL: &str = "DELETE FROM slices WHERE session = ?1 AND substr(key, 1, 7) <> 'shared/'";
 const REMOVE: &str = "DELETE FROM slices WHERE session = ?1 AND key = ?2";
-const SET: &str = "REPLACE INTO slices VALUES (?, ?, ?, ?)";
+pub(super) const SET: &str = "REPLACE INTO slices VALUES (?, ?, ?, ?)";
 
 impl Store for SqliteStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {

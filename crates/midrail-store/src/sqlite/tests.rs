@@ -11,7 +11,8 @@ use crate::audit_stats::Stats;
 use crate::error::StoreError;
 use crate::sql::SqlStore;
 use crate::sqlite::SqliteStore;
-use crate::sqlite::dialect::sessions_query;
+use crate::sqlite::commit::{APPEND, SET};
+use crate::sqlite::dialect::{DIALECT, sessions_query};
 use crate::sqlite::queries::SLICE;
 use crate::store::{Approvals, Commit, Slices, Store};
 use crate::verification::TrustAnchor;
@@ -164,6 +165,46 @@ fn window_of_an_alert_costs_the_same_after_many_records() {
     let few = steps(70);
     assert_eq!(steps(5_000), few);
     assert_eq!(store.action_counts(Timestamp::MIN).unwrap().decisions, 5_070);
+}
+
+/// The steps of the statements of one commit, which do not depend on the number of records and sessions. What remains is
+/// the depth of SQLite's trees.
+#[test]
+fn commit_costs_the_same_after_many_records_and_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    let record = record(10);
+    let commit = || {
+        let version = store.load("s", &["a", "b"]).unwrap()[0].version;
+        let mut commit = Commit::new(&record);
+        commit.read = vec![("a".to_owned(), version), ("b".to_owned(), 0)];
+        commit.changes.set("a", version);
+        store.commit(&commit).unwrap();
+    };
+    let steps = || {
+        let statements = [SLICE, DIALECT.head, APPEND, SET];
+        let all = |kind| {
+            let connection = store.connection();
+            statements.map(|sql| connection.prepare_cached(sql).unwrap().reset_status(kind))
+        };
+        // The first one after a change of the schema compiles them again.
+        commit();
+        all(StatementStatus::VmStep);
+        all(StatementStatus::FullscanStep);
+        commit();
+        assert_eq!(all(StatementStatus::FullscanStep), [0; 4]);
+        all(StatementStatus::VmStep)
+    };
+    let few = steps();
+    assert!(few.iter().all(|steps| *steps > 0), "{few:?}");
+    // Records 3 to 100,000 in 10,000 sessions.
+    let fill = "WITH RECURSIVE n (i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+        INSERT INTO audit SELECT i, i, 's' || i % 10000, kind, tool, effect, guardrails, prev, hash, body, changes, actions,
+          stopped FROM n CROSS JOIN (SELECT * FROM audit WHERE seq = 2);
+        INSERT INTO slices SELECT DISTINCT session, 'a', '1', 3 FROM audit WHERE session <> 's'";
+    store.connection().execute_batch(&format!("BEGIN; {fill}; COMMIT")).unwrap();
+    assert_eq!(steps(), few);
+    assert_eq!(store.head().unwrap().unwrap().seq, 100_002);
 }
 
 #[test]
