@@ -1,10 +1,11 @@
 //! Benchmarks of the service: `POST /v1/decide` with the default pack against a handler that only parses the same body
-//! and responds; in memory, with SQLite and with PostgreSQL, all in one run.
+//! and responds with the same bytes; in memory, with SQLite and with PostgreSQL, all in one run.
 //!
 //! Run it: `cargo bench -p midrail-service --bench service`. Each server runs in its own process; this process
 //! generates the load over several connections, each of which sends its next request after the last response.
-//! `MIDRAIL_BENCH_POSTGRES=postgres://…` adds PostgreSQL, and words after `--` select servers by name. The output shows requests
-//! per second and the server's processor time per request. No figure is asserted.
+//! `MIDRAIL_BENCH_POSTGRES=postgres://…` adds PostgreSQL (`scripts/postgres.sh start` prints a URL), and words after `--` select
+//! servers by name. The output shows decisions per second, the server's processor time per decision, and the ratios of the
+//! latter to the bare handler and to the service in memory. No figure is asserted.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,30 +35,32 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Duration of each measurement, and of the warm-up before it.
-const MEASURED: Duration = Duration::from_secs(8);
+const MEASURED: Duration = Duration::from_secs(6);
 const WARM: Duration = Duration::from_secs(2);
 
 fn main() {
     let args: Vec<String> = env::args().collect();
     match args.get(1).map(String::as_str) {
         Some("--server") => return serve(&args[2], args.get(3).map(String::as_str)),
-        Some("--bare") => return bare(),
+        Some("--bare") => return bare(args[2].clone()),
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     println!(
-        "{:<28} {:>6} {:>12} {:>10} {:>10} {:>10} {:>11}",
-        "server", "conns", "requests/s", "p50", "p99", "max", "processor"
+        "{:<20} {:>6} {:>12} {:>10} {:>10} {:>14} {:>9} {:>11}",
+        "server", "conns", "decisions/s", "p50", "p99", "processor", "of bare", "of memory"
     );
     let chosen: Vec<String> = args.into_iter().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let folder = tempfile::tempdir().unwrap();
     let postgres = env::var("MIDRAIL_BENCH_POSTGRES").ok();
+    let in_memory = vec!["--server".to_owned(), "memory".to_owned()];
+    let sample = runtime.block_on(sample_answer(&mut Server::start(&in_memory)));
     for connections in [1, 16, 64] {
-        let mut base = None;
+        let (mut bare, mut memory) = (None, None);
         let store = folder.path().join(format!("{connections}/store.db"));
         let mut servers: Vec<(&str, Vec<String>)> = vec![
-            ("bare axum handler", vec!["--bare".into()]),
-            ("midrail, in memory", vec!["--server".into(), "memory".into()]),
+            ("bare axum handler", vec!["--bare".into(), sample.clone()]),
+            ("midrail, in memory", in_memory.clone()),
             ("midrail, SQLite", vec!["--server".into(), "sqlite".into(), store.display().to_string()]),
         ];
         if let Some(url) = &postgres {
@@ -68,15 +71,20 @@ fn main() {
         for (name, args) in servers.into_iter().filter(|(name, _)| is_chosen(name)) {
             let mut server = Server::start(&args);
             let figures = runtime.block_on(load(&server, connections));
-            let share = *base.get_or_insert(figures.rate);
+            let processor = figures.processor.as_secs_f64() * 1e6 / figures.times.len() as f64;
+            match name {
+                "bare axum handler" => bare = Some(processor),
+                "midrail, in memory" => memory = Some(processor),
+                _ => {}
+            }
+            let ratio = |of: Option<f64>| of.map_or_else(String::new, |of| format!("{:.2}", processor / of));
             println!(
-                "{name:<28} {connections:>6} {:>12.0} {:>10.1?} {:>10.1?} {:>10.1?} {:>8.1} us   {:>4.0}%",
+                "{name:<20} {connections:>6} {:>12.0} {:>10.1?} {:>10.1?} {processor:>11.1} us {:>9} {:>11}",
                 figures.rate,
                 figures.part(50.0),
                 figures.part(99.0),
-                figures.part(100.0),
-                figures.processor.as_secs_f64() * 1e6 / figures.times.len() as f64,
-                100.0 * figures.rate / share
+                ratio(bare),
+                ratio(memory),
             );
             server.stop();
         }
@@ -127,12 +135,24 @@ fn serve(kind: &str, place: Option<&str>) {
     midrail_service::run(config, |ready| println!("{}", ready.url)).unwrap();
 }
 
-fn bare() {
+/// The body of a response of the service to a typical event.
+async fn sample_answer(server: &mut Server) -> String {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let mut buffer = vec![0; 64 << 10];
+    stream.write_all(request(0, 0).as_bytes()).await.unwrap();
+    let sample = answer(&mut stream, &mut buffer).await.to_owned();
+    server.stop();
+    sample
+}
+
+/// A handler that parses the event and responds with `text`.
+fn bare(text: String) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let answer = post(|body: Bytes| async move {
+        let text = Bytes::from(text);
+        let answer = post(move |body: Bytes| async move {
             let event: Event = serde_json::from_slice(&body).unwrap();
-            let text = format!(r#"{{"effect":"allow","session":{:?}}}"#, event.session.unwrap_or_default());
+            assert!(event.session.is_some());
             ([(CONTENT_TYPE, "application/json")], text)
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -210,8 +230,8 @@ fn request(connection: usize, round: u64) -> String {
     )
 }
 
-/// Reads one response.
-async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) {
+/// Reads one response, and returns its body.
+async fn answer<'b>(stream: &mut TcpStream, buffer: &'b mut [u8]) -> &'b str {
     let mut have = 0;
     loop {
         let read = stream.read(&mut buffer[have..]).await.unwrap();
@@ -224,7 +244,8 @@ async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) {
             .lines()
             .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok());
         if body.len() >= length.unwrap() {
-            return;
+            let start = have - body.len();
+            return std::str::from_utf8(&buffer[start..have]).unwrap();
         }
     }
 }

@@ -415,11 +415,9 @@ fn not_found_routes(app: &App) -> Router {
 pub(crate) fn router(app: &App) -> Router {
     let all = api::routes(app).merge(console::routes(app)).fallback_service(not_found_routes(app));
     let all = all.method_not_allowed_fallback(api::wrong_method);
-    let app_for_headers = app.clone();
+    let is_tls = app.config.tls.is_some();
     all.layer(DefaultBodyLimit::max(app.config.limits.body))
-        .layer(from_fn(move |request: Request, next: Next| {
-            access::headers(app_for_headers.clone(), request, next)
-        }))
+        .layer(from_fn(move |request: Request, next: Next| access::headers(is_tls, request, next)))
         .with_state(app.clone())
 }
 

@@ -23,22 +23,31 @@ pub(super) async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Han
         return Err(too_large());
     }
     let read = async {
-        let (mut body, mut bytes) = (body.into_data_stream(), BytesMut::new());
+        // A body that arrives in one piece, as most do, is not copied.
+        let (mut body, mut first, mut bytes) = (body.into_data_stream(), Bytes::new(), BytesMut::new());
         // Few large bodies are held at a time, so that they cannot use up the memory.
         let mut large = None;
         while let Some(piece) = body.next().await {
             let piece =
                 piece.map_err(|error| Problem::malformed(format!("the body could not be read: {error}")))?;
-            if bytes.len() + piece.len() > limits.body {
+            let length = first.len().max(bytes.len()) + piece.len();
+            if length > limits.body {
                 return Err(too_large());
             }
-            if bytes.len() + piece.len() > SMALL && large.is_none() {
+            if length > SMALL && large.is_none() {
                 let busy = |_| Problem::unavailable("too many large bodies arrive now").retry_after(1);
                 large = Some(app.large_bodies.try_acquire().map_err(busy)?);
             }
+            if first.is_empty() {
+                first = piece;
+                continue;
+            }
+            if bytes.is_empty() {
+                bytes.extend_from_slice(&first);
+            }
             bytes.extend_from_slice(&piece);
         }
-        Ok(bytes.freeze())
+        Ok(if bytes.is_empty() { first } else { bytes.freeze() })
     };
     match timeout(limits.body_time, read).await {
         Ok(read) => read,

@@ -224,27 +224,38 @@ async fn place(app: &App, answer: impl Future<Output = Response>) -> Response {
     }
 }
 
+/// The security headers of every response, unless the handler has set them.
+static SECURITY_HEADERS: [(HeaderName, HeaderValue); 8] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+             font-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        ),
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+    (
+        HeaderName::from_static("permissions-policy"),
+        HeaderValue::from_static("camera=(), geolocation=(), microphone=()"),
+    ),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
+
 /// Sets the security headers of every response.
-pub(crate) async fn headers(app: App, request: Request, next: Next) -> Response {
+pub(crate) async fn headers(is_tls: bool, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    let mut set = |name: &'static str, value: &'static str| {
-        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
-    };
-    set(
-        "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-         font-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    );
-    set("x-content-type-options", "nosniff");
-    set("x-frame-options", "DENY");
-    set("referrer-policy", "no-referrer");
-    set("cross-origin-opener-policy", "same-origin");
-    set("cross-origin-resource-policy", "same-origin");
-    set("permissions-policy", "camera=(), geolocation=(), microphone=()");
-    set("cache-control", "no-store");
-    if app.config.tls.is_some() {
-        set("strict-transport-security", "max-age=31536000");
+    headers.reserve(SECURITY_HEADERS.len());
+    for (name, value) in &SECURITY_HEADERS {
+        headers.entry(name).or_insert_with(|| value.clone());
+    }
+    if is_tls {
+        let year = HeaderValue::from_static("max-age=31536000");
+        headers.entry(header::STRICT_TRANSPORT_SECURITY).or_insert(year);
     }
     response
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::response::Response;
 use axum::routing::post;
 use midrail::{Decision, Engine, Event, session_id};
@@ -57,17 +57,35 @@ pub(super) fn routes(api: Api) -> Api {
         .handler(Right::Decide, post(decide_all))
 }
 
+/// The headers of a request for one decision.
+struct DecideHeaders {
+    /// The key that makes the request idempotent.
+    once: Option<String>,
+    /// The trace that the request belongs to.
+    parent: Option<Parent>,
+}
+
+impl FromRequestParts<App> for DecideHeaders {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Problem> {
+        let header = |name| parts.headers.get(name);
+        let once = header(IDEMPOTENCY_KEY).map(|key| key.to_str().unwrap_or_default().to_owned());
+        if once.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_KEY) {
+            let what = format!("`{IDEMPOTENCY_KEY}` has 1 to {MAX_KEY} visible characters");
+            return Err(Problem::malformed(what));
+        }
+        let parent = header("traceparent").and_then(|parent| Parent::parse(parent.to_str().ok()?));
+        Ok(DecideHeaders { once, parent })
+    }
+}
+
 async fn decide_one(
     State(app): State<App>,
     caller: Caller,
-    headers: HeaderMap,
+    DecideHeaders { once, parent }: DecideHeaders,
     JsonBytes(bytes): JsonBytes,
 ) -> HandlerResult<Response> {
-    let once = headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str().unwrap_or_default().to_owned());
-    if once.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_KEY) {
-        return Err(Problem::malformed(format!("`{IDEMPOTENCY_KEY}` has 1 to {MAX_KEY} visible characters")));
-    }
-    let parent = headers.get("traceparent").and_then(|header| Parent::parse(header.to_str().ok()?));
     let is_traced = parent.is_some() && app.exporter.is_some();
     // Traced, idempotent and large events are decided on their own thread.
     let decision = if once.is_some() || is_traced || bytes.len() > LARGE {
