@@ -25,13 +25,14 @@ pub struct JsonExtent {
     pub values: usize,
 }
 
-/// Visits the texts that a value has in JSON, and the keys of its maps, each key before its value. Each text comes with the name of
-/// the field of a struct that contains it.
+/// Visits the texts that a value has in JSON, and the keys of its maps, each key before its value. A value comes with the name of
+/// the member that it is, or that contains the list that it is in; a key with none. The names of fields of structs are not visited.
 pub fn visit_texts(
     value: &impl Serialize,
-    visit: &mut dyn FnMut(&'static str, &str),
+    visit: &mut dyn FnMut(Option<&str>, &str),
 ) -> Result<JsonExtent, Error> {
-    let mut writer = Writer(Visitor { visit, field: "", level: 0, extent: JsonExtent::default() });
+    let (member, outer) = Default::default();
+    let mut writer = Writer(Visitor { visit, member, outer, extent: JsonExtent::default() });
     value.serialize(&mut writer)?;
     Ok(writer.0.extent)
 }
@@ -117,22 +118,36 @@ impl Text {
 
 /// Shows the texts to somebody, and measures.
 struct Visitor<'v> {
-    visit: &'v mut dyn FnMut(&'static str, &str),
-    field: &'static str,
-    level: usize,
+    visit: &'v mut dyn FnMut(Option<&str>, &str),
+    /// The name of the member whose value comes next.
+    member: String,
+    /// Those of the lists and objects around it.
+    outer: Vec<String>,
     extent: JsonExtent,
+}
+
+impl Visitor<'_> {
+    fn start_member(&mut self, name: &str) {
+        self.member.clear();
+        self.member.push_str(name);
+    }
 }
 
 impl Sink for Visitor<'_> {
     fn separator(&mut self, _: &str) {}
 
     fn field(&mut self, name: &'static str, _: bool) {
-        self.field = name;
+        self.start_member(name);
     }
 
     fn text(&mut self, text: &str, is_key: bool) {
-        self.extent.values += usize::from(!is_key);
-        (self.visit)(self.field, text);
+        if is_key {
+            (self.visit)(None, text);
+            self.start_member(text);
+        } else {
+            (self.visit)(Some(&self.member), text);
+            self.extent.values += 1;
+        }
     }
 
     fn literal(&mut self, _: impl Display) {
@@ -145,12 +160,12 @@ impl Sink for Visitor<'_> {
 
     fn open(&mut self) {
         self.extent.values += 1;
-        self.level += 1;
-        self.extent.depth = self.extent.depth.max(self.level);
+        self.outer.push(self.member.clone());
+        self.extent.depth = self.extent.depth.max(self.outer.len());
     }
 
     fn close(&mut self) {
-        self.level = self.level.saturating_sub(1);
+        self.member = self.outer.pop().unwrap_or_default();
     }
 }
 

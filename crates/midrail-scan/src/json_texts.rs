@@ -71,9 +71,14 @@ pub(crate) fn for_each(value: &Value, visit: &mut dyn FnMut(JsonText<'_>)) {
     }
 }
 
+/// Whether a member with this name may be the value of a pair, which has its name in another member.
+pub(crate) fn may_be_of_pair(member: &str) -> bool {
+    ends_with_any_case(member.as_bytes(), b"value")
+}
+
 /// The name of a member: its own, or that of the pair whose value it is.
 fn effective_name<'v>(map: &'v Map<String, Value>, member: &'v str) -> &'v str {
-    if !ends_with_any_case(member.as_bytes(), b"value") {
+    if !may_be_of_pair(member) {
         return member;
     }
     PAIR_NAMES

@@ -62,10 +62,17 @@ pub fn scan_json(value: &Value, key: &[u8]) -> Vec<Finding> {
     findings
 }
 
-/// Whether a text may contain a secret, as the value of a member. If none of the texts and names of a JSON value may,
-/// [`scan_json`] finds nothing in it.
-pub fn may_contain(member: &str, text: &str) -> bool {
-    engine::has_keyword(text) || (engine::has_keyword(member) && !scan_member(member, text).is_empty())
+/// Whether a text of a JSON value may contain a secret, as the value of a member or as the name of one. If no text and no name may,
+/// [`scan_json`] finds nothing in the value.
+pub fn may_contain(member: Option<&str>, text: &str) -> bool {
+    let finds = |member: &str| match member {
+        _ if json_texts::may_be_of_pair(member) => true,
+        member if engine::has_keyword(member) => !scan_member(member, text).is_empty(),
+        _ => false,
+    };
+    // The lines of a private key may be texts of their own.
+    (engine::has_keyword(text) && (!scan(text).is_empty() || pem::may_begin(text)))
+        || member.is_some_and(finds)
 }
 
 /// The longest name that counts as context.

@@ -321,8 +321,8 @@ fn log_record(record: &Record, place: &AuditRef) {
 /// Returns whether it may have secrets.
 fn check_texts(event: &Event) -> EngineResult<bool> {
     let mut may_have_secrets = false;
-    let extent = visit_texts(event, &mut |field, text| {
-        may_have_secrets = may_have_secrets || secrets::may_contain(field, text);
+    let extent = visit_texts(event, &mut |member, text| {
+        may_have_secrets = may_have_secrets || secrets::may_contain(member, text);
     })?;
     let args = event.tool.as_ref().map(|tool| &tool.args);
     let mut bytes = 0;

@@ -97,22 +97,42 @@ fn walk(value: &Value, texts: &mut Vec<String>) -> JsonExtent {
     extent
 }
 
+/// The texts of a JSON value with their members, and its keys without.
+fn walk_members(value: &Value, member: &str, found: &mut Vec<(Option<String>, String)>) {
+    match value {
+        Value::String(text) => found.push((Some(member.to_owned()), text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| walk_members(item, member, found)),
+        Value::Object(map) => map.iter().for_each(|(key, item)| {
+            found.push((None, key.clone()));
+            walk_members(item, key, found);
+        }),
+        _ => {}
+    }
+}
+
 proptest! {
     #[test]
     fn every_text_is_visited(json in values(), choices in prop::collection::vec(choices(), 0..4)) {
-        let mut fields = Vec::new();
+        let mut members = Vec::new();
         let mut texts = Vec::new();
         let value = (json, choices);
-        let extent = visit_texts(&value, &mut |field, text| {
-            fields.push(field);
+        let extent = visit_texts(&value, &mut |member, text| {
+            members.push((member.map(str::to_owned), text.to_owned()));
             texts.push(text.to_owned());
         })
         .unwrap();
         let mut expected = Vec::new();
         prop_assert_eq!(extent, walk(&serde_json::to_value(&value).unwrap(), &mut expected));
-        // The names of fields and variants are known.
+        let mut named = Vec::new();
+        walk_members(&serde_json::to_value(&value).unwrap(), "", &mut named);
+        // The names of fields and variants are not visited.
         let names = ["with_text", "with_two", "with_fields", "name", "value"];
-        prop_assert!(fields.iter().all(|field| field.is_empty() || names.contains(field)));
+        let is_value = |(member, text): &(Option<String>, String)| member.is_some() || !names.contains(&text.as_str());
+        named.retain(is_value);
+        members.retain(is_value);
+        named.sort();
+        members.sort();
+        prop_assert_eq!(members, named);
         expected.retain(|text| !names.contains(&text.as_str()));
         texts.retain(|text| !names.contains(&text.as_str()));
         expected.sort();

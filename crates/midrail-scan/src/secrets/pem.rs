@@ -143,6 +143,11 @@ fn unnumbered(text: &[u8]) -> &[u8] {
     mark.and_then(|mark| text.get(mark + 1..)).filter(|rest| !rest.is_empty()).unwrap_or(text)
 }
 
+/// Whether a private key may begin in a text.
+pub(super) fn may_begin(text: &str) -> bool {
+    BEGINS.iter().any(|begin| text.contains(begin))
+}
+
 /// Lines of a private key in separate texts, as an array of strings or of objects.
 #[derive(Debug, Default)]
 pub(super) struct Lines {

@@ -448,3 +448,53 @@ fn secrets_behind_colours_and_escapes_are_found() {
 }
 
 mod in_streams;
+
+fn json_values() -> impl proptest::strategy::Strategy<Value = Value> {
+    use proptest::prelude::*;
+    const WORDS: &[&str] = &[
+        "password",
+        "token",
+        "name",
+        "value",
+        "defaultValue",
+        "key",
+        "x",
+        "DB_PASSWORD",
+        "session",
+        "before_tool",
+        "file_path",
+        "env",
+        "hunter2Kq71vB0",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "-----END RSA PRIVATE KEY-----",
+        "MIIEpAIBAAKCAQEA7bq2Z8mXkq",
+        "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4",
+        "AKIAABCDEFGHIJKLMNOP",
+        "main.rs",
+        "",
+        "postgres://ada:Kq71vB0xTz@db/x",
+        "password = Kq71vB0xTz28",
+        "secret",
+        "PATH",
+    ];
+    let words = || (0..WORDS.len()).prop_map(|at| WORDS.get(at).copied().unwrap_or_default().to_owned());
+    words().prop_map(Value::from).prop_recursive(4, 24, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(words(), inner, 0..5)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2_000))]
+    #[test]
+    fn value_without_possible_secrets_has_none(value in json_values()) {
+        let mut may = false;
+        let extent = midrail_core::visit_texts(&value, &mut |member, text| may |= may_contain(member, text));
+        proptest::prop_assert!(extent.is_ok());
+        let found = scan_json(&value, b"key");
+        proptest::prop_assert!(may || found.is_empty(), "{found:?}");
+    }
+}
