@@ -32,6 +32,8 @@ mod choices;
 mod keyword_hash;
 #[path = "src/secrets/letter_pairs.rs"]
 mod letter_pairs;
+#[path = "src/word_sign.rs"]
+mod word_sign;
 
 fn main() -> std::io::Result<()> {
     secrets::compile()?;

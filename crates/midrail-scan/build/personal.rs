@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use crate::choices::NeedsWord;
 use crate::source::{List, Source, examples, slice, write};
-use crate::word_lists::{self, byte_set, word_set};
+use crate::word_lists::{self, WordLists, byte_set, word_set};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,14 +64,54 @@ macro_rules! rules {
 
 include!("../data/personal/rules.rs.in");
 
+/// All texts before names, and what a search for them looks for: the second byte of those that begin with a capital, for each first
+/// one; the others, each with the place of its first sign, and the two bytes that may be before such a sign; and those
+/// without a sign.
+fn name_triggers(lists: &WordLists) -> String {
+    let names = ["before_one_word", "before_two_words", "before_given_name"];
+    let (mut capitals, mut before, mut signed, mut others) =
+        ([0_u128; 26], [0_u128; 2], BTreeSet::new(), BTreeSet::new());
+    let mut all = String::new();
+    let triggers = names.iter().zip(["OneWord", "TwoWords", "GivenName"]);
+    for (trigger, then) in triggers.flat_map(|(name, then)| {
+        lists
+            .get(*name)
+            .into_iter()
+            .flat_map(move |list| list.texts().into_iter().map(move |text| (text, then)))
+    }) {
+        all.push_str(&format!("({trigger:?}, super::names::Then::{then}), "));
+        let bytes = trigger.as_bytes();
+        if bytes[0].is_ascii_uppercase() {
+            capitals[usize::from(bytes[0] - b'A')] |= 1 << bytes[1];
+        } else if let Some(sign) = trigger.find([':', '=', ',']).filter(|sign| *sign >= 2) {
+            before[0] |= 1 << bytes[sign - 2];
+            before[1] |= 1 << bytes[sign - 1];
+            signed.insert((sign, trigger));
+        } else {
+            others.insert(trigger);
+        }
+    }
+    format!(
+        "pub(super) static TRIGGERS: &[(&str, super::names::Then)] = &[{all}];\n\
+         pub(super) static TRIGGER_CAPITALS: [u128; 26] = {capitals:?};\n\
+         pub(super) const BEFORE_TRIGGER_SIGN: [u128; 2] = {before:?};\n\
+         pub(super) const TRIGGERS_WITH_SIGN: &[(usize, &str)] = &{:?};\n\
+         pub(super) const TRIGGERS_WITHOUT_SIGN: &[&str] = &{:?};\n",
+        signed.iter().collect::<Vec<_>>(),
+        others.iter().collect::<Vec<_>>()
+    )
+}
+
 /// Writes the tables of personal data.
 pub fn compile() -> io::Result<()> {
-    let mut words = word_lists::compile(&Source::read("data/personal/words.toml")?);
+    let source = Source::read("data/personal/words.toml")?;
+    let mut words = word_lists::compile(&source);
+    words.push_str(&name_triggers(&source.parse()));
     for name in ["given_names", "top_level_domains", "example_domains"] {
         let source = Source::read(&format!("data/personal/{name}.txt"))?;
         let set = byte_set(&source.words());
         let name = name.to_uppercase();
-        words.push_str(&format!("pub(super) static {name}: phf::Set<&'static [u8]> = {set};\n"));
+        words.push_str(&format!("pub(super) static {name}: crate::words::Words = {set};\n"));
     }
     words.push_str(&numbers()?);
     write("personal_words.rs", words)?;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::source::{Source, slice};
+use crate::word_sign::word_sign;
 
 /// One list of words.
 #[derive(Deserialize)]
@@ -63,7 +64,7 @@ pub fn compile(source: &Source) -> String {
             code.push_str(&format!("/// {}\npub(super) {item} {name}: {kind} = {value};\n", list.about));
         };
         match list.lookup {
-            Lookup::Set => item(&name, "phf::Set<&'static [u8]>", byte_set(&words)),
+            Lookup::Set => item(&name, "crate::words::Words", byte_set(&words)),
             Lookup::List if list.pairs.is_empty() => item(&name, "&[&str]", slice(&words)),
             Lookup::List => item(&name, "&[(&str, &str)]", format!("&{:?}", list.pairs)),
             Lookup::Nearby => item(&name, "super::word_set::WordSet", word_set(&words)),
@@ -73,13 +74,15 @@ pub fn compile(source: &Source) -> String {
     code
 }
 
-/// A perfect hash of words as bytes.
+/// A set of words as bytes.
 pub fn byte_set(words: &[impl AsRef<str>]) -> String {
-    let mut set = phf_codegen::Set::<&[u8]>::new();
+    let (mut set, mut signs) = (phf_codegen::Set::<&[u8]>::new(), 0_u128);
     for word in words {
-        set.entry(word.as_ref().as_bytes());
+        let word = word.as_ref().as_bytes();
+        set.entry(word);
+        signs |= 1 << word_sign(word);
     }
-    set.build().to_string()
+    format!("crate::words::Words {{ signs: {signs}, words: {} }}", set.build())
 }
 
 /// A set of words near a candidate. Words of scripts without spaces are searched for within longer runs.

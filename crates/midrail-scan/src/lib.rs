@@ -11,6 +11,7 @@
 //! assert_eq!(midrail_scan::secrets::redact(text), "export GITHUB_TOKEN=[redacted:github-token]");
 //! ```
 
+mod byte_masks;
 mod bytes;
 mod choices;
 mod data;
@@ -20,3 +21,5 @@ mod json_texts;
 pub mod output_digest;
 pub mod personal;
 pub mod secrets;
+mod word_sign;
+mod words;

@@ -14,6 +14,7 @@ mod digit_groups;
 mod email;
 mod finance;
 mod identities;
+mod name_triggers;
 mod names;
 mod network;
 mod numbers;

@@ -9,6 +9,7 @@ use super::data::{
     UNITS,
 };
 use crate::bytes::{byte, byte_before, follows_word, is_word, run_end, run_start, window};
+use crate::words::Words;
 
 const KIND: &str = "postal-address";
 
@@ -265,8 +266,17 @@ fn is_name_byte(byte: u8) -> bool {
 }
 
 /// Whether a word is in a list, in any case, with or without a full stop.
-fn is_one_of(word: &str, words: &phf::Set<&'static [u8]>) -> bool {
-    words.contains(without_stop(word).to_lowercase().as_bytes())
+fn is_one_of(word: &str, words: &Words) -> bool {
+    let word = without_stop(word);
+    let mut lower = [0; LONGEST_WORD];
+    match lower.get_mut(..word.len()).filter(|_| word.is_ascii()) {
+        Some(lower) => {
+            lower.copy_from_slice(word.as_bytes());
+            lower.make_ascii_lowercase();
+            words.contains(lower)
+        }
+        None => words.contains(word.to_lowercase().as_bytes()),
+    }
 }
 
 /// A word without the full stop behind it.
@@ -441,7 +451,7 @@ mod tests {
     #[test]
     fn filter_keeps_every_postal_code_word() {
         use super::*;
-        for word in POSTAL_CODE_WORDS.exact.iter() {
+        for word in POSTAL_CODE_WORDS.exact.words.iter() {
             assert!(CODE_ENDINGS.iter().any(|ending| word.ends_with(ending)), "{word:?}");
             assert!(ends_code_word(*word.last().unwrap()), "{word:?}");
         }

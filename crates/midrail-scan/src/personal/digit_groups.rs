@@ -1,19 +1,19 @@
 //! Runs of digits, and groups of them that separators join: where they begin and end.
 
+use crate::byte_masks::each_run_start;
 use crate::bytes::{byte, byte_before, is_word, run_end};
 
 /// Calls `visit` with the start and the end of each run of digits. It returns where to continue: runs that start before
 /// that are skipped.
 pub(super) fn each_digit_run(bytes: &[u8], mut visit: impl FnMut(usize, usize) -> usize) {
     let is_digit = |byte: u8| byte.is_ascii_digit();
-    let mut start = run_end(bytes, 0, |byte| !is_digit(byte));
-    while start < bytes.len() {
-        let end = run_end(bytes, start, is_digit);
-        let next = visit(start, end).max(end);
-        // A run of which a part was read is done.
-        let next = if is_digit(byte_before(bytes, next)) { run_end(bytes, next, is_digit) } else { next };
-        start = run_end(bytes, next, |byte| !is_digit(byte));
-    }
+    let mut next = 0;
+    each_run_start(bytes, is_digit, |start| {
+        if start >= next {
+            let end = run_end(bytes, start, is_digit);
+            next = visit(start, end).max(end);
+        }
+    });
 }
 
 /// The end of the word at a place, with what dashes and full stops join to it.

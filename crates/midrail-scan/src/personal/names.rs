@@ -1,20 +1,18 @@
 //! Names of people behind a title, a key, a greeting or a signature.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use midrail_core::{Confidence, Hit, Severity};
 
 use super::data::{
-    BEFORE_DOCTOR, BEFORE_GIVEN_NAME, BEFORE_ONE_WORD, BEFORE_TWO_WORDS, GIVEN_NAME_KEYS, GIVEN_NAMES,
-    NAME_PARTICLES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
+    BEFORE_DOCTOR, GIVEN_NAME_KEYS, GIVEN_NAMES, NAME_PARTICLES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
 };
+use super::name_triggers;
 use crate::bytes::{byte, byte_before, follows_word, run_start, window};
 
 /// What has to follow a trigger.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
     /// One capitalised word is enough.
     OneWord,
     /// Two capitalised words.
@@ -23,16 +21,6 @@ enum Then {
     GivenName,
     /// A common given name and another word.
     FullName,
-}
-
-/// Titles, greetings, signatures and keys, each with what has to follow it. All have three bytes or more.
-fn triggers() -> impl Iterator<Item = (&'static str, Then)> {
-    let lists = [
-        (BEFORE_ONE_WORD, Then::OneWord),
-        (BEFORE_TWO_WORDS, Then::TwoWords),
-        (BEFORE_GIVEN_NAME, Then::GivenName),
-    ];
-    lists.into_iter().flat_map(|(texts, then)| texts.iter().map(move |text| (*text, then)))
 }
 
 /// How many bytes before a trigger are read as a key.
@@ -45,7 +33,7 @@ pub(super) const LONGEST: usize = 64;
 const MOST_WORDS: usize = 4;
 
 /// The longest trigger, in bytes.
-const LONGEST_TRIGGER: usize = 16;
+pub(super) const LONGEST_TRIGGER: usize = 16;
 
 /// The names found so far.
 #[derive(Debug, Default)]
@@ -59,18 +47,12 @@ pub(super) struct Names {
 impl Names {
     /// Adds the names whose triggers begin in a piece of the text. Pieces come in order.
     pub(super) fn scan(&mut self, text: &str, piece: Range<usize>) {
-        static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-            let texts = triggers().map(|(text, _)| text);
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok()
-        });
         let from = piece.start.max(self.done);
         // A trigger may extend over the end of the piece.
         let part = window(text.as_bytes(), from, (piece.end + LONGEST_TRIGGER).saturating_sub(from));
-        for found in SEARCH.iter().flat_map(|search| search.find_iter(part)) {
-            let (start, end) = (from + found.start(), from + found.end());
-            if start < piece.end
-                && let Some((trigger, then)) = triggers().nth(found.pattern().as_usize())
-            {
+        for (place, trigger, then) in name_triggers::find(part) {
+            let (start, end) = (from + place, from + place + trigger.len());
+            if start < piece.end {
                 self.done = end;
                 self.hits.extend(name_after(text, start, end, trigger, then));
             }
@@ -207,12 +189,6 @@ mod tests {
             .filter(|hit| hit.kind == "person-name")
             .map(|hit| &text[hit.start..hit.end])
             .collect()
-    }
-
-    #[test]
-    fn triggers_have_three_to_sixteen_bytes() {
-        use super::{LONGEST_TRIGGER, triggers};
-        assert!(triggers().all(|(trigger, _)| (3..=LONGEST_TRIGGER).contains(&trigger.len())));
     }
 
     #[test]

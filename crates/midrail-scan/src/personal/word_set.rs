@@ -4,7 +4,7 @@
 #[derive(Debug)]
 pub(super) struct WordSet {
     /// Whole words.
-    pub(super) exact: phf::Set<&'static [u8]>,
+    pub(super) exact: crate::words::Words,
     /// Beginnings of words.
     pub(super) prefixes: &'static [&'static str],
     /// Parts of runs of letters, for scripts without spaces.

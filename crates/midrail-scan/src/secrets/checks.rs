@@ -82,7 +82,7 @@ pub(super) fn mixed_password(secret: &[u8]) -> Option<Confidence> {
 /// The words of a wallet: most of them different, and none of them typical for sentences.
 pub(super) fn wallet_phrase(secret: &[u8]) -> Option<Confidence> {
     let words: BTreeSet<&[u8]> = secret.split(|byte| *byte == b' ').collect();
-    let is_sentence = words.iter().any(|word| SENTENCE_WORDS.contains(*word));
+    let is_sentence = words.iter().any(|word| SENTENCE_WORDS.contains(word));
     (words.len() >= 8 && !is_sentence).then_some(Confidence::High)
 }
 

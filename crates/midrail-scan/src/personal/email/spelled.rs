@@ -1,13 +1,12 @@
 //! E-mail addresses whose `@` is escaped, or written as a word.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use memchr::{memchr2_iter, memchr3_iter};
 use midrail_core::{Confidence, Hit};
 
 use super::parts::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
-use crate::bytes::{byte, byte_before, starts_with_any_case, window};
+use crate::bytes::{byte, byte_before, starts_with_any_case};
 
 /// Escapes of the sign.
 const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;", "&commat;"];
@@ -15,25 +14,26 @@ const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;
 /// How people write it. Other brackets are common in code.
 const WORDS: &[&str] = &["[at]", "(at)"];
 
-/// The length of the longest of them.
-const LONGEST_SIGN: usize = 8;
-
 /// Spellings of the full stop.
 const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
 
 /// The signs that begin in a piece of a text, in order: where each begins and ends, and whether it is a word.
 pub(super) fn signs(text: &[u8], piece: Range<usize>) -> impl Iterator<Item = (usize, usize, bool)> + '_ {
-    static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-        AhoCorasick::builder().ascii_case_insensitive(true).build(ESCAPES.iter().chain(WORDS)).ok()
+    let part = text.get(piece.clone()).unwrap_or_default();
+    let mut escapes = memchr3_iter(b'%', b'\\', b'&', part).peekable();
+    let mut words = memchr2_iter(b'[', b'(', part).peekable();
+    let places = std::iter::from_fn(move || match (escapes.peek(), words.peek()) {
+        (Some(escape), Some(word)) if word < escape => words.next(),
+        (None, _) => words.next(),
+        _ => escapes.next(),
     });
-    // A sign may extend over the end of the piece.
-    let (from, length) = (piece.start, piece.len());
-    let part = window(text, from, length + LONGEST_SIGN);
-    let found = SEARCH.iter().flat_map(move |search| search.find_iter(part));
-    let found = found.filter(move |found| found.start() < length);
-    found.map(move |found| {
-        let is_word = found.pattern().as_usize() >= ESCAPES.len();
-        (from + found.start(), from + found.end(), is_word)
+    places.filter_map(move |place| {
+        let start = piece.start + place;
+        let rest = text.get(start..).unwrap_or_default();
+        let is_word = matches!(byte(rest, 0), b'[' | b'(');
+        let signs = if is_word { WORDS } else { ESCAPES };
+        let sign = signs.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes()))?;
+        Some((start, start + sign.len(), is_word))
     })
 }
 
