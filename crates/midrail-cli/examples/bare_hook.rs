@@ -1,5 +1,5 @@
-//! The least that a hook with a durable record can be: reads JSON, commits it as one row to SQLite. `benches/hook.rs`
-//! holds `midrail check` against it; it decides nothing.
+//! The least that a hook with a durable record can be: reads JSON, commits it as one row to SQLite. `cargo bench`
+//! measures `midrail hook` next to it; it decides nothing.
 //!
 //! `bare_hook FILE` keeps SQLite's own defaults. `bare_hook FILE log` writes ahead, as Midrail's store does, and closes the
 //! file as SQLite does by itself, which writes the log back each time. `bare_hook FILE keep-log` leaves the log to the next

@@ -11,11 +11,16 @@ mod acp;
 mod approvals;
 mod audit;
 mod bad_input;
+mod budget;
+#[path = "../../../../benches/performance/callgrind.rs"]
+mod callgrind;
 mod check;
 mod damage;
 mod demo;
 mod detect;
 mod documents;
+#[path = "../../../../benches/performance/events.rs"]
+mod events;
 mod explain;
 mod hook;
 mod import;

@@ -1,0 +1,164 @@
+//! The instructions of frequent events, compared with `benches/budget.toml`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use serde::Deserialize;
+use tempfile::TempDir;
+
+use crate::callgrind::{self, Instructions};
+use crate::events::{FILE, Numbered, event, payload, read_result};
+use crate::world::{ended, repository};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_midrail");
+
+const EVENTS: [&str; 5] = ["shell", "read", "write", "result-3k", "prompt"];
+const HOOKS: [(&str, &str); 2] = [("hook-before", "PreToolUse"), ("hook-after", "PostToolUse")];
+
+/// Events of each kind in every replay, and those that one replay has in addition.
+const EACH: u64 = 10;
+const MORE: u64 = 20;
+
+/// Percent that a case may grow by.
+const TOLERANCE: i64 = 5;
+
+const HEAD: &str = "\
+# Instructions of frequent events, without SHA-256: each decision through `midrail replay`, and whole hook processes.
+# A test fails when a case grows by more than 5%. To accept new figures:
+#   MIDRAIL_WRITE=1 cargo test -p midrail-cli --test cli budget
+#   MIDRAIL_WRITE=1 cargo test --release -p midrail-cli --test cli budget
+";
+
+/// The figures of one profile.
+#[derive(Debug, Default, Deserialize)]
+struct Profile {
+    /// The compiler that they were measured with.
+    rustc: String,
+    cases: BTreeMap<String, i64>,
+}
+
+#[test]
+fn instructions_stay_within_the_budget() {
+    let path = repository().join("benches/budget.toml");
+    let mut budget: BTreeMap<String, Profile> =
+        toml::from_str(&fs::read_to_string(&path).unwrap_or_default()).unwrap();
+    let (profile, flag) = if cfg!(debug_assertions) { ("dev", "") } else { ("release", "--release ") };
+    let how = format!("MIDRAIL_WRITE=1 cargo test {flag}-p midrail-cli --test cli budget");
+    let (rustc, is_written) = (rustc(), std::env::var_os("MIDRAIL_WRITE").is_some());
+    if !callgrind::is_installed() {
+        return println!("skipped: valgrind is not installed");
+    }
+    let known = budget.remove(profile).unwrap_or_default();
+    if known.rustc != rustc && !is_written {
+        return println!("skipped: no budget for {profile} with {rustc}; `{how}` writes one");
+    }
+    let cases = Place::new().measure();
+    let mut grown = String::new();
+    for (case, count) in &cases {
+        let before = known.cases.get(case).copied().unwrap_or(0);
+        let line = format!("{case}: {count} instructions, budget {before}");
+        println!("{line}");
+        if *count > before + before * TOLERANCE / 100 {
+            let _ = writeln!(grown, "{line}");
+        } else if *count < before - before * TOLERANCE / 100 {
+            println!("{case} became more than {TOLERANCE}% cheaper; `{how}` lowers its budget");
+        }
+    }
+    if is_written {
+        budget.insert(profile.to_owned(), Profile { rustc, cases });
+        fs::write(&path, written(&budget)).unwrap();
+        return;
+    }
+    assert!(grown.is_empty(), "more than {TOLERANCE}% over the budget; `{how}` accepts it:\n{grown}");
+}
+
+fn written(budget: &BTreeMap<String, Profile>) -> String {
+    let mut text = HEAD.to_owned();
+    for (name, profile) in budget {
+        let _ = write!(text, "\n[{name}]\nrustc = {:?}\n\n[{name}.cases]\n", profile.rustc);
+        for (case, count) in &profile.cases {
+            let _ = writeln!(text, "{case} = {count}");
+        }
+    }
+    text
+}
+
+fn rustc() -> String {
+    let program = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let output = Command::new(program).arg("--version").current_dir(repository()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A home and a project in a folder of fixed length, so that paths cost the same in every run.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Place(tempfile::Builder::new().prefix("midrail-budget-").tempdir_in("/tmp").unwrap());
+        fs::create_dir_all(place.project().join("src")).unwrap();
+        fs::write(place.project().join("src/main.rs"), FILE).unwrap();
+        place
+    }
+
+    fn project(&self) -> PathBuf {
+        self.0.path().join("project")
+    }
+
+    /// The instructions of all cases, measured by two threads.
+    fn measure(&self) -> BTreeMap<String, i64> {
+        thread::scope(|scope| {
+            let left =
+                scope.spawn(|| ["none", "shell", "read", "write"].map(|more| (more, self.replay(more))));
+            let right = ["result-3k", "prompt"].map(|more| (more, self.replay(more)));
+            let hooks = HOOKS.map(|(case, event)| (case.to_owned(), self.hook(event).without_sha256()));
+            let [(_, base), left @ ..] = left.join().unwrap();
+            let difference = |(case, counts): &(&str, Instructions)| {
+                (
+                    (*case).to_owned(),
+                    (counts.without_sha256() - base.without_sha256()) / i64::try_from(MORE).unwrap(),
+                )
+            };
+            left.iter().chain(&right).map(difference).chain(hooks).collect()
+        })
+    }
+
+    /// Replays events of each kind, and more of one.
+    fn replay(&self, more: &str) -> Instructions {
+        let mut lines = format!("{}\n", read_result("src/main.rs", &self.project())).into_bytes();
+        for name in EVENTS {
+            let mut event = Numbered::new(&event(name, &self.project()));
+            for number in 0..if name == more { EACH + MORE } else { EACH } {
+                lines.extend(event.with(number));
+                lines.push(b'\n');
+            }
+        }
+        callgrind::count(&lines, |command| self.prepare(command.arg(PROGRAM), &["replay", "--json", "-"]))
+    }
+
+    /// A hook process that is not the first.
+    fn hook(&self, event: &str) -> Instructions {
+        let input = payload(event, &self.project()).to_string();
+        let args = ["hook", "claude-code", event];
+        for _ in 0..2 {
+            let mut command = Command::new(PROGRAM);
+            self.prepare(&mut command, &args);
+            ended(&mut command, input.clone().into()).code(0);
+        }
+        callgrind::count(input.as_bytes(), |command| self.prepare(command.arg(PROGRAM), &args))
+    }
+
+    fn prepare(&self, command: &mut Command, args: &[&str]) {
+        let home: &Path = self.0.path();
+        command
+            .args(args)
+            .current_dir(self.project())
+            .env_clear()
+            .env("PATH", callgrind::PATH)
+            .env("HOME", home);
+        command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_STATE_HOME", home.join("state"));
+    }
+}
