@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use midrail::core::{Facts, Session, decide};
 use midrail::pack::{Layer, PackDocument};
+use midrail::replay::start_time;
 use midrail::{
-    Effect, Engine, Event, Load, MemoryStore, Policy, PolicySource, PostgresOptions, PostgresStore,
-    SqliteStore, Store, StreamOptions,
+    Effect, Engine, Event, Load, ManualClock, MemoryStore, Policy, PolicySource, PostgresOptions,
+    PostgresStore, SqliteStore, Store, StreamOptions,
 };
 use midrail_adapters::wire;
 use midrail_scan::{injection, personal, secrets};
@@ -61,7 +62,10 @@ fn stream(max_bytes: usize) -> Box<dyn FnMut(u64)> {
     let place = Place::new();
     let engine = Arc::new(place.engine("default", "memory"));
     let mut stream = engine.session("s-1").stream(StreamOptions { max_bytes, ..StreamOptions::default() });
-    Box::new(move |_| drop(black_box((stream.push("a lazy dog, "), &place))))
+    Box::new(move |_| {
+        black_box(stream.push("a lazy dog, "));
+        place.wait();
+    })
 }
 
 /// An event from JSON, decided and recorded.
@@ -72,8 +76,9 @@ fn engine(pack: &str, name: &str, store: &str) -> Box<dyn FnMut(u64)> {
     let mut event = Numbered::new(&event(name, place.path()));
     Box::new(move |number| {
         let event = wire::decode(event.with(number)).unwrap();
-        assert_eq!(engine.decide(event).effect, Effect::Allow);
-        black_box(&place);
+        let decision = engine.decide(event);
+        assert_eq!(decision.effect, Effect::Allow, "{decision:?}");
+        place.wait();
     })
 }
 
@@ -92,23 +97,31 @@ fn core(pack: &str, name: &str) -> Box<dyn FnMut(u64)> {
     Box::new(move |_| {
         let event = Event { time, ..wire::decode(event.as_bytes()).unwrap() };
         assert_eq!(decide(&policy, &session, &facts, &event).effect, Effect::Allow);
-        black_box(&place);
+        place.wait();
     })
 }
 
-/// A project in a folder of fixed length, so that paths cost the same in every run.
-struct Place(TempDir);
+/// A project in a folder of fixed length, so that paths cost the same in every run, and a clock that a rate limit goes by.
+struct Place {
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+}
 
 impl Place {
     fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("midrail-bench-").tempdir_in("/tmp").unwrap();
         std::fs::create_dir(folder.path().join("src")).unwrap();
         std::fs::write(folder.path().join("src/main.rs"), FILE).unwrap();
-        Place(folder)
+        Place { folder, clock: Arc::new(ManualClock::at(start_time())) }
     }
 
     fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
+    }
+
+    /// Time passes until the next event.
+    fn wait(&self) {
+        self.clock.advance(1.0);
     }
 
     fn engine(&self, pack: &str, store: &str) -> Engine {
@@ -124,7 +137,12 @@ impl Place {
             _ => panic!("no store {store}"),
         };
         let (policy, source) = policy(pack, self.path());
-        Engine::builder(policy, &source).store(store).root(self.path()).build().unwrap()
+        Engine::builder(policy, &source)
+            .store(store)
+            .clock(self.clock.clone())
+            .root(self.path())
+            .build()
+            .unwrap()
     }
 
     /// The agent reads the file that it writes later, and before it as many others as the pack's name ends with.

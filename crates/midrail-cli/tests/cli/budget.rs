@@ -20,8 +20,8 @@ const EVENTS: [&str; 5] = ["shell", "read", "write", "result-3k", "prompt"];
 const HOOKS: [(&str, &str); 2] = [("hook-before", "PreToolUse"), ("hook-after", "PostToolUse")];
 
 /// Events of each kind in every replay, and those that one replay has in addition.
-const EACH: u64 = 10;
-const MORE: u64 = 20;
+const EACH: u64 = 2;
+const MORE: u64 = 10;
 
 /// Percent that a case may grow by.
 const TOLERANCE: i64 = 5;
