@@ -128,16 +128,17 @@ fn other_engines(report: &mut Report) {
         if rule == "rm-rf" {
             table.add("Midrail, `destructive-command`", "destructive-command/shell/core", None);
         }
-        if let Some(program) = report.compare_program() {
-            for (engine, name) in [("cedar", "Cedar"), ("rego", "Rego")] {
-                table.add(name, &format!("{engine}/{rule}"), Some(program.clone()));
-                if rule != "rm-rf" {
-                    table.add(
-                        &format!("{name}, kept"),
-                        &format!("{engine}/{rule}-kept"),
-                        Some(program.clone()),
-                    );
-                }
+        for (label, case) in [
+            ("Cedar", format!("cedar/{rule}")),
+            ("Cedar, kept", format!("cedar/{rule}-kept")),
+            ("Rego", format!("rego/{rule}")),
+            ("Rego, kept", format!("rego/{rule}-kept")),
+        ] {
+            let has_history = rule != "rm-rf";
+            if (has_history || !case.ends_with("kept"))
+                && let Some(program) = report.compare_program(&case)
+            {
+                table.add(label, &case, Some(program));
             }
         }
         report.table(table);

@@ -29,10 +29,10 @@ impl Report {
         let mut report =
             Report { setup, wanted, sha256_per_byte, tables: Vec::new(), text: String::new(), compare: None };
         if !report.setup.counts {
-            report.print("valgrind is not installed: instructions were not counted.\n");
+            report.print("\nvalgrind is not installed: instructions were not counted.\n");
         }
         if report.setup.postgres.is_none() {
-            report.print("PostgreSQL is not installed: it was not measured.\n");
+            report.print("\nPostgreSQL is not installed: it was not measured.\n");
         }
         report
     }
@@ -82,9 +82,9 @@ impl Report {
         self.tables.push(table);
     }
 
-    /// The program with Cedar and Rego, or `None` if it is not wanted or cannot be built.
-    pub(crate) fn compare_program(&mut self) -> Option<PathBuf> {
-        if !self.wants("cedar") && !self.wants("rego") {
+    /// The program with the cases of Cedar and Rego, or `None` if the case is not wanted or the program cannot be built.
+    pub(crate) fn compare_program(&mut self, case: &str) -> Option<PathBuf> {
+        if !self.wants(case) {
             return None;
         }
         if self.compare.is_none() {
