@@ -11,6 +11,7 @@ mod family;
 mod hashing;
 mod hidden;
 mod links;
+mod marks;
 mod mention;
 pub mod model;
 mod orders;

@@ -1,11 +1,9 @@
 //! Text that people do not see: invisible characters that spell words, reversed text, comments and hidden styles.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use aho_corasick::AhoCorasick;
 
 use super::data::HIDDEN_MARKUP;
+use super::marks::{Marks, firsts};
 use crate::bytes::floor;
 
 /// How many tag characters make a message rather than the name of a flag.
@@ -84,32 +82,27 @@ fn reversed(text: &str, at: usize, from: usize) -> Option<Range<usize>> {
     (latin >= MIN_REVERSED && latin > others).then_some(at..end)
 }
 
+pub(super) static BEGINNINGS: Marks<{ HIDDEN_MARKUP.len() }> = Marks::new(firsts(HIDDEN_MARKUP));
+
 /// Pieces of hidden markup. They are common: their text decides.
 pub(super) fn markup(text: &str) -> Vec<Range<usize>> {
-    static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-        AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(HIDDEN_MARKUP.iter().map(|(begin, _)| begin))
-            .ok()
-    });
     // Without these characters there is no markup.
     if memchr::memchr2(b'<', b'[', text.as_bytes()).is_none() {
         return Vec::new();
     }
-    let Some(beginnings) = BEGINNINGS.as_ref() else { return Vec::new() };
     let mut pieces: Vec<Range<usize>> = Vec::new();
-    for found in beginnings.find_iter(text) {
-        if pieces.last().is_some_and(|piece| found.start() < piece.end) {
+    for found in BEGINNINGS.find(text) {
+        if pieces.last().is_some_and(|piece| found.start < piece.end) {
             continue;
         }
-        let Some((_, end_mark)) = HIDDEN_MARKUP.get(found.pattern().as_usize()) else { continue };
-        let rest = text.get(found.end()..floor(text, found.end() + MAX_PIECE)).unwrap_or_default();
+        let Some((_, end_mark)) = HIDDEN_MARKUP.get(found.index) else { continue };
+        let rest = text.get(found.end..floor(text, found.end + MAX_PIECE)).unwrap_or_default();
         // A rule of a style sheet hides an element elsewhere.
         if *end_mark == "</" && rest.find(['>', '}']).is_some_and(|at| rest.get(at..=at) == Some("}")) {
             continue;
         }
         let length = rest.find(end_mark).unwrap_or_else(|| floor(rest, MAX_OPEN));
-        pieces.push(found.end()..found.end() + length);
+        pieces.push(found.end..found.end + length);
     }
     pieces
 }

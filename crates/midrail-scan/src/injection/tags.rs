@@ -1,13 +1,12 @@
 //! Marks that imitate the turns of a conversation, so that the text behind them passes for a system or tool message.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use midrail_core::{Confidence, Hit};
 
 use super::data::{CHAT_MARKS, DATA_ENDS, TURN_STARTS};
 use super::family;
+use super::marks::{Marks, joined};
 use crate::bytes::floor;
 
 /// How many ends of data are examined.
@@ -15,11 +14,11 @@ const MAX_ENDS: usize = 64;
 /// How many bytes before an end the beginning of data may be.
 const MAX_DATA: usize = 4_096;
 
+pub(super) static ALL: Marks<{ CHAT_MARKS.len() + DATA_ENDS.len() }> =
+    Marks::new(joined(CHAT_MARKS, DATA_ENDS));
+
 /// The places of marks, in order.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    static ALL: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-        AhoCorasick::builder().ascii_case_insensitive(true).build(CHAT_MARKS.iter().chain(DATA_ENDS)).ok()
-    });
     let bytes = text.as_bytes();
     // A text without these characters has no mark.
     if memchr::memchr3(b'<', b'[', b'#', bytes).is_none()
@@ -28,8 +27,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     {
         return Vec::new();
     }
-    let Some(all) = ALL.as_ref() else { return Vec::new() };
-    all.find_iter(text).map(|found| found.range()).collect()
+    ALL.find(text).into_iter().map(|mark| mark.start..mark.end).collect()
 }
 
 /// Adds the places where data ends that never began, and another turn begins.

@@ -263,3 +263,33 @@ fn hidden_pieces_are_findings() {
     );
     assert_eq!(kinds("<!-- navigation starts here --><p>Hello</p>"), Vec::<&str>::new());
 }
+
+/// What an automaton finds.
+fn marks_of_automaton(marks: &[&str], text: &str) -> Vec<marks::FoundMark> {
+    let automaton = aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(marks).unwrap();
+    let found = automaton.find_iter(text);
+    let mark = |found: aho_corasick::Match| marks::FoundMark {
+        start: found.start(),
+        end: found.end(),
+        index: found.pattern().as_usize(),
+    };
+    found.map(mark).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #[test]
+    fn marks_are_those_of_an_automaton(picks in prop::collection::vec((0..400_usize, 0..20_usize), 0..12)) {
+        let (tags, hidden) = (tags::ALL.texts(), hidden::BEGINNINGS.texts());
+        let others = ["<", "[", "#", ":", "=", "y", "\n", " ", "system", "SYSTEM", "é", "<|", "</", "### ", "x"];
+        let mut pieces: Vec<String> = tags.iter().chain(&hidden).chain(&others).map(|&mark| mark.to_owned()).collect();
+        pieces.extend(pieces.clone().iter().map(|piece| piece.to_uppercase()));
+        let part = |(piece, cut): &(usize, usize)| {
+            let length = if cut % 10 < 7 { usize::MAX } else { cut % 10 };
+            pieces[piece % pieces.len()].chars().skip(cut / 10).take(length).collect::<String>()
+        };
+        let text: String = picks.iter().map(part).collect();
+        prop_assert_eq!(tags::ALL.find(&text), marks_of_automaton(&tags, &text));
+        prop_assert_eq!(hidden::BEGINNINGS.find(&text), marks_of_automaton(&hidden, &text));
+    }
+}
