@@ -79,7 +79,7 @@ fn name_triggers(lists: &WordLists) -> String {
             .into_iter()
             .flat_map(move |list| list.texts().into_iter().map(move |text| (text, then)))
     }) {
-        all.push_str(&format!("({trigger:?}, super::names::Then::{then}), "));
+        all.push_str(&format!("({trigger:?}, super::name_triggers::Then::{then}), "));
         let bytes = trigger.as_bytes();
         if bytes[0].is_ascii_uppercase() {
             capitals[usize::from(bytes[0] - b'A')] |= 1 << bytes[1];
@@ -92,7 +92,7 @@ fn name_triggers(lists: &WordLists) -> String {
         }
     }
     format!(
-        "pub(super) static TRIGGERS: &[(&str, super::names::Then)] = &[{all}];\n\
+        "pub(super) static TRIGGERS: &[(&str, super::name_triggers::Then)] = &[{all}];\n\
          pub(super) static TRIGGER_CAPITALS: [u128; 26] = {capitals:?};\n\
          pub(super) const BEFORE_TRIGGER_SIGN: [u128; 2] = {before:?};\n\
          pub(super) const TRIGGERS_WITH_SIGN: &[(usize, &str)] = &{:?};\n\

@@ -5,9 +5,24 @@ use memchr::memmem;
 use super::data::{
     BEFORE_TRIGGER_SIGN, TRIGGER_CAPITALS, TRIGGERS, TRIGGERS_WITH_SIGN, TRIGGERS_WITHOUT_SIGN,
 };
-use super::names::Then;
 use crate::byte_masks::each_place;
 use crate::bytes::{byte, byte_before};
+
+/// What has to follow a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// One capitalised word is enough.
+    OneWord,
+    /// Two capitalised words.
+    TwoWords,
+    /// A common given name.
+    GivenName,
+    /// A common given name and another word.
+    FullName,
+}
+
+/// The longest trigger, in bytes.
+pub(super) const LONGEST_TRIGGER: usize = 16;
 
 /// The triggers of a text, in order and without overlap: where each begins, and the longest one that begins there.
 pub(super) fn find(text: &[u8]) -> Vec<(usize, &'static str, Then)> {
@@ -71,7 +86,6 @@ pub(super) fn find(text: &[u8]) -> Vec<(usize, &'static str, Then)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::personal::names::LONGEST_TRIGGER;
     use aho_corasick::{AhoCorasick, MatchKind};
     use proptest::prelude::*;
 

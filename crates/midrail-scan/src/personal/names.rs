@@ -7,21 +7,8 @@ use midrail_core::{Confidence, Hit, Severity};
 use super::data::{
     BEFORE_DOCTOR, GIVEN_NAME_KEYS, GIVEN_NAMES, NAME_PARTICLES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
 };
-use super::name_triggers;
+use super::name_triggers::{self, LONGEST_TRIGGER, Then};
 use crate::bytes::{byte, byte_before, follows_word, run_start, window};
-
-/// What has to follow a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
-    /// One capitalised word is enough.
-    OneWord,
-    /// Two capitalised words.
-    TwoWords,
-    /// A common given name.
-    GivenName,
-    /// A common given name and another word.
-    FullName,
-}
 
 /// How many bytes before a trigger are read as a key.
 const KEY: usize = 16;
@@ -31,9 +18,6 @@ pub(super) const LONGEST: usize = 64;
 
 /// The most words of a name.
 const MOST_WORDS: usize = 4;
-
-/// The longest trigger, in bytes.
-pub(super) const LONGEST_TRIGGER: usize = 16;
 
 /// The names found so far.
 #[derive(Debug, Default)]
