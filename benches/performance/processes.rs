@@ -129,7 +129,12 @@ pub(crate) fn service(postgres: Option<&str>) -> Option<String> {
         command.env(crate::cases::POSTGRES, url);
     }
     let output = command.stderr(Stdio::inherit()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        eprintln!("the benchmark of the service failed: {}\n{text}", output.status);
+        return None;
+    }
+    Some(text)
 }
 
 /// A copy of a program. The page cache holds a file that a linker has just written in small pieces, and such a program takes a third

@@ -183,7 +183,7 @@ impl Report {
              A hook is one process per event: {hook} of processor time before a call. A bare program that commits the same JSON to SQLite \
              takes {bare}.\n\n\
              ## How it is measured\n\n\
-             - Every case starts with the JSON text of an event, and no two events of a case are equal.\n\
+             - Every decision starts with the JSON text of an event, and no two events that an engine records are equal.\n\
              - Times are medians over {RUNS} processes that each repeat the case for 150 ms after a warm-up; the spread is the fastest and \
              the slowest of them. Hook processes are measured one by one.\n\
              - Instructions are counted by callgrind as the difference of a long and a short run. They do not include SHA-256: callgrind \

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use midrail_core::glob;
 
 use crate::shared::data::{FILES, HOST_SETTINGS};
-use crate::shared::file_paths::{could_be, has_wildcard, may_match};
+use crate::shared::file_paths::{PlacePatterns, could_be, has_wildcard, may_match};
 
 /// Names of the files that Midrail registers in folders of hosts.
 const REGISTERED: [&str; 2] = ["midrail.json", "midrail.js"];
@@ -45,10 +45,11 @@ pub(super) const ADVICE: &str = "Do not change it. If it prevents your work, ask
 
 /// Why a file of this name must not be changed.
 pub(super) fn objection(name: &str) -> Option<&'static str> {
-    let found = |list: &[&str]| list.iter().any(|pattern| may_match(pattern, name));
-    if found(FILES.list("midrail files")) {
+    static OWN: LazyLock<PlacePatterns> = LazyLock::new(|| PlacePatterns::new(FILES.list("midrail files")));
+    static HOSTS: LazyLock<PlacePatterns> = LazyLock::new(|| PlacePatterns::new(HOST_SETTINGS.list("hosts")));
+    if OWN.any(name, may_match) {
         Some(OWN_FILE)
-    } else if found(HOST_SETTINGS.list("hosts")) {
+    } else if HOSTS.any(name, may_match) {
         Some("connects the agent's host to Midrail")
     } else {
         None

@@ -1,11 +1,13 @@
 //! Files that a shell obeys when it starts: a line in them can replace Midrail or an agent's settings in the next session.
 
+use std::sync::LazyLock;
+
 use midrail_core::{ActionType, Context, Effect, Verdict};
 use midrail_shell::command;
 
 use crate::shared::data::FILES;
 use crate::shared::file_access::FileAccess;
-use crate::shared::file_paths::path_fits;
+use crate::shared::file_paths::{PlacePatterns, path_fits};
 
 /// Why a startup file must not be changed in this way.
 pub(super) fn objection(
@@ -13,9 +15,9 @@ pub(super) fn objection(
     access: &FileAccess<'_>,
     names: &[String],
 ) -> Option<&'static str> {
-    let is_startup =
-        |name: &String| FILES.list("startup files").iter().any(|pattern| path_fits(pattern, name));
-    if access.script.is_some() || !names.iter().any(is_startup) {
+    static STARTUP: LazyLock<PlacePatterns> =
+        LazyLock::new(|| PlacePatterns::new(FILES.list("startup files")));
+    if access.script.is_some() || !names.iter().any(|name| STARTUP.any(name, path_fits)) {
         return None;
     }
     disables(&written_text(context, access)?)

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use midrail_core::{glob, path, path_pattern};
 
 use super::data::FILES;
+use super::letter_pairs::LetterPairs;
 
 /// Whether a place, as returned by `Context::places`, is inside the sandbox.
 pub(crate) fn is_inside(place: &str) -> bool {
@@ -139,6 +140,23 @@ fn lacks_part(pattern: &str, place: &str) -> bool {
     let is_literal = |part: &str| !part.bytes().any(|byte| matches!(byte, b'*' | b'?'));
     // The home folder has several names.
     pattern.split('/').any(|part| part != "~" && is_literal(part) && !place.contains(part))
+}
+
+/// Patterns of files that places are often matched against. The letters of a place rule out most of them.
+pub(crate) struct PlacePatterns(Vec<(&'static str, LetterPairs)>);
+
+impl PlacePatterns {
+    pub(crate) fn new(patterns: &[&'static str]) -> Self {
+        PlacePatterns(patterns.iter().map(|pattern| (*pattern, LetterPairs::of_pattern(pattern))).collect())
+    }
+
+    /// Whether any of them matches a place, as `matches` compares them: [`path_fits`] or [`may_match`].
+    pub(crate) fn any(&self, place: &str, matches: fn(&str, &str) -> bool) -> bool {
+        let is_open = has_wildcard(place);
+        let pairs = LetterPairs::of_path(&lowercase(place));
+        let may_match = |own: LetterPairs| is_open || pairs.contain(own);
+        self.0.iter().any(|(pattern, own)| may_match(*own) && matches(pattern, place))
+    }
 }
 
 /// Like [`path_fits`], but stricter: a wildcard in the last part counts even if little of it is spelled out, as long as
@@ -374,5 +392,31 @@ mod tests {
                 && !is_temporary("/tmpx/y")
                 && !is_temporary("/tmp/")
         );
+    }
+
+    #[test]
+    fn letters_rule_out_no_match() {
+        use crate::shared::data::{FILES, HOST_SETTINGS, SENSITIVE_FILES};
+        let lists = [
+            FILES.list("midrail files"),
+            FILES.list("startup files"),
+            HOST_SETTINGS.list("hosts"),
+            SENSITIVE_FILES.list("protected"),
+        ];
+        for list in lists {
+            let patterns = PlacePatterns::new(list);
+            for pattern in lists.concat() {
+                let plain = pattern.replace("/**", "/x/y").replace("**/", "a/").replace('*', "x");
+                let short = pattern.trim_end_matches("/**").trim_start_matches("**/");
+                for place in
+                    [plain.as_str(), short, &plain.to_uppercase(), &format!("/home/me/{short}"), pattern]
+                {
+                    let expected = list.iter().any(|pattern| may_match(pattern, place));
+                    assert_eq!(patterns.any(place, may_match), expected, "{place}");
+                    let expected = list.iter().any(|pattern| path_fits(pattern, place));
+                    assert_eq!(patterns.any(place, path_fits), expected, "{place}");
+                }
+            }
+        }
     }
 }
