@@ -202,9 +202,10 @@ impl ProxySession {
 fn end_on_signal(signals: StopSignals, agent: Pid, sender: Sender<Incoming>) -> io::Result<()> {
     let end = move || {
         let signal = signals.wait();
+        // Before the agent ends, so that its end is not taken for the reason.
+        let _ = sender.send(Incoming::Signal(signal));
         // The agent may have exited already.
         let _ = kill_process_group(agent, Signal::TERM);
-        let _ = sender.send(Incoming::Signal(signal));
         thread::sleep(LEAVE);
         let _ = kill_process_group(agent, Signal::KILL);
         process::exit(signal.saturating_add(128));
