@@ -116,7 +116,7 @@ impl Text {
     }
 }
 
-/// Shows the texts to somebody, and measures.
+/// Calls a function with each text, and measures the value.
 struct Visitor<'v> {
     visit: &'v mut dyn FnMut(Option<&str>, &str),
     /// The name of the member whose value comes next.
