@@ -109,3 +109,18 @@ fn denial_without_standard_output_is_an_exit_code_with_a_reason() {
         without_output(&world, "ls", stdout).code(0);
     }
 }
+
+/// Tables are created when they are first written, so a missing one has no rows. The log still shows what was in it.
+#[test]
+fn dropped_tables_are_reported_by_verify() {
+    let pack = "pack: p\nguardrails:\n  - {id: ask, tools: deploy, effect: escalate, reason: think twice}\n";
+    for (table, reported) in [("approvals", "was removed"), ("approvers", "an approver was removed")] {
+        let world = World::with_pack(pack);
+        world.run(&["approver", "add", "ada", "--role", "reviewer"]).code(0);
+        world.check(&before("deploy", json!({}))).code(2);
+        world.run(&["audit", "verify"]).code(0);
+        let store = rusqlite::Connection::open(world.default_store()).unwrap();
+        store.execute_batch(&format!("DROP TABLE {table}")).unwrap();
+        world.run(&["audit", "verify"]).code(1).says(reported);
+    }
+}
