@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 use std::fs;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -237,8 +239,13 @@ async fn serve(
     let Bound { listening, url, file: _file } = bound;
     app.projects.join(&url)?;
     renew_memberships(&app)?;
+    // Signals are received from the first poll on: one that arrives right after `ready` ends the service in order.
+    let mut stop = std::pin::pin!(stop);
+    let is_stopped = poll_fn(|context| Poll::Ready(stop.as_mut().poll(context).is_ready())).await;
     ready(&Ready { url, takes_keys: setup.keys, has_people: setup.people });
-    accept_connections(&app, listening, tls, router, stop).await;
+    if !is_stopped {
+        accept_connections(&app, listening, tls, router, stop).await;
+    }
     Ok(())
 }
 
