@@ -25,13 +25,16 @@ impl Cli {
     /// Reads the command line.
     ///
     /// `check` and `hook` run for every event of an agent, so they are parsed on their own if possible: building the
-    /// parser of all subcommands takes longer than a decision.
+    /// parser of all subcommands takes longer than a decision. So does the parser of one, which the command of hooks does
+    /// not need.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let alone = || env::args_os().skip(1);
         let first = alone().next();
-        if first.as_deref() == Some(OsStr::new("hook"))
-            && let Ok(Alone { args, global }) = Alone::try_parse_from(alone())
-        {
+        let is_hook = first.as_deref() == Some(OsStr::new("hook"));
+        if is_hook && let Some(args) = commands::hook::Args::written_by_init(alone().skip(1)) {
+            return Ok(Cli { command: Command::Hook(args), global: Global::default() });
+        }
+        if is_hook && let Ok(Alone { args, global }) = Alone::try_parse_from(alone()) {
             return Ok(Cli { command: Command::Hook(args), global });
         }
         if first.as_deref() == Some(OsStr::new("check"))
@@ -293,5 +296,38 @@ mod tests {
             .filter(|option| !is_blocked(&engine, &format!("midrail approvals {option} request approve a-1")))
             .collect();
         assert!(unknown.is_empty(), "add these to the values of `midrail.toml`: {unknown:?}");
+    }
+
+    /// The short way reads the same as the parser, or nothing.
+    #[test]
+    fn command_of_hooks_is_read_like_any_other() {
+        for line in [
+            "claude-code",
+            "claude-code --proof 7",
+            "--proof 7 claude-code",
+            "codex PreToolUse --proof 12",
+            "cursor beforeShellExecution",
+        ] {
+            let args = || line.split(' ');
+            let parsed: Alone<commands::hook::Args> =
+                Alone::try_parse_from(std::iter::once("hook").chain(args())).unwrap();
+            if let Some(short) = commands::hook::Args::written_by_init(args().map(Into::into)) {
+                assert_eq!(format!("{short:?}"), format!("{:?}", parsed.args), "{line}");
+                assert_eq!(format!("{:?}", Global::default()), format!("{:?}", parsed.global));
+            } else {
+                assert!(line.starts_with('-'), "{line} takes the long way");
+            }
+        }
+        for line in [
+            "",
+            "unknown",
+            "claude-code --pack x",
+            "claude-code --proof x",
+            "claude-code A B",
+            "claude-code --json",
+        ] {
+            let args = line.split(' ').map(Into::into);
+            assert!(commands::hook::Args::written_by_init(args).is_none(), "{line}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use clap::{ArgAction, ValueEnum};
 
 /// Options of every subcommand.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Global {
     /// Print JSON; errors as {"error":{...}}
     #[arg(long, global = true)]
@@ -17,8 +17,9 @@ pub(crate) struct Global {
 }
 
 /// When to use colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
+    #[default]
     Auto,
     Always,
     Never,

@@ -7,10 +7,15 @@ pub const CATALOGUE: &[Builtin] = &include!(concat!(env!("OUT_DIR"), "/catalogue
 
 /// Finds a built-in guardrail by its id, its readable name or an alias. `-` and `_` are interchangeable.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
-    let hyphenated = name.replace('_', "-");
-    CATALOGUE.iter().find(|builtin| builtin.names().any(|other| other == name)).or_else(|| {
-        CATALOGUE.iter().find(|builtin| builtin.names().any(|other| other.replace('_', "-") == hyphenated))
-    })
+    let by_id = CATALOGUE.iter().find(|builtin| builtin.id == name);
+    by_id.or_else(|| CATALOGUE.iter().find(|builtin| builtin.names().any(|other| other == name))).or_else(
+        || {
+            let hyphenated = name.replace('_', "-");
+            CATALOGUE
+                .iter()
+                .find(|builtin| builtin.names().any(|other| other.replace('_', "-") == hyphenated))
+        },
+    )
 }
 
 /// The id of a guardrail that is named by its id or by its readable name: `destructive-command` is `safety-001`. Names

@@ -17,25 +17,36 @@ pub(crate) const BUILTIN: Builtin = SAFETY
 
 /// The settings of sensitive-file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct SensitiveFile {
     /// Protected files. A pattern without `/` matches in every folder.
+    #[serde(default = "protected")]
     pub paths: Vec<Pattern>,
     /// Files that may be read but not written.
+    #[serde(default = "read_only")]
     pub read_only: Vec<Pattern>,
     /// Exceptions.
+    #[serde(default = "allowed")]
     pub except: Vec<Pattern>,
 }
 
 /// The default pack shows the default patterns; a test keeps the two in sync.
 impl Default for SensitiveFile {
     fn default() -> Self {
-        SensitiveFile {
-            paths: patterns(SENSITIVE_FILES.list("protected")),
-            read_only: patterns(SENSITIVE_FILES.list("read only")),
-            except: patterns(SENSITIVE_FILES.list("allowed")),
-        }
+        SensitiveFile { paths: protected(), read_only: read_only(), except: allowed() }
     }
+}
+
+fn protected() -> Vec<Pattern> {
+    patterns(SENSITIVE_FILES.list("protected"))
+}
+
+fn read_only() -> Vec<Pattern> {
+    patterns(SENSITIVE_FILES.list("read only"))
+}
+
+fn allowed() -> Vec<Pattern> {
+    patterns(SENSITIVE_FILES.list("allowed"))
 }
 
 impl SensitiveFile {

@@ -104,6 +104,15 @@ impl Pack {
         });
         self.guardrails.iter_mut().chain(agents).filter_map(|guard| guard.script.as_mut())
     }
+
+    /// The same, without changing them.
+    pub fn scripts(&self) -> impl Iterator<Item = &Script> {
+        let agents = self.agents.values().flat_map(|agent| {
+            let sections = agent.sections.values().flat_map(|section| &section.guardrails);
+            agent.guardrails.iter().chain(sections)
+        });
+        self.guardrails.iter().chain(agents).filter_map(|guard| guard.script.as_ref())
+    }
 }
 
 /// Default settings of the guardrails of a pack.

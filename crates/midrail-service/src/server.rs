@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -15,14 +16,15 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
-use axum::http::HeaderMap;
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, HeaderValue, Version};
 use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse;
 use axum::routing::any;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
@@ -51,7 +53,10 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const HEADERS: usize = 100;
 
 /// The most bytes of the head of a request.
-const HEAD_BYTES: usize = 64 << 10;
+const HEAD_BYTES: u16 = u16::MAX;
+
+/// Concurrent requests of one connection of HTTP/2.
+const STREAMS: u32 = 100;
 
 /// The most concurrent connections. Others wait.
 const CONNECTIONS: usize = 10_000;
@@ -366,11 +371,28 @@ async fn serve_connection(
     mut stop: watch::Receiver<()>,
 ) {
     // Through a Unix socket, only a proxy of the same user can forward requests.
-    let is_proxy = peer.0.parse().map_or(app.config.behind_proxy, |address| app.config.is_proxy(address));
+    let address: Option<IpAddr> = peer.0.parse().ok();
+    let is_proxy = address.map_or(app.config.behind_proxy, |address| app.config.is_proxy(address));
     let head = app.config.limits.head;
+    let first_request = Arc::new(AtomicBool::new(false));
+    let has_requests = first_request.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (router, mut request) = (router.clone(), request.map(Body::new));
-        let client = if is_proxy { forwarded_address(request.headers()) } else { None };
+        has_requests.store(true, Ordering::Relaxed);
+        // HTTP/2 has no header for the host, and a full address overrides it.
+        if let Some(host) =
+            request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok())
+        {
+            request.headers_mut().insert(HOST, host);
+        }
+        // Without a proxy, the connections of an address are counted, and one of HTTP/1 has one request at a time.
+        let client = if is_proxy {
+            forwarded_address(request.headers())
+        } else if request.version() == Version::HTTP_2 {
+            address
+        } else {
+            None
+        };
         let slot = client.map(|client| request_limit.enter(client));
         let peer = client.map_or_else(|| peer.clone(), |client| Peer(client.to_string()));
         request.extensions_mut().insert(ConnectInfo(peer));
@@ -389,12 +411,28 @@ async fn serve_connection(
             })
         }
     });
-    let mut http1 = http1::Builder::new();
-    http1.timer(TokioTimer::new()).header_read_timeout(head).max_headers(HEADERS).max_buf_size(HEAD_BYTES);
-    let mut connection =
-        std::pin::pin!(http1.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head)
+        .max_headers(HEADERS)
+        .max_buf_size(HEAD_BYTES.into());
+    http.http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(head)
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(HEAD_BYTES.into());
+    let silence = async {
+        tokio::time::sleep(head).await;
+        if first_request.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    let mut connection = std::pin::pin!(http.serve_connection_with_upgrades(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = &mut connection => ended,
+        // The limit of `http1` begins when the version is known.
+        () = silence => return log::debug!("a connection was closed: no request came in time"),
         _ = stop.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -474,7 +512,7 @@ fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(|error| invalid_certificate(&error))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 

@@ -105,11 +105,10 @@ fn channels(source: &PolicySource) -> BTreeMap<String, Channel> {
 
 /// The files that a policy was read from: packs, scripts and the files that belong to them, and the targets of links.
 fn policy_files(source: &PolicySource) -> Vec<String> {
-    let mut source = source.clone();
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
-    for pack in &mut source.0 {
+    for pack in &source.0 {
         files.insert(PathBuf::from(&pack.path));
-        for script in pack.pack.scripts_mut() {
+        for script in pack.pack.scripts() {
             files.extend(script.file.iter().chain(&script.belongs).map(PathBuf::from));
         }
     }

@@ -1,5 +1,6 @@
 //! `midrail hook`: answers a hook of a coding agent in the format of the host.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -31,7 +32,7 @@ use crate::time;
 /// Answer a hook of a coding agent: payload on standard input, answer on standard output.
 ///
 /// `midrail init` registers it.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = exit::HOOK)]
 pub(crate) struct Args {
     /// The coding agent
@@ -58,6 +59,26 @@ pub(crate) struct Args {
     store: StoreArgs,
     #[command(flatten)]
     damage: DamageArgs,
+}
+
+impl Args {
+    /// Reads the arguments that `midrail init` writes: `HOST [EVENT] [--proof NUMBER]`. `None`: there are others, or they are
+    /// wrong.
+    pub(crate) fn written_by_init(args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut args = args.map(|arg| arg.into_string().ok());
+        let host = hosts::find(&args.next()??)?.name.to_owned();
+        let mut read = Args { host, ..Args::default() };
+        while let Some(arg) = args.next() {
+            match arg? {
+                arg if arg == "--proof" && read.proof.is_none() => {
+                    read.proof = Some(args.next()??.parse().ok()?)
+                }
+                arg if !arg.starts_with('-') && read.event.is_none() => read.event = Some(arg),
+                _ => return None,
+            }
+        }
+        Some(read)
+    }
 }
 
 pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod fixture;
+mod http2;
 mod keys;
 mod limits;
 mod people;

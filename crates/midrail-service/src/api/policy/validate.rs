@@ -146,8 +146,7 @@ impl Reader<'_> {
         if !is_candidate {
             return;
         }
-        let mut pack = document.pack.clone();
-        let files: Vec<String> = pack.scripts_mut().filter_map(|script| script.file.clone()).collect();
+        let files: Vec<String> = document.pack.scripts().filter_map(|script| script.file.clone()).collect();
         let help = || Some("check it on its machine with `midrail lint`".to_owned());
         for file in files {
             let message =
