@@ -17,6 +17,7 @@ mod logger;
 mod markdown;
 mod output;
 mod paint;
+mod recipe;
 mod table;
 mod time;
 mod yaml;

@@ -124,7 +124,7 @@ impl Count {
             (CountPer::Key(_), _) => format!("calls with the key '{}'", shorten(key, 80)),
             (CountPer::Session, _) => "these calls".to_owned(),
         };
-        let verb = match self.result {
+        let does = match self.result {
             Some(CallResult::Failed) => "failed",
             Some(CallResult::Ok) => "succeeded",
             None if matches!(self.per, CountPer::Session) => "were made",
@@ -140,7 +140,7 @@ impl Count {
         if let Some(first) = subject.get_mut(..1) {
             first.make_ascii_uppercase();
         }
-        let reason = format!("{subject} {verb} {times}{within}{since}; {} is the most.", self.most);
+        let reason = format!("{subject} {does} {times}{within}{since}; {} is the most.", self.most);
         let advice = match (&self.since, self.result) {
             (Some(calls), _) => format!("Continue with {} first.", calls.name()),
             (None, Some(CallResult::Failed)) => {
@@ -223,7 +223,7 @@ impl Guardrail for Count {
             CountPer::Command => "The same command",
             CountPer::Key(_) => "Calls with the same key",
         };
-        let verb = match self.result {
+        let does = match self.result {
             Some(CallResult::Failed) => "may fail",
             Some(CallResult::Ok) => "may succeed",
             None => "may be called",
@@ -233,7 +233,7 @@ impl Guardrail for Count {
             .map(|ms| format!(" within {}", span(SignedDuration::from_millis(ms))))
             .unwrap_or_default();
         let since = self.since.as_ref().map(|calls| format!(" since {}", calls.name())).unwrap_or_default();
-        Some(format!("{per} {verb} at most {} times{within}{since}.", self.most))
+        Some(format!("{per} {does} at most {} times{within}{since}.", self.most))
     }
 }
 

@@ -53,6 +53,7 @@ mod pipeline;
 pub mod policy_changes;
 mod prefetch;
 mod probes;
+pub mod recipes;
 mod recorded_files;
 pub mod reload;
 pub mod replay;

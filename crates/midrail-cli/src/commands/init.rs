@@ -21,6 +21,7 @@ use crate::error::{CliError, CliResult, count, with_fields};
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::paint::Style;
+use crate::recipe;
 
 /// Install hooks into detected coding agents.
 ///
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// Write a plugin with the hooks to this folder instead, for one agent
     #[arg(long, value_name = "DIR", conflicts_with_all = ["project", "managed", "trust"])]
     plugin: Option<PathBuf>,
+    /// Add a recipe of the cookbook to the packs of this project, and change no agent. Can be given several times
+    #[arg(long = "recipe", value_name = "NAME", conflicts_with_all = ["plugin", "trust", "managed"])]
+    recipes: Vec<String>,
     /// Mark the hooks as trusted in agents that run only trusted hooks
     #[arg(long)]
     trust: bool,
@@ -125,6 +129,9 @@ pub(crate) fn places(root: Option<PathBuf>) -> CliResult<Environment> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
+    if !args.recipes.is_empty() {
+        return recipe::add(&args.recipes, args.consent.dry_run, output);
+    }
     let places = args.which.places()?;
     if let Some(folder) = &args.plugin {
         return plugin(args, folder, &places, output);

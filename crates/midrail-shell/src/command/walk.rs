@@ -184,6 +184,7 @@ impl Walk {
         // A list succeeds if its last item does, and all that are joined to it by `&&`.
         let deciding = list.len()
             - list.iter().rev().take_while(|item| item.is_conditional && !item.is_alternative).count();
+        let last_background = list.iter().rposition(|item| item.is_background);
         for (at, item) in list.iter().enumerate() {
             if self.is_exhausted() {
                 break;
@@ -191,7 +192,7 @@ impl Walk {
             self.is_unchecked = was_unchecked
                 || at + 1 < deciding
                 || item.is_alternative
-                || list.iter().skip(at).any(|later| later.is_background)
+                || last_background.is_some_and(|last| at <= last)
                 || item.is_negated;
             let next = if item.is_background {
                 self.item(item, &mut scope.clone(), input)

@@ -31,6 +31,7 @@ mod notices;
 mod overdue;
 mod pauses;
 mod prefetch;
+mod recipes;
 mod reference;
 mod request_guidance;
 mod script_settings;
