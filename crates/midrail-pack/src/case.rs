@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::decode::describe_serde_error;
 use crate::diagnostic::nearest;
 use crate::raw::definitions::{AgentDefinition, TaskDefinition};
 use crate::raw::gateway::{RiskRouter, StrikeLimit};
@@ -440,10 +441,7 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
         };
         return Err(match map.keys().find(is_misspelt).filter(|_| kinds().next().is_none()) {
             Some(key) => StepError::unknown_field(key, &words),
-            None => StepError(format!(
-                "a step is one kind of event, such as `before_tool: NAME`, or one of `{}`",
-                ACTIONS.join("`, `")
-            )),
+            None => no_single_kind(&kinds().map(String::as_str).collect::<Vec<_>>(), &map),
         });
     };
     let subject = map.remove(&word).unwrap_or_default();
@@ -474,12 +472,28 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
     map.extend(subject.map(|(key, value)| (key.to_owned(), value)));
     let event = Value::Object(map);
     let read: Event =
-        serde_json::from_value(event.clone()).map_err(|error| StepError(format!("not an event: {error}")))?;
+        serde_json::from_value(event.clone()).map_err(|error| {
+            let (message, _) = describe_serde_error(&error.to_string());
+            StepError(format!("not a valid event: {message}; its fields are those of `midrail schema event`"))
+        })?;
     match read.extra.keys().next() {
         // Hosts may send unknown fields; in a case, an unknown field is a mistake.
         Some(key) => Err(StepError::unknown_field(key, &EVENT_KEYS)),
         None => Ok(event),
     }
+}
+
+/// Why a step is not an event.
+fn no_single_kind(kinds: &[&str], map: &Map<String, Value>) -> StepError {
+    let example = "`{before_tool: NAME, args: {…}, expect: EFFECT}`";
+    if let [first, second, ..] = kinds {
+        return StepError(format!(
+            "`{first}` and `{second}` are two kinds of event; write a step for each, and the arguments of a call below \
+             `args`: {example}"
+        ));
+    }
+    let what = if map.contains_key("tool") { "`tool` is not a kind of event" } else { "this step has no kind of event" };
+    StepError(format!("{what}; write `before_tool: NAME` or another kind: {example}, or one of `{}`", ACTIONS.join("`, `")))
 }
 
 /// The actions that are not events.

@@ -10,6 +10,7 @@ pub mod diagnostic;
 mod dialect;
 mod document;
 pub mod expr;
+mod hints;
 mod issue;
 mod layers;
 mod lint;
@@ -22,6 +23,7 @@ pub mod raw;
 mod rule;
 mod scalar;
 pub mod schema;
+mod strict;
 mod words;
 pub mod yaml;
 

@@ -104,6 +104,10 @@ fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Diagnos
             .with_help("define it before its use with `&`; a text that starts with `*` needs quotes");
     }
     let length = rest.chars().next().map_or(0, char::len_utf8);
+    if info.contains("trailing content") && source.get(..at).is_some_and(|before| before.ends_with('\'')) {
+        return Diagnostic::new("a text in single quotes ends here, and more follows", at..at + length)
+            .with_help("write an apostrophe within single quotes twice: `'Don''t'`, or use double quotes");
+    }
     let problem = Diagnostic::new(format!("invalid YAML: {info}"), at..at + length);
     match ADVICE.iter().find(|(part, _)| info.contains(part)) {
         Some((_, help)) => problem.with_help(*help),
@@ -112,15 +116,20 @@ fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Diagnos
 }
 
 /// Advice for the messages of the parser, by a part of their text.
-const ADVICE: [(&str, &str); 8] = [
+const ADVICE: [(&str, &str); 10] = [
     ("found a tab", "indent with spaces, not with tabs"),
     ("tabs disallowed", "indent with spaces, not with tabs"),
     ("trailing content", "put the whole value in quotes, or write it as a block after `|`"),
-    ("mapping values are not allowed", "put a value that contains `: ` in quotes, or check the indentation"),
+    ("anchor or alias", "put a text that starts with `*` or `&` in quotes: `\"*\"`"),
+    ("found unexpected end of stream", "add the closing quote"),
+    (
+        "mapping values are not allowed",
+        "put a value that contains `: ` in quotes, write a blank after the colon of every key, and check the indentation",
+    ),
     ("unexpected character", "put a value that starts with this character in quotes"),
     ("unknown escape", "write a backslash as `\\\\`, or use single quotes"),
-    ("did not find expected key", "check the indentation"),
-    ("did not find expected '-'", "check the indentation"),
+    ("did not find expected key", "check the indentation: the keys of one map start in the same column"),
+    ("did not find expected '-'", "check the indentation: the keys of one item start in the same column"),
 ];
 
 /// The suffix of a core tag (`str`, `int`, …); any other tag is a problem.
