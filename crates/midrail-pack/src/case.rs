@@ -113,7 +113,7 @@ pub struct StubAnswer {
 
 /// The files of the simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a map of files with their contents, or a list of empty files")]
 pub enum Files {
     /// Files with content.
     Content(BTreeMap<String, String>),
@@ -272,7 +272,7 @@ pub enum StepAction {
 
 /// The approver: a name with every role, or a name with one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a name, or `{by: NAME, role: ROLE}`")]
+#[serde(untagged, expecting = "expected a name, or `{by: NAME, role: ROLE}`")]
 pub enum CaseApprover {
     /// An approver with every role.
     Anyone(String),
@@ -471,11 +471,11 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
     };
     map.extend(subject.map(|(key, value)| (key.to_owned(), value)));
     let event = Value::Object(map);
-    let read: Event =
-        serde_json::from_value(event.clone()).map_err(|error| {
-            let (message, _) = describe_serde_error(&error.to_string());
-            StepError(format!("not a valid event: {message}; its fields are those of `midrail schema event`"))
-        })?;
+    let read: Event = serde_path_to_error::deserialize(event.clone()).map_err(|error| {
+        let (message, _) = describe_serde_error(&error.inner().to_string());
+        let help = "write it as in `{before_tool: NAME, args: {…}, agent: {role: NAME}, expect: EFFECT}`";
+        StepError(format!("not a valid event: `{}`: {message}; {help}", error.path()))
+    })?;
     match read.extra.keys().next() {
         // Hosts may send unknown fields; in a case, an unknown field is a mistake.
         Some(key) => Err(StepError::unknown_field(key, &EVENT_KEYS)),
@@ -492,8 +492,15 @@ fn no_single_kind(kinds: &[&str], map: &Map<String, Value>) -> StepError {
              `args`: {example}"
         ));
     }
-    let what = if map.contains_key("tool") { "`tool` is not a kind of event" } else { "this step has no kind of event" };
-    StepError(format!("{what}; write `before_tool: NAME` or another kind: {example}, or one of `{}`", ACTIONS.join("`, `")))
+    let what = if map.contains_key("tool") {
+        "`tool` is not a kind of event"
+    } else {
+        "this step has no kind of event"
+    };
+    StepError(format!(
+        "{what}; write `before_tool: NAME` or another kind: {example}, or one of `{}`",
+        ACTIONS.join("`, `")
+    ))
 }
 
 /// The actions that are not events.

@@ -6,7 +6,7 @@
 use midrail_core::EventKind;
 use serde::de::DeserializeOwned;
 
-use crate::diagnostic::{Diagnostic, Span, did_you_mean, excerpt, nearest};
+use crate::diagnostic::{Diagnostic, Span, did_you_mean, excerpt};
 use crate::hints::{self, Around};
 use crate::strict::Strict;
 use crate::yaml::{Key, Node, NodeValue, TextStyle, to_json};
@@ -268,6 +268,8 @@ impl Fault {
             message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
         {
             Fault::WrongType { expected: type_name(expected) }
+        } else if message.starts_with("data did not match any variant") {
+            Fault::Other("this value has a wrong form; `midrail schema pack` describes it".to_owned())
         } else {
             Fault::Other(message.to_owned())
         }
@@ -294,11 +296,7 @@ impl Fault {
                 if known.is_empty() {
                     return problem;
                 }
-                let near = nearest(field, known.iter().map(String::as_str)).is_some();
-                match hints::overview(known).filter(|_| !near) {
-                    Some(overview) => problem.with_help(overview),
-                    None => problem.with_help(suggestion(field, known)),
-                }
+                problem.with_help(suggestion(field, known))
             }
             Fault::MissingField(field) => {
                 Diagnostic::new(format!("`{field}` is missing"), first_line(&place.span))
@@ -327,9 +325,13 @@ impl Fault {
             }
             Fault::UnknownKind(word) => {
                 let is_sent = |kind: &&EventKind| {
-                    !matches!(kind, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
+                    !matches!(
+                        kind,
+                        EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered
+                    )
                 };
-                let kinds: Vec<String> = EventKind::ALL.iter().filter(is_sent).map(ToString::to_string).collect();
+                let kinds: Vec<String> =
+                    EventKind::ALL.iter().filter(is_sent).map(ToString::to_string).collect();
                 let help = hints::kind(word).map(|kind| format!("did you mean `{kind}`?"));
                 Diagnostic::new(format!("unknown kind of event `{word}`"), place.span.clone())
                     .with_help(help.unwrap_or_else(|| suggestion(word, &kinds)))
@@ -362,7 +364,9 @@ fn advice(expected: &str, place: &Place) -> Option<String> {
             None => Some("write a number such as 0.5".to_owned()),
         },
         ("true or false", text) => match text.as_deref().and_then(hints::boolean) {
-            Some(value) => Some(format!("write `{value}`")),
+            Some(value) => {
+                Some(format!("write `{value}` without quotes: only `true` and `false` are not texts"))
+            }
             None => Some("write `true` or `false`".to_owned()),
         },
         _ if key.and_then(hints::shape).is_some() => key.and_then(hints::shape).map(str::to_owned),
@@ -386,7 +390,13 @@ pub fn describe_serde_error(message: &str) -> (String, Option<String>) {
         _ => "something else",
     });
     let fault = Fault::parse(message);
-    let place = Place { path: Vec::new(), span: 0..0, found: found.unwrap_or("something else"), text: None, around: Around::default() };
+    let place = Place {
+        path: Vec::new(),
+        span: 0..0,
+        found: found.unwrap_or("something else"),
+        text: None,
+        around: Around::default(),
+    };
     let problem = fault.problem(&place);
     match fault {
         Fault::UnknownField(..) | Fault::UnknownValue(..) => (problem.message, problem.help),
@@ -457,9 +467,9 @@ mod tests {
                 "5:5 unknown key `prioritty` / did you mean `priority`?",
                 "6:9 unknown kind of event `befor_tool` / did you mean `before_tool`?",
                 "7:15 expected a whole number of 0 or more, found a text / write a whole number such as 110",
-                "8:13 expected a text, found a number / write `\"5\"`",
+                "8:13 expected a text, found a number / write an expression as one text: `check: tool.args.amount <= 100`",
                 "8:25 expected true or false, found a text / write `true` or `false`",
-                "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `deadline`, `budgets`, `agents`, `tasks`, `guardrails`, `approvals`, `notify`, `alerts`, `tool_risks`, `risk_router`, `strikes`, `scripts`, `tests`",
+                "9:1 unknown key `limits` / use `budgets: {tokens: NUMBER, time: DURATION, cost: NUMBER}`",
             ]
         );
     }

@@ -84,9 +84,13 @@ impl Expression {
                 AstKind::Compare(operator, left, right) if !operator.is_equality() => {
                     (is_name(left) || is_name(right)).then_some("a number")
                 }
-                AstKind::Arithmetic(_, left, right) => (is_name(left) || is_name(right)).then_some("a number"),
+                AstKind::Arithmetic(_, left, right) => {
+                    (is_name(left) || is_name(right)).then_some("a number")
+                }
                 AstKind::Negate(inner) => is_name(inner).then_some("a number"),
-                AstKind::All(parts) | AstKind::Any(parts) => parts.iter().any(is_name).then_some("true or false"),
+                AstKind::All(parts) | AstKind::Any(parts) => {
+                    parts.iter().any(is_name).then_some("true or false")
+                }
                 AstKind::Not(inner) => is_name(inner).then_some("true or false"),
                 AstKind::Match(_, left, _) => is_name(left).then_some("a text"),
                 AstKind::TextTest(test, left, _, _) if *test != TextTest::Contains => {

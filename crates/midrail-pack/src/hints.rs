@@ -11,7 +11,7 @@ const AGENT: &str = "sections";
 const SECTION: &str = "guardrails";
 const SCOPE: &str = "files";
 const CASE: &str = "filesystem";
-const STEP: &str = "before_tool";
+const STEP: &str = "call_id";
 const BUDGETS: &str = "api_calls";
 const CHANNEL: &str = "webhook";
 const FEEDBACK: &str = "every_n_calls";
@@ -19,10 +19,21 @@ const SCRIPT: &str = "input_timeout";
 const GATEWAY: &str = "sync_rules";
 const HOOK: &str = "validation";
 const TOOL_POLICY: &str = "policy";
+const EXPECTATION: &str = "rollback";
+const RULE: &str = "require_before";
 
 /// Keys of other tools by their place, and what to write instead.
 const KEYS: &[(&str, &[&str], &str)] = &[
-    (GATEWAY, &["rules", "guardrails"], "a policy pack has `sync_rules` and `async_rules`; write `pack: NAME` for guardrails"),
+    (
+        RULE,
+        &["forbid", "deny", "block", "allow", "check", "tools", "use"],
+        "a rule is `require_before: {…}`; for other checks, write `pack: NAME` with `guardrails:`",
+    ),
+    (
+        GATEWAY,
+        &["rules", "guardrails"],
+        "a policy pack has `sync_rules` and `async_rules`; write `pack: NAME` for guardrails",
+    ),
     (
         HOOK,
         &["tools", "effect", "check", "when", "on", "use", "reason", "with", "advice"],
@@ -69,7 +80,18 @@ const KEYS: &[(&str, &[&str], &str)] = &[
     (GUARDRAIL, &["message", "msg", "text", "because", "why", "explanation"], "use `reason: TEXT`"),
     (
         GUARDRAIL,
-        &["if", "condition", "conditions", "where", "only_if", "filter", "assert", "expression", "expr", "require"],
+        &[
+            "if",
+            "condition",
+            "conditions",
+            "where",
+            "only_if",
+            "filter",
+            "assert",
+            "expression",
+            "expr",
+            "require",
+        ],
         "use `when: EXPRESSION` for when it applies, or `check: EXPRESSION` for what must hold",
     ),
     (GUARDRAIL, &["unless", "except", "exclude", "ignore"], "use `when: not (EXPRESSION)`"),
@@ -78,12 +100,17 @@ const KEYS: &[(&str, &[&str], &str)] = &[
         &["matcher", "match", "tool", "tool_name", "toolName", "tool_names"],
         "use `tools: [NAME, …]`, with names or patterns such as `mcp__*`",
     ),
+    (GUARDRAIL, &["true", "yes"], "older YAML reads `on` as true; here, write `on: before_tool`"),
     (
         GUARDRAIL,
         &["event", "events", "hook", "hooks", "trigger", "stage", "phase"],
         "use `on: before_tool` or another kind of event",
     ),
-    (GUARDRAIL, &["type", "kind", "builtin", "uses", "guardrail", "extends"], "use `use: NAME` for a built-in guardrail"),
+    (
+        GUARDRAIL,
+        &["type", "kind", "builtin", "uses", "guardrail", "extends"],
+        "use `use: NAME` for a built-in guardrail",
+    ),
     (
         GUARDRAIL,
         &["settings", "config", "configuration", "options", "params", "parameters"],
@@ -104,7 +131,11 @@ const KEYS: &[(&str, &[&str], &str)] = &[
     (GUARDRAIL, &["shadow", "dry_run", "audit_only"], "use `mode: shadow`"),
     (GUARDRAIL, &["order", "weight"], "use `priority: NUMBER`; a lower number runs first"),
     (GUARDRAIL, &["suggestion", "hint", "help", "fix", "instead"], "use `advice: TEXT`"),
-    (GUARDRAIL, &["role", "roles", "user", "users"], "use `when: agent.role == 'ROLE'`, or `agents: [ID, …]`"),
+    (
+        GUARDRAIL,
+        &["role", "roles", "user", "users"],
+        "use `when: agent.role == 'ROLE'`, or `agents: [ID, …]`",
+    ),
     (PREREQUISITE, &["tools", "before", "then", "target"], "the tools that wait are `tool: [NAME, …]`"),
     (
         PREREQUISITE,
@@ -115,16 +146,46 @@ const KEYS: &[(&str, &[&str], &str)] = &[
     (AGENT, &["name"], "the name of an agent is its key: `agents: {NAME: {…}}`"),
     (AGENT, &["files", "write", "read", "deny"], "use `scope: {files: {read: […], write: […], deny: […]}}`"),
     (AGENT, &["budgets", "budget"], "use `token_budget`, `time_budget`, `api_call_budget` or `cost_budget`"),
-    (SCOPE, &["read", "write", "deny", "allow", "paths"], "write it below `files`: `scope: {files: {write: […]}}`"),
+    (
+        SCOPE,
+        &["read", "write", "deny", "allow", "paths"],
+        "write it below `files`: `scope: {files: {write: […]}}`",
+    ),
     (SECTION, &["tool", "allowed_tools"], "use `tools: [NAME, …]`"),
     (CASE, &["name", "title"], "the name of a test is `id: NAME`"),
-    (CASE, &["steps", "given", "input", "inputs", "when", "calls"], "the steps of a test are `events: [{before_tool: NAME, args: {…}, expect: EFFECT}]`"),
-    (CASE, &["expect", "expected", "then", "assert"], "write `expect` in the event: `events: [{before_tool: NAME, expect: EFFECT}]`"),
-    (STEP, &["tool", "call", "name", "event"], "write the kind of event with the tool: `{before_tool: NAME, args: {…}, expect: EFFECT}`"),
+    (
+        CASE,
+        &["steps", "given", "input", "inputs", "when", "calls"],
+        "the steps of a test are `events: [{before_tool: NAME, args: {…}, expect: EFFECT}]`",
+    ),
+    (
+        CASE,
+        &["expect", "expected", "then", "assert"],
+        "write `expect` in the event: `events: [{before_tool: NAME, expect: EFFECT}]`",
+    ),
+    (
+        STEP,
+        &["tool", "call", "name", "event"],
+        "write the kind of event with the tool: `{before_tool: NAME, args: {…}, expect: EFFECT}`",
+    ),
     (STEP, &["input", "tool_input", "arguments", "params"], "use `args: {…}`"),
-    (STEP, &["assert", "expected", "then", "effect", "result"], "use `expect: EFFECT`, or `expect: {effect: EFFECT, by: ID}`"),
+    (
+        STEP,
+        &["assert", "expected", "then", "effect", "result"],
+        "use `expect: EFFECT`, or `expect: {effect: EFFECT, by: ID}`",
+    ),
+    (
+        EXPECTATION,
+        &["from", "guardrail", "id", "rule", "policy"],
+        "use `by: ID` for the guardrail that decides",
+    ),
+    (EXPECTATION, &["message", "text", "error"], "use `reason: PART` for a part of the reason"),
     (BUDGETS, &["usd", "eur", "money", "dollars", "price", "costs"], "use `cost: NUMBER`"),
-    (BUDGETS, &["seconds", "minutes", "hours", "duration", "timeout"], "use `time: DURATION`, such as `time: 2h`"),
+    (
+        BUDGETS,
+        &["seconds", "minutes", "hours", "duration", "timeout"],
+        "use `time: DURATION`, such as `time: 2h`",
+    ),
     (BUDGETS, &["calls", "requests"], "use `api_calls: NUMBER`"),
     (
         CHANNEL,
@@ -134,8 +195,18 @@ const KEYS: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Keys of a pack that are also written below a guardrail by mistake.
-const KEYS_OF_PACKS: &[&str] =
-    &["tests", "guardrails", "pack", "defaults", "budgets", "alerts", "notify", "strikes", "tool_risks", "env"];
+const KEYS_OF_PACKS: &[&str] = &[
+    "tests",
+    "guardrails",
+    "pack",
+    "defaults",
+    "budgets",
+    "alerts",
+    "notify",
+    "strikes",
+    "tool_risks",
+    "env",
+];
 
 /// The map of an unknown key.
 #[derive(Default)]
@@ -154,8 +225,9 @@ pub(crate) fn key(word: &str, known: &[String], around: &Around) -> Option<Strin
         SECTION => has(SECTION) && has("tools") && !has(PACK),
         SCOPE => known.len() == 1 && has(SCOPE),
         CASE => has(CASE),
-        PACK => has(PACK) && !has(GATEWAY),
         TOOL_POLICY => has(TOOL_POLICY) && has("rules") && !has(PACK),
+        STEP => has(STEP) || has("before_tool"),
+        RULE => known == [RULE],
         place => has(place),
     };
     if is_in(GUARDRAIL) {
@@ -166,9 +238,14 @@ pub(crate) fn key(word: &str, known: &[String], around: &Around) -> Option<Strin
             return Some(help);
         }
         if KEYS_OF_PACKS.contains(&word) {
-            return Some(format!("`{word}` is a key of the pack: write it at the start of a line, below `guardrails`"));
+            return Some(format!(
+                "`{word}` is a key of the pack: write it at the start of a line, below `guardrails`"
+            ));
         }
-        if CATALOGUE.iter().any(|builtin| builtin.pack_key.allows_use() && builtin.names().any(|name| name == word)) {
+        if CATALOGUE
+            .iter()
+            .any(|builtin| builtin.pack_key.allows_use() && builtin.names().any(|name| name == word))
+        {
             return Some(format!("write `use: {word}`, and its settings below `with:`"));
         }
     }
@@ -189,49 +266,62 @@ fn respelt<'k>(word: &str, known: &'k [String]) -> Option<&'k String> {
 }
 
 fn is_guardrail_key(word: &str) -> bool {
-    ["check", "effect", "reason", "advice", "when", "on", "use", "with", "require_before", "completion", "priority"]
-        .contains(&word)
+    [
+        "check",
+        "effect",
+        "reason",
+        "advice",
+        "when",
+        "on",
+        "use",
+        "with",
+        "require_before",
+        "completion",
+        "priority",
+    ]
+    .contains(&word)
 }
 
 /// Help for a setting of a built-in that is not below `with`.
 fn setting(word: &str, uses: Option<&str>) -> Option<String> {
     if let Some(builtin) = uses.and_then(midrail_guardrails::builtin) {
         let has = settings(builtin).iter().any(|setting| setting == word);
-        return has.then(|| format!("`{word}` is a setting of `{}`: write `with: {{{word}: …}}`", builtin.name));
+        return has
+            .then(|| format!("`{word}` is a setting of `{}`: write `with: {{{word}: …}}`", builtin.name));
+    }
+    if KEYS.iter().any(|(place, words, _)| *place == GUARDRAIL && words.contains(&word)) {
+        return None;
     }
     let owners = CATALOGUE.iter().filter(|builtin| builtin.pack_key.allows_use());
-    let mut owners = owners.filter(|builtin| settings(builtin).iter().any(|setting| setting == word));
-    // A word that many built-ins have says little.
-    let (first, second) = (owners.next()?, owners.next());
-    let also = second.map(|other| format!(" and of `{}`", other.name)).unwrap_or_default();
-    let help = format!("`{word}` is a setting of `{}`{also}: write `use: {}` and `with: {{{word}: …}}`", first.name, first.name);
-    owners.next().is_none().then_some(help)
+    let owners = owners.filter(|builtin| settings(builtin).iter().any(|setting| setting == word));
+    // The word may be a part of a name: `tool-allowlist`.
+    let mut owners: Vec<&str> = owners.map(|builtin| builtin.name).collect();
+    owners.sort_by_key(|name| !name.contains(word));
+    let names: Vec<String> = owners.iter().take(4).map(|name| format!("`{name}`")).collect();
+    let list = names.join(", ");
+    let help = || {
+        format!(
+            "`{word}` is a setting of built-in guardrails ({list}): write `use: NAME` and `with: {{{word}: …}}`"
+        )
+    };
+    (!names.is_empty()).then(help)
 }
 
 /// The names of the settings of a built-in.
 fn settings(builtin: &Builtin) -> Vec<String> {
     let inline = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = builtin.settings.schema(&mut inline.into_generator());
-    let properties = schema.as_ref().and_then(|schema| schema.get("properties")).and_then(|it| it.as_object());
+    let properties =
+        schema.as_ref().and_then(|schema| schema.get("properties")).and_then(|it| it.as_object());
     properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
-}
-
-/// The most important keys, where the list of all would be too long.
-pub(crate) fn overview(known: &[String]) -> Option<&'static str> {
-    let has = |key: &str| known.iter().any(|known| known == key);
-    if has(GUARDRAIL) && has("effect") {
-        Some("keys of a guardrail are `id`, `use`, `with`, `tools`, `on`, `when`, `check`, `effect`, `reason` and others: docs/guide/packs.md")
-    } else if has(PACK) && !has(GATEWAY) {
-        Some("keys of a pack are `pack`, `extends`, `guardrails`, `agents`, `budgets`, `env`, `tests` and others: docs/guide/packs.md")
-    } else {
-        None
-    }
 }
 
 /// The kind of event that a word of another tool means.
 pub(crate) fn kind(word: &str) -> Option<&'static str> {
     Some(match word.to_lowercase().replace('-', "_").as_str() {
-        "pre_tool" | "tool" | "tool_call" | "tool_use" | "before_call" | "before" | "pre" | "command" => "before_tool",
+        "pre_tool" | "tool" | "tool_call" | "tool_use" | "before_call" | "before" | "pre" | "command" => {
+            "before_tool"
+        }
         "post_tool" | "tool_result" | "after_call" | "after" | "post" | "result" => "after_tool",
         "prompt" | "user_prompt" | "request" | "before_prompt" | "message" => "before_model",
         "response" | "answer" | "after_prompt" => "after_model",
@@ -254,7 +344,8 @@ pub(crate) fn misplaced_setting(word: &str) -> Option<String> {
 
 /// Whether a word is a key of guardrails, for settings that contain one.
 fn is_key_of_guardrails(word: &str) -> bool {
-    is_guardrail_key(word) || ["tools", "agents", "tasks", "mode", "lock", "approver", "enabled"].contains(&word)
+    is_guardrail_key(word)
+        || ["tools", "agents", "tasks", "mode", "lock", "approver", "enabled"].contains(&word)
 }
 
 /// Help for an unknown built-in: those with a word in common, or all.
@@ -278,23 +369,62 @@ const VALUES: &[(&str, &[&str], &str)] = &[
     (
         "halt",
         &[
-            "ask", "prompt", "confirm", "approve", "approval", "require_approval", "requires_approval", "review",
-            "human", "ask_user", "hold", "wait",
+            "ask",
+            "prompt",
+            "confirm",
+            "approve",
+            "approval",
+            "require_approval",
+            "requires_approval",
+            "review",
+            "human",
+            "ask_user",
+            "hold",
+            "wait",
         ],
         "use `escalate`: an approver decides",
     ),
     (
         "halt",
-        &["reject", "rejected", "refuse", "forbid", "forbidden", "error", "fail", "prevent", "disallow", "blocked", "denied", "abort"],
+        &[
+            "reject",
+            "rejected",
+            "refuse",
+            "forbid",
+            "forbidden",
+            "error",
+            "fail",
+            "prevent",
+            "disallow",
+            "blocked",
+            "denied",
+            "abort",
+        ],
         "use `block`",
     ),
     ("halt", &["kill", "terminate", "shutdown", "exit"], "use `halt`: it ends the run"),
     ("halt", &["ok", "permit", "accept", "continue", "allowed", "passed", "none"], "use `allow`"),
     ("halt", &["notify", "alert", "info", "notice", "warning", "warned"], "use `warn`"),
-    ("halt", &["mask", "hide", "sanitize", "rewrite", "modify", "redirect"], "effects of a custom guardrail are `allow`, `warn`, `retry`, `escalate`, `block` and `halt`"),
+    (
+        "halt",
+        &["mask", "hide", "sanitize", "rewrite", "modify", "redirect"],
+        "effects of a custom guardrail are `allow`, `warn`, `retry`, `escalate`, `block` and `halt`",
+    ),
     (
         "shadow",
-        &["dry-run", "dry_run", "dryrun", "audit", "monitor", "log", "test", "observe", "permissive", "warn", "report"],
+        &[
+            "dry-run",
+            "dry_run",
+            "dryrun",
+            "audit",
+            "monitor",
+            "log",
+            "test",
+            "observe",
+            "permissive",
+            "warn",
+            "report",
+        ],
         "use `shadow`: effects are recorded, and not enforced",
     ),
     ("shadow", &["on", "active", "block", "strict", "enforcing", "enabled"], "use `enforce`"),
@@ -361,7 +491,8 @@ pub(crate) fn shape(key: &str) -> Option<&'static str> {
 /// The number that a text such as `200k`, `200_000`, `$20` or `20 USD` means.
 pub(crate) fn number(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
-    let rest: String = text.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | '_' | ',' | ' ')).collect();
+    let rest: String =
+        text.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | '_' | ',' | ' ')).collect();
     let zeros = match rest.to_lowercase().as_str() {
         "k" => "000",
         "m" => "000000",
@@ -375,8 +506,8 @@ pub(crate) fn number(text: &str) -> Option<String> {
 /// The boolean that a word of older YAML means.
 pub(crate) fn boolean(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {
-        "yes" | "on" | "y" | "enabled" | "1" => Some(true),
-        "no" | "off" | "n" | "disabled" | "never" | "0" => Some(false),
+        "true" | "yes" | "on" | "y" | "enabled" | "1" => Some(true),
+        "false" | "no" | "off" | "n" | "disabled" | "never" | "0" => Some(false),
         _ => None,
     }
 }
@@ -408,7 +539,8 @@ mod tests {
             key("allow", &known, &with_use).unwrap(),
             "`allow` is a setting of `tool-allowlist`: write `with: {allow: …}`"
         );
-        assert!(key("allow", &known, &Around::default()).unwrap().contains("`use: tool-allowlist`"));
+        let without = key("allow", &known, &Around::default()).unwrap();
+        assert!(without.contains("`tool-allowlist`") && without.contains("`use: NAME`"), "{without}");
     }
 
     #[test]

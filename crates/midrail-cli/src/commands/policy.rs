@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
 use crate::output::{Output, short, wrap};
 use crate::paint::Style;
-use crate::table::{self, Table, cell, styled};
+use crate::table::{self, Table, cell};
 use crate::time;
 use crate::yaml;
 
@@ -223,7 +223,8 @@ impl View<'_> {
     fn details(&self, entry: &PolicyEntry) -> String {
         let spec = &entry.spec;
         let kinds: Vec<&str> = spec.on.iter().map(|kind| kind.as_str()).collect();
-        let tools = tool_list(&spec.tools, &entry.guardrail.tools());
+        let own = entry.guardrail.tools();
+        let tools = tool_list(&spec.tools, &own);
         let parts = [
             Some(format!("on {}", kinds.join(", "))),
             tools.map(|names| format!("tools {}", short(&names.join(", "), 200))),

@@ -158,7 +158,10 @@ impl Compiler<'_> {
     fn with_settings(&mut self, at: &str, settings: Option<&Value>, builtin: &Builtin) -> Check {
         if let Some(other) = settings.filter(|settings| !settings.is_object()) {
             let noun = if other.is_array() { "a list" } else { "one value" };
-            let example = format!("write them by name: `with: {{NAME: VALUE}}`; `midrail explain {}` lists them", builtin.id);
+            let example = format!(
+                "write them by name: `with: {{NAME: VALUE}}`; `midrail explain {}` lists them",
+                builtin.id
+            );
             self.issue(at, format!("the settings of a guardrail are a map, not {noun}"), example);
             return None;
         }
@@ -174,7 +177,8 @@ impl Compiler<'_> {
             let below =
                 keys.iter().fold(problem.at.clone(), |at, name| format!("{at}/{}", pointer_key(name)));
             let (message, help) = describe_serde_error(message);
-            let misplaced = keys.is_empty().then(|| problem.at.strip_prefix('/').and_then(misplaced_setting)).flatten();
+            let misplaced =
+                keys.is_empty().then(|| problem.at.strip_prefix('/').and_then(misplaced_setting)).flatten();
             let help = misplaced.or(help);
             let help = help.unwrap_or_else(|| format!("`midrail explain {}` lists its settings", builtin.id));
             self.issue(format!("{at}{below}"), message, help);

@@ -101,7 +101,9 @@ impl<'a> Checker<'a> {
             (Some(number), "a number") if number.parse::<f64>().is_ok() => {
                 format!("write the number without quotes: `{number}`")
             }
-            (Some(_), "a number") => "texts have no order: use `==`, or `in [...]` with all texts that fit".to_owned(),
+            (Some(_), "a number") => {
+                "a text has no order: use `==`, or `in [...]` with all texts that fit".to_owned()
+            }
             (Some(_), "true or false") => {
                 "to compare with several texts, use `in`: `agent.role in ['planner', 'reviewer']`".to_owned()
             }
@@ -113,7 +115,7 @@ impl<'a> Checker<'a> {
                 format!("use `{text} contains 'TEXT'`, `{text} any match ['PATTERN']` or `len({text}) > 0`")
             }
             (None, "a number") if found.is_text() => {
-                format!("texts have no order: use `{text} == 'TEXT'`, or `{text} in ['A', 'B']` with all texts that fit")
+                format!("a text has no order: compare it as in `{text} == 'TEXT'` or `{text} in ['A', 'B']`")
             }
             _ => operators(found).to_owned(),
         };
@@ -263,11 +265,15 @@ impl<'a> Checker<'a> {
     /// A list that is compared with one value.
     fn list_compared(&mut self, operator: Comparison, list: &Ast, found: Type, other: &Ast) {
         let (name, value) = (self.text(list), self.text(other));
-        let message = format!("`{name}` is {}, and is not compared with one value", found.noun());
+        let message = format!("`{name}` is {}, where one value is needed", found.noun());
         let help = if operator == Comparison::Equal {
-            format!("use `{name} contains {value}` if one item is enough, or `{name} all match [{value}]` for all")
+            format!(
+                "use `{name} contains {value}` if one item is enough, or `{name} all match [{value}]` for all"
+            )
         } else {
-            format!("use `{name} does not contain {value}`, or `{name} none match [{value}]`")
+            format!(
+                "use `{name} does not contain {value}`, or `{name} all match […]` for the items that may be in it"
+            )
         };
         self.problem(Diagnostic::new(message, list.span.clone()).with_help(help));
     }

@@ -52,7 +52,10 @@ const FOREIGN: [(&str, &str); 20] = [
     ("{{", "write a name without braces: `tool.args.amount`"),
     ("$", "write a name without `$`: `tool.args.amount`"),
     ("{", "write a list in brackets: `['a', 'b']`"),
-    ("?", "an expression is true or false: `effect` is a key of its own, and `AND`, `OR` and `NOT` join conditions"),
+    (
+        "?",
+        "an expression is true or false: `effect` is a key of its own, and `AND`, `OR` and `NOT` join conditions",
+    ),
     (":", "put the whole expression in quotes, if it contains a `:`; a text in it needs quotes, too"),
     (";", "join conditions with `AND` or `OR`"),
     ("“", "use straight quotes: `'` or `\"`"),
@@ -147,7 +150,9 @@ fn number(rest: &str, at: usize) -> Result<(usize, Kind<'_>), Diagnostic> {
                 format!("unknown unit `{}`", excerpt(unit)),
                 at + digits..at + digits + length,
             )
-            .with_help("known units are `s`, `m`, `h`, `d` and `%`; any other number is written without a unit"));
+            .with_help(
+                "known units are `s`, `m`, `h`, `d` and `%`; any other number is written without a unit",
+            ));
         }
     };
     let seconds = value * factor;
@@ -248,7 +253,13 @@ mod tests {
             ("a <> b", "unknown operator `<>`", Some("use `!=`")),
             ("a & b", "unknown operator `&`", Some("use `&&` or `AND`")),
             ("5 % 3", "unknown operator `%`", Some("write it right after a number: `30%`")),
-            ("1e5", "unknown unit `e5`", Some("known units are `s`, `m`, `h`, `d` and `%`; any other number is written without a unit")),
+            (
+                "1e5",
+                "unknown unit `e5`",
+                Some(
+                    "known units are `s`, `m`, `h`, `d` and `%`; any other number is written without a unit",
+                ),
+            ),
             ("'a", "the text has no closing quote", Some("add a closing `'`")),
             (r"'\d'", "unknown escape `\\d`", Some("write a backslash as `\\\\`")),
             ("“a”", "unknown operator `“`", Some("use straight quotes: `'` or `\"`")),

@@ -83,14 +83,18 @@ impl<'s> Parser<'s> {
         let number = before.filter(|token| matches!(token.kind, Kind::Number(..)));
         let number = number.and_then(|token| self.source.get(token.span.clone()));
         match (self.peek(), number) {
-            (Some(Kind::Symbol(",")), Some(_)) => "write a number without separators, or with `_`: `1_000`".to_owned(),
+            (Some(Kind::Symbol(",")), Some(_)) => {
+                "write a number without separators, or with `_`: `1_000`".to_owned()
+            }
             (Some(Kind::Symbol("(")), _) => {
                 "a name has no methods: use `starts with`, `ends with`, `contains` or `matches`".to_owned()
             }
             (Some(Kind::Word(word)), number) => words::after(word, number).unwrap_or_else(|| {
                 let first = self.tokens.first().map(|token| &token.kind);
                 match first {
-                    Some(Kind::Word(word)) if self.at == 1 => words::first(word).unwrap_or(OPERATORS).to_owned(),
+                    Some(Kind::Word(word)) if self.at == 1 => {
+                        words::first(word).unwrap_or(OPERATORS).to_owned()
+                    }
                     _ => OPERATORS.to_owned(),
                 }
             }),
@@ -279,9 +283,9 @@ impl<'s> Parser<'s> {
                 }
                 return match self.test(true)? {
                     Some(infix) => Ok(Some(infix)),
-                    None if word == "not" => Err(self
-                        .unexpected("`in` or `match` after `not`")
-                        .with_help("to compare values, use `!=`; `not` is written before a condition: `not (…)`")),
+                    None if word == "not" => Err(self.unexpected("`in` or `match` after `not`").with_help(
+                        "to compare values, use `!=`; `not` is written before a condition: `not (…)`",
+                    )),
                     None => Err(self
                         .unexpected("`match`, `contain`, `start with` or `end with`")
                         .with_help("for example `does not contain 'x'`; to compare values, use `!=`")),
@@ -326,9 +330,9 @@ impl<'s> Parser<'s> {
         if self.eat_word(&["unknown"]) {
             return Ok(negated);
         }
-        Err(self
-            .unexpected("`known` or `unknown` after `is`")
-            .with_help("use `is unknown` for a value that is missing; to compare values, use `==` or `!=`"))
+        Err(self.unexpected("`known` or `unknown` after `is`").with_help(
+            "use `is unknown` for a value that is missing; to compare values, use `==`, `!=`, `<` or `>`",
+        ))
     }
 
     /// Reads the patterns of a match. A text after AND or OR is another pattern, unless it starts a comparison.

@@ -23,7 +23,9 @@ pub(super) fn after(word: &str, number: Option<&str>) -> Option<String> {
     let lower = word.to_ascii_lowercase();
     if let Some(number) = number {
         let unit = match lower.as_str() {
-            "ms" | "millisecond" | "milliseconds" => return Some("write a duration in seconds: `0.5s`".to_owned()),
+            "ms" | "millisecond" | "milliseconds" => {
+                return Some("write a duration in seconds: `0.5s`".to_owned());
+            }
             "second" | "seconds" | "sec" | "secs" | "s" => "s",
             "minute" | "minutes" | "min" | "mins" | "m" => "m",
             "hour" | "hours" | "h" => "h",
@@ -46,7 +48,9 @@ fn find(word: &str) -> Option<&'static str> {
 pub(super) fn first(word: &str) -> Option<&'static str> {
     match word.to_ascii_lowercase().as_str() {
         "unless" | "except" => Some("use `not (…)`"),
-        "if" | "when" | "where" | "require" | "assert" => Some("leave this word out: the key says what the expression is for"),
+        "if" | "when" | "where" | "require" | "assert" => {
+            Some("leave this word out: the key says what the expression is for")
+        }
         _ => None,
     }
 }
@@ -57,11 +61,19 @@ pub(super) fn function(word: &str) -> Option<&'static str> {
         "startswith" | "starts_with" | "hasprefix" => "write `TEXT starts with 'PREFIX'`",
         "endswith" | "ends_with" | "hassuffix" => "write `TEXT ends with 'SUFFIX'`",
         "contains" | "includes" | "in" => "write `TEXT contains 'PART'`",
-        "matches" | "match" | "regex" | "glob" | "like" => "write `TEXT matches 'PATTERN'`, in which `*` matches any text",
-        "exists" | "defined" | "has" | "isset" | "is_null" | "isnull" => "write `NAME is known`, or `NAME is unknown`",
+        "matches" | "match" | "regex" | "glob" | "like" => {
+            "write `TEXT matches 'PATTERN'`, in which `*` matches any text"
+        }
+        "exists" | "defined" | "has" | "isset" | "is_null" | "isnull" => {
+            "write `NAME is known`, or `NAME is unknown`"
+        }
         "count" | "length" | "size" => "use `len(…)`",
-        "lowercase" | "tolower" | "upper" | "toupper" => "use `lower(…)`, and compare with a text in lower case",
-        "any" | "all" | "none" => "write `LIST any match ['PATTERN']`, `LIST all match […]` or `LIST none match […]`",
+        "lowercase" | "tolower" | "upper" | "toupper" => {
+            "use `lower(…)`, and compare with a text in lower case"
+        }
+        "any" | "all" | "none" => {
+            "write `LIST any match ['PATTERN']`, `LIST all match […]` or `LIST none match […]`"
+        }
         _ => return None,
     })
 }

@@ -37,7 +37,8 @@ pub(super) fn unknown_guardrails(packs: &Packs<'_>, out: &mut Findings<'_>) {
                 if is_builtin || ids.contains(id.as_str()) || id == "midrail" || id.ends_with("-script") {
                     continue;
                 }
-                let help = did_you_mean(by, ids.iter().copied(), |known| format!("the guardrails are {known}"));
+                let help =
+                    did_you_mean(by, ids.iter().copied(), |known| format!("the guardrails are {known}"));
                 let message = format!("no guardrail is named `{by}`, so this test always fails");
                 let place = format!("/tests/{i}/events/{j}/expect/by");
                 out.warn("unknown-guardrail", at, Issue::new(place, message).help(help));

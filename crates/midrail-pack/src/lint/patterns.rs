@@ -170,11 +170,15 @@ fn tool_help(tool: &str) -> String {
     let permission = tool.strip_suffix(')').and_then(|rule| rule.split_once('('));
     match permission {
         Some((name, command)) if name == "Bash" || name == "Shell" => {
-            let command = command.trim_end_matches(":*").trim_end_matches('*').trim_end();
-            format!("write `tools: {name}`, and `when: action.command matches '{}*'`", excerpt(command))
+            let command = excerpt(&command.replace(":*", "*"));
+            format!("write `tools: {name}`, and `when: action.command matches '{command}'`")
         }
         Some((name, path)) => {
-            format!("write `tools: {}`, and `when: action.target_file matches '{}'`", excerpt(name), excerpt(path))
+            format!(
+                "write `tools: {}`, and `when: action.target_file matches '{}'`",
+                excerpt(name),
+                excerpt(path)
+            )
         }
         None if tool.contains(['|', ',']) => {
             let names: Vec<String> = tool.split(['|', ',']).map(|name| excerpt(name.trim())).collect();

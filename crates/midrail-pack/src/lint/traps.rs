@@ -61,12 +61,19 @@ pub(super) fn foreign_pattern(text: &str) -> Option<(&'static str, String)> {
     if text.starts_with('^') || (text.ends_with('$') && text.len() > 1) || has_class || has_choice {
         let glob = text.trim_start_matches('^').trim_end_matches('$').replace(".*", "*").replace(".+", "*");
         let is_plain = !glob.contains(['\\', '(', '|', '[', '+']) && glob::check(&glob).is_ok();
-        let help = if is_plain { format!("write `{glob}`") } else { "`*` matches any text, and `?` one character".to_owned() };
+        let help = if is_plain {
+            format!("write `{glob}`")
+        } else {
+            "`*` matches any text, and `?` one character".to_owned()
+        };
         return Some(("it looks like a regular expression, and patterns are globs", help));
     }
     let inner = text.trim_matches('%');
     if inner.len() < text.len() && text.len() > 1 && (text.starts_with('%') || text.ends_with('%')) {
-        return Some(("`%` has no special meaning in a pattern", format!("write `{}`", text.replace('%', "*"))));
+        return Some((
+            "`%` has no special meaning in a pattern",
+            format!("write `{}`", text.replace('%', "*")),
+        ));
     }
     None
 }
@@ -78,7 +85,7 @@ pub(super) fn shares(packs: &Packs<'_>, out: &mut Findings<'_>) {
             let Ok(expression) = alert_expression(&alert.condition) else { continue };
             let Some(condition) = expression.alert() else { continue };
             if condition.metric == "block_rate" && condition.threshold > 1.0 {
-                let message = "`block_rate` is a share of 0 to 1, so it is never compared with such a number";
+                let message = format!("`block_rate` is between 0 and 1, and never {}", condition.threshold);
                 let help = format!("write a percentage: `{}%`", condition.threshold);
                 let place = format!("/alerts/{i}/condition");
                 out.warn("not-a-share", at, Issue::new(place, message).help(help));

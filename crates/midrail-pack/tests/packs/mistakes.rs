@@ -62,7 +62,8 @@ fn every_mistake_has_a_report_that_teaches() {
         } else if !is_written && report != mistake.report {
             faults.push(format!("## {title}\n{pack}\nexpected\n{}\nfound\n{report}", mistake.report));
         }
-        if ["struct ", "variant", "u64", "untagged", "did not match"].iter().any(|word| report.contains(word)) {
+        if ["struct ", "variant", "u64", "untagged", "did not match"].iter().any(|word| report.contains(word))
+        {
             faults.push(format!("## {title}\na word of the implementation:\n{report}"));
         }
         if !report.contains("= help: ") {
