@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::decode::describe_serde_error;
 use crate::diagnostic::nearest;
+use crate::hints::step_without_kind;
 use crate::raw::definitions::{AgentDefinition, TaskDefinition};
 use crate::raw::gateway::{RiskRouter, StrikeLimit};
 use crate::raw::guard::Guard;
@@ -441,7 +442,10 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
         };
         return Err(match map.keys().find(is_misspelt).filter(|_| kinds().next().is_none()) {
             Some(key) => StepError::unknown_field(key, &words),
-            None => no_single_kind(&kinds().map(String::as_str).collect::<Vec<_>>(), &map),
+            None => {
+                let kinds: Vec<&str> = kinds().map(String::as_str).collect();
+                StepError(step_without_kind(&kinds, map.contains_key("tool"), &ACTIONS))
+            }
         });
     };
     let subject = map.remove(&word).unwrap_or_default();
@@ -481,26 +485,6 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
         Some(key) => Err(StepError::unknown_field(key, &EVENT_KEYS)),
         None => Ok(event),
     }
-}
-
-/// Why a step is not an event.
-fn no_single_kind(kinds: &[&str], map: &Map<String, Value>) -> StepError {
-    let example = "`{before_tool: NAME, args: {…}, expect: EFFECT}`";
-    if let [first, second, ..] = kinds {
-        return StepError(format!(
-            "`{first}` and `{second}` are two kinds of event; write a step for each, and the arguments of a call below \
-             `args`: {example}"
-        ));
-    }
-    let what = if map.contains_key("tool") {
-        "`tool` is not a kind of event"
-    } else {
-        "this step has no kind of event"
-    };
-    StepError(format!(
-        "{what}; write `before_tool: NAME` or another kind: {example}, or one of `{}`",
-        ACTIONS.join("`, `")
-    ))
 }
 
 /// The actions that are not events.

@@ -1,212 +1,13 @@
 //! Words of other tools and typical mistakes, and what to write in a pack instead.
 
+mod tables;
+
 use midrail_guardrails::{Builtin, CATALOGUE};
 use schemars::generate::SchemaSettings;
 
-/// Where an unknown key is: a map, known by one of its keys.
-const PACK: &str = "risk_router";
-const GUARDRAIL: &str = "read_before_write";
-const PREREQUISITE: &str = "own_writes";
-const AGENT: &str = "sections";
-const SECTION: &str = "guardrails";
-const SCOPE: &str = "files";
-const CASE: &str = "filesystem";
-const STEP: &str = "call_id";
-const BUDGETS: &str = "api_calls";
-const CHANNEL: &str = "webhook";
-const FEEDBACK: &str = "every_n_calls";
-const SCRIPT: &str = "input_timeout";
-const GATEWAY: &str = "sync_rules";
-const HOOK: &str = "validation";
-const TOOL_POLICY: &str = "policy";
-const EXPECTATION: &str = "rollback";
-const RULE: &str = "require_before";
-
-/// Keys of other tools by their place, and what to write instead.
-const KEYS: &[(&str, &[&str], &str)] = &[
-    (
-        RULE,
-        &["forbid", "deny", "block", "allow", "check", "tools", "use"],
-        "a rule is `require_before: {…}`; for other checks, write `pack: NAME` with `guardrails:`",
-    ),
-    (
-        GATEWAY,
-        &["rules", "guardrails"],
-        "a policy pack has `sync_rules` and `async_rules`; write `pack: NAME` for guardrails",
-    ),
-    (
-        HOOK,
-        &["tools", "effect", "check", "when", "on", "use", "reason", "with", "advice"],
-        "a document with `guardrail:` is a validation hook; write `pack: NAME`, and its keys below `guardrails:`",
-    ),
-    (
-        TOOL_POLICY,
-        &["guardrails", "agents", "tasks", "budgets", "approvals", "env", "extends", "defaults"],
-        "a document with `policy:` has `rules` only: write `pack: NAME` in place of `policy`",
-    ),
-    (FEEDBACK, &["every", "interval", "after"], "use `every_n_calls: NUMBER` or `every_n_seconds: NUMBER`"),
-    (FEEDBACK, &["text", "message", "content"], "use `static: TEXT`"),
-    (SCRIPT, &["path", "src", "source", "script"], "use `file: FILE`"),
-    (PACK, &["name", "title", "id"], "the name of a pack is `pack: NAME`"),
-    (
-        PACK,
-        &["permissions", "hooks", "deny", "ask", "allow"],
-        "write each rule as a guardrail: `guardrails: [{id: NAME, tools: TOOL, when: EXPRESSION, effect: block}]`",
-    ),
-    (
-        PACK,
-        &["rules", "policies", "policy", "checks", "guards", "guardrail"],
-        "write them as a list below `guardrails:`",
-    ),
-    (PACK, &["environments", "environment", "profiles"], "use `env: {NAME: {…}}`"),
-    (PACK, &["denied_tools", "blocked_tools"], "use the guardrail `tool-allowlist` with `deny: [TOOL, …]`"),
-    (
-        PACK,
-        &["allowed_tools", "tools"],
-        "use the guardrail `tool-allowlist` with `allow: [TOOL, …]`, or `agents: {NAME: {allowed_tools: …}}`",
-    ),
-    (
-        PACK,
-        &["parallel"],
-        "leave it out: every guardrail of an event is always evaluated, and their order never changes the effect",
-    ),
-    (PACK, &["limits", "budget", "limit"], "use `budgets: {tokens: NUMBER, time: DURATION, cost: NUMBER}`"),
-    (PACK, &["include", "includes", "import", "imports", "base"], "use `extends: FILE`"),
-    (
-        GUARDRAIL,
-        &["action", "actions", "decision", "verdict", "then", "do", "severity", "level", "result", "outcome"],
-        "what happens on a violation is `effect`: `warn`, `escalate`, `block` or another effect",
-    ),
-    (GUARDRAIL, &["message", "msg", "text", "because", "why", "explanation"], "use `reason: TEXT`"),
-    (
-        GUARDRAIL,
-        &[
-            "if",
-            "condition",
-            "conditions",
-            "where",
-            "only_if",
-            "filter",
-            "assert",
-            "expression",
-            "expr",
-            "require",
-        ],
-        "use `when: EXPRESSION` for when it applies, or `check: EXPRESSION` for what must hold",
-    ),
-    (GUARDRAIL, &["unless", "except", "exclude", "ignore"], "use `when: not (EXPRESSION)`"),
-    (
-        GUARDRAIL,
-        &["matcher", "match", "tool", "tool_name", "toolName", "tool_names"],
-        "use `tools: [NAME, …]`, with names or patterns such as `mcp__*`",
-    ),
-    (GUARDRAIL, &["true", "yes"], "older YAML reads `on` as true; here, write `on: before_tool`"),
-    (
-        GUARDRAIL,
-        &["event", "events", "hook", "hooks", "trigger", "stage", "phase"],
-        "use `on: before_tool` or another kind of event",
-    ),
-    (
-        GUARDRAIL,
-        &["type", "kind", "builtin", "uses", "guardrail", "extends"],
-        "use `use: NAME` for a built-in guardrail",
-    ),
-    (
-        GUARDRAIL,
-        &["settings", "config", "configuration", "options", "params", "parameters"],
-        "the settings of a built-in guardrail are below `with:`",
-    ),
-    (
-        GUARDRAIL,
-        &["path", "file", "files", "glob", "pattern", "regex"],
-        "use `when: action.target_file matches 'PATTERN'`, or `action.command matches 'PATTERN'`",
-    ),
-    (GUARDRAIL, &["retries", "attempts", "max_retries"], "use `max_attempts: NUMBER`, with `effect: retry`"),
-    (
-        GUARDRAIL,
-        &["approvers", "approval", "requires_approval", "require_approval", "reviewer", "reviewers"],
-        "use `effect: escalate`, with `approver: ROLE`",
-    ),
-    (GUARDRAIL, &["disabled", "active"], "use `enabled: false`"),
-    (GUARDRAIL, &["shadow", "dry_run", "audit_only"], "use `mode: shadow`"),
-    (GUARDRAIL, &["order", "weight"], "use `priority: NUMBER`; a lower number runs first"),
-    (GUARDRAIL, &["suggestion", "hint", "help", "fix", "instead"], "use `advice: TEXT`"),
-    (
-        GUARDRAIL,
-        &["role", "roles", "user", "users"],
-        "use `when: agent.role == 'ROLE'`, or `agents: [ID, …]`",
-    ),
-    (PREREQUISITE, &["tools", "before", "then", "target"], "the tools that wait are `tool: [NAME, …]`"),
-    (
-        PREREQUISITE,
-        &["require", "needs", "depends_on", "after", "first", "prerequisites"],
-        "the tools that must succeed first are `requires: [NAME, …]`",
-    ),
-    (AGENT, &["tools", "allow", "permissions"], "use `allowed_tools: [NAME, …]`"),
-    (AGENT, &["name"], "the name of an agent is its key: `agents: {NAME: {…}}`"),
-    (AGENT, &["files", "write", "read", "deny"], "use `scope: {files: {read: […], write: […], deny: […]}}`"),
-    (AGENT, &["budgets", "budget"], "use `token_budget`, `time_budget`, `api_call_budget` or `cost_budget`"),
-    (
-        SCOPE,
-        &["read", "write", "deny", "allow", "paths"],
-        "write it below `files`: `scope: {files: {write: […]}}`",
-    ),
-    (SECTION, &["tool", "allowed_tools"], "use `tools: [NAME, …]`"),
-    (CASE, &["name", "title"], "the name of a test is `id: NAME`"),
-    (
-        CASE,
-        &["steps", "given", "input", "inputs", "when", "calls"],
-        "the steps of a test are `events: [{before_tool: NAME, args: {…}, expect: EFFECT}]`",
-    ),
-    (
-        CASE,
-        &["expect", "expected", "then", "assert"],
-        "write `expect` in the event: `events: [{before_tool: NAME, expect: EFFECT}]`",
-    ),
-    (
-        STEP,
-        &["tool", "call", "name", "event"],
-        "write the kind of event with the tool: `{before_tool: NAME, args: {…}, expect: EFFECT}`",
-    ),
-    (STEP, &["input", "tool_input", "arguments", "params"], "use `args: {…}`"),
-    (
-        STEP,
-        &["assert", "expected", "then", "effect", "result"],
-        "use `expect: EFFECT`, or `expect: {effect: EFFECT, by: ID}`",
-    ),
-    (
-        EXPECTATION,
-        &["from", "guardrail", "id", "rule", "policy"],
-        "use `by: ID` for the guardrail that decides",
-    ),
-    (EXPECTATION, &["message", "text", "error"], "use `reason: PART` for a part of the reason"),
-    (BUDGETS, &["usd", "eur", "money", "dollars", "price", "costs"], "use `cost: NUMBER`"),
-    (
-        BUDGETS,
-        &["seconds", "minutes", "hours", "duration", "timeout"],
-        "use `time: DURATION`, such as `time: 2h`",
-    ),
-    (BUDGETS, &["calls", "requests"], "use `api_calls: NUMBER`"),
-    (
-        CHANNEL,
-        &["slack", "email", "mail", "teams", "url", "http", "pagerduty"],
-        "use `webhook: URL`, or `command: LINE` for a program that sends it",
-    ),
-];
-
-/// Keys of a pack that are also written below a guardrail by mistake.
-const KEYS_OF_PACKS: &[&str] = &[
-    "tests",
-    "guardrails",
-    "pack",
-    "defaults",
-    "budgets",
-    "alerts",
-    "notify",
-    "strikes",
-    "tool_risks",
-    "env",
-];
+use crate::hints::tables::{
+    CASE, GUARDRAIL, KEYS, KEYS_OF_PACKS, PACK, RULE, SCOPE, SECTION, SHAPES, STEP, TOOL_POLICY, VALUES,
+};
 
 /// The map of an unknown key.
 #[derive(Default)]
@@ -364,124 +165,12 @@ pub(crate) fn builtins(word: &str, names: &[&str]) -> String {
     }
 }
 
-/// Values of other tools by a value that is known there, and what to write instead.
-const VALUES: &[(&str, &[&str], &str)] = &[
-    (
-        "halt",
-        &[
-            "ask",
-            "prompt",
-            "confirm",
-            "approve",
-            "approval",
-            "require_approval",
-            "requires_approval",
-            "review",
-            "human",
-            "ask_user",
-            "hold",
-            "wait",
-        ],
-        "use `escalate`: an approver decides",
-    ),
-    (
-        "halt",
-        &[
-            "reject",
-            "rejected",
-            "refuse",
-            "forbid",
-            "forbidden",
-            "error",
-            "fail",
-            "prevent",
-            "disallow",
-            "blocked",
-            "denied",
-            "abort",
-        ],
-        "use `block`",
-    ),
-    ("halt", &["kill", "terminate", "shutdown", "exit"], "use `halt`: it ends the run"),
-    ("halt", &["ok", "permit", "accept", "continue", "allowed", "passed", "none"], "use `allow`"),
-    ("halt", &["notify", "alert", "info", "notice", "warning", "warned"], "use `warn`"),
-    (
-        "halt",
-        &["mask", "hide", "sanitize", "rewrite", "modify", "redirect"],
-        "effects of a custom guardrail are `allow`, `warn`, `retry`, `escalate`, `block` and `halt`",
-    ),
-    (
-        "shadow",
-        &[
-            "dry-run",
-            "dry_run",
-            "dryrun",
-            "audit",
-            "monitor",
-            "log",
-            "test",
-            "observe",
-            "permissive",
-            "warn",
-            "report",
-        ],
-        "use `shadow`: effects are recorded, and not enforced",
-    ),
-    ("shadow", &["on", "active", "block", "strict", "enforcing", "enabled"], "use `enforce`"),
-    ("shadow", &["off", "disabled", "none"], "use `shadow`, or `enabled: false` for one guardrail"),
-    ("compliance", &["security", "danger"], "use `safety`"),
-    ("critical", &["extreme", "severe", "highest", "very_high"], "use `critical`"),
-    ("critical", &["moderate", "normal", "default"], "use `medium`"),
-    ("critical", &["none", "safe", "minimal"], "use `low`"),
-    (
-        "allow",
-        &["warn", "ignore", "pass", "skip", "continue", "open", "fail_open", "log"],
-        "use `allow` to continue without the guardrail, or `block` or `escalate`, which are safe",
-    ),
-    ("allow", &["deny", "fail", "closed", "fail_closed", "error", "stop", "halt"], "use `block`"),
-    ("allow", &["ask", "prompt", "confirm", "approve"], "use `escalate`: an approver decides"),
-];
-
 /// What to write in place of an unknown value.
 pub(crate) fn value(word: &str, known: &[String]) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let fits = |place: &str| known.iter().any(|known| known == place);
     VALUES.iter().find(|(place, words, _)| fits(place) && words.contains(&lower.as_str())).map(|row| row.2)
 }
-
-/// How to write the value of a key that has a value of another type.
-const SHAPES: &[(&str, &str)] = &[
-    ("guardrails", "write each guardrail as an item of a list: `- id: NAME`"),
-    ("require_before", "write `require_before: {tool: deploy, requires: [test, build]}`"),
-    ("sequential", "write `sequential: {deploy: [test, build]}`: each tool with its prerequisites"),
-    ("keyed", "write a list: `keyed: [{tool: merge, requires: review, key: pr_id}]`"),
-    ("rules", "write a list: `rules: [{require_before: {tool: deploy, requires: test}}]`"),
-    ("completion", "write what must be complete, such as `completion: {command: cargo test}`"),
-    ("feedback", "write `feedback: {static: TEXT}`"),
-    ("deep", "write the service, such as `deep: {http: URL}`"),
-    ("read_before_write", "write `read_before_write: {}`, or `read_before_write` alone"),
-    ("with", "write the settings by name, such as `with: {allow: [Read]}`"),
-    ("effect", "write one effect: `effect: block`; its `reason` is a key of its own"),
-    ("check", "write an expression as one text: `check: tool.args.amount <= 100`"),
-    ("when", "write an expression as one text: `when: agent.role == 'planner'`"),
-    ("approver", "write one role: `approver: reviewer`"),
-    ("bypass", "write `bypass: {allowed: false}`, or `bypass: {allowed: true, requires_approval: ROLE}`"),
-    ("budgets", "write `budgets: {tokens: 200000, time: 2h, cost: 20}`"),
-    ("agents", "write each agent with its name as a key: `agents: {NAME: {allowed_tools: [Read]}}`"),
-    ("tasks", "write each task with its name as a key: `tasks: {NAME: {token_budget: 50000}}`"),
-    ("tests", "write each test as an item of a list: `- id: NAME`, with its `events`"),
-    ("events", "write each event as an item of a list: `- {before_tool: NAME, expect: block}`"),
-    ("strikes", "write a list: `strikes: [{count: 3, effect: halt}]`"),
-    ("tool_risks", "write `tool_risks: {TOOL: high}`"),
-    ("notify", "write a channel for each recipient: `notify: {reviewer: {webhook: URL}}`"),
-    ("env", "write an overlay for each environment: `env: {prod: {…}}`; `--env prod` selects one"),
-    ("alerts", "write a list: `alerts: [{name: NAME, condition: block_rate > 30%, action: TEXT}]`"),
-    ("policy_pack", "write its name: `policy_pack: NAME`, with `sync_rules` and `async_rules` next to it"),
-    ("guardrail", "write `guardrail: {id: NAME, …}`; a pack of your own starts with `pack: NAME`"),
-    ("custom_guardrail", "write `custom_guardrail: {id: NAME, …}`"),
-    ("files", "write `files: {read: […], write: […], deny: […]}`"),
-    ("scope", "write `scope: {files: {write: [PATTERN, …]}}`"),
-];
 
 /// How to write the value of a key that needs a list or a map.
 pub(crate) fn shape(key: &str) -> Option<&'static str> {
@@ -510,6 +199,20 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
         "false" | "no" | "off" | "n" | "disabled" | "never" | "0" => Some(false),
         _ => None,
     }
+}
+
+/// Why a step of a test is not an event: it has several kinds, or none.
+pub(crate) fn step_without_kind(kinds: &[&str], has_tool: bool, actions: &[&str]) -> String {
+    let example = "`{before_tool: NAME, args: {…}, expect: EFFECT}`";
+    if let [first, second, ..] = kinds {
+        return format!(
+            "`{first}` and `{second}` are two kinds of event; write a step for each, and the arguments of a call below \
+             `args`: {example}"
+        );
+    }
+    let what = if has_tool { "`tool` is not a kind of event" } else { "this step has no kind of event" };
+    let actions = actions.join("`, `");
+    format!("{what}; write `before_tool: NAME` or another kind: {example}, or one of `{actions}`")
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ const ADVICE: [(&str, &str, &str); 10] = [
     (
         "mapping values are not allowed",
         "a colon where no key can be",
-        "put a value that contains `: ` in quotes, write a blank after the colon of every key, and check the indentation",
+        "put a value that contains `: ` in quotes, write a space after the colon of every key, and check the indentation",
     ),
     ("unexpected character", "", "put a value that starts with this character in quotes"),
     (
@@ -144,12 +144,12 @@ const ADVICE: [(&str, &str, &str); 10] = [
     ),
     (
         "did not find expected key",
-        "a line with another indentation",
+        "this line has another indentation than those before it",
         "check the indentation: the keys of one map start in the same column",
     ),
     (
         "did not find expected '-'",
-        "a line with another indentation",
+        "this line has another indentation than those before it",
         "check the indentation: the keys of one item start in the same column",
     ),
 ];

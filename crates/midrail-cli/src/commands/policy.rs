@@ -114,13 +114,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     Ok(Exit::Good)
 }
 
-/// Prints a table with a title, unless it is empty.
-fn print_table(title: &str, table: &Table, output: &mut Output) -> CliResult<()> {
-    if table.is_empty() {
+/// Prints names, each with a text below it, with a title, unless there are none.
+fn print_items(title: &str, items: Vec<(String, String)>, output: &mut Output) -> CliResult<()> {
+    if items.is_empty() {
         return Ok(());
     }
     output.section(title)?;
-    table.print(2, output)
+    for (name, text) in items {
+        output.line(format!("  {name}"))?;
+        output.lines(
+            wrap(&text, output.width.saturating_sub(4)).into_iter().map(|line| format!("    {line}")),
+        )?;
+    }
+    Ok(())
 }
 
 /// Prints named texts with a title, unless there are none.
@@ -251,7 +257,12 @@ impl View<'_> {
             let name = output.paint.style(Style::Strong, "definition");
             output.line(format!("\n{name}  {}", visible(&definition.name)))?;
             for line in yaml::lines(&definition_json(definition)) {
-                output.line(format!("  {line}"))?;
+                let indent = line.len() - line.trim_start().len();
+                let room = output.width.saturating_sub(indent + 6).max(20);
+                for (at, part) in wrap(line.trim_start(), room).into_iter().enumerate() {
+                    let indent = " ".repeat(indent + if at == 0 { 2 } else { 6 });
+                    output.line(format!("{indent}{part}"))?;
+                }
             }
         }
         Ok(())
@@ -285,17 +296,19 @@ impl View<'_> {
 
     /// The channels of notices.
     fn print_channels(&self, output: &mut Output) -> CliResult<()> {
-        let text = |text: &Option<String>| cell(short(text.as_deref().unwrap_or_default(), 60));
-        let table = Table::of(
-            self.channels(),
-            &[
-                ("for", &|(to, _)| cell(short(to, 40))),
-                ("webhook", &|(_, channel)| text(&channel.webhook)),
-                ("command", &|(_, channel)| text(&channel.command)),
-                ("log", &|(_, channel)| cell(if channel.log == Some(false) { "no" } else { "yes" })),
-            ],
-        );
-        print_table("notices  (all notices are stored: midrail notices)", &table, output)
+        let named = |name: &str, value: &Option<String>| {
+            value.as_ref().map(|value| format!("{name} {}", short(value, 200)))
+        };
+        let items = self.channels().into_iter().map(|(to, channel)| {
+            let log = if channel.log == Some(false) { "not in the log" } else { "in the log" };
+            let parts = [
+                named("webhook", &channel.webhook),
+                named("command", &channel.command),
+                Some(log.to_owned()),
+            ];
+            (short(to, 40).into_owned(), parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+        });
+        print_items("notices  (all notices are stored: midrail notices)", items.collect(), output)
     }
 
     /// The channels by recipient. A higher layer takes precedence.
@@ -308,16 +321,12 @@ impl View<'_> {
     }
 
     fn print_alerts(&self, output: &mut Output) -> CliResult<()> {
-        let table = Table::of(
-            self.alerts(),
-            &[
-                ("alert", &|(_, alert)| cell(short(&alert.name, 40))),
-                ("condition", &|(_, alert)| cell(short(&alert.condition, 80))),
-                ("action", &|(_, alert)| cell(short(&alert.action, 60))),
-                ("pack", &|(document, _)| cell(short(&document.pack.pack, 40))),
-            ],
-        );
-        print_table("alerts", &table, output)
+        let items = self.alerts().map(|(document, alert)| {
+            let (condition, action) = (short(&alert.condition, 200), short(&alert.action, 200));
+            let pack = short(&document.pack.pack, 40);
+            (short(&alert.name, 40).into_owned(), format!("{condition}: {action} (pack {pack})"))
+        });
+        print_items("alerts", items.collect(), output)
     }
 
     fn alerts(&self) -> impl Iterator<Item = (&PackDocument, &AlertRule)> {

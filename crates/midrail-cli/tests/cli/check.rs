@@ -206,13 +206,11 @@ fn command_line_limits_apply_to_events() {
 #[test]
 fn command_is_checked_without_an_event() {
     let world = World::new();
-    world
-        .run(&["check", "--bash", "rm -rf ~"])
-        .code(2)
-        .says("✗ block")
-        .says("destructive-command (safety-001)");
+    world.run(&["check", "--bash", "rm -rf ~"]).code(2).says("✗ block  before_tool Bash rm -rf ~");
+    let force = "git push --force origin main";
+    world.run(&["check", "--bash", force]).code(2).says("destructive-command (safety-001)");
     world.run(&["check", "--bash", "ls"]).code(0).says("✓ allow");
-    let json = world.run(&["check", "--json", "--bash", "rm -rf ~"]).code(2).json();
+    let json = world.run(&["check", "--json", "--bash", force]).code(2).json();
     assert_eq!(json["by"], "safety-001");
 }
 

@@ -23,14 +23,14 @@ pub(super) fn comments(packs: &Packs<'_>, out: &mut Findings<'_>) {
             }
             let rest = document.source.get(node.span.end..).and_then(|rest| rest.lines().next());
             let rest = rest.unwrap_or_default().trim_start();
-            // A comment usually has a blank after its `#`.
+            // A comment usually has a space after its `#`.
             if rest.strip_prefix('#').is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace())) {
                 found.push((place.to_owned(), rest.to_owned()));
             }
         });
         for (place, rest) in found {
             let message = format!("this text ends before `{}`, which is a comment", excerpt(&rest));
-            let help = "put the whole text in quotes, or write a blank after the `#` of a comment";
+            let help = "put the whole text in quotes, or write a space after the `#` of a comment";
             out.warn("cut-by-comment", at, Issue::new(place, message).help(help));
         }
     }
