@@ -114,7 +114,10 @@ pub struct StubAnswer {
 
 /// The files of the simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a map of files with their contents, or a list of empty files")]
+#[serde(
+    untagged,
+    expecting = "expected the files of the test; write `{a.txt: CONTENT}`, or `[a.txt]` for empty files"
+)]
 pub enum Files {
     /// Files with content.
     Content(BTreeMap<String, String>),

@@ -300,7 +300,7 @@ impl Fault {
             }
             Fault::MissingField(field) => {
                 Diagnostic::new(format!("`{field}` is missing"), first_line(&place.span))
-                    .with_help(format!("add `{field}:` here"))
+                    .with_help(hints::missing(field))
             }
             Fault::UnknownValue(value, known) => {
                 let help = hints::value(value, known).map(str::to_owned);
@@ -476,7 +476,7 @@ mod tests {
 
     #[test]
     fn missing_key_is_reported_once() {
-        assert_eq!(problems("version: 1\n"), ["1:1 `pack` is missing / add `pack:` here"]);
+        assert_eq!(problems("version: 1\n"), ["1:1 `pack` is missing / start with `pack: NAME`"]);
         assert_eq!(problems("pack: [1]\n"), ["1:7 expected a text, found a list / "]);
     }
 

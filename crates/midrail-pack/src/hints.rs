@@ -192,6 +192,22 @@ pub(crate) fn number(text: &str) -> Option<String> {
     is_number.then(|| format!("{digits}{zeros}"))
 }
 
+/// How to add a missing key.
+pub(crate) fn missing(field: &str) -> String {
+    match field {
+        "pack" => "start with `pack: NAME`".to_owned(),
+        "id" => "add `id: NAME`".to_owned(),
+        "name" => "add `name: NAME`".to_owned(),
+        "tool" => "add `tool: NAME`, the tool that waits".to_owned(),
+        "tools" => "add `tools: [NAME, …]`".to_owned(),
+        "require_before" => "add `require_before: {tool: NAME, requires: NAME}`".to_owned(),
+        "rules" => "add `rules: [{require_before: {tool: NAME, requires: NAME}}]`".to_owned(),
+        "condition" => "add `condition: EXPRESSION`, such as `block_rate > 30%`".to_owned(),
+        "action" => "add `action: TEXT`, what people should do".to_owned(),
+        field => format!("add `{field}:` here"),
+    }
+}
+
 /// The boolean that a word of older YAML means.
 pub(crate) fn boolean(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {

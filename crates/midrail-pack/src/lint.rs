@@ -2,6 +2,7 @@
 
 mod cases;
 mod definition;
+mod facts;
 mod linter;
 mod locks;
 mod narrowed;
@@ -55,6 +56,9 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     people::channels(packs, out);
     cases::without_expectation(packs, out);
     cases::unknown_guardrails(packs, out);
+    facts::of_other_events(packs, out);
+    facts::of_other_tools(packs, out);
+    settings::of_other_effects(packs, out);
     traps::comments(packs, out);
     traps::shares(packs, out);
     definition::without_effect(packs, out);

@@ -300,6 +300,7 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("when", "write an expression as one text: `when: agent.role == 'planner'`"),
     ("approver", "write one role: `approver: reviewer`"),
     ("bypass", "write `bypass: {allowed: false}`, or `bypass: {allowed: true, requires_approval: ROLE}`"),
+    ("emergency", "write `emergency: {only_for: EXPRESSION, wait: 15m, review_within: 24h}`"),
     ("budgets", "write `budgets: {tokens: 200000, time: 2h, cost: 20}`"),
     ("agents", "write each agent with its name as a key: `agents: {NAME: {allowed_tools: [Read]}}`"),
     ("tasks", "write each task with its name as a key: `tasks: {NAME: {token_budget: 50000}}`"),

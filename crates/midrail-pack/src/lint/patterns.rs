@@ -32,6 +32,12 @@ pub(super) fn impossible(packs: &Packs<'_>, out: &mut Findings<'_>) {
                     let message = format!("`{}`: {why}", excerpt(matched.text));
                     let issue = Issue::new(at, message).help(help);
                     out.warn("foreign-pattern", found.document, Issue { span, ..issue });
+                } else if matched.is_pattern && is_whole_text(&matched) {
+                    let text = excerpt(matched.text);
+                    let message = format!("`{text}` has no `*`, so it matches only exactly this text");
+                    let help = format!("write `'*{text}*'` or use `contains`; use `==` if this is intended");
+                    let issue = Issue::new(at, message).help(help);
+                    out.warn("pattern-without-wildcard", found.document, Issue { span, ..issue });
                 } else if matched.is_pattern && matched.text.contains("**") && !matched.name.is_path() {
                     let message =
                         format!("`{}` is not a path: `**` has no special meaning here", matched.name);
@@ -41,6 +47,12 @@ pub(super) fn impossible(packs: &Packs<'_>, out: &mut Findings<'_>) {
             }
         }
     }
+}
+
+/// Whether a pattern without a wildcard is matched with a long text.
+fn is_whole_text(matched: &MatchedText<'_>) -> bool {
+    let is_long = ["action.command", "text", "result.content", "last_assistant", "error.message"];
+    is_long.contains(&matched.name.term()) && !glob::is_pattern(matched.text)
 }
 
 /// Why a text or pattern matches no value of its name, and what to do about it.
