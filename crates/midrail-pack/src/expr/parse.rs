@@ -192,7 +192,12 @@ impl<'s> Parser<'s> {
             if power == COMPARE && compared {
                 self.at = before;
                 let problem = Diagnostic::new("comparisons cannot be chained", self.span());
-                return Err(problem.with_help("join two comparisons with AND"));
+                let help = if self.is_word(0, &["in"]) {
+                    "join two comparisons with AND; the window of an alert is written as `over 1 hour`"
+                } else {
+                    "join two comparisons with AND"
+                };
+                return Err(problem.with_help(help));
             }
             compared = power == COMPARE;
             let kind = match infix {

@@ -18,6 +18,8 @@ pub(super) const HOOK: &str = "validation";
 pub(super) const TOOL_POLICY: &str = "policy";
 pub(super) const EXPECTATION: &str = "rollback";
 pub(super) const RULE: &str = "require_before";
+pub(super) const DEEP: &str = "max_answer_bytes";
+pub(super) const COMPLETION: &str = "also_after_tool";
 
 /// Keys of other tools by their place, and what to write instead.
 pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
@@ -43,6 +45,12 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
     ),
     (FEEDBACK, &["every", "interval", "after"], "use `every_n_calls: NUMBER` or `every_n_seconds: NUMBER`"),
     (FEEDBACK, &["text", "message", "content"], "use `static: TEXT`"),
+    (DEEP, &["url", "uri", "endpoint", "address"], "use `http: {url: URL}`"),
+    (
+        COMPLETION,
+        &["tests", "test", "run", "cmd", "commands", "script", "check_command"],
+        "use `command: LINE`, a command that must succeed",
+    ),
     (SCRIPT, &["path", "src", "source", "script"], "use `file: FILE`"),
     (PACK, &["name", "title", "id"], "the name of a pack is `pack: NAME`"),
     (
@@ -292,7 +300,7 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("rules", "write a list: `rules: [{require_before: {tool: deploy, requires: test}}]`"),
     ("completion", "write what must be complete, such as `completion: {command: cargo test}`"),
     ("feedback", "write `feedback: {static: TEXT}`"),
-    ("deep", "write the service, such as `deep: {http: URL}`"),
+    ("deep", "write the service, such as `deep: {http: {url: URL}}`"),
     ("read_before_write", "write `read_before_write: {}`, or `read_before_write` alone"),
     ("with", "write the settings by name, such as `with: {allow: [Read]}`"),
     ("effect", "write one effect: `effect: block`; its `reason` is a key of its own"),
