@@ -44,11 +44,11 @@ pub enum WireError {
         message: String,
     },
     /// The JSON is not an event.
-    #[error("not a valid event: {message} (line {line}, column {column})")]
+    #[error("not a valid event: {message}{}", position(*line, *column))]
     NotAnEvent {
-        /// The line, from 1.
+        /// The line, from 1; 0 if it is not known.
         line: usize,
-        /// The column, from 1.
+        /// The column, from 1; 0 if it is not known.
         column: usize,
         /// What is wrong.
         message: String,
@@ -89,6 +89,11 @@ pub enum WireError {
     TooManyValues,
 }
 
+/// The place of a problem at the end of a message: nothing if it is not known.
+pub fn position(line: usize, column: usize) -> String {
+    if line == 0 { String::new() } else { format!(" (line {line}, column {column})") }
+}
+
 impl WireError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
@@ -98,7 +103,8 @@ impl WireError {
             ),
             WireError::NotAnEvent { message, .. } if message.contains("kind") => {
                 let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
-                Some(format!("the kinds of event are {}", kinds.join(", ")))
+                let add = if message.contains("missing") { "add `\"kind\": \"before_tool\"`; " } else { "" };
+                Some(format!("{add}the kinds of event are {}", kinds.join(", ")))
             }
             WireError::ConflictingKinds { .. } => {
                 Some("remove one of them: a wrong kind would be decided as another event".into())

@@ -8,7 +8,7 @@ use midrail::authoring::ScriptRunError;
 use midrail::pack::diagnostic::visible;
 use midrail::pack::{DiagnosticReport, describe_serde_error};
 use midrail::{EngineError, LoadError, StoreError};
-use midrail_adapters::wire::WireError;
+use midrail_adapters::wire::{WireError, position};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -168,9 +168,11 @@ impl From<EngineError> for CliError {
 impl From<WireError> for CliError {
     fn from(error: WireError) -> Self {
         if let WireError::NotAnEvent { line, column, message } = &error {
+            let is_missing_kind = message.starts_with("missing field `kind`");
             let (message, help) = describe_serde_error(message);
-            return CliError::new(format!("not a valid event: {message} (line {line}, column {column})"))
-                .maybe_help(help.or_else(|| error.help()));
+            let help = help.filter(|_| !is_missing_kind).or_else(|| error.help());
+            return CliError::new(format!("not a valid event: {message}{}", position(*line, *column)))
+                .maybe_help(help);
         }
         CliError::from_error(&error).maybe_help(error.help())
     }

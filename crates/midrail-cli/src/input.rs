@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::env;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -199,12 +199,27 @@ pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
 
 /// A file to read, or standard input for `-` and if none is given.
 pub(crate) fn open(path: Option<&Path>) -> CliResult<Box<dyn Read + Send>> {
+    open_file(path, None)
+}
+
+/// The same, with help for a text in place of the name of a file.
+pub(crate) fn open_or(path: Option<&Path>, help: &str) -> CliResult<Box<dyn Read + Send>> {
+    open_file(path, Some(help))
+}
+
+fn open_file(path: Option<&Path>, help: Option<&str>) -> CliResult<Box<dyn Read + Send>> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return Ok(Box::new(io::stdin()));
     };
     let cannot =
         |why: &dyn std::fmt::Display| CliError::new(format!("could not read {}: {why}", quoted(path)));
-    let file = File::open(path).map_err(|error| cannot(&error))?;
+    let file = File::open(path).map_err(|error| match error.kind() {
+        // A long text is not even the name of a file.
+        ErrorKind::NotFound | ErrorKind::InvalidFilename | ErrorKind::NotADirectory => {
+            CliError::new(format!("there is no file {}", quoted(path))).maybe_help(help)
+        }
+        _ => cannot(&error),
+    })?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(cannot(&"it is a folder"));
     }

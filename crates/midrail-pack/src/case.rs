@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::decode::describe_serde_error;
 use crate::diagnostic::nearest;
+use crate::hints::step_without_kind;
 use crate::raw::definitions::{AgentDefinition, TaskDefinition};
 use crate::raw::gateway::{RiskRouter, StrikeLimit};
 use crate::raw::guard::Guard;
@@ -115,7 +117,10 @@ pub struct StubAnswer {
 
 /// The files of the simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected the files of the test; write `{a.txt: CONTENT}`, or `[a.txt]` for empty files"
+)]
 pub enum Files {
     /// Files with content.
     Content(BTreeMap<String, String>),
@@ -276,7 +281,7 @@ pub enum StepAction {
 
 /// The approver: a name with every role, or a name with one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a name, or `{by: NAME, role: ROLE}`")]
+#[serde(untagged, expecting = "expected a name, or `{by: NAME, role: ROLE}`")]
 pub enum CaseApprover {
     /// An approver with every role.
     Anyone(String),
@@ -445,10 +450,10 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
         };
         return Err(match map.keys().find(is_misspelt).filter(|_| kinds().next().is_none()) {
             Some(key) => StepError::unknown_field(key, &words),
-            None => StepError(format!(
-                "a step is one kind of event, such as `before_tool: NAME`, or one of `{}`",
-                ACTIONS.join("`, `")
-            )),
+            None => {
+                let kinds: Vec<&str> = kinds().map(String::as_str).collect();
+                StepError(step_without_kind(&kinds, map.contains_key("tool"), &ACTIONS))
+            }
         });
     };
     let subject = map.remove(&word).unwrap_or_default();
@@ -478,8 +483,11 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
     };
     map.extend(subject.map(|(key, value)| (key.to_owned(), value)));
     let event = Value::Object(map);
-    let read: Event =
-        serde_json::from_value(event.clone()).map_err(|error| StepError(format!("not an event: {error}")))?;
+    let read: Event = serde_path_to_error::deserialize(event.clone()).map_err(|error| {
+        let (message, _) = describe_serde_error(&error.inner().to_string());
+        let help = "write it as in `{before_tool: NAME, args: {…}, agent: {role: NAME}, expect: EFFECT}`";
+        StepError(format!("not a valid event: `{}`: {message}; {help}", error.path()))
+    })?;
     match read.extra.keys().next() {
         // Hosts may send unknown fields; in a case, an unknown field is a mistake.
         Some(key) => Err(StepError::unknown_field(key, &EVENT_KEYS)),

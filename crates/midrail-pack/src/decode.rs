@@ -7,6 +7,8 @@ use midrail_core::EventKind;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::{Diagnostic, Span, did_you_mean, excerpt};
+use crate::hints::{self, Around};
+use crate::strict::Strict;
 use crate::yaml::{Key, Node, NodeValue, TextStyle, to_json};
 
 /// The maximum number of reported problems.
@@ -39,7 +41,7 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
     let mut echoes: Vec<Span> = Vec::new();
     remove_infinite(&mut rest, &mut problems, &mut echoes);
     loop {
-        let error = match serde_path_to_error::deserialize::<_, T>(to_json(&rest)) {
+        let error = match serde_path_to_error::deserialize::<_, T>(Strict(to_json(&rest))) {
             Ok(value) => return Decoded { value: Some(value), rest, problems, echoes },
             Err(error) => error,
         };
@@ -65,12 +67,11 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
             && match &fault {
                 Fault::MissingField(field) => fill(&mut rest, &place, field, &mut echoes),
                 _ => match remove(&mut rest, wrong) {
-                    Some(Some((span, key))) => {
+                    Some((span, key)) => {
                         echoes.push(span.clone());
                         cut.push((span, key));
                         true
                     }
-                    Some(None) => true,
                     None => false,
                 },
             };
@@ -142,6 +143,8 @@ struct Place {
     found: &'static str,
     /// The text or number there.
     text: Option<String>,
+    /// The map of an unknown key.
+    around: Around,
 }
 
 /// Follows a path as far as possible; with a field, to that key of the map at its end (or of the map around it).
@@ -163,6 +166,8 @@ fn place(root: &Node, path: &[Step], field: Option<&str>) -> Place {
         span = at.clone();
         whole.push(step.clone());
     }
+    let around = if field.is_some() { descend_to_map(root, &whole) } else { None };
+    let around = around.map(surroundings).unwrap_or_default();
     if let Some(field) = field
         && whole.last() != Some(&Step::Key(field.to_owned()))
         && let Some((key, _)) = node.as_map().and_then(|map| map.iter().find(|(key, _)| key.text == field))
@@ -176,22 +181,46 @@ fn place(root: &Node, path: &[Step], field: Option<&str>) -> Place {
         NodeValue::Float(number) => Some(number.to_string()),
         _ => None,
     };
-    Place { path: whole, span, found: node.kind(), text }
+    Place { path: whole, span, found: node.kind(), text, around }
 }
 
-/// Removes the value at a path. Returns the span of its map and its key, if it was in a map.
-fn remove(root: &mut Node, path: &[Step]) -> Option<Option<(Span, String)>> {
+/// What hints need of the map of an unknown key.
+fn surroundings(map: &Node) -> Around {
+    let empty = map.as_map().into_iter().flatten().find(|(_, value)| value.value == NodeValue::Null);
+    Around {
+        uses: map.get("use").and_then(Node::as_text).map(str::to_owned),
+        empty: empty.map(|(key, _)| key.text.clone()),
+    }
+}
+
+/// The map at a path, or around its end.
+fn descend_to_map<'n>(root: &'n Node, path: &[Step]) -> Option<&'n Node> {
+    let mut map = Some(root).filter(|node| node.as_map().is_some());
+    let mut node = root;
+    for step in path {
+        node = match (step, &node.value) {
+            (Step::Index(index), NodeValue::List(items)) => items.get(*index)?,
+            (Step::Key(key), NodeValue::Map(_)) => node.get(key)?,
+            _ => return map,
+        };
+        map = if node.as_map().is_some() { Some(node) } else { map };
+    }
+    map
+}
+
+/// Removes the value at a path. Returns the span of its map or list, and its key in a map.
+fn remove(root: &mut Node, path: &[Step]) -> Option<(Span, String)> {
     let (last, parents) = path.split_last()?;
     let node = descend(root, parents)?;
     let span = node.span.clone();
     match (last, &mut node.value) {
         (Step::Index(index), NodeValue::List(items)) if *index < items.len() => {
             items.remove(*index);
-            Some(None)
+            Some((span, String::new()))
         }
         (Step::Key(key), NodeValue::Map(map)) => {
             map.retain(|(name, _)| name.text != *key);
-            Some(Some((span, key.clone())))
+            Some((span, key.clone()))
         }
         _ => None,
     }
@@ -235,6 +264,12 @@ impl Fault {
             .and_then(|rest| rest.split_once(", expected "))
         {
             Fault::WrongType { expected: type_name(expected) }
+        } else if let Some((_, expected)) =
+            message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
+        {
+            Fault::WrongType { expected: type_name(expected) }
+        } else if message.starts_with("data did not match any variant") {
+            Fault::Other("this value has a wrong form; `midrail schema pack` describes it".to_owned())
         } else {
             Fault::Other(message.to_owned())
         }
@@ -246,24 +281,31 @@ impl Fault {
 
     fn problem(&self, place: &Place) -> Diagnostic {
         let suggestion = |word: &str, known: &[String]| {
-            let all = |_| format!("use one of `{}`", known.join("`, `"));
+            let all = |_| match known {
+                [one] => format!("use `{one}`"),
+                known => format!("use one of `{}`", known.join("`, `")),
+            };
             did_you_mean(word, known.iter().map(String::as_str), all)
         };
         match self {
             Fault::UnknownField(field, known) => {
                 let problem = Diagnostic::new(format!("unknown key `{field}`"), place.span.clone());
-                if let Some((_, help)) = KEYS_OF_OTHER_GATEWAYS.iter().find(|(key, _)| key == field) {
-                    return problem.with_help(*help);
+                if let Some(help) = hints::key(field, known, &place.around) {
+                    return problem.with_help(help);
                 }
-                if known.is_empty() { problem } else { problem.with_help(suggestion(field, known)) }
+                if known.is_empty() {
+                    return problem;
+                }
+                problem.with_help(suggestion(field, known))
             }
             Fault::MissingField(field) => {
                 Diagnostic::new(format!("`{field}` is missing"), first_line(&place.span))
-                    .with_help(format!("add `{field}:` here"))
+                    .with_help(hints::missing(field))
             }
             Fault::UnknownValue(value, known) => {
+                let help = hints::value(value, known).map(str::to_owned);
                 Diagnostic::new(format!("unknown value `{value}`"), place.span.clone())
-                    .with_help(suggestion(value, known))
+                    .with_help(help.unwrap_or_else(|| suggestion(value, known)))
             }
             Fault::WrongType { expected } => {
                 let problem = |found: &str| {
@@ -282,9 +324,17 @@ impl Fault {
                 }
             }
             Fault::UnknownKind(word) => {
-                let kinds: Vec<String> = EventKind::ALL.iter().map(ToString::to_string).collect();
+                let is_sent = |kind: &&EventKind| {
+                    !matches!(
+                        kind,
+                        EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered
+                    )
+                };
+                let kinds: Vec<String> =
+                    EventKind::ALL.iter().filter(is_sent).map(ToString::to_string).collect();
+                let help = hints::kind(word).map(|kind| format!("did you mean `{kind}`?"));
                 Diagnostic::new(format!("unknown kind of event `{word}`"), place.span.clone())
-                    .with_help(suggestion(word, &kinds))
+                    .with_help(help.unwrap_or_else(|| suggestion(word, &kinds)))
             }
             Fault::Other(message) => match message.split_once("; ") {
                 Some((what, help)) => Diagnostic::new(what, place.span.clone()).with_help(help),
@@ -293,20 +343,6 @@ impl Fault {
         }
     }
 }
-
-/// Keys of other gateways' packs, and what to write instead.
-const KEYS_OF_OTHER_GATEWAYS: &[(&str, &str)] = &[
-    ("environments", "use `env: {NAME: {…}}`"),
-    ("denied_tools", "use the guardrail `tool-allowlist` with `deny: [TOOL, …]`"),
-    (
-        "allowed_tools",
-        "use the guardrail `tool-allowlist` with `allow: [TOOL, …]`, or `agents: {NAME: {allowed_tools: …}}`",
-    ),
-    (
-        "parallel",
-        "leave it out: every guardrail of an event is always evaluated, and their order never changes the effect",
-    ),
-];
 
 /// How to write a value of a type.
 fn advice(expected: &str, place: &Place) -> Option<String> {
@@ -317,13 +353,23 @@ fn advice(expected: &str, place: &Place) -> Option<String> {
     if expected.contains("duration") {
         return Some("for example `90s`, `15m`, `2h` or `1d`".to_owned());
     }
+    let whole = |least: u32| match place.text.as_deref().and_then(hints::number) {
+        Some(number) if place.found == "a text" => format!("write the number alone: `{number}`"),
+        _ => format!("write a whole number such as {}", if key == Some("priority") { 110 } else { least }),
+    };
     match (expected, &place.text) {
-        ("a whole number of 0 or more", _) => {
-            Some(format!("write a whole number such as {}", if key == Some("priority") { 110 } else { 3 }))
-        }
-        ("a whole number of 1 or more", _) => Some("write a whole number such as 3".to_owned()),
-        ("a number", _) => Some("write a number such as 0.5".to_owned()),
-        ("true or false", _) => Some("write `true` or `false`".to_owned()),
+        ("a whole number of 0 or more" | "a whole number of 1 or more", _) => Some(whole(3)),
+        ("a number", text) => match text.as_deref().and_then(hints::number) {
+            Some(number) => Some(format!("write the number alone: `{number}`")),
+            None => Some("write a number such as 0.5".to_owned()),
+        },
+        ("true or false", text) => match text.as_deref().and_then(hints::boolean) {
+            Some(value) => {
+                Some(format!("write `{value}` without quotes: only `true` and `false` are not texts"))
+            }
+            None => Some("write `true` or `false`".to_owned()),
+        },
+        _ if key.and_then(hints::shape).is_some() => key.and_then(hints::shape).map(str::to_owned),
         ("a list", Some(text)) => Some(format!("write `[{text}]`")),
         ("a text", Some(number)) => Some(format!("write `\"{number}\"`")),
         _ => None,
@@ -344,7 +390,13 @@ pub fn describe_serde_error(message: &str) -> (String, Option<String>) {
         _ => "something else",
     });
     let fault = Fault::parse(message);
-    let place = Place { path: Vec::new(), span: 0..0, found: found.unwrap_or("something else"), text: None };
+    let place = Place {
+        path: Vec::new(),
+        span: 0..0,
+        found: found.unwrap_or("something else"),
+        text: None,
+        around: Around::default(),
+    };
     let problem = fault.problem(&place);
     match fault {
         Fault::UnknownField(..) | Fault::UnknownValue(..) => (problem.message, problem.help),
@@ -415,16 +467,16 @@ mod tests {
                 "5:5 unknown key `prioritty` / did you mean `priority`?",
                 "6:9 unknown kind of event `befor_tool` / did you mean `before_tool`?",
                 "7:15 expected a whole number of 0 or more, found a text / write a whole number such as 110",
-                "8:13 expected a text, found a number / write `\"5\"`",
+                "8:13 expected a text, found a number / write an expression as one text: `check: tool.args.amount <= 100`",
                 "8:25 expected true or false, found a text / write `true` or `false`",
-                "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `deadline`, `budgets`, `agents`, `tasks`, `guardrails`, `approvals`, `notify`, `alerts`, `tool_risks`, `risk_router`, `strikes`, `scripts`, `tests`",
+                "9:1 unknown key `limits` / use `budgets: {tokens: NUMBER, time: DURATION, cost: NUMBER}`",
             ]
         );
     }
 
     #[test]
     fn missing_key_is_reported_once() {
-        assert_eq!(problems("version: 1\n"), ["1:1 `pack` is missing / add `pack:` here"]);
+        assert_eq!(problems("version: 1\n"), ["1:1 `pack` is missing / start with `pack: NAME`"]);
         assert_eq!(problems("pack: [1]\n"), ["1:7 expected a text, found a list / "]);
     }
 

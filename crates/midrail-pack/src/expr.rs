@@ -12,6 +12,7 @@ mod lex;
 mod parse;
 mod value;
 mod vocabulary;
+mod words;
 
 use std::sync::Arc;
 
@@ -68,6 +69,38 @@ impl Expression {
     /// Every name that the expression uses, once, in order of appearance.
     pub fn names(&self) -> &[Name] {
         &self.0.names
+    }
+
+    /// The type that a part needs in the place of a name: "a number". `None`: several types fit.
+    pub(crate) fn wanted(&self, name: &Name) -> Option<&'static str> {
+        let names = &self.0.names;
+        let is_name = |part: &Ast| match part.kind {
+            AstKind::Name(index) => names.get(index).is_some_and(|other| std::ptr::eq(other, name)),
+            _ => false,
+        };
+        let mut wanted = if is_name(&self.0.root) { Some("true or false") } else { None };
+        self.0.root.each_part(&mut |part| {
+            let found = match part {
+                AstKind::Compare(operator, left, right) if !operator.is_equality() => {
+                    (is_name(left) || is_name(right)).then_some("a number")
+                }
+                AstKind::Arithmetic(_, left, right) => {
+                    (is_name(left) || is_name(right)).then_some("a number")
+                }
+                AstKind::Negate(inner) => is_name(inner).then_some("a number"),
+                AstKind::All(parts) | AstKind::Any(parts) => {
+                    parts.iter().any(is_name).then_some("true or false")
+                }
+                AstKind::Not(inner) => is_name(inner).then_some("true or false"),
+                AstKind::Match(_, left, _) => is_name(left).then_some("a text"),
+                AstKind::TextTest(test, left, _, _) if *test != TextTest::Contains => {
+                    is_name(left).then_some("a text")
+                }
+                _ => None,
+            };
+            wanted = wanted.or(found);
+        });
+        wanted
     }
 
     /// The texts that a name is compared with for equality, also by `in [...]`, in order of appearance.

@@ -1,6 +1,8 @@
 //! Lint: probable mistakes in valid packs. They are never a reason to reject a pack.
 
+mod cases;
 mod definition;
+mod facts;
 mod linter;
 mod locks;
 mod narrowed;
@@ -11,6 +13,7 @@ mod prerequisites;
 mod reach;
 mod required;
 mod settings;
+mod traps;
 mod unused;
 mod values;
 
@@ -51,6 +54,13 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     people::timeouts(packs, out);
     people::thresholds(packs, out);
     people::channels(packs, out);
+    cases::without_expectation(packs, out);
+    cases::unknown_guardrails(packs, out);
+    facts::of_other_events(packs, out);
+    facts::of_other_tools(packs, out);
+    settings::of_other_effects(packs, out);
+    traps::comments(packs, out);
+    traps::shares(packs, out);
     definition::without_effect(packs, out);
     definition::feedback_names(packs, out);
     definition::same_names(packs, out);

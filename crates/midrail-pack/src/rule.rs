@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use midrail_guardrails::{Middleware, VerdictMapper};
 
-use crate::expr::{Expected, Expression, Value};
+use crate::expr::{Expected, Expression, Name, Scope, Value};
 use crate::names::{EventScope, event_expression};
 
 /// An expression of a pack. In a pack that was checked before, it is parsed on first use: a process that decides one event
@@ -58,7 +58,9 @@ impl Deferred {
     /// Whether it holds for every target file of the action, or for one of them.
     fn holds_for(&self, every: bool, context: &Context<'_>) -> Result<bool, Missing> {
         let expression = self.get()?;
-        let holds = |scope: &EventScope<'_>| expression.evaluate(scope).map_err(|names| unknown(&names));
+        let holds = |scope: &EventScope<'_>| {
+            expression.evaluate(scope).map_err(|names| unknown(expression, &names, scope))
+        };
         let scope = self.scope(context);
         if expression.names().iter().any(|name| name.term() == "action.target_file") {
             scope.for_each_file(every, holds)
@@ -139,9 +141,21 @@ pub(crate) fn with_messages(
     .wrap(inner)
 }
 
-fn unknown(names: &[&crate::expr::Name]) -> Missing {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    Missing(format!("{} is not known", names.join(", ")))
+/// Why an expression is undetermined: a value is unknown, or has another type than the expression needs.
+fn unknown(expression: &Expression, names: &[&Name], scope: &EventScope<'_>) -> Missing {
+    let (mut missing, mut wrong) = (Vec::new(), Vec::new());
+    for name in names {
+        match (scope.lookup(name).plain().noun(), expression.wanted(name)) {
+            (Some(found), Some(wanted)) if found != wanted => {
+                wrong.push(format!("`{name}` is {found}, where {wanted} is needed"));
+            }
+            _ => missing.push(format!("`{name}`")),
+        }
+    }
+    if !missing.is_empty() {
+        wrong.insert(0, format!("{} is not known", missing.join(", ")));
+    }
+    Missing(wrong.join("; "))
 }
 
 /// The computed key of a call. Unknown and null are not keys.

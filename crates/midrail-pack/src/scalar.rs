@@ -23,9 +23,9 @@ impl TryFrom<Value> for TimeOrDuration {
         }
         match Seconds::try_from(value) {
             Ok(Seconds(seconds)) => Ok(TimeOrDuration(Deadline::After(seconds))),
-            Err(_) => {
-                Err("this is not a time such as `2026-11-15T18:00:00Z`, or a duration such as `90m` or `2h`")
-            }
+            Err(_) => Err(
+                "this is not a time or a duration; write a time such as `2026-11-15T18:00:00Z`, or a duration such as `90m` or `2h`",
+            ),
         }
     }
 }

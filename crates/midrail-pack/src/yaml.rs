@@ -104,23 +104,54 @@ fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Diagnos
             .with_help("define it before its use with `&`; a text that starts with `*` needs quotes");
     }
     let length = rest.chars().next().map_or(0, char::len_utf8);
-    let problem = Diagnostic::new(format!("invalid YAML: {info}"), at..at + length);
-    match ADVICE.iter().find(|(part, _)| info.contains(part)) {
-        Some((_, help)) => problem.with_help(*help),
-        None => problem,
+    if info.contains("trailing content") && source.get(..at).is_some_and(|before| before.ends_with('\'')) {
+        return Diagnostic::new("a text in single quotes ends here, and more follows", at..at + length)
+            .with_help("write an apostrophe within single quotes twice: `'Don''t'`, or use double quotes");
     }
+    let Some((_, message, help)) = ADVICE.iter().find(|(part, ..)| info.contains(part)) else {
+        return Diagnostic::new(format!("invalid YAML: {info}"), at..at + length)
+            .with_help("check the indentation and the quotes of this line and of the one before it");
+    };
+    let message = if message.is_empty() { info } else { message };
+    Diagnostic::new(format!("invalid YAML: {message}"), at..at + length).with_help(*help)
 }
 
-/// Advice for the messages of the parser, by a part of their text.
-const ADVICE: [(&str, &str); 8] = [
-    ("found a tab", "indent with spaces, not with tabs"),
-    ("tabs disallowed", "indent with spaces, not with tabs"),
-    ("trailing content", "put the whole value in quotes, or write it as a block after `|`"),
-    ("mapping values are not allowed", "put a value that contains `: ` in quotes, or check the indentation"),
-    ("unexpected character", "put a value that starts with this character in quotes"),
-    ("unknown escape", "write a backslash as `\\\\`, or use single quotes"),
-    ("did not find expected key", "check the indentation"),
-    ("did not find expected '-'", "check the indentation"),
+/// What is wrong and advice, by a part of the parser's message. An empty message: that of the parser.
+const ADVICE: [(&str, &str, &str); 10] = [
+    ("found a tab", "a tab in the indentation", "indent with spaces, not with tabs"),
+    ("tabs disallowed", "a tab in the indentation", "indent with spaces, not with tabs"),
+    (
+        "trailing content",
+        "a text in quotes ends here, and more follows",
+        "put the whole value in quotes, or write it as a block after `|`",
+    ),
+    (
+        "anchor or alias",
+        "`*` and `&` have a meaning of their own at the start of a value",
+        "put a text that starts with `*` or `&` in quotes: `\"*\"`",
+    ),
+    ("found unexpected end of stream", "a text in quotes does not end", "add the closing quote"),
+    (
+        "mapping values are not allowed",
+        "a colon where no key can be",
+        "put a value that contains `: ` in quotes, write a space after the colon of every key, and check the indentation",
+    ),
+    ("unexpected character", "", "put a value that starts with this character in quotes"),
+    (
+        "unknown escape",
+        "an unknown escape in double quotes",
+        "write a backslash as `\\\\`, or use single quotes",
+    ),
+    (
+        "did not find expected key",
+        "this line has another indentation than those before it",
+        "check the indentation: the keys of one map start in the same column",
+    ),
+    (
+        "did not find expected '-'",
+        "this line has another indentation than those before it",
+        "check the indentation: the keys of one item start in the same column",
+    ),
 ];
 
 /// The suffix of a core tag (`str`, `int`, …); any other tag is a problem.

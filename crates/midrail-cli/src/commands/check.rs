@@ -9,10 +9,11 @@ use std::time::Duration;
 use midrail::replay::{ReplayError, next_line};
 use midrail::{Decision, Event, EventKind, SqliteStore};
 use midrail_adapters::wire::{self, WireError};
+use serde_json::{Map, Value, json};
 
 use crate::clock;
 use crate::decision;
-use crate::error::{CliError, CliResult};
+use crate::error::{CliError, CliResult, InvalidValue};
 use crate::event_engine::{self, OneShotEngine, PolicyInForce, refusal, watched};
 use crate::exit::{self, Exit};
 use crate::input::{self, DamageArgs, PackArgs, StoreArgs};
@@ -45,9 +46,20 @@ pub(crate) fn run(args: Args, output: &mut Output) -> CliResult {
     }
 }
 
+/// Help for a text in place of the file of an event.
+const NOT_A_FILE: &str =
+    "to check a command, use `--bash COMMAND`; to check another call, use `--tool NAME --args JSON`";
+
 fn read(args: &Args) -> CliResult<Event> {
+    if let Some(command) = &args.bash {
+        return Ok(Event::before_tool("Bash", json!({"command": command})));
+    }
+    if let Some(tool) = &args.tool {
+        let call = json!({"kind": "before_tool", "tool": {"name": tool, "args": args.args.clone().unwrap_or_default()}});
+        return Ok(wire::decode(call.to_string().as_bytes())?);
+    }
     let path = args.event.as_deref();
-    let event = wire::read_event(&mut *input::open(path)?);
+    let event = wire::read_event(&mut *input::open_or(path, NOT_A_FILE)?);
     event.map_err(|error| match (&error, path) {
         (WireError::Io(cause), Some(path)) => {
             CliError::new(format!("could not read {}: {cause}", input::quoted(path)))
@@ -77,6 +89,15 @@ pub(crate) struct Args {
     /// The event as a JSON object; `-` or absent: standard input
     #[arg(value_name = "EVENT.json")]
     event: Option<PathBuf>,
+    /// Check a call of `Bash` with this command, in place of an event
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["event", "tool", "stream"])]
+    bash: Option<String>,
+    /// Check a call of this tool, in place of an event
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["event", "stream"])]
+    tool: Option<String>,
+    /// The arguments of that call as a JSON object [default: none]
+    #[arg(long, value_name = "JSON", requires = "tool", value_parser = arguments)]
+    args: Option<Map<String, Value>>,
     #[command(flatten)]
     packs: PackArgs,
     #[command(flatten)]
@@ -95,6 +116,16 @@ pub(crate) struct Args {
     /// Wait this long for the answer to an escalation: 500ms, 45s, 10m. Keep it below the timeout of the host
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
     wait: Option<Duration>,
+}
+
+/// Parses the arguments of a call.
+fn arguments(text: &str) -> Result<Map<String, Value>, InvalidValue> {
+    let example = r#"expected a JSON object such as '{"path": "a.txt"}'"#;
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err(InvalidValue(example.to_owned())),
+        Err(error) => Err(InvalidValue(format!("{example}: {error}"))),
+    }
 }
 
 fn print(event: &Event, decision: &Decision, ask: Option<String>, output: &mut Output) -> CliResult<()> {

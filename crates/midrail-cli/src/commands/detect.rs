@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// The file to scan; `-`: standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+    /// The text to scan, in place of a file
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    text: Option<String>,
     /// Treat the input as one text, even if its first line is JSON
     #[arg(long)]
     plain: bool,
@@ -59,7 +62,11 @@ const MAX_TEXT: u64 = 256 << 20;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let detector = args.detector;
-    let mut input = BufReader::with_capacity(1 << 16, input::open(args.file.as_deref())?);
+    if let Some(text) = &args.text {
+        return scan(detector, text, output);
+    }
+    let input = input::open_or(args.file.as_deref(), "to scan a text, use `--text TEXT`")?;
+    let mut input = BufReader::with_capacity(1 << 16, input);
     let mut first = Vec::new();
     input.read_until(b'\n', &mut first).map_err(|error| cannot_read(args, &error))?;
     let is_lines = !args.plain && serde_json::from_slice::<LabelledText>(&first).is_ok();
@@ -80,6 +87,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     }
     let text = String::from_utf8_lossy(&bytes);
     let text = if matches!(detector, Detector::Command) { text.trim_end_matches('\n') } else { &text };
+    scan(detector, text, output)
+}
+
+/// Scans one text, and prints what is found.
+fn scan(detector: Detector, text: &str, output: &mut Output) -> CliResult {
     let detection = detector.detect(text);
     if output.is_json {
         output.json(&as_line(Value::Null, &detection))?;

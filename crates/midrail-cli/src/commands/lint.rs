@@ -1,6 +1,7 @@
 //! `midrail lint`: errors and likely mistakes in packs.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use midrail::LoadError;
 use midrail::pack::{Diagnostic, DiagnosticLevel, DiagnosticReport, Layer, LintFinding, PackDocument, lint};
@@ -19,6 +20,9 @@ use crate::paint::Style;
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::LINT)]
 pub(crate) struct Args {
+    /// A pack file or a directory of packs, like `--pack` [default: the packs of the current directory]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
     #[command(flatten)]
     packs: PackArgs,
     /// Exit with 1 on warnings, too
@@ -27,7 +31,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
-    let load = args.packs.here();
+    let mut load = args.packs.here();
+    load.packs.extend(args.files.iter().cloned());
     let (reports, lints, documents) = match load.documents() {
         Ok(loaded) => {
             let broken = loaded.script_problems(false);

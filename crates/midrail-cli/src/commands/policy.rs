@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs};
 use crate::output::{Output, short, wrap};
 use crate::paint::Style;
-use crate::table::{self, Table, cell, styled};
+use crate::table::{self, Table, cell};
 use crate::time;
 use crate::yaml;
 
@@ -53,6 +53,9 @@ pub(crate) enum Command {
     },
 }
 
+/// The width where there is no terminal.
+const WIDTH: usize = 80;
+
 fn confirm(
     revision: Option<&str>,
     signer: &OptionalSigner,
@@ -75,6 +78,9 @@ fn confirm(
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     if let Some(Command::Confirm { revision, signer, store }) = &args.command {
         return confirm(revision.as_deref(), signer, (store, &args.packs), output);
+    }
+    if !output.is_terminal && !args.prompt {
+        output.width = WIDTH;
     }
     let loaded = args.packs.here().documents()?;
     let sentences = summary::sentences(&loaded.policy);
@@ -108,13 +114,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     Ok(Exit::Good)
 }
 
-/// Prints a table with a title, unless it is empty.
-fn print_table(title: &str, table: &Table, output: &mut Output) -> CliResult<()> {
-    if table.is_empty() {
+/// Prints names, each with a text below it, with a title, unless there are none.
+fn print_items(title: &str, items: Vec<(String, String)>, output: &mut Output) -> CliResult<()> {
+    if items.is_empty() {
         return Ok(());
     }
     output.section(title)?;
-    table.print(2, output)
+    for (name, text) in items {
+        output.line(format!("  {name}"))?;
+        output.lines(
+            wrap(&text, output.width.saturating_sub(4)).into_iter().map(|line| format!("    {line}")),
+        )?;
+    }
+    Ok(())
 }
 
 /// Prints named texts with a title, unless there are none.
@@ -170,52 +182,68 @@ impl View<'_> {
             if pack.mode == Some(Mode::Shadow) {
                 about.push_str(", shadow");
             }
-            output.line(format!(
-                "{}  {}  {}",
-                paint.style(Style::Strong, layer.as_str()),
-                visible(&document.path),
-                paint.style(Style::Dim, visible(&about)),
-            ))?;
+            let (layer, path) = (layer.as_str(), visible(&document.path));
+            let length = layer.len() + path.chars().count() + about.chars().count() + 4;
+            let about = paint.style(Style::Dim, visible(&about));
+            let layer = paint.style(Style::Strong, layer);
+            if length <= output.width {
+                output.line(format!("{layer}  {path}  {about}"))?;
+            } else {
+                output.lines([format!("{layer}  {path}"), format!("  {about}")])?;
+            }
             self.print_entries(&entries, output)?;
         }
         let revision = self.loaded.policy.revision();
-        output.line(format!("{}  {revision}", paint.style(Style::Strong, "revision")))
+        // One space, so that it fits 80 columns.
+        output.line(format!("{} {revision}", paint.style(Style::Strong, "revision")))
     }
 
     fn print_entries(&self, entries: &[&PolicyEntry], output: &mut Output) -> CliResult<()> {
         if entries.is_empty() {
             output.line(output.paint.style(Style::Dim, "  no guardrails here"))?;
-        } else {
-            self.table(entries).print(2, output)?;
+            return output.line("");
+        }
+        let table = Table::of(
+            entries,
+            &[
+                ("priority", &|entry| cell(entry.spec.priority.to_string())),
+                ("effect", &|entry| table::effect(effect(entry))),
+                ("guardrail", &|entry| table::guardrail(&entry.spec.id)),
+            ],
+        );
+        let mut lines = table.lines(output.paint, 2, output.width).into_iter();
+        output.lines(lines.next())?;
+        // Below the guardrail: the columns before it are 10 and as wide as the widest effect.
+        let widest = entries.iter().map(|entry| effect(entry).as_str().len()).max().unwrap_or(0).max(6);
+        let indent = " ".repeat(widest + 14);
+        for (line, entry) in lines.zip(entries) {
+            output.line(line)?;
+            for line in wrap(&self.details(entry), output.width.saturating_sub(indent.len()).max(20)) {
+                output.line(format!("{indent}{}", output.paint.style(Style::Dim, line)))?;
+            }
         }
         output.line("")
     }
 
-    fn table(&self, entries: &[&PolicyEntry]) -> Table {
-        let mode = |entry: &PolicyEntry| match entry.spec.mode {
-            Mode::Shadow => styled("shadow", Style::Caution),
-            Mode::Enforce => cell("enforce"),
-        };
-        let on =
-            |entry: &PolicyEntry| -> Vec<&str> { entry.spec.on.iter().map(|kind| kind.as_str()).collect() };
-        let tools = |entry: &PolicyEntry| {
-            tool_list(&entry.spec.tools, &entry.guardrail.tools())
-                .map_or("all".to_owned(), |names| names.join(", "))
-        };
-        Table::of(
-            entries,
-            &[
-                ("guardrail", &|entry| table::guardrail(&entry.spec.id)),
-                ("priority", &|entry| cell(entry.spec.priority.to_string())),
-                ("effect", &|entry| table::effect(effect(entry))),
-                ("mode", &|entry| mode(entry)),
-                ("lock", &|entry| cell(if self.is_locked(&entry.spec.id) { "locked" } else { "" })),
-                ("from risk", &|entry| cell(entry.spec.from_risk.map_or("any", Risk::as_str))),
-                ("bypass by", &|entry| cell(short(bypassed_by(&entry.spec.bypass), 24))),
-                ("on", &|entry| cell(on(entry).join(", "))),
-                ("tools", &|entry| cell(short(&tools(entry), 48))),
-            ],
-        )
+    /// When a guardrail applies, and its settings that are not the usual ones.
+    fn details(&self, entry: &PolicyEntry) -> String {
+        let spec = &entry.spec;
+        let kinds: Vec<&str> = spec.on.iter().map(|kind| kind.as_str()).collect();
+        let own = entry.guardrail.tools();
+        let tools = tool_list(&spec.tools, &own);
+        let parts = [
+            Some(format!("on {}", kinds.join(", "))),
+            tools.map(|names| format!("tools {}", short(&names.join(", "), 200))),
+            spec.from_risk.map(|risk| format!("from {} risk", risk.as_str())),
+            (spec.mode == Mode::Shadow).then(|| "shadow".to_owned()),
+            self.is_locked(&spec.id).then(|| "locked".to_owned()),
+            match &spec.bypass {
+                Bypass::Emergency => None,
+                Bypass::Never => Some("no bypass".to_owned()),
+                Bypass::By(role) => Some(format!("bypass by {}", short(role, 40))),
+            },
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// Whether lower layers cannot loosen it. Always-on guardrails count as locked.
@@ -229,7 +257,12 @@ impl View<'_> {
             let name = output.paint.style(Style::Strong, "definition");
             output.line(format!("\n{name}  {}", visible(&definition.name)))?;
             for line in yaml::lines(&definition_json(definition)) {
-                output.line(format!("  {line}"))?;
+                let indent = line.len() - line.trim_start().len();
+                let room = output.width.saturating_sub(indent + 6).max(20);
+                for (at, part) in wrap(line.trim_start(), room).into_iter().enumerate() {
+                    let indent = " ".repeat(indent + if at == 0 { 2 } else { 6 });
+                    output.line(format!("{indent}{part}"))?;
+                }
             }
         }
         Ok(())
@@ -263,17 +296,19 @@ impl View<'_> {
 
     /// The channels of notices.
     fn print_channels(&self, output: &mut Output) -> CliResult<()> {
-        let text = |text: &Option<String>| cell(short(text.as_deref().unwrap_or_default(), 60));
-        let table = Table::of(
-            self.channels(),
-            &[
-                ("for", &|(to, _)| cell(short(to, 40))),
-                ("webhook", &|(_, channel)| text(&channel.webhook)),
-                ("command", &|(_, channel)| text(&channel.command)),
-                ("log", &|(_, channel)| cell(if channel.log == Some(false) { "no" } else { "yes" })),
-            ],
-        );
-        print_table("notices  (all notices are stored: midrail notices)", &table, output)
+        let named = |name: &str, value: &Option<String>| {
+            value.as_ref().map(|value| format!("{name} {}", short(value, 200)))
+        };
+        let items = self.channels().into_iter().map(|(to, channel)| {
+            let log = if channel.log == Some(false) { "not in the log" } else { "in the log" };
+            let parts = [
+                named("webhook", &channel.webhook),
+                named("command", &channel.command),
+                Some(log.to_owned()),
+            ];
+            (short(to, 40).into_owned(), parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+        });
+        print_items("notices  (all notices are stored: midrail notices)", items.collect(), output)
     }
 
     /// The channels by recipient. A higher layer takes precedence.
@@ -286,16 +321,12 @@ impl View<'_> {
     }
 
     fn print_alerts(&self, output: &mut Output) -> CliResult<()> {
-        let table = Table::of(
-            self.alerts(),
-            &[
-                ("alert", &|(_, alert)| cell(short(&alert.name, 40))),
-                ("condition", &|(_, alert)| cell(short(&alert.condition, 80))),
-                ("action", &|(_, alert)| cell(short(&alert.action, 60))),
-                ("pack", &|(document, _)| cell(short(&document.pack.pack, 40))),
-            ],
-        );
-        print_table("alerts", &table, output)
+        let items = self.alerts().map(|(document, alert)| {
+            let (condition, action) = (short(&alert.condition, 200), short(&alert.action, 200));
+            let pack = short(&document.pack.pack, 40);
+            (short(&alert.name, 40).into_owned(), format!("{condition}: {action} (pack {pack})"))
+        });
+        print_items("alerts", items.collect(), output)
     }
 
     fn alerts(&self) -> impl Iterator<Item = (&PackDocument, &AlertRule)> {
@@ -375,15 +406,6 @@ impl View<'_> {
             "layer": document.map(|(layer, _)| layer.as_str()), "file": document.map(|(_, document)| &document.path),
             "line": place.map(|place| place.line), "column": place.map(|place| place.column),
         }))
-    }
-}
-
-/// Who may bypass a guardrail for one action.
-fn bypassed_by(bypass: &Bypass) -> &str {
-    match bypass {
-        Bypass::Never => "not possible",
-        Bypass::Emergency => "emergency",
-        Bypass::By(role) => role,
     }
 }
 

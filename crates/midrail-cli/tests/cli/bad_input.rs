@@ -50,6 +50,21 @@ fn invalid_events_are_rejected() {
 }
 
 #[test]
+fn missing_kind_has_no_line_0() {
+    let world = World::new();
+    for input in [
+        "{}",
+        "{\"tool\":{\"name\":\"x\"}}",
+        "{\"tool_name\":\"Bash\",\"tool_input\":{}}",
+        "{\"event\":\"x\"}",
+    ] {
+        let ended = world.feed(&["check"], input).code(1);
+        assert!(!ended.err.contains("line 0"), "{input}: {}", ended.err);
+    }
+    world.feed(&["check"], "{}").complains("`kind` is missing").complains("add `\"kind\": \"before_tool\"`");
+}
+
+#[test]
 fn unknown_kind_gets_a_suggestion() {
     World::new()
         .feed(&["check"], "{\"kind\":\"explode\"}")
@@ -131,9 +146,9 @@ fn large_event_is_rejected() {
 #[test]
 fn unreadable_event_files_are_reported() {
     let world = World::new();
-    fails(world.run(&["check", "no-such-file.json"]), "could not read `no-such-file.json`: No such file");
+    fails(world.run(&["check", "no-such-file.json"]), "there is no file `no-such-file.json`");
     fails(world.run(&["check", "."]), "could not read `.`: it is a folder");
-    fails(world.run(&["replay", "no-such-file.jsonl"]), "could not read `no-such-file.jsonl`");
+    fails(world.run(&["replay", "no-such-file.jsonl"]), "there is no file `no-such-file.jsonl`");
     fails(world.run(&["replay", "."]), "it is a folder");
     let path = world.write("event.json", "nope");
     fails(world.run(&["check", &path]), "event.json`: the event is not JSON");

@@ -202,3 +202,40 @@ fn command_line_limits_apply_to_events() {
         assert_ne!(world.feed(&args, used.to_string()).code, 0, "{wrong:?}");
     }
 }
+
+#[test]
+fn command_is_checked_without_an_event() {
+    let world = World::new();
+    world.run(&["check", "--bash", "rm -rf ~"]).code(2).says("✗ block  before_tool Bash rm -rf ~");
+    let force = "git push --force origin main";
+    world.run(&["check", "--bash", force]).code(2).says("destructive-command (safety-001)");
+    world.run(&["check", "--bash", "ls"]).code(0).says("✓ allow");
+    let json = world.run(&["check", "--json", "--bash", force]).code(2).json();
+    assert_eq!(json["by"], "safety-001");
+}
+
+#[test]
+fn call_is_checked_without_an_event() {
+    let pack = "pack: p\nguardrails:\n  - {id: refunds, tools: refund, check: tool.args.amount <= 100}\n";
+    let world = World::with_pack(pack);
+    let check = |args: &str| world.run(&["check", "--tool", "refund", "--args", args]);
+    check(r#"{"amount": 80}"#).code(0);
+    check(r#"{"amount": 800}"#).code(2).says("refunds");
+    check(r#"{"amount": "80"}"#).code(2).says("`tool.args.amount` is a text, where a number is needed");
+    check(r#"{"amount": null}"#).code(2).says("`tool.args.amount` is null, where a number is needed");
+    world.run(&["check", "--tool", "refund"]).code(2).says("`tool.args.amount` is not known");
+    for wrong in ["80", "[1]", "{amount: 80}"] {
+        check(wrong).code(1).complains("expected a JSON object such as");
+    }
+    world.run(&["check", "--args", "{}"]).code(1).complains("--tool");
+    world.run(&["check", "--tool", "a", "--bash", "b"]).code(1).complains("cannot be used with");
+}
+
+#[test]
+fn text_in_place_of_an_event_is_explained() {
+    World::new()
+        .run(&["check", "rm -rf ~"])
+        .code(1)
+        .complains("there is no file `rm -rf ~`")
+        .complains("use `--bash COMMAND`");
+}

@@ -85,3 +85,16 @@ fn packs_that_would_not_be_read_are_reported() {
     std::os::unix::fs::symlink("nowhere", world.path(".midrail")).unwrap();
     world.run(&["lint"]).code(1).complains("could not read");
 }
+
+#[test]
+fn file_or_folder_is_given_by_its_name() {
+    let world = World::new();
+    let problem = "pack: p\nguardrails:\n  - {id: x, tool: y}\n";
+    world.write("mine/pack.yaml", problem);
+    world.run(&["lint", "mine/pack.yaml"]).code(1).says("mine/pack.yaml:3:").says("1 error\n");
+    world.run(&["lint", "mine"]).code(1).says("mine/pack.yaml:3:").says("1 error\n");
+    world.run(&["lint"]).code(0);
+    world.write("other.yaml", "pack: q\n");
+    world.run(&["lint", "other.yaml"]).code(0);
+    world.run(&["lint", "other.yaml", "mine"]).code(1).says("1 error\n");
+}

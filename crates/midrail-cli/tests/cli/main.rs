@@ -28,6 +28,7 @@ mod init;
 mod lint;
 mod log;
 mod lost_hooks;
+mod mistakes;
 mod operations;
 mod pause;
 mod pictures;

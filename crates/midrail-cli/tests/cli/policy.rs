@@ -21,16 +21,16 @@ agents:
 fn layers_are_shown_with_their_guardrails() {
     let world = World::with_pack(PACK);
     let ended = world.run(&["policy"]).code(0);
-    let line = ended.out.lines().find(|line| line.contains("(builtin-001)")).unwrap();
-    let cells: Vec<&str> = line.split_whitespace().skip(2).collect();
-    assert_eq!(cells, ["1", "block", "enforce", "locked", "low", "emergency", "before_tool", "all"]);
+    let mut lines = ended.out.lines().skip_while(|line| !line.contains("(builtin-001)"));
+    assert_eq!(lines.next().unwrap().split_whitespace().collect::<Vec<_>>()[..2], ["1", "block"]);
+    assert_eq!(lines.next().unwrap().trim(), "on before_tool; from low risk; locked");
     for part in [
         "always on  in every policy",
         "(builtin-001)",
         ".midrail/pack.yaml  pack p 2, locked",
-        "tests-first  61        block   enforce  locked  any        emergency  before_tool  deploy, test",
-        "careful      100       warn    shadow   locked  any        emergency  before_tool  rm",
-        "revision  sha256:",
+        "  61        block   tests-first\n                    on before_tool; tools deploy, test; locked\n",
+        "  100       warn    careful\n                    on before_tool; tools rm; shadow; locked\n",
+        "revision sha256:",
         "definition  coder",
         "token_budget: 1000",
         "• Before you call deploy, these must have succeeded: test.",
@@ -48,9 +48,9 @@ fn external_guardrails_are_shown_with_their_tiers() {
     let ended = world
         .run(&["policy"])
         .code(0)
-        .says("critical: waits 200 ms for an answer, then halt; always required: judge");
+        .says("critical: waits 200 ms for an answer, then halt; always required:\n              judge\n");
     assert!(!ended.out.contains("judge, judge"), "{}", ended.out);
-    let row = ended.out.lines().find(|line| line.trim_start().starts_with("judge ")).unwrap();
+    let row = ended.out.lines().find(|line| line.ends_with(" judge")).unwrap();
     assert!(row.contains("block") && !row.contains("halt"), "{row}");
     let json = world.run(&["policy", "--json"]).code(0).json();
     assert_eq!(json["routing"]["tiers"][3]["require"], json!(["judge"]));
@@ -148,13 +148,13 @@ fn authorities_and_channels_are_shown() {
     );
     let ended = world.run(&["policy"]).code(0);
     for part in [
-        "x          100       block   enforce        any        architect  before_tool  deploy",
+        "  100       block   x\n                    on before_tool; tools deploy; bypass by architect\n",
         "\napprovals\n  order       reviewer < architect < human_operator\n",
         "\n  supervisor  architect, human_operator\n  people      human_operator\n",
         "\n  time        10 min for each to answer",
-        "\n  emergency   for `tool.name == 'stop'`: granted without an answer within 1 min 30 s, review due within 12 h\n",
+        "\n  emergency   for `tool.name == 'stop'`: granted without an answer within 1 min\n              30 s, review due within 12 h\n",
         "\nnotices  (all notices are stored: midrail notices)\n",
-        "\n  architect  http://127.0.0.1:9/x           no\n",
+        "\n  architect\n    webhook http://127.0.0.1:9/x; not in the log\n",
     ] {
         assert!(ended.out.contains(part), "`{part}` is not in:\n{}", ended.out);
     }
@@ -180,4 +180,26 @@ fn omitted_default_pack_is_reported() {
     assert!(unprotected.contains(&missing) && !unprotected.contains(&"destructive-command (safety-001)"));
     let whole = World::with_pack("pack: p\n").run(&["policy", "--json"]).code(0).json();
     assert_eq!(whole["unprotected"], json!([]));
+}
+
+#[test]
+fn policy_fits_80_columns() {
+    let long = "pack: p\nguardrails:\n  - {id: a-guardrail-with-a-long-name-of-its-own, on: [before_tool, after_tool, \
+                before_model, after_model], tools: [Read, Edit, Write, MultiEdit, NotebookEdit, WebFetch, WebSearch], \
+                effect: escalate, bypass: {allowed: true, requires_approval: architect}}\nagents:\n  coder:\n    \
+                allowed_tools: [Read, Write, Edit, MultiEdit, NotebookEdit, WebFetch, WebSearch, Bash, Glob, Grep]\nalerts:\n  - {name: many-blocks, condition: block_rate > 30% over 10 \
+                minute window, action: notify the people who look after it}\n";
+    for world in [World::new(), World::with_pack(long), World::with_pack("pack: p\nextends: strict\n")] {
+        let ended = world.run(&["policy"]).code(0);
+        for line in ended.out.lines() {
+            // The path of the temporary folder is as long as it is.
+            assert!(line.chars().count() <= 80 || line.contains("/project/"), "{line}");
+        }
+    }
+    World::with_pack(long)
+        .run(&["policy"])
+        .says("notify the people who look after it")
+        .says("Glob")
+        .says("bypass by architect")
+        .says("escalate  a-guardrail-with");
 }

@@ -26,7 +26,10 @@ pub(crate) struct CommandLists {
 /// A program, by name or glob pattern, or programs with a glob pattern for their arguments as one text:
 /// `ruff: "check *"`. A pattern that ends in ` *` also matches a call without further arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected the name of a program, or a program with its arguments, such as `ruff: \"check *\"`"
+)]
 pub(crate) enum CommandRule {
     /// With any arguments.
     Program(Pattern),

@@ -74,9 +74,11 @@ impl TryFrom<Value> for Seconds {
                 let help = "write a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`";
                 format!("`{}` is not a duration; {help}", plain_text(&value))
             }
-            Some(seconds) if seconds < 0.0 => "a duration cannot be negative".to_owned(),
+            Some(seconds) if seconds < 0.0 => {
+                "a duration cannot be negative; write one such as `90s` or `15m`".to_owned()
+            }
             Some(seconds) if seconds <= Seconds::MOST => return Ok(Seconds(seconds)),
-            Some(_) => "a duration of more than 136 years".to_owned(),
+            Some(_) => "a duration of more than 136 years; write a shorter one, or leave it out".to_owned(),
         }))
     }
 }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::compile::compiler::Compiler;
 use crate::decode::{describe_serde_error, split_keys};
 use crate::expr::Expected;
+use crate::hints::misplaced_setting;
 use crate::issue::{Issue, pointer_key};
 use crate::raw::{Guard, KeySource, RequireBefore};
 use crate::rule::{CustomCheck, Required, key, with_messages};
@@ -159,6 +160,15 @@ impl Compiler<'_> {
     /// A guardrail of the catalogue with settings. Reports all problems: an invalid setting is removed, and the rest is read
     /// again.
     fn with_settings(&mut self, at: &str, settings: Option<&Value>, builtin: &Builtin) -> Check {
+        if let Some(other) = settings.filter(|settings| !settings.is_object()) {
+            let noun = if other.is_array() { "a list" } else { "one value" };
+            let example = format!(
+                "write them by name: `with: {{NAME: VALUE}}`; `midrail explain {}` lists them",
+                builtin.id
+            );
+            self.issue(at, format!("the settings of a guardrail are a map, not {noun}"), example);
+            return None;
+        }
         let mut rest = settings.cloned().unwrap_or_else(|| json!({}));
         let mut is_valid = true;
         for _ in 0..MAX_PROBLEMS {
@@ -171,6 +181,9 @@ impl Compiler<'_> {
             let below =
                 keys.iter().fold(problem.at.clone(), |at, name| format!("{at}/{}", pointer_key(name)));
             let (message, help) = describe_serde_error(message);
+            let misplaced =
+                keys.is_empty().then(|| problem.at.strip_prefix('/').and_then(misplaced_setting)).flatten();
+            let help = misplaced.or(help);
             let help = help.unwrap_or_else(|| format!("`midrail explain {}` lists its settings", builtin.id));
             self.issue(format!("{at}{below}"), message, help);
             if !remove(&mut rest, &below) {

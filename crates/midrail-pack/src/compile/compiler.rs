@@ -12,6 +12,7 @@ use midrail_guardrails::{Builtin, CATALOGUE, Feedback, PackKey, configured_by, g
 
 use crate::diagnostic::{Diagnostic, did_you_mean, excerpt};
 use crate::expr::{Expected, Expression};
+use crate::hints;
 use crate::issue::Issue;
 use crate::names::{alert_expression, event_expression};
 use crate::raw::{AgentDefinition, AlertRule, CommandText, Guard, Pack};
@@ -209,9 +210,8 @@ impl<'p> Compiler<'p> {
             None => {
                 let usable = CATALOGUE.iter().filter(|builtin| builtin.pack_key.allows_use());
                 let names: Vec<&str> = usable.clone().flat_map(Builtin::names).collect();
-                let ids: Vec<&str> = usable.map(|builtin| builtin.id).collect();
-                let help =
-                    did_you_mean(name, names, |_| format!("the built-in guardrails are {}", ids.join(", ")));
+                let readable: Vec<&str> = usable.map(|builtin| builtin.name).collect();
+                let help = did_you_mean(name, names, |_| hints::builtins(name, &readable));
                 self.issue(format!("{at}/use"), format!("unknown guardrail `{}`", excerpt(name)), help);
                 return None;
             }
@@ -259,7 +259,11 @@ impl<'p> Compiler<'p> {
         let place = if guard.id.is_some() { format!("{at}/id") } else { at.to_owned() };
         if id.is_empty() || id.len() > 128 || !id.chars().all(is_allowed_in_id) {
             let message = format!("`{}` is not a valid id", excerpt(&id));
-            self.issue(&place, message, "an id has 1 to 128 characters, and no space, `/` or `@`");
+            let rule = "an id has 1 to 128 characters, and no space, `/` or `@`";
+            let fixed = to_id(&id);
+            let is_fixed = fixed != id && !fixed.is_empty() && fixed.len() <= 128;
+            let help = if is_fixed { format!("write `{fixed}`: {rule}") } else { rule.to_owned() };
+            self.issue(&place, message, help);
         } else if id == ENGINE_ID || RESERVED_IDS.contains(&id.as_str()) {
             self.issue(&place, format!("the id `{id}` is reserved"), "choose another id");
         } else if guard.script.is_none() && SCRIPT_IDS.contains(&id.as_str()) {

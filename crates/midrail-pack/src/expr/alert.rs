@@ -87,7 +87,8 @@ pub(super) fn check(
         let spans =
             [window.seconds.as_ref().map(|(_, span)| span), window.group.as_ref().map(|(_, span)| span)];
         for span in spans.into_iter().flatten() {
-            checker.problem(Diagnostic::new("only an alert can have a window or a group", span.clone()));
+            let problem = Diagnostic::new("only an alert can have a window or a group", span.clone());
+            checker.problem(problem.with_help("leave it out, or write an alert below `alerts:`"));
         }
         return None;
     };

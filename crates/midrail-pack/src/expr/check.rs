@@ -95,8 +95,31 @@ impl<'a> Checker<'a> {
 
     fn wrong(&mut self, ast: &Ast, found: Type, wanted: &str) {
         let noun = if matches!(ast.kind, AstKind::Null) { "nothing" } else { found.noun() };
-        let message = format!("`{}` is {noun}, where {wanted} is needed", self.text(ast));
-        self.problem(Diagnostic::new(message, ast.span.clone()).with_help(operators(found)));
+        let text = self.text(ast);
+        let message = format!("`{text}` is {noun}, where {wanted} is needed");
+        let help = match (ast.as_text(), wanted) {
+            (Some(number), "a number") if number.parse::<f64>().is_ok() => {
+                format!("write the number without quotes: `{number}`")
+            }
+            (Some(_), "a number") => {
+                "a text has no order: use `==`, or `in [...]` with all texts that fit".to_owned()
+            }
+            (Some(_), "true or false") => {
+                "to compare with several texts, use `in`: `agent.role in ['planner', 'reviewer']`".to_owned()
+            }
+            (None, "true or false") if found.is_text() => {
+                format!("compare it, as in `{text} == 'TEXT'`, or use `{text} is known`")
+            }
+            (None, "true or false") if found == Type::Number => format!("compare it, as in `{text} > 0`"),
+            (None, "true or false") if found.is_list() => {
+                format!("use `{text} contains 'TEXT'`, `{text} any match ['PATTERN']` or `len({text}) > 0`")
+            }
+            (None, "a number") if found.is_text() => {
+                format!("a text has no order: compare it as in `{text} == 'TEXT'` or `{text} in ['A', 'B']`")
+            }
+            _ => operators(found).to_owned(),
+        };
+        self.problem(Diagnostic::new(message, ast.span.clone()).with_help(help));
     }
 
     /// The source of a part for a message.
@@ -147,7 +170,7 @@ impl<'a> Checker<'a> {
         let problem = match self.vocabulary.above(segments) {
             Some(term) => {
                 let message = format!("`{}` is {} and has no parts", term.name, term.kind.noun());
-                Diagnostic::new(message, ast.span.clone())
+                Diagnostic::new(message, ast.span.clone()).with_help(operators(term.kind))
             }
             None => {
                 let message = format!("unknown name `{}`", excerpt(&path_text(segments)));
@@ -160,7 +183,12 @@ impl<'a> Checker<'a> {
 
     fn compare(&mut self, operator: Comparison, left: &Ast, right: &Ast) {
         if !operator.is_equality() {
+            let before = self.problems.len();
             self.number(left);
+            // Two texts are one mistake.
+            if self.problems.len() > before && right.as_text().is_some() {
+                return;
+            }
             return self.number(right);
         }
         for side in [left, right] {
@@ -172,7 +200,8 @@ impl<'a> Checker<'a> {
         let (left_type, right_type) = (self.part(left), self.part(right));
         for (side, found) in [(left, left_type), (right, right_type)] {
             if found.is_list() {
-                return self.list_as_one(side, found);
+                let other = if std::ptr::eq(side, left) { right } else { left };
+                return self.list_compared(operator, side, found, other);
             }
         }
         if !comparable(left_type, right_type) {
@@ -182,7 +211,16 @@ impl<'a> Checker<'a> {
                 left_type.noun(),
                 right_type.noun()
             );
-            self.problem(Diagnostic::new(message, right.span.clone()).with_help(operators(left_type)));
+            let help = match right.as_text() {
+                Some(word @ ("true" | "false")) if left_type == Type::Bool => {
+                    format!("write it without quotes: `{word}`")
+                }
+                Some(number) if left_type == Type::Number && number.parse::<f64>().is_ok() => {
+                    format!("write the number without quotes: `{number}`")
+                }
+                _ => operators(left_type).to_owned(),
+            };
+            self.problem(Diagnostic::new(message, right.span.clone()).with_help(help));
         }
     }
 
@@ -224,6 +262,22 @@ impl<'a> Checker<'a> {
         self.problem(Diagnostic::new(message, list.span.clone()).with_help(help));
     }
 
+    /// A list that is compared with one value.
+    fn list_compared(&mut self, operator: Comparison, list: &Ast, found: Type, other: &Ast) {
+        let (name, value) = (self.text(list), self.text(other));
+        let message = format!("`{name}` is {}, where one value is needed", found.noun());
+        let help = if operator == Comparison::Equal {
+            format!(
+                "use `{name} contains {value}` if one item is enough, or `{name} all match [{value}]` for all"
+            )
+        } else {
+            format!(
+                "use `{name} does not contain {value}`, or `{name} all match […]` for the items that may be in it"
+            )
+        };
+        self.problem(Diagnostic::new(message, list.span.clone()).with_help(help));
+    }
+
     fn pattern(&mut self, ast: &Ast) {
         let found = self.part(ast);
         if matches!(found, Type::Bool | Type::Number) || matches!(ast.kind, AstKind::Null) {
@@ -233,7 +287,8 @@ impl<'a> Checker<'a> {
             && let Err(reason) = glob::check(pattern)
         {
             let message = format!("invalid pattern `{}`: {reason}", excerpt(pattern));
-            self.problem(Diagnostic::new(message, ast.span.clone()));
+            let help = "write `\\\\` before a special character that is meant literally";
+            self.problem(Diagnostic::new(message, ast.span.clone()).with_help(help));
         }
     }
 

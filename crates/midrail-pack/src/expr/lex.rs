@@ -36,7 +36,7 @@ const SYMBOLS: [&str; 19] =
     ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "[", "]", ",", ".", "+", "-", "*", "/"];
 
 /// Operators of other languages, with advice.
-const FOREIGN: [(&str, &str); 13] = [
+const FOREIGN: [(&str, &str); 20] = [
     ("===", "use `==`"),
     ("!==", "use `!=`"),
     ("=~", "use `matches '<glob>'`"),
@@ -48,6 +48,16 @@ const FOREIGN: [(&str, &str); 13] = [
     ("&", "use `&&` or `AND`"),
     ("|", "use `||` or `OR`"),
     ("%", "write it right after a number: `30%`"),
+    ("${", "write a name without `${` and `}`: `tool.args.amount`"),
+    ("{{", "write a name without braces: `tool.args.amount`"),
+    ("$", "write a name without `$`: `tool.args.amount`"),
+    ("{", "write a list in brackets: `['a', 'b']`"),
+    (
+        "?",
+        "an expression is true or false: `effect` is a key of its own, and `AND`, `OR` and `NOT` join conditions",
+    ),
+    (":", "put the whole expression in quotes, if it contains a `:`; a text in it needs quotes, too"),
+    (";", "join conditions with `AND` or `OR`"),
     ("“", "use straight quotes: `'` or `\"`"),
     ("‘", "use straight quotes: `'` or `\"`"),
 ];
@@ -98,7 +108,9 @@ fn symbol(rest: &str, at: usize) -> Result<(usize, Kind<'_>), Diagnostic> {
         }
         (None, None) => {
             let found: String = rest.chars().take(1).collect();
-            Err(Diagnostic::new(format!("unexpected character `{}`", excerpt(&found)), at..at + found.len()))
+            let message = format!("unexpected character `{}`", excerpt(&found));
+            Err(Diagnostic::new(message, at..at + found.len())
+                .with_help(format!("put a text in quotes: `'{}'`", excerpt(&found))))
         }
     }
 }
@@ -138,7 +150,9 @@ fn number(rest: &str, at: usize) -> Result<(usize, Kind<'_>), Diagnostic> {
                 format!("unknown unit `{}`", excerpt(unit)),
                 at + digits..at + digits + length,
             )
-            .with_help("known units are `s`, `m`, `h`, `d` and `%`"));
+            .with_help(
+                "known units are `s`, `m`, `h`, `d` and `%`; any other number is written without a unit",
+            ));
         }
     };
     let seconds = value * factor;
@@ -239,11 +253,18 @@ mod tests {
             ("a <> b", "unknown operator `<>`", Some("use `!=`")),
             ("a & b", "unknown operator `&`", Some("use `&&` or `AND`")),
             ("5 % 3", "unknown operator `%`", Some("write it right after a number: `30%`")),
-            ("1e5", "unknown unit `e5`", Some("known units are `s`, `m`, `h`, `d` and `%`")),
+            (
+                "1e5",
+                "unknown unit `e5`",
+                Some(
+                    "known units are `s`, `m`, `h`, `d` and `%`; any other number is written without a unit",
+                ),
+            ),
             ("'a", "the text has no closing quote", Some("add a closing `'`")),
             (r"'\d'", "unknown escape `\\d`", Some("write a backslash as `\\\\`")),
             ("“a”", "unknown operator `“`", Some("use straight quotes: `'` or `\"`")),
-            ("a ; b", "unexpected character `;`", None),
+            ("a ; b", "unknown operator `;`", Some("join conditions with `AND` or `OR`")),
+            ("a ~ b", "unexpected character `~`", Some("put a text in quotes: `'~'`")),
         ];
         for (source, message, help) in cases {
             let problem = lex(source).unwrap_err();

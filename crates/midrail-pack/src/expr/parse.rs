@@ -5,6 +5,7 @@ use crate::expr::ast::power::{ALL, ANY, COMPARE, NOT, SIGN, SUM};
 use crate::expr::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
 use crate::expr::lex::{Kind, Token, lex};
 use crate::expr::vocabulary::Segment;
+use crate::expr::words;
 
 /// The maximum nesting of an expression.
 pub const MAX_DEPTH: usize = 64;
@@ -57,7 +58,8 @@ impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str) -> Parsed<Self> {
         let tokens = lex(source)?;
         if tokens.is_empty() {
-            return Err(Diagnostic::new("the expression is empty", 0..source.len()));
+            return Err(Diagnostic::new("the expression is empty", 0..source.len())
+                .with_help("write a condition such as `tool.args.amount <= 100`, or leave the key out"));
         }
         Ok(Parser { source, tokens, at: 0, depth: 0, paths: Vec::new() })
     }
@@ -71,8 +73,33 @@ impl<'s> Parser<'s> {
     pub(super) fn finish(self) -> Parsed<Vec<Vec<Segment>>> {
         match self.peek() {
             None => Ok(self.paths),
-            Some(Kind::Word(_)) => Err(self.unexpected("AND, OR or the end").with_help(OPERATORS)),
-            Some(_) => Err(self.unexpected("AND, OR or the end")),
+            Some(_) => Err(self.unexpected("AND, OR or the end").with_help(self.advice())),
+        }
+    }
+
+    /// Advice for a token after a complete part.
+    fn advice(&self) -> String {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        let number = before.filter(|token| matches!(token.kind, Kind::Number(..)));
+        let number = number.and_then(|token| self.source.get(token.span.clone()));
+        match (self.peek(), number) {
+            (Some(Kind::Symbol(",")), Some(_)) => {
+                "write a number without separators, or with `_`: `1_000`".to_owned()
+            }
+            (Some(Kind::Symbol("(")), _) => {
+                "a name has no methods: use `starts with`, `ends with`, `contains` or `matches`".to_owned()
+            }
+            (Some(Kind::Word(word)), number) => words::after(word, number).unwrap_or_else(|| {
+                let first = self.tokens.first().map(|token| &token.kind);
+                match first {
+                    Some(Kind::Word(word)) if self.at == 1 => {
+                        words::first(word).unwrap_or(OPERATORS).to_owned()
+                    }
+                    _ => OPERATORS.to_owned(),
+                }
+            }),
+            (Some(Kind::Text(_)), _) => "put an operator between two values, such as `==`".to_owned(),
+            _ => OPERATORS.to_owned(),
         }
     }
 
@@ -122,7 +149,12 @@ impl<'s> Parser<'s> {
     pub(super) fn unexpected(&self, wanted: &str) -> Diagnostic {
         let span = self.span();
         match self.source.get(span.clone()).filter(|found| !found.is_empty()) {
-            Some(found) => Diagnostic::new(format!("expected {wanted}, found `{}`", excerpt(found)), span),
+            Some(found) => Diagnostic::new(format!("expected {wanted}, found `{}`", excerpt(found)), span)
+                .with_help(match found {
+                    "/" => "a pattern is a text in quotes, and not a regular expression: `matches '*rm*'`",
+                    "*" => "a pattern is a text in quotes: `matches '*.rs'`",
+                    _ => OPERATORS,
+                }),
             None => Diagnostic::new(format!("expected {wanted}, found the end"), span)
                 .with_help(format!("the expression ends too early: add {wanted}, or remove the last word")),
         }
@@ -160,7 +192,12 @@ impl<'s> Parser<'s> {
             if power == COMPARE && compared {
                 self.at = before;
                 let problem = Diagnostic::new("comparisons cannot be chained", self.span());
-                return Err(problem.with_help("join two comparisons with AND"));
+                let help = if self.is_word(0, &["in"]) {
+                    "join two comparisons with AND; the window of an alert is written as `over 1 hour`"
+                } else {
+                    "join two comparisons with AND"
+                };
+                return Err(problem.with_help(help));
             }
             compared = power == COMPARE;
             let kind = match infix {
@@ -251,8 +288,12 @@ impl<'s> Parser<'s> {
                 }
                 return match self.test(true)? {
                     Some(infix) => Ok(Some(infix)),
-                    None if word == "not" => Err(self.unexpected("`in` or `match` after `not`")),
-                    None => Err(self.unexpected("`match`, `contain`, `start with` or `end with`")),
+                    None if word == "not" => Err(self.unexpected("`in` or `match` after `not`").with_help(
+                        "to compare values, use `!=`; `not` is written before a condition: `not (…)`",
+                    )),
+                    None => Err(self
+                        .unexpected("`match`, `contain`, `start with` or `end with`")
+                        .with_help("for example `does not contain 'x'`; to compare values, use `!=`")),
                 };
             }
             _ => return self.test(false),
@@ -294,9 +335,9 @@ impl<'s> Parser<'s> {
         if self.eat_word(&["unknown"]) {
             return Ok(negated);
         }
-        Err(self
-            .unexpected("`known` or `unknown` after `is`")
-            .with_help("to compare values, use `==` or `!=`"))
+        Err(self.unexpected("`known` or `unknown` after `is`").with_help(
+            "use `is unknown` for a value that is missing; to compare values, use `==`, `!=`, `<` or `>`",
+        ))
     }
 
     /// Reads the patterns of a match. A text after AND or OR is another pattern, unless it starts a comparison.
@@ -309,7 +350,8 @@ impl<'s> Parser<'s> {
         let extends = matches!(first.kind, AstKind::Text(_));
         let mut items = match first.kind {
             AstKind::List(items) if items.is_empty() => {
-                return Err(Diagnostic::new("a list of patterns cannot be empty", first.span));
+                return Err(Diagnostic::new("a list of patterns cannot be empty", first.span)
+                    .with_help("write at least one pattern, such as `['*.example.com']`"));
             }
             AstKind::List(items) => items,
             _ => vec![first],
@@ -407,8 +449,9 @@ impl<'s> Parser<'s> {
             "len" => Function::Len,
             "lower" => Function::Lower,
             _ => {
+                let help = words::function(word).unwrap_or("known functions are `len` and `lower`");
                 return Err(Diagnostic::new(format!("unknown function `{}`", excerpt(word)), self.span())
-                    .with_help("known functions are `len` and `lower`"));
+                    .with_help(help));
             }
         };
         self.at += 2;

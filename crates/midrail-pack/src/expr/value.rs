@@ -62,7 +62,7 @@ impl<'a> Value<'a> {
     }
 
     /// Converts a JSON scalar; lists and objects stay as they are.
-    pub(super) fn plain(self) -> Value<'a> {
+    pub(crate) fn plain(self) -> Value<'a> {
         use serde_json::Value as Json;
         match self {
             Value::Json(Json::Null) => Value::Null,
@@ -70,6 +70,20 @@ impl<'a> Value<'a> {
             Value::Json(Json::Number(value)) => value.as_f64().map_or(Value::Unknown, Value::Number),
             Value::Json(Json::String(value)) => Value::Text(Cow::Borrowed(value)),
             other => other,
+        }
+    }
+
+    /// The type in a message: "a text". `None`: the value is unknown, or a part of it.
+    pub(crate) fn noun(&self) -> Option<&'static str> {
+        match self {
+            Value::Unknown | Value::Partial(_) | Value::AtLeast(_) => None,
+            Value::Null => Some("null"),
+            Value::Bool(_) | Value::Json(serde_json::Value::Bool(_)) => Some("true or false"),
+            Value::Number(_) | Value::Json(serde_json::Value::Number(_)) => Some("a number"),
+            Value::Text(_) | Value::Json(serde_json::Value::String(_)) => Some("a text"),
+            Value::List(_) | Value::Json(serde_json::Value::Array(_)) => Some("a list"),
+            Value::Json(serde_json::Value::Object(_)) => Some("a map"),
+            Value::Json(serde_json::Value::Null) => Some("null"),
         }
     }
 

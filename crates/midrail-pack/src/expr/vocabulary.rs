@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::diagnostic::{excerpt, nearest};
+use crate::expr::words;
 
 /// The type of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,9 +155,27 @@ impl Vocabulary {
         if !siblings.is_empty() {
             return Some(format!("known names are {}", siblings.join(", ")));
         }
+        if let (Some(name), [_, tail @ ..]) = (words::name(first), segments)
+            && self.terms.iter().any(|term| term.name.starts_with(name))
+        {
+            return Some(format!("did you mean `{name}{}`?", excerpt(&tail_text(tail))));
+        }
+        if self.terms.iter().all(|term| !term.name.contains('.')) {
+            let names: Vec<String> = self.terms.iter().map(|term| format!("`{}`", term.name)).collect();
+            return Some(format!("known names are {}", names.join(", ")));
+        }
         match segments {
             [Segment::Key(word)] => Some(format!("a text needs quotes: `'{}'`", excerpt(word))),
-            _ => None,
+            _ => {
+                let mut roots: Vec<String> = Vec::new();
+                for (root, _) in self.terms.iter().filter_map(|term| term.name.split_once('.')) {
+                    let root = format!("`{root}.`");
+                    if !roots.contains(&root) {
+                        roots.push(root);
+                    }
+                }
+                Some(format!("names start with {}", roots.join(", "))).filter(|_| !roots.is_empty())
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::diagnostic::{excerpt, nearest};
 use crate::expr::MatchedText;
 use crate::issue::{Issue, pointer_key};
 use crate::lint::linter::{Findings, Found, Packs, quoted_span};
+use crate::lint::traps::foreign_pattern;
 use crate::lint::values::closed_sets;
 use crate::pattern::could_meet;
 
@@ -25,6 +26,18 @@ pub(super) fn impossible(packs: &Packs<'_>, out: &mut Findings<'_>) {
                     let message = format!("`{}` never matches `{text}`: {why}", matched.name);
                     let issue = Issue::new(at, message).help(help);
                     out.warn("impossible-pattern", found.document, Issue { span, ..issue });
+                } else if let Some((why, help)) =
+                    foreign_pattern(matched.text).filter(|_| matched.is_pattern && !matched.name.is_path())
+                {
+                    let message = format!("`{}`: {why}", excerpt(matched.text));
+                    let issue = Issue::new(at, message).help(help);
+                    out.warn("foreign-pattern", found.document, Issue { span, ..issue });
+                } else if matched.is_pattern && is_whole_text(&matched) {
+                    let text = excerpt(matched.text);
+                    let message = format!("`{text}` has no `*`, so it matches only exactly this text");
+                    let help = format!("write `'*{text}*'` or use `contains`; use `==` if this is intended");
+                    let issue = Issue::new(at, message).help(help);
+                    out.warn("pattern-without-wildcard", found.document, Issue { span, ..issue });
                 } else if matched.is_pattern && matched.text.contains("**") && !matched.name.is_path() {
                     let message =
                         format!("`{}` is not a path: `**` has no special meaning here", matched.name);
@@ -34,6 +47,12 @@ pub(super) fn impossible(packs: &Packs<'_>, out: &mut Findings<'_>) {
             }
         }
     }
+}
+
+/// Whether a pattern without a wildcard is matched with a long text.
+fn is_whole_text(matched: &MatchedText<'_>) -> bool {
+    let is_long = ["action.command", "text", "result.content", "last_assistant", "error.message"];
+    is_long.contains(&matched.name.term()) && !glob::is_pattern(matched.text)
 }
 
 /// Why a text or pattern matches no value of its name, and what to do about it.
@@ -143,7 +162,11 @@ fn tool_issue(
     if outside_groups(tool).contains(['|', ',', '(', ')', ' ']) {
         let message =
             format!("`{}` never matches: the name of a tool has no `|`, `,`, `(` or blank", excerpt(tool));
-        let help = "write a list: `[Bash, Write]`; use `when` for conditions on arguments";
+        let help = tool_help(tool);
+        return Some(("impossible-pattern", Issue::new(at, message).help(help)));
+    }
+    if let Some((why, help)) = foreign_pattern(tool) {
+        let message = format!("`{}` never matches: {why}", excerpt(tool));
         return Some(("impossible-pattern", Issue::new(at, message).help(help)));
     }
     if glob::is_pattern(tool) {
@@ -152,6 +175,32 @@ fn tool_issue(
     let near = nearest(tool, known.iter().copied())?;
     let help = format!("did you mean `{near}`? If not, name it in a case under `tests:`");
     Some(("misspelt-tool", Issue::new(at, format!("no known tool is named `{tool}`")).help(help)))
+}
+
+/// How to write tools in one text, the permission rule of a coding agent, or a command.
+fn tool_help(tool: &str) -> String {
+    let permission = tool.strip_suffix(')').and_then(|rule| rule.split_once('('));
+    match permission {
+        Some((name, command)) if name == "Bash" || name == "Shell" => {
+            let command = excerpt(&command.replace(":*", "*"));
+            format!("write `tools: {name}`, and `when: action.command matches '{command}'`")
+        }
+        Some((name, path)) => {
+            format!(
+                "write `tools: {}`, and `when: action.target_file matches '{}'`",
+                excerpt(name),
+                excerpt(path)
+            )
+        }
+        None if tool.contains(['|', ',']) => {
+            let names: Vec<String> = tool.split(['|', ',']).map(|name| excerpt(name.trim())).collect();
+            format!("write a list: `[{}]`", names.join(", "))
+        }
+        None => {
+            let command = excerpt(tool.trim_end_matches('*').trim_end());
+            format!("for a command, write `tools: Bash`, and `when: action.command matches '{command}*'`")
+        }
+    }
 }
 
 /// A pattern without its groups of alternatives.

@@ -1,6 +1,6 @@
 //! Settings that disable a guardrail, or that have another effect than they seem to.
 
-use midrail_core::{Category, Mode, OnFault};
+use midrail_core::{Category, Effect, Mode, OnFault};
 
 use crate::diagnostic::DiagnosticLevel;
 use crate::expr::Expected;
@@ -106,4 +106,24 @@ pub(super) fn without_effect(packs: &Packs<'_>, out: &mut Findings<'_>) {
         let issue = Issue::new(found.at("bypass/audit_required"), message);
         (bypass.audit_required == Some(false)).then_some(issue.help("leave it out"))
     });
+}
+
+/// Settings of custom guardrails that only another effect uses.
+pub(super) fn of_other_effects(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    for found in packs.guards.iter().filter(|found| found.guard.builtin.is_none()) {
+        let guard = found.guard.guard;
+        let effect = guard.effect.unwrap_or(Effect::Block);
+        for (key, is_set, needed) in [
+            ("corrective_message", guard.corrective_message.is_some(), Effect::Retry),
+            ("max_attempts", guard.max_attempts.is_some(), Effect::Retry),
+            ("on_exhausted", guard.on_exhausted.is_some(), Effect::Retry),
+            ("warn_limit", guard.warn_limit.is_some(), Effect::Warn),
+        ] {
+            if is_set && effect != needed {
+                let message = format!("`{key}` has no effect here: the effect is `{effect}`");
+                let help = format!("use `effect: {needed}`, or leave `{key}` out");
+                out.warn("unused-setting", found.document, Issue::new(found.at(key), message).help(help));
+            }
+        }
+    }
 }

@@ -141,7 +141,8 @@ impl<'a> Builder<'a> {
         };
         let node = Node { span: frame.start..self.content_end.max(frame.start), value };
         if self.awaits_key() {
-            let help = "only texts, numbers and booleans can be keys";
+            let help =
+                "only texts, numbers and booleans can be keys; packs have no templates such as `{{ x }}`";
             let message = format!("a key cannot be {}", node.kind());
             self.problem(Diagnostic::new(message, node.span).with_help(help))?;
             self.set_slot(Slot::Ignored);

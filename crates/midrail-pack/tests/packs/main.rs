@@ -18,6 +18,7 @@ mod definitions;
 mod expressions;
 mod layers;
 mod lint;
+mod mistakes;
 mod problems;
 mod properties;
 mod schema;

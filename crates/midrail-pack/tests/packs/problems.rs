@@ -163,7 +163,7 @@ fn problems_use_the_terms_of_packs() {
         (
             "pack: p\nguardrails: [nothing]\n",
             "unknown guardrail `nothing`",
-            "the built-in guardrails are builtin-004, budget-003,",
+            "the built-in guardrails are `agent-tool-allowlist`, `api-call-limit`,",
         ),
         (
             "pack: p\nguardrails:\n  - {use: safety-001, with: {alow: [x]}}\n",
@@ -245,7 +245,7 @@ fn problems_use_the_terms_of_packs() {
             "unknown key `argz`",
             "did you mean `args`?",
         ),
-        ("pack: p\nrules: []\n", "unknown key `rules`", "use one of `pack`"),
+        ("pack: p\nrules: []\n", "unknown key `rules`", "a list below `guardrails:`"),
     ] {
         let report = refused(source);
         assert!(report.contains(message) && report.contains(help), "{source}\n{report}");

@@ -25,7 +25,7 @@ fn problems_have_message_help_and_place() {
         (
             "agent.role > 5",
             "`agent.role` is a text, where a number is needed",
-            "a text supports `==`",
+            "a text has no order",
             "agent.role",
         ),
         (
@@ -37,11 +37,11 @@ fn problems_have_message_help_and_place() {
         (
             "agent.role",
             "`agent.role` is a text, where true or false is needed",
-            "a text supports `==`",
+            "compare it, as in `agent.role == 'TEXT'`",
             "agent.role",
         ),
-        ("n AND a", "`n` is a number, where true or false is needed", "a number supports", "n"),
-        ("n + t > 1", "`t` is a text, where a number is needed", "a text supports", "t"),
+        ("n AND a", "`n` is a number, where true or false is needed", "compare it, as in `n > 0`", "n"),
+        ("n + t > 1", "`t` is a text, where a number is needed", "a text has no order", "t"),
         ("n > null", "`null` is nothing, where a number is needed", "", "null"),
         ("n matches '*'", "`n` is a number, where a text is needed", "a number supports", "n"),
         ("t matches 5", "`5` is a number, where a pattern is needed", "", "5"),
@@ -55,7 +55,7 @@ fn problems_have_message_help_and_place() {
         ("len(n) > 1", "`n` is a number, where a text or a list is needed", "", "n"),
         ("a = b", "unknown operator `=`", "use `==` to compare", "="),
         ("t matches regex 'a+'", "regular expressions are not supported", "use a glob", "regex"),
-        ("upper(t) == 'A'", "unknown function `upper`", "known functions are `len` and `lower`", "upper"),
+        ("upper(t) == 'A'", "unknown function `upper`", "use `lower(…)`", "upper"),
         ("1 < n < 5", "comparisons cannot be chained", "join two comparisons with AND", "<"),
         ("a AND", "expected a value, found the end", "", ""),
         ("a b", "expected AND, OR or the end, found `b`", "", "b"),

@@ -24,7 +24,7 @@ fn unreachable_guardrails_are_reported() {
         "{id: wall, priority: 200}",
         "{id: wall, agents: x}",
         "{id: wall, tasks: x}",
-        "{id: wall, check: \"tool.args.y == 1\"}",
+        "{id: wall, check: \"session.y == 1\"}",
         "{id: wall, on: after_tool}",
     ] {
         assert_eq!(codes(&pack(wall, later)), Vec::<&str>::new(), "{wall}");
@@ -33,7 +33,7 @@ fn unreachable_guardrails_are_reported() {
     assert_eq!(codes(&pack("{id: wall, enabled: false}", later)), ["disabled"]);
     // A halt is more than a block, and is still asked for.
     assert_eq!(
-        codes(&pack("{id: wall}", "{id: later, effect: halt, check: \"tool.args.x == 1\"}")),
+        codes(&pack("{id: wall}", "{id: later, effect: halt, check: \"session.x == 1\"}")),
         Vec::<&str>::new()
     );
     // The order is that of the chain, not that of the file; built-ins are first in it.

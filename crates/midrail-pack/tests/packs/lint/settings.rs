@@ -93,7 +93,7 @@ fn settings_without_effect_are_reported() {
     );
     let hook = |more: &str, audit: bool| {
         format!(
-            "guardrail:\n  id: g\n  type: pre_execution\n  validation: {{check: \"tool.args.n < 5\"{more}}}\n  bypass: {{allowed: true, audit_required: {audit}}}\n"
+            "guardrail:\n  id: g\n  type: pre_execution\n  validation: {{check: \"session.n < 5\"{more}}}\n  bypass: {{allowed: true, audit_required: {audit}}}\n"
         )
     };
     shows(

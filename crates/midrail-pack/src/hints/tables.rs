@@ -1,0 +1,327 @@
+//! Tables of keys, values and forms that are typical mistakes, and what to write instead.
+
+/// Places of an unknown key: maps, known by one of their keys.
+pub(super) const PACK: &str = "risk_router";
+pub(super) const GUARDRAIL: &str = "read_before_write";
+pub(super) const PREREQUISITE: &str = "own_writes";
+pub(super) const AGENT: &str = "sections";
+pub(super) const SECTION: &str = "guardrails";
+pub(super) const SCOPE: &str = "files";
+pub(super) const CASE: &str = "filesystem";
+pub(super) const STEP: &str = "call_id";
+pub(super) const BUDGETS: &str = "api_calls";
+pub(super) const CHANNEL: &str = "webhook";
+pub(super) const FEEDBACK: &str = "every_n_calls";
+pub(super) const SCRIPT: &str = "input_timeout";
+pub(super) const GATEWAY: &str = "sync_rules";
+pub(super) const HOOK: &str = "validation";
+pub(super) const TOOL_POLICY: &str = "policy";
+pub(super) const EXPECTATION: &str = "rollback";
+pub(super) const RULE: &str = "require_before";
+pub(super) const DEEP: &str = "max_answer_bytes";
+pub(super) const COMPLETION: &str = "also_after_tool";
+
+/// Keys of other tools by their place, and what to write instead.
+pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
+    (
+        RULE,
+        &["forbid", "deny", "block", "allow", "check", "tools", "use"],
+        "a rule is `require_before: {…}`; for other checks, write `pack: NAME` with `guardrails:`",
+    ),
+    (
+        GATEWAY,
+        &["rules", "guardrails"],
+        "a policy pack has `sync_rules` and `async_rules`; write `pack: NAME` for guardrails",
+    ),
+    (
+        HOOK,
+        &["tools", "effect", "check", "when", "on", "use", "reason", "with", "advice"],
+        "a document with `guardrail:` is a validation hook; write `pack: NAME`, and its keys below `guardrails:`",
+    ),
+    (
+        TOOL_POLICY,
+        &["guardrails", "agents", "tasks", "budgets", "approvals", "env", "extends", "defaults"],
+        "a document with `policy:` has `rules` only: write `pack: NAME` in place of `policy`",
+    ),
+    (FEEDBACK, &["every", "interval", "after"], "use `every_n_calls: NUMBER` or `every_n_seconds: NUMBER`"),
+    (FEEDBACK, &["text", "message", "content"], "use `static: TEXT`"),
+    (DEEP, &["url", "uri", "endpoint", "address"], "use `http: {url: URL}`"),
+    (
+        COMPLETION,
+        &["tests", "test", "run", "cmd", "commands", "script", "check_command"],
+        "use `command: LINE`, a command that must succeed",
+    ),
+    (SCRIPT, &["path", "src", "source", "script"], "use `file: FILE`"),
+    (PACK, &["name", "title", "id"], "the name of a pack is `pack: NAME`"),
+    (
+        PACK,
+        &["permissions", "hooks", "deny", "ask", "allow"],
+        "write each rule as a guardrail: `guardrails: [{id: NAME, tools: TOOL, when: EXPRESSION, effect: block}]`",
+    ),
+    (
+        PACK,
+        &["rules", "policies", "policy", "checks", "guards", "guardrail"],
+        "write them as a list below `guardrails:`",
+    ),
+    (PACK, &["environments", "environment", "profiles"], "use `env: {NAME: {…}}`"),
+    (PACK, &["denied_tools", "blocked_tools"], "use the guardrail `tool-allowlist` with `deny: [TOOL, …]`"),
+    (
+        PACK,
+        &["allowed_tools", "tools"],
+        "use the guardrail `tool-allowlist` with `allow: [TOOL, …]`, or `agents: {NAME: {allowed_tools: …}}`",
+    ),
+    (
+        PACK,
+        &["parallel"],
+        "leave it out: every guardrail of an event is always evaluated, and their order never changes the effect",
+    ),
+    (PACK, &["limits", "budget", "limit"], "use `budgets: {tokens: NUMBER, time: DURATION, cost: NUMBER}`"),
+    (PACK, &["include", "includes", "import", "imports", "base"], "use `extends: FILE`"),
+    (
+        GUARDRAIL,
+        &["action", "actions", "decision", "verdict", "then", "do", "severity", "level", "result", "outcome"],
+        "what happens on a violation is `effect`: `warn`, `escalate`, `block` or another effect",
+    ),
+    (GUARDRAIL, &["message", "msg", "text", "because", "why", "explanation"], "use `reason: TEXT`"),
+    (
+        GUARDRAIL,
+        &[
+            "if",
+            "condition",
+            "conditions",
+            "where",
+            "only_if",
+            "filter",
+            "assert",
+            "expression",
+            "expr",
+            "require",
+        ],
+        "use `when: EXPRESSION` for when it applies, or `check: EXPRESSION` for what must hold",
+    ),
+    (GUARDRAIL, &["unless", "except", "exclude", "ignore"], "use `when: not (EXPRESSION)`"),
+    (
+        GUARDRAIL,
+        &["matcher", "match", "tool", "tool_name", "toolName", "tool_names"],
+        "use `tools: [NAME, …]`, with names or patterns such as `mcp__*`",
+    ),
+    (GUARDRAIL, &["true", "yes"], "older YAML reads `on` as true; here, write `on: before_tool`"),
+    (
+        GUARDRAIL,
+        &["event", "events", "hook", "hooks", "trigger", "stage", "phase"],
+        "use `on: before_tool` or another kind of event",
+    ),
+    (
+        GUARDRAIL,
+        &["type", "kind", "builtin", "uses", "guardrail", "extends"],
+        "use `use: NAME` for a built-in guardrail",
+    ),
+    (
+        GUARDRAIL,
+        &["settings", "config", "configuration", "options", "params", "parameters"],
+        "the settings of a built-in guardrail are below `with:`",
+    ),
+    (
+        GUARDRAIL,
+        &["path", "file", "files", "glob", "pattern", "regex"],
+        "use `when: action.target_file matches 'PATTERN'`, or `action.command matches 'PATTERN'`",
+    ),
+    (GUARDRAIL, &["retries", "attempts", "max_retries"], "use `max_attempts: NUMBER`, with `effect: retry`"),
+    (
+        GUARDRAIL,
+        &["approvers", "approval", "requires_approval", "require_approval", "reviewer", "reviewers"],
+        "use `effect: escalate`, with `approver: ROLE`",
+    ),
+    (GUARDRAIL, &["disabled", "active"], "use `enabled: false`"),
+    (GUARDRAIL, &["shadow", "dry_run", "audit_only"], "use `mode: shadow`"),
+    (GUARDRAIL, &["order", "weight"], "use `priority: NUMBER`; a lower number runs first"),
+    (GUARDRAIL, &["suggestion", "hint", "help", "fix", "instead"], "use `advice: TEXT`"),
+    (
+        GUARDRAIL,
+        &["role", "roles", "user", "users"],
+        "use `when: agent.role == 'ROLE'`, or `agents: [ID, …]`",
+    ),
+    (PREREQUISITE, &["tools", "before", "then", "target"], "the tools that wait are `tool: [NAME, …]`"),
+    (
+        PREREQUISITE,
+        &["require", "needs", "depends_on", "after", "first", "prerequisites"],
+        "the tools that must succeed first are `requires: [NAME, …]`",
+    ),
+    (AGENT, &["tools", "allow", "permissions"], "use `allowed_tools: [NAME, …]`"),
+    (AGENT, &["name"], "the name of an agent is its key: `agents: {NAME: {…}}`"),
+    (AGENT, &["files", "write", "read", "deny"], "use `scope: {files: {read: […], write: […], deny: […]}}`"),
+    (AGENT, &["budgets", "budget"], "use `token_budget`, `time_budget`, `api_call_budget` or `cost_budget`"),
+    (
+        SCOPE,
+        &["read", "write", "deny", "allow", "paths"],
+        "write it below `files`: `scope: {files: {write: […]}}`",
+    ),
+    (SECTION, &["tool", "allowed_tools"], "use `tools: [NAME, …]`"),
+    (CASE, &["name", "title"], "the name of a test is `id: NAME`"),
+    (
+        CASE,
+        &["steps", "given", "input", "inputs", "when", "calls"],
+        "the steps of a test are `events: [{before_tool: NAME, args: {…}, expect: EFFECT}]`",
+    ),
+    (
+        CASE,
+        &["expect", "expected", "then", "assert"],
+        "write `expect` in the event: `events: [{before_tool: NAME, expect: EFFECT}]`",
+    ),
+    (
+        STEP,
+        &["tool", "call", "name", "event"],
+        "write the kind of event with the tool: `{before_tool: NAME, args: {…}, expect: EFFECT}`",
+    ),
+    (STEP, &["input", "tool_input", "arguments", "params"], "use `args: {…}`"),
+    (
+        STEP,
+        &["assert", "expected", "then", "effect", "result"],
+        "use `expect: EFFECT`, or `expect: {effect: EFFECT, by: ID}`",
+    ),
+    (
+        EXPECTATION,
+        &["from", "guardrail", "id", "rule", "policy"],
+        "use `by: ID` for the guardrail that decides",
+    ),
+    (EXPECTATION, &["message", "text", "error"], "use `reason: PART` for a part of the reason"),
+    (BUDGETS, &["usd", "eur", "money", "dollars", "price", "costs"], "use `cost: NUMBER`"),
+    (
+        BUDGETS,
+        &["seconds", "minutes", "hours", "duration", "timeout"],
+        "use `time: DURATION`, such as `time: 2h`",
+    ),
+    (BUDGETS, &["calls", "requests"], "use `api_calls: NUMBER`"),
+    (
+        CHANNEL,
+        &["slack", "email", "mail", "teams", "url", "http", "pagerduty"],
+        "use `webhook: URL`, or `command: LINE` for a program that sends it",
+    ),
+];
+
+/// Keys of a pack that are also written below a guardrail by mistake.
+pub(super) const KEYS_OF_PACKS: &[&str] = &[
+    "tests",
+    "guardrails",
+    "pack",
+    "defaults",
+    "budgets",
+    "alerts",
+    "notify",
+    "strikes",
+    "tool_risks",
+    "env",
+];
+
+/// Values of other tools by a value that is known there, and what to write instead.
+pub(super) const VALUES: &[(&str, &[&str], &str)] = &[
+    (
+        "halt",
+        &[
+            "ask",
+            "prompt",
+            "confirm",
+            "approve",
+            "approval",
+            "require_approval",
+            "requires_approval",
+            "review",
+            "human",
+            "ask_user",
+            "hold",
+            "wait",
+        ],
+        "use `escalate`: an approver decides",
+    ),
+    (
+        "halt",
+        &[
+            "reject",
+            "rejected",
+            "refuse",
+            "forbid",
+            "forbidden",
+            "error",
+            "fail",
+            "prevent",
+            "disallow",
+            "blocked",
+            "denied",
+            "abort",
+        ],
+        "use `block`",
+    ),
+    ("halt", &["kill", "terminate", "shutdown", "exit"], "use `halt`: it ends the run"),
+    ("halt", &["ok", "permit", "accept", "continue", "allowed", "passed", "none"], "use `allow`"),
+    ("halt", &["notify", "alert", "info", "notice", "warning", "warned"], "use `warn`"),
+    (
+        "halt",
+        &["mask", "hide", "sanitize", "rewrite", "modify", "redirect"],
+        "effects of a custom guardrail are `allow`, `warn`, `retry`, `escalate`, `block` and `halt`",
+    ),
+    (
+        "shadow",
+        &[
+            "dry-run",
+            "dry_run",
+            "dryrun",
+            "audit",
+            "monitor",
+            "log",
+            "test",
+            "observe",
+            "permissive",
+            "warn",
+            "report",
+        ],
+        "use `shadow`: effects are recorded, and not enforced",
+    ),
+    ("shadow", &["on", "active", "block", "strict", "enforcing", "enabled"], "use `enforce`"),
+    ("shadow", &["off", "disabled", "none"], "use `shadow`, or `enabled: false` for one guardrail"),
+    ("compliance", &["security", "danger"], "use `safety`"),
+    ("critical", &["extreme", "severe", "highest", "very_high"], "use `critical`"),
+    ("critical", &["moderate", "normal", "default"], "use `medium`"),
+    ("critical", &["none", "safe", "minimal"], "use `low`"),
+    (
+        "allow",
+        &["warn", "ignore", "pass", "skip", "continue", "open", "fail_open", "log"],
+        "use `allow` to continue without the guardrail, or `block` or `escalate`, which are safe",
+    ),
+    ("allow", &["deny", "fail", "closed", "fail_closed", "error", "stop", "halt"], "use `block`"),
+    ("allow", &["ask", "prompt", "confirm", "approve"], "use `escalate`: an approver decides"),
+];
+
+/// How to write the value of a key that has a value of another type.
+pub(super) const SHAPES: &[(&str, &str)] = &[
+    ("guardrails", "write each guardrail as an item of a list: `- id: NAME`"),
+    ("require_before", "write `require_before: {tool: deploy, requires: [test, build]}`"),
+    ("sequential", "write `sequential: {deploy: [test, build]}`: each tool with its prerequisites"),
+    ("keyed", "write a list: `keyed: [{tool: merge, requires: review, key: pr_id}]`"),
+    ("rules", "write a list: `rules: [{require_before: {tool: deploy, requires: test}}]`"),
+    ("completion", "write what must be complete, such as `completion: {command: cargo test}`"),
+    ("feedback", "write `feedback: {static: TEXT}`"),
+    ("deep", "write the service, such as `deep: {http: {url: URL}}`"),
+    ("read_before_write", "write `read_before_write: {}`, or `read_before_write` alone"),
+    ("with", "write the settings by name, such as `with: {allow: [Read]}`"),
+    ("effect", "write one effect: `effect: block`; its `reason` is a key of its own"),
+    ("check", "write an expression as one text: `check: tool.args.amount <= 100`"),
+    ("when", "write an expression as one text: `when: agent.role == 'planner'`"),
+    ("approver", "write one role: `approver: reviewer`"),
+    ("bypass", "write `bypass: {allowed: false}`, or `bypass: {allowed: true, requires_approval: ROLE}`"),
+    ("emergency", "write `emergency: {only_for: EXPRESSION, wait: 15m, review_within: 24h}`"),
+    ("budgets", "write `budgets: {tokens: 200000, time: 2h, cost: 20}`"),
+    ("agents", "write each agent with its name as a key: `agents: {NAME: {allowed_tools: [Read]}}`"),
+    ("tasks", "write each task with its name as a key: `tasks: {NAME: {token_budget: 50000}}`"),
+    ("tests", "write each test as an item of a list: `- id: NAME`, with its `events`"),
+    ("events", "write each event as an item of a list: `- {before_tool: NAME, expect: block}`"),
+    ("strikes", "write a list: `strikes: [{count: 3, effect: halt}]`"),
+    ("tool_risks", "write `tool_risks: {TOOL: high}`"),
+    ("notify", "write a channel for each recipient: `notify: {reviewer: {webhook: URL}}`"),
+    ("env", "write an overlay for each environment: `env: {prod: {…}}`; `--env prod` selects one"),
+    ("alerts", "write a list: `alerts: [{name: NAME, condition: block_rate > 30%, action: TEXT}]`"),
+    ("policy_pack", "write its name: `policy_pack: NAME`, with `sync_rules` and `async_rules` next to it"),
+    ("guardrail", "write `guardrail: {id: NAME, …}`; a pack of your own starts with `pack: NAME`"),
+    ("custom_guardrail", "write `custom_guardrail: {id: NAME, …}`"),
+    ("files", "write `files: {read: […], write: […], deny: […]}`"),
+    ("scope", "write `scope: {files: {write: [PATTERN, …]}}`"),
+];
