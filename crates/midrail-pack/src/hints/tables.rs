@@ -124,7 +124,7 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
     (
         GUARDRAIL,
         &["path", "file", "files", "glob", "pattern", "regex"],
-        "use `when: action.target_file matches 'PATTERN'`, or `action.command matches 'PATTERN'`",
+        "use `when: action.target_file matches 'PATTERN'`, or `command: git push`",
     ),
     (GUARDRAIL, &["retries", "attempts", "max_retries"], "use `max_attempts: NUMBER`, with `effect: retry`"),
     (

@@ -182,8 +182,8 @@ fn tool_help(tool: &str) -> String {
     let permission = tool.strip_suffix(')').and_then(|rule| rule.split_once('('));
     match permission {
         Some((name, command)) if name == "Bash" || name == "Shell" => {
-            let command = excerpt(&command.replace(":*", "*"));
-            format!("write `tools: {name}`, and `when: action.command matches '{command}'`")
+            let command = excerpt(command.trim_end_matches(":*").trim_end_matches('*').trim_end());
+            format!("write `command: {command}`")
         }
         Some((name, path)) => {
             format!(
@@ -198,7 +198,7 @@ fn tool_help(tool: &str) -> String {
         }
         None => {
             let command = excerpt(tool.trim_end_matches('*').trim_end());
-            format!("for a command, write `tools: Bash`, and `when: action.command matches '{command}*'`")
+            format!("for a command, write `command: {command}`")
         }
     }
 }
