@@ -489,7 +489,7 @@ const ACTIONS: [&str; 13] = [
 ];
 
 /// The keys that are allowed next to the kind in the short form of an event.
-const EVENT_KEYS: [&str; 22] = [
+const EVENT_KEYS: [&str; 23] = [
     "args",
     "call_id",
     "ok",
@@ -512,6 +512,7 @@ const EVENT_KEYS: [&str; 22] = [
     "last_assistant",
     "available_tools",
     "source",
+    "host",
 ];
 
 #[cfg(test)]

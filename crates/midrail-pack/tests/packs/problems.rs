@@ -197,7 +197,11 @@ fn problems_use_the_terms_of_packs() {
         ),
         ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` is not a valid id", "no space"),
         ("pack: p\nguardrails:\n  - {id: halted}\n", "the id `halted` is reserved", "choose another id"),
-        ("pack: p\nguardrails:\n  - {id: a, effect: redact}\n", "this guardrail cannot redact", "use `warn`"),
+        (
+            "pack: p\nguardrails:\n  - {id: a, effect: redact}\n",
+            "this guardrail checks events without a text to redact",
+            "add `on: after_tool`",
+        ),
         (
             "pack: p\nguardrails:\n  - {id: a, check: 'true', use: builtin-001}\n",
             "`check` cannot be combined with `use`",
