@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
+use crate::error::EngineResult;
 use crate::limits::Limits;
 use crate::session_slices::session_id;
 
@@ -37,6 +38,13 @@ pub struct Replay {
     limits: Limits,
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
     last_session: Mutex<Option<String>>,
+    early: Mutex<Vec<EarlyDirective>>,
+}
+
+/// A directive before the first event that names no session. It applies to the session of that event, too.
+enum EarlyDirective {
+    Set(String, Value),
+    Snapshot(String),
 }
 
 /// The result of one line.
@@ -116,6 +124,7 @@ impl Replay {
             limits: Limits::default(),
             snapshots: Mutex::default(),
             last_session: Mutex::default(),
+            early: Mutex::default(),
         }
     }
 
@@ -154,7 +163,7 @@ impl Replay {
         if event.cwd.is_none() {
             event.cwd.clone_from(&self.cwd);
         }
-        *self.last_session.lock() = Some(session_id(&event));
+        self.enter_session(&event).map_err(undecided)?;
         if let Some(time) = event.time {
             self.clock.advance_to(time);
         }
@@ -162,6 +171,27 @@ impl Replay {
         limited.map_err(|error| undecided(error.into()))?;
         let decision = self.engine.try_decide(event.clone()).map_err(undecided)?;
         Ok(ReplayStep::Decided(Box::new(event), Box::new(decision)))
+    }
+
+    /// Remembers the session of an event, and carries out the directives before the first one in it.
+    fn enter_session(&self, event: &Event) -> EngineResult {
+        let session = session_id(event);
+        for early in std::mem::take(&mut *self.early.lock()) {
+            let handle = self.engine.session(&*session);
+            match early {
+                EarlyDirective::Set(key, value) => handle.set(&key, value)?,
+                EarlyDirective::Snapshot(name) => {
+                    self.snapshots.lock().insert(name, handle.snapshot()?);
+                }
+            }
+        }
+        *self.last_session.lock() = Some(session);
+        Ok(())
+    }
+
+    /// Whether a directive comes before the first event and names no session.
+    fn is_early(&self, session: Option<&Name>) -> bool {
+        session.is_none() && self.last_session.lock().is_none()
     }
 
     /// The session of a directive that names none.
@@ -192,11 +222,17 @@ impl Replay {
                     )));
                 }
                 Directive::Set { session, key: Name(key), value } => {
+                    if self.is_early(session.as_ref()) {
+                        self.early.lock().push(EarlyDirective::Set(key.clone(), value.clone()));
+                    }
                     let session = named(session);
                     self.engine.session(&*session).set(&key, value).map_err(undecided)?;
                     ReplayStep::Set { session, key }
                 }
                 Directive::Snapshot { session, name: Name(name) } => {
+                    if self.is_early(session.as_ref()) {
+                        self.early.lock().push(EarlyDirective::Snapshot(name.clone()));
+                    }
                     let session = named(session);
                     let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
                     self.snapshots.lock().insert(name.clone(), snapshot);

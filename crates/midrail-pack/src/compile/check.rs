@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Builtin, CallKey, CommandWrites, Completion, DeepGuardrail, Feedback, KeyedDependency, KeyedRule,
-    PackKey, ReadBeforeWrite, RuleSet, Script, SequentialDependency, SettingsProblem,
+    Builtin, CallKey, Completion, DeepGuardrail, Feedback, KeyedDependency, KeyedRule, PackKey,
+    ReadBeforeWrite, RuleSet, Script, SequentialDependency, SettingsProblem,
 };
 
 use serde::Deserialize;
@@ -265,9 +265,9 @@ impl Compiler<'_> {
             new_files: rule.new_files.unwrap_or_default(),
             freshness: rule.freshness.unwrap_or_default(),
             own_writes: rule.own_writes.unwrap_or_default(),
-            commands: CommandWrites::default(),
             mount: rule.mount.clone(),
             key,
+            ..ReadBeforeWrite::default()
         }))
     }
 
