@@ -261,7 +261,22 @@ impl Model<'_> {
     /// The text that is passed on: the last replacement, without what any guardrail redacts in the event's own text.
     fn passed_text(&self, enforced: &[&Vote], effect: Effect) -> Option<String> {
         let verdicts = || enforced.iter().map(|vote| &vote.verdict);
-        let redactions: Vec<Redaction> = verdicts().flat_map(|verdict| verdict.redactions.clone()).collect();
+        let content = self.event.result.as_ref().and_then(|result| result.content.clone());
+        let own = self.event.text.clone().or(match content {
+            Some(Value::String(text)) => Some(text),
+            other => other.map(|other| other.to_string()),
+        });
+        // A guardrail that redacts and names no part redacts the whole text.
+        let whole = |vote: &&&Vote| {
+            let Verdict { effect, redactions, replacement, .. } = &vote.verdict;
+            *effect == Effect::Redact && redactions.is_empty() && replacement.is_none()
+        };
+        let whole = enforced.iter().filter(whole).filter_map(|vote| {
+            let end = own.as_ref()?.len();
+            Some(Redaction { start: 0, end, replacement: format!("[redacted:{}]", vote.id) })
+        });
+        let parts = verdicts().flat_map(|verdict| verdict.redactions.clone());
+        let redactions: Vec<Redaction> = whole.chain(parts).collect();
         let replacement = verdicts().filter_map(|verdict| verdict.replacement.clone()).next_back();
         if self.stream_key().is_some() {
             let text = self.event.text.clone().unwrap_or_default();
@@ -287,11 +302,6 @@ impl Model<'_> {
         if effect >= Effect::Escalate || (redactions.is_empty() && replacement.is_none()) {
             return None;
         }
-        let content = self.event.result.as_ref().and_then(|result| result.content.clone());
-        let own = self.event.text.clone().or(match content {
-            Some(Value::String(text)) => Some(text),
-            other => other.map(|other| other.to_string()),
-        });
         match (own, replacement) {
             (Some(own), Some(other)) => Some(redact::apply_elsewhere(&own, &redactions, &other)),
             (Some(own), None) => Some(redact::apply(&own, &redactions)),

@@ -38,8 +38,11 @@ pub struct PolicyPack {
     #[serde(default)]
     pub risk_router: RiskRouter,
     /// Overlays by environment.
-    #[serde(default, alias = "environments")]
+    #[serde(default)]
     pub env: BTreeMap<String, Value>,
+    /// Another name for `env`.
+    #[serde(default)]
+    pub environments: BTreeMap<String, Value>,
     /// Test cases.
     #[serde(default)]
     pub tests: Vec<Case>,
@@ -208,7 +211,7 @@ pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
         guardrails,
         tool_risks: document.tool_risks,
         risk_router: document.risk_router,
-        env: document.env,
+        env: if document.env.is_empty() { document.environments } else { document.env },
         tests: document.tests,
         ..Pack::default()
     };
