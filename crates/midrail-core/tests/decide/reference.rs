@@ -267,16 +267,17 @@ impl Model<'_> {
             other => other.map(|other| other.to_string()),
         });
         // A guardrail that redacts and names no part redacts the whole text.
-        let whole = |vote: &&&Vote| {
+        let parts = |vote: &&Vote| {
             let Verdict { effect, redactions, replacement, .. } = &vote.verdict;
-            *effect == Effect::Redact && redactions.is_empty() && replacement.is_none()
+            let is_whole = *effect == Effect::Redact && redactions.is_empty() && replacement.is_none();
+            let whole = own.as_ref().filter(|_| is_whole).map(|own| Redaction {
+                start: 0,
+                end: own.len(),
+                replacement: format!("[redacted:{}]", vote.id),
+            });
+            redactions.iter().cloned().chain(whole).collect::<Vec<_>>()
         };
-        let whole = enforced.iter().filter(whole).filter_map(|vote| {
-            let end = own.as_ref()?.len();
-            Some(Redaction { start: 0, end, replacement: format!("[redacted:{}]", vote.id) })
-        });
-        let parts = verdicts().flat_map(|verdict| verdict.redactions.clone());
-        let redactions: Vec<Redaction> = whole.chain(parts).collect();
+        let redactions: Vec<Redaction> = enforced.iter().flat_map(parts).collect();
         let replacement = verdicts().filter_map(|verdict| verdict.replacement.clone()).next_back();
         if self.stream_key().is_some() {
             let text = self.event.text.clone().unwrap_or_default();
