@@ -103,6 +103,9 @@ pub fn preflight(
     Ok(warnings)
 }
 
+/// The built-ins that check tools by their names.
+const TOOL_LISTS: [&str; 3] = ["agent-tool-allowlist", "tool-allowlist", "capability-scope"];
+
 /// Whether a guardrail is one of these built-ins.
 fn is_one_of(id: &str, names: &[&str]) -> bool {
     midrail_guardrails::builtin(id).is_some_and(|builtin| names.contains(&builtin.name))
@@ -140,7 +143,8 @@ impl Run<'_> {
     fn scope(&self) -> Vec<PreflightWarning> {
         let check = PreflightCheck::Scope;
         let is_meant = |id: &str, category| {
-            matches!(category, Category::Scope | Category::Safety) || is_one_of(id, &["file-ownership"])
+            let is_about_files = matches!(category, Category::Scope | Category::Safety);
+            is_about_files && !is_one_of(id, &TOOL_LISTS) || is_one_of(id, &["file-ownership"])
         };
         let mut warnings = Vec::new();
         for file in &self.plan.writes {
@@ -197,8 +201,7 @@ impl Run<'_> {
     }
 
     fn tools(&self) -> Vec<PreflightWarning> {
-        let lists = ["agent-tool-allowlist", "tool-allowlist", "capability-scope"];
-        let is_meant = |id: &str, _| is_one_of(id, &lists);
+        let is_meant = |id: &str, _| is_one_of(id, &TOOL_LISTS);
         let mut warnings = Vec::new();
         for tool in &self.plan.tools {
             for (effect, reason) in self.objections(self.event(tool, json!({})), is_meant) {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::reference::assert_fresh;
 
-const FILE: &str = "corpus/conformance/requirements.yaml";
+const FILE: &str = "docs/reference/conformance.yaml";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
