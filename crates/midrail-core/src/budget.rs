@@ -75,6 +75,8 @@ pub struct Budget {
     pub limit: f64,
     /// Where `used` comes from.
     pub measure: UsageSource,
+    /// Whether it is the time until a deadline, not the budget of a task.
+    pub is_deadline: bool,
 }
 
 impl Budget {

@@ -1,5 +1,8 @@
 //! Replaces parts of a text. Overlapping parts are merged, so that nothing between them leaks.
 
+use serde_json::Value;
+
+use crate::inputs::Inputs;
 use crate::verdict::Redaction;
 
 /// The text with all redactions applied. Spans past the end, reversed, or inside a character are widened to whole characters:
@@ -22,6 +25,22 @@ pub fn apply(text: &str, redactions: &[Redaction]) -> String {
     }
     out.push_str(text.get(done..).unwrap_or_default());
     out
+}
+
+/// The redaction of the whole text of an event, for a guardrail that redacts and names no part. `None`: the event has no
+/// text, or a script already replaced it.
+pub(crate) fn whole_text(inputs: &Inputs<'_>, guardrail: &str) -> Option<Redaction> {
+    if inputs.rewrites.borrow().iter().any(|(_, is_rewritten)| *is_rewritten) {
+        return None;
+    }
+    let event = inputs.event;
+    let content = event.result.as_ref().and_then(|result| result.content.as_ref());
+    let end = match (content.filter(|content| !content.is_null()), &event.text) {
+        (Some(Value::String(content)), _) => content.len(),
+        (Some(content), _) => content.to_string().len(),
+        (None, text) => text.as_ref()?.len(),
+    };
+    Some(Redaction { start: 0, end, replacement: format!("[redacted:{guardrail}]") })
 }
 
 /// Another text in which every occurrence of the text that is redacted in `own` is redacted, too.

@@ -25,6 +25,7 @@ use crate::effect::Effect;
 use crate::event::EventKind;
 use crate::inputs::{Inputs, Missing};
 use crate::policy::{Policy, PolicyEntry};
+use crate::redact;
 use crate::run::Answer;
 use crate::session::Changes;
 use crate::spec::Spec;
@@ -215,6 +216,10 @@ impl<'a> Tally<'a> {
             verdict.notices.clear();
         }
         self.strikes.add(id, &verdict, review.was_requested, review.is_about_run, &mut self.decision);
+        if verdict.effect == Effect::Redact && verdict.redactions.is_empty() && verdict.replacement.is_none()
+        {
+            verdict.redactions.extend(redact::whole_text(self.inputs, id));
+        }
         self.redactions.append(&mut verdict.redactions);
         if let Some(replacement) = verdict.replacement.take() {
             self.decision.content = Some(replacement);

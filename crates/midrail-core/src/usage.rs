@@ -55,7 +55,7 @@ impl Inputs<'_> {
         };
         // A negative estimate gives nothing back.
         let estimated = usage.and_then(|usage| resource.estimated(usage)).unwrap_or(0.0).max(0.0);
-        Ok(Some(Budget { used, estimated, limit, measure }))
+        Ok(Some(Budget { used, estimated, limit, measure, is_deadline: false }))
     }
 
     /// The time from the start of the run to its deadline.
@@ -65,7 +65,7 @@ impl Inputs<'_> {
         let used = self.now()?.duration_since(start).as_secs_f64();
         let estimated = self.event.usage.as_ref().and_then(|usage| usage.estimated_s).unwrap_or(0.0);
         let limit = deadline.duration_since(start).as_secs_f64().max(0.0);
-        Ok(Some(Budget { used, estimated, limit, measure: UsageSource::Midrail }))
+        Ok(Some(Budget { used, estimated, limit, measure: UsageSource::Midrail, is_deadline: true }))
     }
 
     /// When the run must be finished: the earliest deadline of the event and the definitions.

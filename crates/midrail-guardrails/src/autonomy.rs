@@ -22,15 +22,26 @@ impl Guardrail for AutonomyHalt {
             return Ok(Verdict::allow());
         }
         let mut used_up = Vec::new();
+        let mut is_late = false;
         for (of, name) in [
             (Resource::Tokens, "tokens"),
             (Resource::Time, "time"),
             (Resource::Calls, "external calls"),
             (Resource::Cost, "money"),
         ] {
-            if context.budget(of)?.is_some_and(|budget| budget.remaining() <= 0.0) {
-                used_up.push(name);
+            match context.budget(of)?.filter(|budget| budget.remaining() <= 0.0) {
+                Some(budget) if budget.is_deadline => is_late = true,
+                Some(_) => used_up.push(name),
+                None => {}
             }
+        }
+        if used_up.is_empty() && is_late {
+            return Ok(Verdict::block("The deadline has passed.").advise(
+                "Stop and report what is done and what is left. A person can set a later deadline.",
+            ));
+        }
+        if is_late {
+            used_up.push("time until the deadline");
         }
         Ok(Verdict::block(format!("The task's budget is used up: {}.", used_up.join(", ")))
             .advise("Stop and report what is done and what is left. A person can extend the budget."))

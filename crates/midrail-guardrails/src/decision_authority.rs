@@ -4,6 +4,7 @@ mod changed_lines;
 mod lists;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use midrail_core::{Action, FileScope};
 use serde_json::Value;
@@ -32,10 +33,13 @@ pub(crate) struct DecisionAuthority(Settings);
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Settings {
-    /// The autonomy levels by name.
+    /// The autonomy levels by name. They replace the ready-made levels 0 to 3 of the same name.
     levels: BTreeMap<String, AutonomyLevel>,
     /// The level of an agent that reports none, as a text or a number. Absent: no limits.
     default_level: Option<Value>,
+    /// The effect of an action that a level neither denies nor lists.
+    #[serde(skip_serializing_if = "OutsideEffect::is_default")]
+    outside: OutsideEffect,
     /// The effect of exceeding a limit.
     on_limit: LimitEffect,
 }
@@ -45,10 +49,47 @@ impl TryFrom<Settings> for DecisionAuthority {
 
     fn try_from(settings: Settings) -> Result<Self, SettingsProblem> {
         match &settings.default_level {
-            Some(level) if level_name(level).is_none_or(|name| !settings.levels.contains_key(&name)) => {
-                Err(SettingsProblem::new(format!("`default_level` is {level}, which is not in `levels`")))
+            Some(level) if level_name(level).is_none_or(|name| settings.find(&name).is_none()) => {
+                Err(SettingsProblem::new(format!(
+                    "`default_level` is {level}, which is not in `levels` and is not a ready-made level from 0 to 3"
+                )))
             }
             _ => Ok(DecisionAuthority(settings)),
+        }
+    }
+}
+
+impl Settings {
+    /// A level of the pack, or a ready-made one.
+    fn find(&self, name: &str) -> Option<&AutonomyLevel> {
+        self.levels.get(name).or_else(|| READY_MADE.get(name))
+    }
+}
+
+/// The ready-made levels: `0` to `3`. A test reads the file, so it is valid.
+static READY_MADE: LazyLock<BTreeMap<String, AutonomyLevel>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../data/autonomy_levels.json")).unwrap_or_default());
+
+/// The effect of an action that a level neither denies nor lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OutsideEffect {
+    /// Require approval.
+    #[default]
+    Escalate,
+    /// Block the action.
+    Block,
+}
+
+impl OutsideEffect {
+    fn is_default(&self) -> bool {
+        *self == OutsideEffect::default()
+    }
+
+    fn effect(self) -> Effect {
+        match self {
+            OutsideEffect::Escalate => Effect::Escalate,
+            OutsideEffect::Block => Effect::Block,
         }
     }
 }
@@ -65,6 +106,9 @@ pub(crate) struct AutonomyLevel {
     pub network: NetworkLists,
     /// Limits per task.
     pub limits: TaskLimits,
+    /// The effect of an action that the level neither denies nor lists. Absent: that of the guardrail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<OutsideEffect>,
 }
 
 /// Limits per task. Absent: no limit.
@@ -144,9 +188,6 @@ impl DecisionAuthority {
         let defined = context.definitions().filter_map(|definition| definition.agent.autonomy_level.as_ref());
         let mut reported: Vec<&Value> =
             own.into_iter().chain(defined).filter(|level| !level.is_null()).collect();
-        if self.0.levels.is_empty() {
-            return Ok(Vec::new());
-        }
         if reported.is_empty() {
             reported.extend(&self.0.default_level);
         }
@@ -158,7 +199,7 @@ impl DecisionAuthority {
                 })?);
         }
         let find = |name: &String| {
-            self.0.levels.get(name).ok_or_else(|| Missing(format!("the pack has no autonomy level `{name}`")))
+            self.0.find(name).ok_or_else(|| Missing(format!("the pack has no autonomy level `{name}`")))
         };
         names.iter().map(find).collect()
     }
@@ -198,6 +239,11 @@ impl DecisionAuthority {
         Ok(added)
     }
 
+    /// The effect of an action that a level neither denies nor lists.
+    fn outside(&self, level: &AutonomyLevel) -> Effect {
+        level.outside.unwrap_or(self.0.outside).effect()
+    }
+
     fn exceeded_limit(
         &self,
         context: &Context<'_>,
@@ -232,6 +278,11 @@ impl DecisionAuthority {
         }
         Ok(None)
     }
+}
+
+/// The part of a scope that denies files.
+fn denials(scope: &FileScope) -> FileScope {
+    FileScope { deny: scope.deny.clone(), ..FileScope::default() }
 }
 
 #[derive(Default)]
@@ -281,25 +332,39 @@ impl Guardrail for DecisionAuthority {
                             actions.iter().flat_map(|(_, does)| &does.hosts).map(String::as_str).collect();
                         let has_unknown = actions.iter().any(|(_, does)| does.has_unknown_hosts);
                         for level in &levels {
-                            verdicts.push(Ok(level.commands.objection(&programs)));
+                            let outside = self.outside(level);
+                            verdicts.push(Ok(level.commands.objection(&programs, outside)));
                             verdicts.push(Ok(level.network.objection(
                                 action.kind,
                                 &hosts,
                                 has_unknown,
                                 &programs,
+                                outside,
                             )));
                         }
                     }
                     Err(missing) => verdicts.push(Err(missing)),
                 }
             }
-            let scopes: Vec<&FileScope> = levels.iter().map(|level| &level.files.0).collect();
-            let limited: Vec<&FileScope> =
-                scopes.into_iter().filter(|scope| **scope != FileScope::default()).collect();
-            verdicts.push(
-                scope_violation(context, &limited)
-                    .map(|found| found.map(|it| it.verdict("is not allowed at this autonomy level"))),
-            );
+            // Denied files count before files that are not listed.
+            let denied: Vec<FileScope> = levels.iter().map(|level| denials(&level.files.0)).collect();
+            let of = |effect: Effect| {
+                let levels = levels.iter().filter(move |level| self.outside(level) == effect);
+                levels.map(|level| &level.files.0).collect::<Vec<_>>()
+            };
+            for (effect, scopes) in [
+                (Effect::Block, denied.iter().collect::<Vec<_>>()),
+                (Effect::Block, of(Effect::Block)),
+                (Effect::Escalate, of(Effect::Escalate)),
+            ] {
+                let limited: Vec<&FileScope> =
+                    scopes.into_iter().filter(|scope| **scope != FileScope::default()).collect();
+                let verdict = scope_violation(context, &limited).map(|found| {
+                    let verdict = found.map(|it| it.verdict("is not allowed at this autonomy level"));
+                    verdict.map(|verdict| Verdict { effect, ..verdict })
+                });
+                verdicts.push(verdict);
+            }
         }
         // Denied actions are blocked and use no limit; limits apply to actions that would be allowed.
         let mut fault = None;

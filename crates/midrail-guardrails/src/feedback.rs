@@ -65,6 +65,9 @@ pub struct Feedback {
     /// Trigger once per session, when this file exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_file_created: Option<String>,
+    /// The calls that count for `every_n_calls`, and whose results carry its notes.
+    #[serde(skip_serializing_if = "CountedCalls::is_default")]
+    pub counts: CountedCalls,
     /// An expression that must be true as well. Calls are counted while it is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub should_run: Option<String>,
@@ -102,6 +105,23 @@ pub struct Feedback {
     /// The output of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandNote>,
+}
+
+/// The calls that a provider counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedCalls {
+    /// All calls, also failed and denied ones.
+    #[default]
+    All,
+    /// Successful calls only.
+    Successful,
+}
+
+impl CountedCalls {
+    fn is_default(&self) -> bool {
+        *self == CountedCalls::default()
+    }
 }
 
 /// A positive duration.
@@ -205,18 +225,20 @@ impl FeedbackProvider {
             return Ok(None);
         }
         let outcome = CallOutcome::from_context(context)?;
-        let wanted = match self.source {
-            FeedbackSource::FailingStreak(_) => CallOutcome::Failure,
-            _ => CallOutcome::Success,
-        };
-        if outcome != wanted {
+        let is_counted = self.counts(outcome);
+        if !is_counted && self.settings.every_n_seconds.is_none() {
             return Ok(None);
         }
         // Request all slices before the first one is missing, so that they are fetched together.
         let (own, history) = (ProviderState::from_context(context), History::from_context(context));
         let is_file_new = self.sees_new_file(context);
         let (own, history) = (own?, history?);
-        if !(is_file_new? || self.is_due(context, &own)) {
+        let is_due = if is_counted {
+            is_file_new? || self.is_due(context, &own)
+        } else {
+            self.is_due_by_time(context, &own)
+        };
+        if !is_due {
             return Ok(None);
         }
         if let Some(should_run) = &self.should_run
@@ -225,6 +247,20 @@ impl FeedbackProvider {
             return Ok(None);
         }
         self.source.note(context, &own, &history, self.settings.has_trigger())
+    }
+
+    /// Whether a call with this outcome counts for the provider.
+    fn counts(&self, outcome: CallOutcome) -> bool {
+        match self.source {
+            FeedbackSource::FailingStreak(_) => outcome == CallOutcome::Failure,
+            FeedbackSource::Static(_) | FeedbackSource::Deadline(_) | FeedbackSource::Command(_) => {
+                self.settings.counts == CountedCalls::All || outcome == CallOutcome::Success
+            }
+            FeedbackSource::RepeatedCalls(_)
+            | FeedbackSource::NoProgress(_)
+            | FeedbackSource::Budget(_)
+            | FeedbackSource::StalePlan(_) => outcome == CallOutcome::Success,
+        }
     }
 
     /// Whether a note is due, by calls or by time.
@@ -238,13 +274,15 @@ impl FeedbackProvider {
             return self.source.pause().is_some_and(|pause| !own.has_noted || calls >= pause);
         }
         let by_calls = self.settings.every_n_calls.is_some_and(|every| calls >= every.get().into());
-        let by_time =
-            self.settings.every_n_seconds.is_some_and(|every| match (own.last, context.event.time) {
-                (Some(last), Some(now)) => every.after(last) <= now,
-                (None, Some(_)) => true,
-                (_, None) => false,
-            });
-        by_calls || by_time
+        by_calls || self.is_due_by_time(context, own)
+    }
+
+    fn is_due_by_time(&self, context: &Context<'_>, own: &ProviderState) -> bool {
+        self.settings.every_n_seconds.is_some_and(|every| match (own.last, context.event.time) {
+            (Some(last), Some(now)) => every.after(last) <= now,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        })
     }
 
     /// Whether the awaited file exists and was not seen before. Without a file system it does not exist.
@@ -264,11 +302,11 @@ impl FeedbackProvider {
     /// Counts a call and stores its note. A withheld result carries no feedback and does not count.
     fn record(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let outcome = CallOutcome::from_context(context)?;
-        if outcome == CallOutcome::Neither || !effect.allows() {
+        if !effect.allows() {
             return Ok(());
         }
         let is_success = outcome == CallOutcome::Success;
-        let history = History::from_context(context)?.after(context, is_success);
+        let history = History::from_context(context)?.after(context, outcome);
         History::key(context).write(changes, &history)?;
         if !is_checked(context) {
             return Ok(());
@@ -276,10 +314,13 @@ impl FeedbackProvider {
         let note = self.note(context)?;
         let before = ProviderState::from_context(context)?;
         let mut own = before.clone();
-        if is_success {
+        if is_success || self.counts(outcome) {
             own.since = own.since.saturating_add(1);
         }
-        self.source.record(context, is_success, note.is_some(), &mut own, changes)?;
+        // A denied call is neither a success nor a failure of its tool.
+        if outcome != CallOutcome::Neither {
+            self.source.record(context, is_success, note.is_some(), &mut own, changes)?;
+        }
         if let Some(note) = note {
             own.since = 0;
             own.has_noted = true;

@@ -37,6 +37,9 @@ pub struct ReadBeforeWrite {
     pub mount: Option<String>,
     /// Whether command lines that replace a whole file (`> file`) require a read as well.
     pub commands: CommandWrites,
+    /// Where the tools keep what they read and write.
+    #[serde(skip_serializing_if = "Storage::is_default")]
+    pub storage: Storage,
     /// Arguments with the path. Empty: those of every known host, and the files of a patch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<String>,
@@ -52,6 +55,27 @@ pub enum NewFiles {
     /// Only after a read of that path.
     RequireRead,
 }
+
+/// Where the tools keep what they read and write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Storage {
+    /// On disk: a file that does not exist there is new.
+    #[default]
+    Disk,
+    /// Elsewhere, such as in a document store: everything counts as existing, and names are compared as they are.
+    Remote,
+}
+
+impl Storage {
+    fn is_default(&self) -> bool {
+        *self == Storage::default()
+    }
+}
+
+/// The arguments with the name of a remote document, in the order in which they are tried.
+const REMOTE_KEYS: [&str; 8] =
+    ["path", "file_path", "filepath", "uri", "url", "document_id", "document", "id"];
 
 /// Which command lines count as changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -131,24 +155,36 @@ impl ReadBeforeWrite {
     }
 
     fn paths<'a>(&self, context: &Context<'a>) -> Result<Vec<&'a str>, Missing> {
+        let args = context.event.tool.as_ref().map(|tool| &tool.args);
+        if self.key.is_empty() && self.storage == Storage::Remote {
+            let named = REMOTE_KEYS.iter().find_map(|name| args?.get(*name)?.as_str());
+            return Ok(named.into_iter().collect());
+        }
         if self.key.is_empty() {
             let files = context.action()?.target_files.as_deref().unwrap_or_default();
             return Ok(files.iter().map(String::as_str).collect());
         }
-        let args = context.event.tool.as_ref().map(|tool| &tool.args);
         Ok(self.key.iter().filter_map(|name| args?.get(name)?.as_str()).collect())
     }
 
     /// Whether the check does not depend on the disk.
     fn is_lexical(&self) -> bool {
-        self.new_files == NewFiles::RequireRead && self.freshness == Freshness::Read
+        let is_certain = self.new_files == NewFiles::RequireRead && self.freshness == Freshness::Read;
+        is_certain || self.storage == Storage::Remote
+    }
+
+    /// The key of a path that does not depend on the disk.
+    fn lexical_key(&self, context: &Context<'_>, path: &str) -> String {
+        match self.storage {
+            Storage::Disk => context.place(path, self.mount.as_deref()).key,
+            Storage::Remote => path.trim().to_owned(),
+        }
     }
 
     /// The objection to changing one file.
     fn objection(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
         if self.is_lexical() {
-            let place = context.place(path, self.mount.as_deref());
-            let is_read = read_key(context, &place.key).exists(context)?;
+            let is_read = read_key(context, &self.lexical_key(context, path)).exists(context)?;
             return Ok((!is_read).then_some(Objection::Unread));
         }
         let place = context.real_place(path, self.mount.as_deref())?;
@@ -180,6 +216,7 @@ impl ReadBeforeWrite {
     fn check_command(&self, context: &Context<'_>, action: &Action) -> Result<Verdict, Fault> {
         let is_judged = self.commands == CommandWrites::Overwrites
             && action.kind == ActionType::Command
+            && self.storage == Storage::Disk
             && self.write_tools.is_empty()
             && self.read_tools.is_empty()
             && self.key.is_empty();
@@ -214,7 +251,10 @@ impl ReadBeforeWrite {
         action: &Action,
         changes: &mut Changes,
     ) -> Result<(), Fault> {
-        if action.kind != ActionType::Command || !(self.read_tools.is_empty() && self.key.is_empty()) {
+        if action.kind != ActionType::Command
+            || self.storage == Storage::Remote
+            || !(self.read_tools.is_empty() && self.key.is_empty())
+        {
             return Ok(());
         }
         // Changing permissions or times does not show the content.
@@ -238,7 +278,7 @@ impl ReadBeforeWrite {
     /// The place and the checksum of a file that was read or written.
     fn seen(&self, context: &Context<'_>, path: &str) -> Result<(String, Option<String>), Missing> {
         if self.is_lexical() {
-            return Ok((context.place(path, self.mount.as_deref()).key, Some(String::new())));
+            return Ok((self.lexical_key(context, path), Some(String::new())));
         }
         let place = context.real_place(path, self.mount.as_deref())?;
         let content = match context.file(&place)? {
@@ -278,7 +318,8 @@ impl Guardrail for ReadBeforeWrite {
                      writing."
                 }
             };
-            let reason = format!("File '{path}' {why} {}", self.how_to_read(tool));
+            let what = if self.storage == Storage::Remote { "Document" } else { "File" };
+            let reason = format!("{what} '{path}' {why} {}", self.how_to_read(tool));
             Ok(Some(Verdict::block(reason).with("path", *path)))
         }))
     }
@@ -453,6 +494,25 @@ mod tests {
         assert_eq!(lexical.before("write_file", event.clone()).effect, Effect::Block);
         lexical.succeed("read_file", event.clone());
         assert_eq!(lexical.before("write_file", event).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn remote_documents_are_not_looked_up_on_disk() {
+        let settings = json!({"read_tools": ["fetch_document"], "write_tools": ["update_document"]});
+        let mut disk = run(settings.clone());
+        assert_eq!(disk.before("update_document", json!({"path": "gone"})).effect, Effect::Allow);
+        let mut settings = settings;
+        settings["storage"] = json!("remote");
+        let mut run = run(settings).without_files();
+        let decision = run.before("update_document", json!({"id": "a/../b"}));
+        assert_eq!(
+            decision.reason,
+            "Document 'a/../b' must be read before writing. Use one of: fetch_document first."
+        );
+        run.succeed("fetch_document", json!({"id": "b"}));
+        assert_eq!(run.before("update_document", json!({"id": "a/../b"})).effect, Effect::Block);
+        assert_eq!(run.before("update_document", json!({"id": "b"})).effect, Effect::Allow);
+        assert_eq!(run.before("update_document", json!({"title": "b"})).effect, Effect::Allow);
     }
 
     #[test]

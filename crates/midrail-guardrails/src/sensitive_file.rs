@@ -174,6 +174,15 @@ mod tests {
             "deploy/prod.pem",
             "/home/me/.ssh/id_rsa",
             "~/.aws/credentials",
+            "credentials",
+            "deploy/credentials",
+            "config/credentials.yml",
+            "aws_credentials",
+            "ops/aws_credentials.csv",
+            ".secrets",
+            "app/.secrets/token",
+            "keys/deploy",
+            "keys/prod/signing.bin",
         ] {
             assert_eq!(effect("Read", json!({"file_path": file})), Effect::Block, "{file}");
             assert_eq!(effect("Write", json!({"file_path": file})), Effect::Block, "{file}");
@@ -182,9 +191,22 @@ mod tests {
 
     #[test]
     fn similar_names_are_allowed() {
-        for file in
-            [".env.example", "src/environment.rs", "id_rsa.pub", "docs/keys.md", ".github/x.yml", "monkey.rs"]
-        {
+        for file in [
+            ".env.example",
+            "src/environment.rs",
+            "id_rsa.pub",
+            "docs/keys.md",
+            ".github/x.yml",
+            "monkey.rs",
+            "src/credentials/mod.rs",
+            "src/credentials.rs",
+            "config/credentials.yml.enc",
+            "credentials.example",
+            "src/keys/bindings.json",
+            "keys/parse.rs",
+            "keys/id.pub",
+            "docs/secrets.md",
+        ] {
             assert_eq!(effect("Write", json!({"file_path": file})), Effect::Allow, "{file}");
         }
     }

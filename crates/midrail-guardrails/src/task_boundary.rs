@@ -147,9 +147,64 @@ fn gather(value: &Value, depth: usize, text: &mut String) {
 /// Minimum number of common words of the goal and the written content.
 const MIN_SHARED: usize = 2;
 
+/// Minimum number of significant words of a call outside the project.
+const MIN_CALL_WORDS: usize = 3;
+
 impl TaskBoundary {
     fn classifier(&self) -> Option<DeepGuardrail> {
         self.classifier.as_ref().map(|settings| DeepGuardrail::new(settings.clone(), None))
+    }
+}
+
+/// Whether a call does something outside the project: it contacts a host, or it is a tool of its own with a text.
+fn acts_elsewhere(context: &Context<'_>, action: &Action) -> bool {
+    let tool = context.event.tool_name().unwrap_or_default();
+    match action.kind {
+        ActionType::Network => true,
+        // A tool of a server that reads or plans is no work of its own.
+        ActionType::Other => {
+            tool.starts_with("mcp__") || action.has_unknown_hosts || !action.hosts.is_empty()
+        }
+        ActionType::FileRead | ActionType::FileWrite | ActionType::Command => false,
+    }
+}
+
+impl TaskBoundary {
+    /// Checks a call outside the project by its words.
+    fn check_call(
+        &self,
+        context: &Context<'_>,
+        action: &Action,
+        goal: &BTreeSet<String>,
+    ) -> Result<Verdict, Fault> {
+        let seen = key(context).read(context)?.unwrap_or_default();
+        let said = call_words(context, action);
+        // A short call shows too little.
+        let is_related = share(&said, goal) > 0 || share(&said, &seen) > 0;
+        if said.len() < MIN_CALL_WORDS || is_related {
+            return Ok(Verdict::allow());
+        }
+        if let Some(verdict) = self.classified(context)? {
+            return Ok(verdict);
+        }
+        let tool = context.event.tool_name().unwrap_or_default();
+        Ok(Verdict::warn(format!(
+            "This call of '{tool}' seems unrelated to the task: it has no word in common with the goal or with the \
+             files of the task so far."
+        ))
+        .advise("Return to the task, or explain how this call serves it.")
+        .with("tool", tool))
+    }
+
+    /// The verdict of the classifier, if there is one and it answers.
+    fn classified(&self, context: &Context<'_>) -> Result<Option<Verdict>, Fault> {
+        let Some(deep) = self.classifier() else { return Ok(None) };
+        match deep.check(context) {
+            Ok(verdict) => Ok(Some(as_warning(verdict))),
+            Err(fault) if context.has_pending_needs() => Err(fault),
+            // Without an answer, only the words count.
+            Err(_) => Ok(None),
+        }
     }
 }
 
@@ -169,6 +224,9 @@ impl Guardrail for TaskBoundary {
         };
         let action = context.action()?;
         let changes = matches!(action.kind, ActionType::FileWrite | ActionType::Command);
+        if acts_elsewhere(context, action) {
+            return self.check_call(context, action, &goal);
+        }
         if !changes || action.writes.is_empty() || action.programs.iter().any(|it| it == "git") {
             return Ok(Verdict::allow());
         }
@@ -198,13 +256,8 @@ impl Guardrail for TaskBoundary {
         if share(&call_words(context, action), &goal) >= MIN_SHARED.min(goal.len()) {
             return Ok(Verdict::allow());
         }
-        if let Some(deep) = self.classifier() {
-            match deep.check(context) {
-                Ok(verdict) => return Ok(as_warning(verdict)),
-                Err(fault) if context.has_pending_needs() => return Err(fault),
-                // Without an answer, only the words count.
-                Err(_) => {}
-            }
+        if let Some(verdict) = self.classified(context)? {
+            return Ok(verdict);
         }
         Ok(Verdict::warn(format!(
             "File '{first}' seems unrelated to the task: it has no word in common with the goal or with the files \
@@ -384,6 +437,26 @@ mod tests {
         run.decide(&event(GOAL, "Read", json!({"file_path": "src/billing/invoice.rs"})));
         let totals = event(GOAL, "Write", json!({"file_path": "src/billing/totals.rs"}));
         assert_eq!(run.decide(&totals).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn unrelated_calls_outside_the_project_warn() {
+        let effect = |tool: &str, args: Value| {
+            Run::of(TaskBoundary::default()).decide(&event(GOAL, tool, args)).effect
+        };
+        let search = |query: &str| effect("WebSearch", json!({"query": query}));
+        assert_eq!(search("cheap flights from Berlin to Lisbon in summer"), Effect::Warn);
+        assert_eq!(search("rust pagination cursor best practice"), Effect::Allow);
+        assert_eq!(search("serde rename"), Effect::Allow);
+        let mail =
+            json!({"to": "team@example.org", "text": "Who wants to order pizza tonight after football?"});
+        assert_eq!(effect("mcp__mail__send", mail), Effect::Warn);
+        let issue = json!({"title": "Invoices are listed without pages", "text": "add a cursor"});
+        assert_eq!(effect("mcp__github__create_issue", issue), Effect::Allow);
+        assert_eq!(
+            effect("TodoWrite", json!({"todos": [{"content": "order pizza tonight quickly"}]})),
+            Effect::Allow
+        );
     }
 
     #[test]

@@ -30,8 +30,13 @@ impl Guardrail for ToolAllowlist {
         if !matches(&self.deny) && self.allow.as_deref().is_none_or(matches) {
             return Ok(Verdict::allow());
         }
-        let mut verdict = Verdict::new(Effect::Halt, format!("Tool '{tool}' is not allowed in this run."))
-            .with("code", "TOOL_DENIED")
+        let (code, why) = if matches(&self.deny) {
+            ("TOOL_DENIED", "is denied in")
+        } else {
+            ("TOOL_NOT_ALLOWED", "is not in the list of allowed tools of")
+        };
+        let mut verdict = Verdict::new(Effect::Halt, format!("Tool '{tool}' {why} this run."))
+            .with("code", code)
             .with("tool", tool);
         verdict.user_message =
             Some(format!("The run was ended because it called `{tool}`, which is not allowed."));
@@ -65,6 +70,16 @@ mod tests {
     fn effect(settings: serde_json::Value, tool: &str) -> Effect {
         let list: ToolAllowlist = serde_json::from_value(settings).unwrap();
         Run::of(list).before(tool, json!({})).effect
+    }
+
+    #[test]
+    fn code_distinguishes_denied_from_unlisted_tools() {
+        let code = |tool: &str| {
+            let list: ToolAllowlist = serde_json::from_value(json!({"allow": ["a"], "deny": ["b"]})).unwrap();
+            Run::of(list).before(tool, json!({})).metadata["code"].clone()
+        };
+        assert_eq!(code("b"), json!("TOOL_DENIED"));
+        assert_eq!(code("c"), json!("TOOL_NOT_ALLOWED"));
     }
 
     #[test]

@@ -502,7 +502,7 @@ const ACTIONS: [&str; 14] = [
 ];
 
 /// The keys that are allowed next to the kind in the short form of an event.
-const EVENT_KEYS: [&str; 22] = [
+const EVENT_KEYS: [&str; 23] = [
     "args",
     "call_id",
     "ok",
@@ -525,6 +525,7 @@ const EVENT_KEYS: [&str; 22] = [
     "last_assistant",
     "available_tools",
     "source",
+    "host",
 ];
 
 #[cfg(test)]

@@ -10,16 +10,21 @@ use crate::yaml::{Node, NodeValue};
 
 /// The environments with overlays.
 pub(crate) fn names(pack: &Node) -> Vec<String> {
-    let overlays = pack.get("env").and_then(Node::as_map).unwrap_or_default();
+    let overlays = overlays(pack).and_then(Node::as_map).unwrap_or_default();
     overlays.iter().map(|(key, _)| key.text.clone()).collect()
 }
 
 /// The pack with the overlay of an environment, if it has one.
 pub(crate) fn apply(pack: &Node, env: &str) -> Node {
-    match pack.get("env").and_then(|overlays| overlays.get(env)) {
+    match overlays(pack).and_then(|overlays| overlays.get(env)) {
         Some(overlay) => merged(pack, overlay),
         None => pack.clone(),
     }
+}
+
+/// The overlays of a pack. Policy packs of a gateway call them `environments`.
+fn overlays(pack: &Node) -> Option<&Node> {
+    pack.get("env").or_else(|| pack.get("environments").filter(|_| pack.get("policy_pack").is_some()))
 }
 
 /// A merged node has the place of the base, so that missing keys are reported there; the values of the overlay have their

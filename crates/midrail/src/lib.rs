@@ -52,6 +52,7 @@ mod pipeline;
 #[cfg(feature = "service")]
 pub mod policy_changes;
 mod prefetch;
+pub mod preflight;
 mod probes;
 pub mod recipes;
 mod recorded_files;

@@ -1,6 +1,7 @@
 //! Decides one event: fetches what the policy needs, evaluates, records and commits. Detected secrets never leave it:
 //! not in the record, not in a key, not in the decision.
 
+mod clear;
 mod evaluate;
 mod fetch;
 mod inputs;
@@ -240,6 +241,7 @@ impl<'e> Pipeline<'e> {
             .extend(missing_pack.as_ref().map(|file| last_policy::missing_pack_notice(file, &self.session)));
         let mut changes = record.decision.changes.clone();
         changes.0.extend(own_changes.0);
+        self.clear_policy_state(&mut changes)?;
         approvals::note_reviews(store, &approvals, &mut read, &mut changes)?;
         if let Some(request) = approvals.iter().find(|change| change.was.is_none()) {
             waiting.guard(&request.now.id, &mut read, &mut changes);

@@ -7,7 +7,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use midrail_core::{Decision, Event, Snapshot};
+use midrail_core::{Decision, Event, EventKind, Snapshot};
 use midrail_pack::describe_serde_error;
 use midrail_pack::diagnostic::excerpt;
 use parking_lot::Mutex;
@@ -16,8 +16,9 @@ use serde_json::Value;
 
 use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
+use crate::error::EngineResult;
 use crate::limits::Limits;
-use crate::session_slices::DEFAULT_SESSION;
+use crate::session_slices::session_id;
 
 pub use report::{ASSUMED, GuardrailReport, ReplayExample, ReplayReport, ReportBuilder, Suggestion};
 
@@ -28,13 +29,22 @@ pub const MAX_LINE: usize = 32 << 20;
 ///
 /// Next to events there are directives, which are not decided: `{"kind":"advance","seconds":N}` moves the clock,
 /// `{"kind":"set","key":K,"value":V}` sets a session variable, `{"kind":"snapshot","as":NAME}` keeps the session and
-/// `{"kind":"restore","from":NAME}` restores it. The last three take a `session`.
+/// `{"kind":"restore","from":NAME}` restores it. The last three take a `session`; without one they apply to the session
+/// of the event before them, or to that of events without a session.
 pub struct Replay {
     engine: Arc<Engine>,
     clock: Arc<ManualClock>,
     cwd: Option<String>,
     limits: Limits,
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
+    last_session: Mutex<Option<String>>,
+    early: Mutex<Vec<EarlyDirective>>,
+}
+
+/// A directive before the first event that names no session. It applies to the session of that event, too.
+enum EarlyDirective {
+    Set(String, Value),
+    Snapshot(String),
 }
 
 /// The result of one line.
@@ -107,7 +117,15 @@ pub enum ReplayError {
 impl Replay {
     /// A replay on an engine whose clock is this one.
     pub fn new(engine: Arc<Engine>, clock: Arc<ManualClock>) -> Self {
-        Replay { engine, clock, cwd: None, limits: Limits::default(), snapshots: Mutex::default() }
+        Replay {
+            engine,
+            clock,
+            cwd: None,
+            limits: Limits::default(),
+            snapshots: Mutex::default(),
+            last_session: Mutex::default(),
+            early: Mutex::default(),
+        }
     }
 
     /// The same, with a folder for events without a `cwd`.
@@ -145,6 +163,7 @@ impl Replay {
         if event.cwd.is_none() {
             event.cwd.clone_from(&self.cwd);
         }
+        self.enter_session(&event).map_err(undecided)?;
         if let Some(time) = event.time {
             self.clock.advance_to(time);
         }
@@ -152,6 +171,35 @@ impl Replay {
         limited.map_err(|error| undecided(error.into()))?;
         let decision = self.engine.try_decide(event.clone()).map_err(undecided)?;
         Ok(ReplayStep::Decided(Box::new(event), Box::new(decision)))
+    }
+
+    /// Remembers the session of an event, and carries out the directives before the first one in it.
+    fn enter_session(&self, event: &Event) -> EngineResult {
+        let session = session_id(event);
+        for early in std::mem::take(&mut *self.early.lock()) {
+            let handle = self.engine.session(&*session);
+            match early {
+                EarlyDirective::Set(key, value) => handle.set(&key, value)?,
+                EarlyDirective::Snapshot(name) => {
+                    self.snapshots.lock().insert(name, handle.snapshot()?);
+                }
+            }
+        }
+        *self.last_session.lock() = Some(session);
+        Ok(())
+    }
+
+    /// Whether a directive comes before the first event and names no session.
+    fn is_early(&self, session: Option<&Name>) -> bool {
+        session.is_none() && self.last_session.lock().is_none()
+    }
+
+    /// The session of a directive that names none.
+    fn current_session(&self) -> String {
+        let last = self.last_session.lock().clone();
+        // Events without a session share one for each folder.
+        let first = || session_id(&Event { cwd: self.cwd.clone(), ..Event::new(EventKind::SessionStart) });
+        last.unwrap_or_else(first)
     }
 
     /// Carries out a directive, or reads an event.
@@ -163,7 +211,7 @@ impl Replay {
             no_event(help.map_or(why.clone(), |help| format!("{why}; {help}")))
         };
         if value.get("kind").and_then(Value::as_str).is_some_and(|kind| DIRECTIVES.contains(&kind)) {
-            let named = |session: Option<Name>| session.map_or(DEFAULT_SESSION.to_owned(), |name| name.0);
+            let named = |session: Option<Name>| session.map_or_else(|| self.current_session(), |name| name.0);
             let step = match serde_json::from_value(value).map_err(unreadable)? {
                 Directive::Advance { seconds, .. } if seconds >= 0.0 && self.clock.advance(seconds) => {
                     ReplayStep::Advanced(seconds)
@@ -174,11 +222,17 @@ impl Replay {
                     )));
                 }
                 Directive::Set { session, key: Name(key), value } => {
+                    if self.is_early(session.as_ref()) {
+                        self.early.lock().push(EarlyDirective::Set(key.clone(), value.clone()));
+                    }
                     let session = named(session);
                     self.engine.session(&*session).set(&key, value).map_err(undecided)?;
                     ReplayStep::Set { session, key }
                 }
                 Directive::Snapshot { session, name: Name(name) } => {
+                    if self.is_early(session.as_ref()) {
+                        self.early.lock().push(EarlyDirective::Snapshot(name.clone()));
+                    }
                     let session = named(session);
                     let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
                     self.snapshots.lock().insert(name.clone(), snapshot);

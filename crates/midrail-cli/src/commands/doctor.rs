@@ -1,15 +1,18 @@
 //! `midrail doctor`: checks that the coding agents on this machine are protected.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 use midrail::pack::diagnostic::visible;
+use midrail::preflight::{PreflightCheck, TaskPlan, preflight};
 use midrail_adapters::host::HostSpec;
 use midrail_adapters::setup::{self, CheckResult, CheckStatus, HostDiagnosis};
 use serde_json::{Value, json};
 
 use super::init;
-use crate::error::CliResult;
+use crate::error::{CliError, CliResult};
 use crate::exit::{self, Exit};
+use crate::input::{self, PackArgs};
 use crate::output::Output;
 use crate::paint::Style;
 
@@ -17,6 +20,9 @@ use crate::paint::Style;
 ///
 /// Checks that hooks are registered, enabled, trusted and responding. Runs each registered command with a call that
 /// must be blocked and with one that must be allowed, in a temporary state directory.
+///
+/// With `--task`, it checks a task instead, before it starts: whether its files are in its scope, its budgets are large
+/// enough, and its tools are allowed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::DOCTOR)]
 pub(crate) struct Args {
@@ -26,12 +32,53 @@ pub(crate) struct Args {
     /// Run the agents themselves, too, in a temporary folder against a scripted local model
     #[arg(long)]
     live: bool,
+    /// Check a task before it starts: a file with `task`, `agent`, `tools`, `writes` and `expected`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "live"])]
+    task: Option<PathBuf>,
+    #[command(flatten)]
+    packs: PackArgs,
     /// Where the system's files begin, for tests
     #[arg(long, value_name = "DIR", hide = true)]
     root: Option<PathBuf>,
 }
 
+/// Checks a task before it starts. Warnings do not change the exit code.
+fn check_task(file: &Path, packs: &PackArgs, output: &mut Output) -> CliResult {
+    let unreadable =
+        |error: io::Error| CliError::new(format!("could not read {}: {error}", input::quoted(file)));
+    let text = fs::read_to_string(file).map_err(unreadable)?;
+    let plan = TaskPlan::read(file, &text).map_err(|report| CliError::problems(vec![report]))?;
+    let loaded = packs.here().load()?;
+    let root = env::current_dir().map_err(unreadable)?;
+    let warnings = preflight(loaded.policy, &loaded.source, &root, &plan)?;
+    if output.is_json {
+        output.json(&json!({"sound": warnings.is_empty(), "warnings": warnings}))?;
+        return Ok(Exit::Good);
+    }
+    for check in PreflightCheck::ALL {
+        let found: Vec<_> = warnings.iter().filter(|warning| warning.check == check).collect();
+        for warning in &found {
+            let result = CheckResult {
+                level: CheckStatus::Caution,
+                message: warning.message.clone(),
+                fix: Some(warning.fix.clone()),
+                is_open: false,
+            };
+            init::show_result(&result, "", output)?;
+        }
+        if found.is_empty() {
+            let message = check.summary().to_owned();
+            let result = CheckResult { level: CheckStatus::Good, message, fix: None, is_open: false };
+            init::show_result(&result, "", output)?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
+    if let Some(file) = &args.task {
+        return check_task(file, &args.packs, output);
+    }
     let places = init::places(args.root.clone())?;
     let diagnosis = setup::diagnose(&args.agents, args.live, &places);
     let exit = Exit::good_if(diagnosis.is_sound());

@@ -170,3 +170,25 @@ fn decisions_show_risk_and_autonomy() {
     assert!(ended.out.contains("  risk        high\n"), "{}", ended.out);
     assert!(ended.out.contains("  autonomy    strict: half of a budget is used"), "{}", ended.out);
 }
+
+#[test]
+fn a_task_is_checked_before_it_starts() {
+    let world = World::with_pack("pack: p\n");
+    world.write(
+        "task.yaml",
+        "task: {token_budget: 1000, scope: {files: {write: ['src/**']}}}\nagent: {allowed_tools: [Read]}\n\
+         tools: [Read]\nwrites: [src/a.rs]\nexpected: {tokens: 10}\n",
+    );
+    let sound = world.run(&["doctor", "--task", "task.yaml"]).code(0);
+    assert_eq!(sound.out.matches('✓').count(), 3, "{}", sound.out);
+    world.write("task.yaml", "task: {}\ntools: [Bash]\nagent: {allowed_tools: [Read]}\n");
+    let ended = world.run(&["doctor", "--task", "task.yaml"]).code(0);
+    assert_eq!(ended.out.matches('!').count(), 3, "{}", ended.out);
+    let json = world.run(&["doctor", "--json", "--task", "task.yaml"]).code(0).json();
+    let checks: Vec<_> = json["warnings"].as_array().unwrap().iter().map(|it| it["check"].clone()).collect();
+    assert_eq!(checks, ["scope", "budget", "tools"]);
+    world.write("task.yaml", "tasks: {}\n");
+    let wrong = world.run(&["doctor", "--task", "task.yaml"]).code(1);
+    assert!(wrong.err.contains("unknown key `tasks`"), "{}", wrong.err);
+    world.run(&["doctor", "--task", "gone.yaml"]).code(1);
+}

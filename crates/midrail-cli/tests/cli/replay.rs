@@ -136,6 +136,35 @@ fn instructions_set_save_and_restore_sessions() {
 }
 
 #[test]
+fn instructions_without_a_session_apply_to_that_of_the_events() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - {id: first-a, require_before: {tool: b, requires: a}}\n  - {id: frozen, tools: c, when: session.frozen == true}\n",
+    );
+    let without_session = |mut event: serde_json::Value| {
+        event.as_object_mut().unwrap().remove("session");
+        event
+    };
+    let events = |change: &dyn Fn(serde_json::Value) -> serde_json::Value| {
+        lines(&[
+            json!({"kind": "set", "key": "frozen", "value": true}),
+            json!({"kind": "snapshot", "as": "start"}),
+            change(before("c", json!({}))),
+            change(after("a", json!({}), "fine")),
+            change(before("b", json!({}))),
+            json!({"kind": "set", "key": "frozen", "value": false}),
+            change(before("c", json!({}))),
+            json!({"kind": "restore", "from": "start"}),
+            change(before("b", json!({}))),
+        ])
+    };
+    for events in [events(&|event| event), events(&without_session)] {
+        let ended = world.feed(&["replay", "--json", "-"], events).code(0);
+        let effects: Vec<_> = ended.json_lines().iter().map(|decision| decision["effect"].clone()).collect();
+        assert_eq!(effects, ["block", "allow", "allow", "allow", "block"]);
+    }
+}
+
+#[test]
 fn invalid_instruction_is_reported_with_its_line() {
     let world = World::with_pack(PACK);
     for (line, part) in [

@@ -261,7 +261,23 @@ impl Model<'_> {
     /// The text that is passed on: the last replacement, without what any guardrail redacts in the event's own text.
     fn passed_text(&self, enforced: &[&Vote], effect: Effect) -> Option<String> {
         let verdicts = || enforced.iter().map(|vote| &vote.verdict);
-        let redactions: Vec<Redaction> = verdicts().flat_map(|verdict| verdict.redactions.clone()).collect();
+        let content = self.event.result.as_ref().and_then(|result| result.content.clone());
+        let own = self.event.text.clone().or(match content {
+            Some(Value::String(text)) => Some(text),
+            other => other.map(|other| other.to_string()),
+        });
+        // A guardrail that redacts and names no part redacts the whole text.
+        let parts = |vote: &&Vote| {
+            let Verdict { effect, redactions, replacement, .. } = &vote.verdict;
+            let is_whole = *effect == Effect::Redact && redactions.is_empty() && replacement.is_none();
+            let whole = own.as_ref().filter(|_| is_whole).map(|own| Redaction {
+                start: 0,
+                end: own.len(),
+                replacement: format!("[redacted:{}]", vote.id),
+            });
+            redactions.iter().cloned().chain(whole).collect::<Vec<_>>()
+        };
+        let redactions: Vec<Redaction> = enforced.iter().flat_map(parts).collect();
         let replacement = verdicts().filter_map(|verdict| verdict.replacement.clone()).next_back();
         if self.stream_key().is_some() {
             let text = self.event.text.clone().unwrap_or_default();
@@ -287,11 +303,6 @@ impl Model<'_> {
         if effect >= Effect::Escalate || (redactions.is_empty() && replacement.is_none()) {
             return None;
         }
-        let content = self.event.result.as_ref().and_then(|result| result.content.clone());
-        let own = self.event.text.clone().or(match content {
-            Some(Value::String(text)) => Some(text),
-            other => other.map(|other| other.to_string()),
-        });
         match (own, replacement) {
             (Some(own), Some(other)) => Some(redact::apply_elsewhere(&own, &redactions, &other)),
             (Some(own), None) => Some(redact::apply(&own, &redactions)),

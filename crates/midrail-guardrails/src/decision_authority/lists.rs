@@ -107,14 +107,14 @@ impl CommandLists {
     }
 
     /// The strongest objection to any of the programs, the first one if several are equal.
-    pub(crate) fn objection(&self, programs: &[StartedProgram]) -> Option<Verdict> {
+    pub(crate) fn objection(&self, programs: &[StartedProgram], outside: Effect) -> Option<Verdict> {
         if !self.is_limited() {
             return None;
         }
-        strongest(programs.iter().filter_map(|program| self.objection_to(program)))
+        strongest(programs.iter().filter_map(|program| self.objection_to(program, outside)))
     }
 
-    fn objection_to(&self, started: &StartedProgram) -> Option<Verdict> {
+    fn objection_to(&self, started: &StartedProgram, outside: Effect) -> Option<Verdict> {
         let best = |list: &[CommandRule], forbids| list.iter().map(|rule| rule.fit(started, forbids)).max();
         let fit = |list: &[CommandRule], forbids| best(list, forbids).unwrap_or(Fit::No);
         let (denied, needs_approval) = (fit(&self.deny, true), fit(&self.ask, true));
@@ -140,7 +140,7 @@ impl CommandLists {
                 [] => "This autonomy level allows no commands.".to_owned(),
                 list => format!("Use an allowed command: {}.", list.join(", ")),
             };
-            return objection(Effect::Block, "is not allowed at this autonomy level", &advice);
+            return objection(outside, "is not allowed at this autonomy level", &advice);
         }
         if needs_approval == Fit::No && denied == Fit::No && allowed == Fit::Yes {
             return None;
@@ -195,6 +195,7 @@ impl NetworkLists {
         hosts: &BTreeSet<&str>,
         has_unknown_hosts: bool,
         programs: &[StartedProgram],
+        outside: Effect,
     ) -> Option<Verdict> {
         let fetches = |started: &&StartedProgram| {
             PROGRAMS.row("remote subcommands", &started.program).is_some_and(|subcommands| {
@@ -214,17 +215,22 @@ impl NetworkLists {
                 )
             });
         }
+        let is_denied = |host: &str| self.deny.iter().any(|pattern| is_at_or_below(&pattern.0, host));
+        let mut hosts: Vec<String> = hosts.iter().map(|host| normal(host)).collect();
+        // A denied host counts before one that is not listed.
+        hosts.sort_by_key(|host| !is_denied(host));
+        let has_hosts = !hosts.is_empty();
         for host in hosts {
-            let host = normal(host);
-            let is_denied = self.deny.iter().any(|pattern| is_at_or_below(&pattern.0, &host));
+            let is_denied = is_denied(&host);
             let is_allowed = self
                 .allow
                 .as_deref()
                 .is_none_or(|list| list.iter().any(|it| glob::name_matches(&normal_pattern(&it.0), &host)));
             if is_denied || !is_allowed {
-                let why = if is_denied { "is denied" } else { "is not allowed" };
+                let (effect, why) =
+                    if is_denied { (Effect::Block, "is denied") } else { (outside, "is not allowed") };
                 return Some(
-                    Verdict::block(format!("Host '{host}' {why} at this autonomy level."))
+                    Verdict::new(effect, format!("Host '{host}' {why} at this autonomy level."))
                         .advise(self.advice())
                         .with("host", host),
                 );
@@ -234,8 +240,8 @@ impl NetworkLists {
             return None;
         }
         let unknown_target = programs.iter().find(|started| is_client(started) && started.is_vague());
-        let fetcher = programs.iter().find(fetches).filter(|_| self.allow.is_some() && hosts.is_empty());
-        let unnamed = kind == ActionType::Network && hosts.is_empty() && self.allow.is_some();
+        let fetcher = programs.iter().find(fetches).filter(|_| self.allow.is_some() && !has_hosts);
+        let unnamed = kind == ActionType::Network && !has_hosts && self.allow.is_some();
         // A configured host, such as that of `git push`, may be any; a list of denied hosts is no reason to ask each time.
         let is_unknown = has_unknown_hosts && self.allow.is_some();
         let caller = match (unknown_target.or(fetcher), unnamed || is_unknown) {

@@ -10,7 +10,7 @@ fn guardrail(settings: Value) -> DecisionAuthority {
 }
 
 fn one(level: Value) -> DecisionAuthority {
-    guardrail(json!({"levels": {"1": level}, "default_level": 1}))
+    guardrail(json!({"levels": {"1": level}, "default_level": 1, "outside": "block"}))
 }
 
 fn bash(level: Value, line: &str) -> Effect {
@@ -19,7 +19,7 @@ fn bash(level: Value, line: &str) -> Effect {
 
 #[test]
 fn level_of_the_agent_applies() {
-    let settings = json!({"levels": {"1": {"files": {"write": []}}, "free": {}}, "default_level": "1"});
+    let settings = json!({"levels": {"1": {"files": {"write": []}}, "free": {}}, "default_level": "1", "outside": "block"});
     let effect = |level: Value| {
         let agent = Agent { autonomy_level: Some(level), ..Agent::default() };
         let event = Event { agent: Some(agent), ..Event::before_tool("Write", json!({"file_path": "a"})) };
@@ -45,10 +45,17 @@ fn without_levels_or_a_default_nothing_is_limited() {
 }
 
 #[test]
+fn all_ready_made_levels_are_there() {
+    assert_eq!(READY_MADE.keys().collect::<Vec<_>>(), ["0", "1", "2", "3"]);
+    assert_eq!(READY_MADE.get("3"), Some(&AutonomyLevel::default()));
+}
+
+#[test]
 fn settings_are_checked() {
     for wrong in [
-        json!({"levels": {"1": {}}, "default_level": 2}),
-        json!({"default_level": 1}),
+        json!({"levels": {"1": {}}, "default_level": 4}),
+        json!({"default_level": "low"}),
+        json!({"outside": "halt"}),
         json!({"levels": {"1": {"file": {}}}}),
         json!({"levels": {"1": {"files": {"write": ["{"]}}}}),
         json!({"levels": {"1": {"commands": {"allow": [3]}}}}),

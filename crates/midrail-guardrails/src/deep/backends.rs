@@ -45,7 +45,7 @@ impl DeepBackend {
     pub(crate) fn undecided(&self, answer: &Value) -> Option<String> {
         let members = answer.as_object().filter(|_| matches!(self, DeepBackend::Command(_)))?;
         let ended_well = members.get("exit_code").and_then(Value::as_i64) == Some(0);
-        if !ended_well || members.contains_key("allowed") {
+        if !ended_well || members.contains_key("allowed") || members.contains_key("action") {
             return None;
         }
         if let Some(why) = members.get(UNREADABLE_MEMBER) {

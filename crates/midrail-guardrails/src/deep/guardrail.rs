@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{Condition, DeepOutcome, WaitRule};
+use midrail_core::{Condition, DeepOutcome, Redaction, WaitRule};
 use serde_json::Value;
 
 use super::backends::DeepBackend;
@@ -63,6 +63,15 @@ impl DeepGuardrail {
             let text = answer.get(name).and_then(Value::as_str).unwrap_or_default().trim();
             text.chars().take(MAX_REASON).collect::<String>()
         };
+        let can_choose = self.passes.is_none()
+            && answer.get("allowed").is_none()
+            && matches!(self.settings.kind, DeepBackend::Http(_) | DeepBackend::Command(_));
+        if let Some(word) = answer.get("action").filter(|_| can_choose) {
+            let effect = word.as_str().and_then(|word| word.parse().ok());
+            let effect =
+                effect.ok_or_else(|| Fault::Failed("the `action` of the answer is no effect".to_owned()))?;
+            return Ok(chosen_verdict(context, effect, &field("reason"), answer));
+        }
         let passes = match &self.passes {
             Some((passes, _)) => {
                 let held = passes.holds(&context.with_external_answer(answer));
@@ -93,6 +102,47 @@ impl DeepGuardrail {
         Ok(Verdict::block(reason))
     }
 }
+
+/// The verdict with the effect that an answer chose. The `effect` of a pack overrides it.
+fn chosen_verdict(context: &Context<'_>, effect: Effect, reason: &str, answer: &Value) -> Verdict {
+    if effect == Effect::Allow {
+        return Verdict::allow();
+    }
+    let colon = if reason.is_empty() { "" } else { ": " };
+    let mut verdict = Verdict::new(effect, format!("`{}` objects{colon}{reason}", context.spec.id));
+    let text = |name: &str| answer.get(name).and_then(Value::as_str).map(str::to_owned);
+    verdict.retry_message = text("corrective_message").filter(|_| effect == Effect::Retry);
+    verdict.user_message = text("user_message").filter(|_| effect == Effect::Halt);
+    if effect == Effect::Redact {
+        verdict.redactions = redactions(context, answer);
+    }
+    verdict
+}
+
+/// The parts of the event's text that an answer lists in `redactions`. Without a part that is found, the whole text is
+/// redacted.
+fn redactions(context: &Context<'_>, answer: &Value) -> Vec<Redaction> {
+    let event = context.event;
+    let content = event.result.as_ref().and_then(|result| result.content.as_ref());
+    let text = match (content.filter(|content| !content.is_null()), &event.text) {
+        (Some(Value::String(content)), _) => content.clone(),
+        (Some(content), _) => content.to_string(),
+        (None, text) => text.clone().unwrap_or_default(),
+    };
+    let replacement = format!("[redacted:{}]", context.spec.id);
+    let parts = answer.get("redactions").and_then(Value::as_array);
+    let parts = parts.into_iter().flatten().filter_map(Value::as_str).filter(|part| !part.is_empty());
+    let places = parts.flat_map(|part| text.match_indices(part));
+    let redaction = |(start, part): (usize, &str)| Redaction {
+        start,
+        end: start + part.len(),
+        replacement: replacement.clone(),
+    };
+    places.map(redaction).take(MAX_REDACTIONS).collect()
+}
+
+/// Maximum number of parts that one answer redacts.
+const MAX_REDACTIONS: usize = 10_000;
 
 /// Members of an answer that an error message names.
 const MAX_NAMED: usize = 8;

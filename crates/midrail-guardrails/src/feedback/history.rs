@@ -1,4 +1,4 @@
-//! The stored calls of a prompt, shared by all providers: the number of successes and the most recent calls.
+//! The stored calls of a prompt, shared by all providers: their number and the most recent ones.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct History {
-    /// Successful calls.
+    /// All calls with a result.
     pub(super) calls: u64,
     /// The last calls, the latest at the end.
     pub(super) recent: Vec<Call>,
@@ -121,9 +121,11 @@ impl History {
     }
 
     /// The history including the call of this event.
-    pub(super) fn after(mut self, context: &Context<'_>, ok: bool) -> Self {
-        self.calls = self.calls.saturating_add(ok.into());
-        self.recent.extend(Call::from_context(context, ok));
+    pub(super) fn after(mut self, context: &Context<'_>, outcome: CallOutcome) -> Self {
+        self.calls = self.calls.saturating_add(1);
+        if outcome != CallOutcome::Neither {
+            self.recent.extend(Call::from_context(context, outcome == CallOutcome::Success));
+        }
         let over = self.recent.len().saturating_sub(RECENT);
         self.recent.drain(..over);
         self
@@ -133,7 +135,7 @@ impl History {
 /// The history as the expressions of a pack see it, including the call of the event itself.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FeedbackHistory {
-    /// Successful calls of this prompt.
+    /// Calls of this prompt with a result.
     pub calls: u64,
     /// Those since the last note of this provider.
     pub calls_since: u64,
@@ -155,9 +157,9 @@ pub fn feedback_history(context: &Context<'_>) -> Result<FeedbackHistory, Missin
     let (history, last) = (History::from_context(context), StoredNote::last_key(context).read(context));
     let own = ProviderState::from_context(context);
     let (mut history, last, own) = (history?, last?, own?);
-    let counts = CallOutcome::from_context(context)? == CallOutcome::Success;
+    let counts = context.event.kind == EventKind::AfterTool;
     if counts {
-        history = history.after(context, true);
+        history = history.after(context, CallOutcome::from_context(context)?);
     }
     let at = last.as_ref().map_or(0, |last| last.at);
     let (text, provider) = last.map(|last| (last.text, last.provider)).unzip();
@@ -175,7 +177,7 @@ pub fn feedback_history(context: &Context<'_>) -> Result<FeedbackHistory, Missin
 /// The last note of one provider, as the expressions of others see it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ProviderFeedback {
-    /// Successful calls of this prompt since its last note, or all of them if there is none.
+    /// Calls of this prompt with a result since its last note, or all of them if there is none.
     pub calls_since: u64,
     /// Its last note.
     pub last: Option<String>,
@@ -185,7 +187,7 @@ pub struct ProviderFeedback {
 pub fn provider_feedback(context: &Context<'_>, provider: &str) -> Result<ProviderFeedback, Missing> {
     let note = StoredNote::provider_key(context, provider);
     let (history, note) = (History::from_context(context), note.read(context));
-    let counts = CallOutcome::from_context(context)? == CallOutcome::Success;
+    let counts = context.event.kind == EventKind::AfterTool;
     let (history, note) = (history?, note?);
     let calls = history.calls.saturating_add(counts.into());
     let calls_since = calls.saturating_sub(note.as_ref().map_or(0, |note| note.at));

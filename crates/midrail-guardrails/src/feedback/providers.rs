@@ -194,6 +194,9 @@ impl FeedbackSource {
     }
 }
 
+/// The share of the warning threshold from which on the note is most urgent.
+const LAST_SHARE: f64 = 0.25;
+
 impl DeadlineNote {
     fn note(&self, context: &Context<'_>) -> Result<Option<Note>, Missing> {
         let Some(deadline) = context.deadline()? else { return Ok(None) };
@@ -206,18 +209,18 @@ impl DeadlineNote {
                 "The work took {took}. You have reached the time deadline.\n\n-> Wrap up immediately."
             ))));
         }
-        let text = format!(
-            "The work so far took {took}. You have {} remaining to complete the task.",
-            duration(left.as_secs())
+        let text = format!("The work so far took {took}. You have {} remaining", duration(left.as_secs()));
+        let share = left.as_secs_f64() / self.warning_threshold.0;
+        if share.is_nan() || share > 1.0 {
+            return Ok(Some(Note::info(format!("{text} to complete the task."))));
+        }
+        let mut note = format!(
+            "{text}.\n\n-> Prioritize completing critical remaining work.\n-> Write down what is done and what is left."
         );
-        Ok(Some(if left.as_secs_f64() > self.warning_threshold.0 {
-            Note::info(text)
-        } else {
-            Note::warning(format!(
-                "{text}\n\n-> Prioritize completing critical remaining work.\n-> Write down what is done and what is \
-                 left."
-            ))
-        }))
+        if share <= LAST_SHARE {
+            note.push_str("\n-> Start nothing new.");
+        }
+        Ok(Some(Note::warning(note)))
     }
 }
 

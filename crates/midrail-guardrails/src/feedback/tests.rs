@@ -63,24 +63,26 @@ fn seconds_are_counted_since_the_last_note_and_the_first_is_immediate() {
 }
 
 #[test]
-fn failed_and_denied_calls_do_not_count() {
-    let mut run = run_of(json!({"static": "x", "every_n_calls": 2}));
-    run.set(&denied_key("c-1"), json!(true));
-    let named = ToolCall { call_id: Some("c-1".into()), ..ToolCall::new("t", json!({})) };
-    let denied = Event { tool: Some(named), ..call("t", json!({}), true) };
-    let events = [
-        call("t", json!({}), false),
-        denied,
-        call("t", json!({}), true),
-        call("t", json!({}), false),
-        call("t", json!({}), true),
-    ];
-    assert_eq!(calls_with_notes(&mut run, events), [5]);
+fn failed_and_denied_calls_count_unless_only_successful_ones_do() {
+    for (counts, expected) in [("all", vec![2, 4]), ("successful", vec![5])] {
+        let mut run = run_of(json!({"static": "x", "every_n_calls": 2, "counts": counts}));
+        run.set(&denied_key("c-1"), json!(true));
+        let named = ToolCall { call_id: Some("c-1".into()), ..ToolCall::new("t", json!({})) };
+        let denied = Event { tool: Some(named), ..call("t", json!({}), true) };
+        let events = [
+            call("t", json!({}), false),
+            denied,
+            call("t", json!({}), true),
+            call("t", json!({}), false),
+            call("t", json!({}), true),
+        ];
+        assert_eq!(calls_with_notes(&mut run, events), expected, "{counts}");
+    }
 }
 
 #[test]
 fn file_triggers_once_per_session() {
-    let mut run = run_of(json!({"static": "x", "on_file_created": "./A.md"}));
+    let mut run = run_of(json!({"static": "x", "on_file_created": "./A.md", "counts": "successful"}));
     assert!(!has_note(&run.decide(&call("t", json!({}), true))));
     let mut run = run.with_file("A.md", "");
     assert!(!has_note(&run.decide(&call("t", json!({}), false))), "not with a call that failed");

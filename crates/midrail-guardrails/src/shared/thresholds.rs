@@ -100,8 +100,17 @@ impl Thresholds {
             percent if percent < 1_000.0 => format!("{percent:.0}% used: {of}"),
             _ => format!("used up: {of}"),
         };
-        let verdict = Verdict::new(effect, format!("The {what} budget is {used}."))
-            .advise("Finish the most important work now, or request a larger budget.")
+        let (reason, advice) = if !budget.is_deadline {
+            let advice = "Finish the most important work now, or request a larger budget.";
+            (format!("The {what} budget is {used}."), advice)
+        } else if budget.used >= budget.limit {
+            (format!("The deadline has passed: {of}."), "Stop and report what is done and what is left.")
+        } else {
+            let advice = "Finish the most important work now, or request a later deadline.";
+            (format!("The time until the deadline is {used}."), advice)
+        };
+        let verdict = Verdict::new(effect, reason)
+            .advise(advice)
             .with("used", budget.used)
             .with("estimated", budget.estimated)
             .with("budget", budget.limit);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Builtin, CallKey, Calls, CommandWrites, Completion, DeepGuardrail, Feedback, PackKey, PrerequisiteRule,
-    Prerequisites, ReadBeforeWrite, RuleSet, Script, SettingsProblem,
+    Builtin, CallKey, Calls, Completion, DeepGuardrail, Feedback, PackKey, PrerequisiteRule, Prerequisites,
+    ReadBeforeWrite, RuleSet, Script, SettingsProblem,
 };
 
 use serde::Deserialize;
@@ -288,9 +288,9 @@ impl Compiler<'_> {
             new_files: rule.new_files.unwrap_or_default(),
             freshness: rule.freshness.unwrap_or_default(),
             own_writes: rule.own_writes.unwrap_or_default(),
-            commands: CommandWrites::default(),
             mount: rule.mount.clone(),
             key,
+            ..ReadBeforeWrite::default()
         }))
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Bypass, Condition, Effect, Mode, OnFault, Spec, Tools};
+use midrail_core::{Bypass, Condition, Effect, EventKind, Mode, OnFault, Spec, Tools};
 use midrail_guardrails::{Builtin, PackKey, Seconds};
 
 use crate::compile::calls::with_commands;
@@ -69,9 +69,17 @@ impl Compiler<'_> {
             spec.effect_by_risk = guard.effect.is_none();
         }
         self.bypass(spec, guard);
-        if guard.effect == Some(Effect::Redact) && !builtin.is_some_and(|builtin| builtin.redacts) {
-            let help = "use `warn`, `retry`, `escalate`, `block` or `halt`";
-            self.issue(format!("{at}/effect"), "this guardrail cannot redact", help);
+        // Without parts of its own, a guardrail redacts the whole text.
+        let has_text = |kind: &EventKind| {
+            matches!(
+                kind,
+                EventKind::AfterTool | EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel
+            )
+        };
+        let can_redact = builtin.is_some_and(|builtin| builtin.redacts) || spec.on.iter().all(has_text);
+        if guard.effect == Some(Effect::Redact) && !can_redact {
+            let help = "add `on: after_tool`, or use `warn`, `retry`, `escalate`, `block` or `halt`";
+            self.issue(format!("{at}/effect"), "this guardrail checks events without a text to redact", help);
         }
         spec.bound = binding.definition.clone();
     }

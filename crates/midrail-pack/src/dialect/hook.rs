@@ -1,11 +1,13 @@
 //! Validation hooks: `guardrail:` and `custom_guardrail:` documents.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use midrail_core::{Category, Effect, EventKind};
 use midrail_guardrails::Builtin;
 use schemars::JsonSchema;
-use serde::de::Error;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -20,8 +22,10 @@ use crate::words::parse_effect;
 #[serde(deny_unknown_fields, default)]
 pub struct HookDocument {
     /// A guardrail.
+    #[serde(deserialize_with = "one_guardrail")]
     pub guardrail: Option<HookGuardrail>,
     /// A custom guardrail.
+    #[serde(deserialize_with = "one_guardrail")]
     pub custom_guardrail: Option<HookGuardrail>,
     /// Safety guardrails of the catalogue, by id.
     pub safety_guardrails: Vec<CatalogueEntry>,
@@ -97,6 +101,36 @@ pub struct HookGuardrail {
     pub bypass: Option<Bypass>,
 }
 
+/// A guardrail as a map. Without this, a list is reported with the name of the Rust type.
+fn one_guardrail<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<HookGuardrail>, D::Error> {
+    struct OneMap;
+
+    impl<'de> Visitor<'de> for OneMap {
+        type Value = Option<HookGuardrail>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a map of one guardrail with `id`, `type` and `validation`")
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            let hook = HookGuardrail::deserialize(MapAccessDeserializer::new(map))?;
+            if hook.has_unusable_threshold() {
+                return Err(A::Error::custom(
+                    "`threshold` needs a check with an upper limit, such as `usage.tokens < 1000`, or one that uses the \
+                     name `threshold`",
+                ));
+            }
+            Ok(Some(hook))
+        }
+    }
+
+    deserializer.deserialize_any(OneMap)
+}
+
 /// The hook types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -154,7 +188,8 @@ pub struct AppliesTo {
 pub struct HookValidation {
     /// An expression that must hold.
     pub check: String,
-    /// The share at which it warns.
+    /// The share of the limit at which it warns, for a check such as `usage.tokens < 1000`. A check that contains the word
+    /// `threshold` uses the number instead.
     pub threshold: Option<f64>,
     /// The effect of a violation.
     #[serde(default, deserialize_with = "crate::words::effect")]
@@ -288,7 +323,9 @@ pub(super) fn hook(document: HookDocument) -> (Pack, Origin) {
     };
     for (key, hook) in [("guardrail", document.guardrail), ("custom_guardrail", document.custom_guardrail)] {
         if let Some(hook) = hook {
-            add(format!("/{key}"), HOOK_PLACES, hook_guard(hook), &mut pack);
+            for guard in hook_guards(hook) {
+                add(format!("/{key}"), HOOK_PLACES, guard, &mut pack);
+            }
         }
     }
     for (key, list) in [
@@ -375,10 +412,69 @@ fn own_effect(page: Option<&Builtin>, effect: Option<Effect>) -> Option<Effect> 
     effect.filter(|_| page.is_none_or(|page| page.category != Category::Budget))
 }
 
+impl HookGuardrail {
+    /// Whether a custom guardrail has a threshold that its check cannot use.
+    fn has_unusable_threshold(&self) -> bool {
+        let HookValidation { check, threshold, .. } = &self.validation;
+        let is_usable = |share: f64| {
+            with_number(check, "threshold", share).is_some() || lower_limit(check, share).is_some()
+        };
+        midrail_guardrails::builtin(&self.id).is_none() && threshold.is_some_and(|share| !is_usable(share))
+    }
+}
+
+/// The guardrail of a hook, and the one that warns at its threshold.
+fn hook_guards(mut hook: HookGuardrail) -> Vec<Guard> {
+    let is_custom = midrail_guardrails::builtin(&hook.id).is_none();
+    let Some(threshold) = hook.validation.threshold.filter(|_| is_custom) else {
+        return vec![hook_guard(hook)];
+    };
+    if let Some(check) = with_number(&hook.validation.check, "threshold", threshold) {
+        hook.validation = HookValidation { check, threshold: None, ..hook.validation };
+        return vec![hook_guard(hook)];
+    }
+    hook.validation.threshold = None;
+    let Some(check) = lower_limit(&hook.validation.check, threshold) else { return vec![hook_guard(hook)] };
+    let guard = hook_guard(hook);
+    let warning = Guard {
+        id: guard.id.as_ref().map(|id| format!("{id}:threshold")),
+        description: Some(format!("Warns at {threshold} of the limit of the check.")),
+        check: Some(check),
+        effect: Some(Effect::Warn),
+        ..guard.clone()
+    };
+    vec![guard, warning]
+}
+
+/// The expression with a number in the place of a name. `None`: the name is not in it.
+fn with_number(expression: &str, name: &str, number: f64) -> Option<String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let mut out = String::new();
+    let (mut rest, mut is_found) = (expression, false);
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (rest.get(..at)?, rest.get(at + name.len()..)?);
+        let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
+        out.push_str(before);
+        out.push_str(&if is_word { number.to_string() } else { name.to_owned() });
+        is_found |= is_word;
+        rest = after;
+    }
+    is_found.then(|| out + rest)
+}
+
+/// The check with its upper limit multiplied by a share: `a < b` becomes `a < (b) * 0.9`.
+fn lower_limit(check: &str, share: f64) -> Option<String> {
+    let is_joined = [" and ", " or ", "not "].iter().any(|word| check.to_lowercase().contains(word))
+        || check.contains('>');
+    let (left, right) = check.split_once('<').filter(|(_, right)| !is_joined && !right.contains('<'))?;
+    let (sign, right) = right.strip_prefix('=').map_or(("<", right), |right| ("<=", right));
+    Some(format!("{} {sign} ({}) * {share}", left.trim(), right.trim()))
+}
+
 fn hook_guard(hook: HookGuardrail) -> Guard {
     // A built-in is identified by its id, and its check is a description.
     let page = midrail_guardrails::builtin(&hook.id);
-    let with = hook.validation.threshold.filter(|_| page.is_some());
+    let with = hook.validation.threshold;
     Guard {
         uses: page.map(|page| page.id.to_owned()),
         with: with.map(|share| json!({"thresholds": {"warn": share}})),

@@ -192,6 +192,12 @@ fn overlay_of_a_policy_pack_is_merged() {
         .collect();
     assert_eq!(rules, [("injection-patterns", Some(false)), ("secret-redaction", Some(true))]);
     assert_eq!(document.pack.mode, Some(midrail_core::Mode::Enforce));
+    // The gateway's own name for the overlays.
+    let source = source.replace("env:", "environments:");
+    let document = read_in("p.yaml", &source, Some("prod")).remove(0);
+    assert_eq!(document.pack.mode, Some(midrail_core::Mode::Enforce));
+    let document = read_in("p.yaml", &source, None).remove(0);
+    assert_eq!(document.pack.mode, Some(midrail_core::Mode::Shadow));
 }
 
 #[test]

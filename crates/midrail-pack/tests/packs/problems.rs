@@ -60,16 +60,14 @@ fn lists_are_not_compared_with_one_text() {
 
 #[test]
 fn keys_of_other_gateways_name_the_key_to_use() {
-    for (key, words) in [
-        ("environments: {prod: {}}", "use `env:"),
-        ("denied_tools: [rm]", "`tool-allowlist`"),
-        ("parallel: true", "leave it out"),
-    ] {
+    for (key, words) in [("denied_tools: [rm]", "`tool-allowlist`"), ("parallel: true", "leave it out")] {
         for head in ["policy_pack: p", "pack: p"] {
             let problems = refused(&format!("{head}\n{key}\n"));
             assert!(problems.contains(words), "{head} {key}: {problems}");
         }
     }
+    let problems = refused("pack: p\nenvironments: {prod: {}}\n");
+    assert!(problems.contains("use `env:"), "{problems}");
 }
 
 #[test]
@@ -197,7 +195,11 @@ fn problems_use_the_terms_of_packs() {
         ),
         ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` is not a valid id", "no space"),
         ("pack: p\nguardrails:\n  - {id: halted}\n", "the id `halted` is reserved", "choose another id"),
-        ("pack: p\nguardrails:\n  - {id: a, effect: redact}\n", "this guardrail cannot redact", "use `warn`"),
+        (
+            "pack: p\nguardrails:\n  - {id: a, effect: redact}\n",
+            "this guardrail checks events without a text to redact",
+            "add `on: after_tool`",
+        ),
         (
             "pack: p\nguardrails:\n  - {id: a, check: 'true', use: builtin-001}\n",
             "`check` cannot be combined with `use`",

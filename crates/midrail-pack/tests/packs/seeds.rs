@@ -74,7 +74,6 @@ fn complete_hook_guardrail_is_read() {
     expression: "action.type == 'command'"
   validation:
     check: "NOT (action.command contains 'push' AND action.command contains 'main')"
-    threshold: 0.9
     action_on_fail: escalate
   bypass:
     allowed: false

@@ -50,6 +50,13 @@ fn examples_of_manuals_are_no_secrets() {
         "s3_key=backups/db-2024-05-16T00-00-00Z.tar.gz",
         "key: exports/2024/users-7f3a91c2.csv.gz",
         "RECAPTCHA_SITE_KEY=6Lp0jsyU186vxLZsDkIFgzrljKbBub76zJx4pzor",
+        "password: secret123!",
+        "password: Password1!",
+        "password = \"my_secret_2!\"",
+        "password: <secret1!>",
+        "password: test_secret1!",
+        "password: hunter2secret",
+        "password = getSecret2()!",
         "data-sitekey=\"6Lp0jsyU186vxLZsDkIFgzrljKbBub76zJx4pzor\"",
     ] {
         assert_eq!(kinds(text), Vec::<&str>::new(), "{text}");
@@ -60,6 +67,9 @@ fn examples_of_manuals_are_no_secrets() {
         ("s3_secret_key=kT7qLx9vB2nWz4RmPc8JdYh3", "generic-secret"),
         ("RECAPTCHA_SECRET_KEY=6Lp0jsyU186vxLZsDkIFgzrljKbBub76zJx4pzor", "generic-secret"),
         ("pw: bsFW85ZTCB4x", "generic-password"),
+        ("password: hunter2secret!", "generic-password"),
+        ("DB_PASSWORD=Winter2secret!", "generic-password"),
+        ("\"password\": \"token7Harbour#\"", "generic-password"),
     ] {
         assert_eq!(kinds(text), [kind], "{text}");
     }

@@ -93,15 +93,14 @@ fn eight_providers_keep_their_rhythms_for_two_thousand_calls() {
             }
         };
         let after = |seconds: f64| move |past: Option<f64>| past.is_none_or(|past| past >= seconds);
-        if ok {
-            beat("seven", prompt, &|calls, _| calls >= 7);
-            beat("ninety-seconds", prompt, &|_, past| after(90.0)(past));
-            beat("either", prompt, &|calls, past| calls >= 40 || after(200.0)(past));
-            beat("file", "", &|_, _| call == WRITTEN);
-            beat("bash", prompt, &|calls, _| calls >= 5 && tool == "Bash");
-            beat("eleven", "", &|calls, _| calls >= 11);
-            beat("time", prompt, &|calls, _| calls >= 100);
-        } else if call % 20 == 5 {
+        beat("seven", prompt, &|calls, _| calls >= 7);
+        beat("ninety-seconds", prompt, &|_, past| after(90.0)(past));
+        beat("either", prompt, &|calls, past| calls >= 40 || after(200.0)(past));
+        beat("file", "", &|_, _| call == WRITTEN);
+        beat("bash", prompt, &|calls, _| calls >= 5 && tool == "Bash");
+        beat("eleven", "", &|calls, _| calls >= 11);
+        beat("time", prompt, &|calls, _| calls >= 100);
+        if call % 20 == 5 {
             expected.push("streak");
         }
 
@@ -114,9 +113,9 @@ fn eight_providers_keep_their_rhythms_for_two_thousand_calls() {
             *counts.entry(name).or_default() += 1;
         }
     }
-    // 1,700 of the calls went well, 850 for each prompt.
+    // 2,000 calls, 1,000 for each prompt; failed calls count as well.
     let count = |name: &str| counts.get(name).copied().unwrap_or(0);
-    assert_eq!((count("seven"), count("eleven"), count("time")), (242, 154, 16));
+    assert_eq!((count("seven"), count("eleven"), count("time")), (284, 181, 20));
     assert_eq!((count("file"), count("streak")), (1, 100));
     assert!(["ninety-seconds", "either", "bash"].iter().all(|name| count(name) > 50), "{counts:?}");
 }

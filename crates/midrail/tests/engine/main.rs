@@ -18,6 +18,7 @@ mod batches;
 mod cases;
 mod commands;
 mod completion;
+mod conformance;
 mod denials;
 mod examples;
 mod external_calls;

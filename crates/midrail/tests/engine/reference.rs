@@ -18,7 +18,7 @@ fn is_writing() -> bool {
     std::env::var_os("MIDRAIL_WRITE").is_some()
 }
 
-fn assert_fresh(name: &str, text: &str) {
+pub(crate) fn assert_fresh(name: &str, text: &str) {
     let path = reference().join(name);
     if is_writing() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -188,7 +188,7 @@ impl Model<'_> {
         let is_tight = self.event.task.as_ref().is_some_and(|task| task.risk == Some(Risk::Critical))
             || !matches!(self.remaining(), Ok(share) if share > 0.5);
         let limit = u64::from(plan.warn_limit);
-        if 5 * count >= (if is_tight { 4 } else { 5 }) * limit {
+        if count.saturating_mul(5) >= (if is_tight { 4 } else { 5 }) * limit {
             vote.verdict.effect = Effect::Escalate;
             vote.verdict.reason += &format!(" (warning {count} of this guardrail in this task)");
         } else {

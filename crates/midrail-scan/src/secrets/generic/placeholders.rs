@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use crate::secrets::data::{DUMMY_PARTS, PLACEHOLDER_PARTS, PLACEHOLDER_VALUES, PUBLISHED_KEYS};
+use crate::secrets::data::{
+    DUMMY_PARTS, NAMING_PARTS, PLACEHOLDER_PARTS, PLACEHOLDER_VALUES, PUBLISHED_KEYS,
+};
 
 fn searches() -> &'static (Option<AhoCorasick>, Option<AhoCorasick>) {
     static SEARCHES: OnceLock<(Option<AhoCorasick>, Option<AhoCorasick>)> = OnceLock::new();
@@ -25,6 +27,26 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
         || is_template(value)
         || is_repetitive(value)
         || PUBLISHED_KEYS.contains(value)
+}
+
+/// The value without the words for a secret in it: `hunter2!` of `hunter2secret!`. `None`: it has none.
+pub(crate) fn without_names(value: &[u8]) -> Option<Vec<u8>> {
+    let lower = value.to_ascii_lowercase();
+    let find = |lower: &[u8]| {
+        let names = NAMING_PARTS.iter().map(|name| name.as_bytes());
+        names.clone().find_map(|name| {
+            let place = lower.windows(name.len()).position(|part| part == name)?;
+            Some(place..place + name.len())
+        })
+    };
+    let (mut value, mut lower) = (value.to_vec(), lower);
+    let mut has_name = false;
+    while let Some(name) = find(&lower) {
+        has_name = true;
+        value.drain(name.clone());
+        lower.drain(name);
+    }
+    has_name.then_some(value)
 }
 
 /// Whether a value is blanked out: `ghp_xxxxxxxx…`.

@@ -4,7 +4,7 @@ use super::assignment::MAX_VALUE;
 use super::code::{is_code, is_jumble};
 use super::makeup::{Makeup, makeup};
 use super::names::Class;
-use super::placeholders::is_placeholder;
+use super::placeholders::{is_placeholder, without_names};
 use crate::secrets::data::{FILE_EXTENSIONS, LOCATION_STARTS, PUBLIC_KEY_STARTS, STORED_FILE_ENDINGS};
 use crate::secrets::letter_pairs::strangeness;
 use crate::secrets::words;
@@ -141,8 +141,11 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
     }
     let is_text = made.spaces > if class == Class::Password { 3 } else { 0 }
         || made.foreign > 0 && (class != Class::Password || made.digits == 0 && made.symbols < 5);
-    if too_plain || is_text || is_code(value, quoted, &made) || is_location(value) || is_placeholder(value) {
+    if too_plain || is_text || is_code(value, quoted, &made) || is_location(value) {
         return false;
+    }
+    if is_placeholder(value) {
+        return class == Class::Password && is_password_with_name(value, &made);
     }
     let is_numbers = value.iter().all(|byte| byte.is_ascii_digit() || b".:-/=,+_ ^~v><*".contains(byte));
     if is_numbers {
@@ -220,6 +223,18 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
             made.digits >= 2 && entropy >= 31
         }
     }
+}
+
+/// Whether a value is a password although it has a word for one in it: `hunter2secret!`. Such values are more often
+/// placeholders, so it must have a digit and a mark, and be a password without the word.
+fn is_password_with_name(value: &[u8], made: &Makeup) -> bool {
+    let has_mark = value.iter().any(|byte| b"!@#$%^&*?".contains(byte));
+    let Some(rest) = without_names(value).filter(|_| made.digits > 0 && has_mark && made.spaces == 0) else {
+        return false;
+    };
+    let rest_made = makeup(&rest);
+    let is_varied = rest_made.lower + rest_made.upper >= 4 && rest_made.distinct >= 6;
+    is_varied && rest_made.digits > 0 && !is_placeholder(&rest)
 }
 
 /// Whether words are put together as people do for a password: `MusicLoverJam`, `SecureP@yment`.
