@@ -13,6 +13,7 @@ mod required;
 mod settings;
 mod unused;
 mod values;
+mod vouch;
 
 pub use linter::LintFinding;
 
@@ -54,5 +55,6 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     definition::without_effect(packs, out);
     definition::feedback_names(packs, out);
     definition::same_names(packs, out);
+    vouch::not_in_effect(packs, out);
     findings.sorted()
 }

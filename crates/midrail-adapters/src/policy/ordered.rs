@@ -1,0 +1,74 @@
+//! The order of rules: which rule decides first, and which therefore never decides.
+
+use super::rule::{HostPolicy, PolicyRule, Subject, Verdict};
+
+/// Adds rules of a host in which the strictest matching rule decides. A weaker rule that a stricter one includes never
+/// decides, and neither does one that is listed twice.
+pub(super) fn strictest_first(rules: Vec<PolicyRule>, policy: &mut HostPolicy) {
+    let all = rules.clone();
+    for (at, rule) in rules.into_iter().enumerate() {
+        let stricter = all.iter().find(|other| other.verdict > rule.verdict && covers(other, &rule));
+        let repeated =
+            all.iter().take(at).find(|other| other.verdict == rule.verdict && other.subject == rule.subject);
+        if let Some(other) = stricter {
+            let verdict = other.verdict.name();
+            policy.is_dead(&rule.source, format!("`{}` ({verdict}) decides before it", other.source.rule));
+        } else if let Some(other) = repeated {
+            policy.leave_out(
+                &rule.source,
+                format!("`{}` in {} says the same", other.source.rule, other.source.file),
+            );
+        } else {
+            policy.rules.push(rule);
+        }
+    }
+}
+
+/// Adds rules of a host in which the first matching rule decides, from the first to the last. An allow that decides before a
+/// deny or an ask becomes an exception of it, so that Midrail is never weaker and rarely stricter.
+pub(super) fn first_match(rules: Vec<PolicyRule>, policy: &mut HostPolicy) {
+    let mut before: Vec<PolicyRule> = Vec::new();
+    for mut rule in rules {
+        if let Some(other) = before.iter().find(|other| covers(other, &rule)) {
+            let verdict = other.verdict.name();
+            policy.is_dead(&rule.source, format!("`{}` ({verdict}) decides before it", other.source.rule));
+            continue;
+        }
+        before.push(rule.clone());
+        if rule.verdict == Verdict::Ask && rule.subject.is_everything() {
+            let reason = "the host asks by default, and Midrail vouches only for what is listed";
+            policy.leave_out(&rule.source, reason);
+            continue;
+        }
+        if rule.verdict == Verdict::Allow {
+            policy.rules.push(rule);
+            continue;
+        }
+        let above = before.iter().filter(|other| other.subject.may_overlap(&rule.subject));
+        let weaker: Vec<&PolicyRule> = above.filter(|other| other.verdict < rule.verdict).collect();
+        let (kept, lost): (Vec<&PolicyRule>, Vec<&PolicyRule>) =
+            weaker.into_iter().partition(|other| other.verdict == Verdict::Allow && can_except(&rule, other));
+        rule.exceptions = kept.iter().map(|other| other.subject.clone()).collect();
+        let why = lost.first().map(|other| {
+            format!("`{}` ({}) decides before it in the host", other.source.rule, other.verdict.name())
+        });
+        policy.rules.push(rule.stricter(why));
+    }
+}
+
+/// Whether a rule of any verdict includes another.
+fn covers(general: &PolicyRule, specific: &PolicyRule) -> bool {
+    // The text of a line is only an approximation of what the host compares.
+    !matches!(general.subject, Subject::CommandText(_)) && general.subject.covers(&specific.subject)
+}
+
+/// Whether a guardrail for the rule can express the exception.
+fn can_except(rule: &PolicyRule, exception: &PolicyRule) -> bool {
+    matches!(
+        (&rule.subject, &exception.subject),
+        (Subject::Command(_) | Subject::CommandText(_), Subject::Command(_))
+            | (Subject::Read(_), Subject::Read(_))
+            | (Subject::Edit(_), Subject::Edit(_))
+            | (Subject::Tool(_), Subject::Tool(_))
+    )
+}

@@ -1,0 +1,62 @@
+//! `vouch`: the calls for which no person needs to be asked.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::scalar::OneOrMany;
+
+/// The calls for which no person needs to be asked if no guardrail objects. It never weakens a guardrail. Not in effect yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Vouch {
+    /// Commands: the program and its leading words, or `{exact: LINE}`. Every command of a line must match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: OneOrMany<VouchedCommand>,
+    /// Files that may be read: path patterns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reads: OneOrMany,
+    /// Files that may be changed: path patterns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edits: OneOrMany,
+    /// Hosts that may be called: names or glob patterns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: OneOrMany,
+    /// Tools: names or glob patterns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: OneOrMany,
+}
+
+impl Vouch {
+    /// Whether it lists no call.
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.texts().all(|(_, texts)| texts.is_empty())
+    }
+
+    /// The lists of patterns, by key.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&'static str, &OneOrMany)> {
+        let Vouch { commands: _, reads, edits, hosts, tools } = self;
+        [("reads", reads), ("edits", edits), ("hosts", hosts), ("tools", tools)].into_iter()
+    }
+}
+
+/// A vouched command.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields, expecting = "expected a command, or `{exact: COMMAND}`")]
+pub enum VouchedCommand {
+    /// The program and its leading words. Further arguments may follow.
+    Words(String),
+    /// The whole command.
+    Exact {
+        /// The command, without further arguments.
+        exact: String,
+    },
+}
+
+impl VouchedCommand {
+    /// The command.
+    pub fn text(&self) -> &str {
+        match self {
+            VouchedCommand::Words(text) | VouchedCommand::Exact { exact: text } => text,
+        }
+    }
+}
