@@ -20,8 +20,6 @@ mod regex;
 mod rule;
 mod shell_words;
 mod starlark;
-#[cfg(test)]
-mod tests;
 mod unpack;
 
 pub use export::Exported;

@@ -172,7 +172,7 @@ fn command_rule(
     }
     let mut kept: Vec<&str> = words.iter().take(plain).map(String::as_str).collect();
     match kept.first_mut() {
-        Some(first) if !name.is_empty() => *first = name,
+        Some(first) if !name.is_empty() && !name.starts_with('-') => *first = name,
         _ => {
             policy.leave_out(source, "the name of the program has special characters");
             return None;

@@ -11,6 +11,10 @@ const LONGER: &str = "Midrail also blocks the command with further arguments";
 /// Why a deny with an inner `*` is stricter.
 const TEXT: &str = "Midrail compares the text of the whole line, so a line that contains it counts too";
 
+/// Characters that patterns of commands cannot contain, because a shell or a glob pattern reads them.
+const MARKS: [char; 18] =
+    ['"', '\'', '\\', '$', '`', '[', ']', '{', '}', '?', '>', '<', '(', ')', '#', '|', '&', ';'];
+
 /// The operators of a shell that separate commands or run others.
 const OPERATORS: [&str; 5] = ["&&", "||", ";", "|", "\n"];
 
@@ -26,9 +30,7 @@ pub(super) fn text_rule(verdict: Verdict, pattern: &str, source: RuleSource) -> 
     }
     let is_open = inner.len() < pattern.len();
     // A pattern that the words of a command cannot express.
-    if stem.contains('*')
-        || stem.contains(['"', '\'', '\\', '$', '`', '[', '{', '?', '>', '<', '(', ')', '#'])
-    {
+    if stem.contains('*') || stem.starts_with('-') || stem.contains(MARKS) {
         if verdict == Verdict::Allow {
             return rule(Subject::Command(CommandPattern::exact(pattern)));
         }

@@ -31,6 +31,7 @@ mod lost_hooks;
 mod operations;
 mod pause;
 mod pictures;
+mod policies;
 mod policy;
 #[path = "../../../midrail-store/tests/postgres/server.rs"]
 mod postgres;

@@ -22,4 +22,5 @@ mod problems;
 mod properties;
 mod schema;
 mod seeds;
+mod vouch;
 mod world;

@@ -1,0 +1,14 @@
+//! Permission rules of hosts: realistic settings with the verdicts of the host itself, and what Midrail decides with the
+//! imported pack.
+
+mod claude_code;
+mod codex;
+mod codex_program;
+mod copilot;
+mod cursor;
+mod decided;
+mod gemini;
+mod hostile;
+mod opencode;
+mod round_trip;
+mod world;
