@@ -58,11 +58,11 @@ fn a_pack_is_written_to_a_file() {
 #[test]
 fn mistakes_on_the_command_line_are_explained() {
     let world = World::new();
-    let ended = world.run(&["import", "--policy", "vim"]).code(3);
+    let ended = world.run(&["import", "--policy", "vim"]).code(1);
     assert!(ended.err.contains("the hosts are claude-code, codex, gemini"), "{}", ended.err);
-    let ended = world.run(&["import", "--policy", "codex"]).code(3);
+    let ended = world.run(&["import", "--policy", "codex"]).code(1);
     assert!(ended.err.contains("found no permission rules of Codex"), "{}", ended.err);
-    let ended = world.run(&["import", "--policy", "codex", "no.rules"]).code(3);
+    let ended = world.run(&["import", "--policy", "codex", "no.rules"]).code(1);
     assert!(ended.err.contains("does not exist"), "{}", ended.err);
 }
 
@@ -85,7 +85,7 @@ fn a_pack_is_exported_without_the_default_pack() {
 fn an_export_replaces_no_file() {
     let world = World::with_pack("pack: p\nvouch: {commands: [ls]}\n");
     world.write("settings.json", "{}");
-    let ended = world.run(&["export", "--policy", "claude-code", "--write", "settings.json"]).code(3);
+    let ended = world.run(&["export", "--policy", "claude-code", "--write", "settings.json"]).code(1);
     assert!(ended.err.contains("add its rules to this one"), "{}", ended.err);
     assert_eq!(world.read("settings.json"), "{}");
     world.run(&["export", "--policy", "claude-code", "--write", "new.json"]).code(0);
