@@ -104,9 +104,12 @@ pub struct Action {
     /// Its potential damage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangers: Vec<Danger>,
-    /// Its calls of git and of the programs of forges, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repository: Vec<RepositoryCall>,
+    /// Its commands, in order: each program that is started, with its arguments. A program that starts another one comes first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "repository")]
+    pub commands: Vec<CommandCall>,
+    /// There are more commands than listed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_more_commands: bool,
     /// Its command line is too long, deep or expensive to analyse completely.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
@@ -121,11 +124,14 @@ pub struct FileCopy {
     pub to: String,
 }
 
-/// A call of git, or of the program of a forge (`gh`, `glab`), with its arguments resolved as far as the line allows.
+/// A program that is started, with its arguments resolved as far as the line allows.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct RepositoryCall {
-    /// `git`, `gh` or `glab`.
+pub struct CommandCall {
+    /// Its name, without a folder: `git`. Empty: unknown.
     pub program: String,
+    /// Its path as written, if it is called by one: `./scripts/deploy.sh`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Its arguments. An unknown one is as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
@@ -138,6 +144,9 @@ pub struct RepositoryCall {
     /// The folder that it runs in, relative to where the action starts. `None`: unknown, or on another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// The whole line succeeds only if this command runs and succeeds: not so for `a` in `a || b`, `a; b` and `a | b`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decides: bool,
 }
 
 /// A destructive part of a command line, a script or a statement.

@@ -55,6 +55,11 @@ impl<'a> Context<'a> {
         Context { part: Some(part), ..*self }
     }
 
+    /// The same context.
+    pub fn same(&self) -> Context<'a> {
+        Context { part: self.part.clone(), ..*self }
+    }
+
     /// The same context with an external answer to check.
     pub fn with_external_answer<'b>(&'b self, answer: &'b Value) -> Context<'b> {
         Context { part: self.part.clone(), external_answer: Some(answer), ..*self }

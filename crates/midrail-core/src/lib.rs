@@ -43,7 +43,7 @@ mod tally;
 mod usage;
 mod verdict;
 
-pub use action::{Action, ActionType, Danger, FileCopy, RepositoryCall};
+pub use action::{Action, ActionType, CommandCall, Danger, FileCopy};
 pub use action_digest::{action_digest, action_text};
 pub use budget::{Autonomy, Budget, Resource, UsageSource};
 pub use context::Context;

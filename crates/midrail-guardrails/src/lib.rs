@@ -82,9 +82,9 @@ pub use feedback::{
 pub use injection_patterns::InjectionPatterns;
 pub use middleware::{EffectOverride, Middleware, VerdictMapper, VerdictObserver};
 pub use midrail_shell::action::known_tools;
-pub use midrail_shell::command::{danger_rules, is_known_program};
+pub use midrail_shell::command::{CommandPattern, danger_rules, is_known_program};
 pub use output_secret_scan::OutputSecretScan;
-pub use require_before::keyed::{CallKey, ComputeCallKey, KeyedDependency, KeyedRule};
+pub use shared::calls::{Calls, runs_any};
 pub use shared::file_paths::is_path_argument;
 pub use shared::found_files::{file_pattern, swept_patterns};
 pub use shared::lock_list::LockList;
@@ -95,7 +95,7 @@ pub use shared::thresholds::{Share, Thresholds};
 pub use read_before_write::{CommandWrites, Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
 pub use relaxations::relaxing_settings;
 pub use require_before::RuleSet;
-pub use require_before::sequential::SequentialDependency;
+pub use require_before::prerequisites::{CallKey, ComputeCallKey, PrerequisiteRule, Prerequisites};
 pub use sandbox_boundary::SandboxBoundary;
 pub use script::{
     HISTORY_COUNT_KEY, LAST_USER_MESSAGE_KEY, MAX_HISTORY_MESSAGES, MODULE_STATE, SNAPSHOT_PREFIX, Script,

@@ -142,7 +142,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SequentialDependency;
+    use crate::Prerequisites;
     use crate::tests::Run;
     use serde_json::json;
     use std::sync::Mutex;
@@ -155,8 +155,7 @@ mod tests {
             let tool = context.event.tool_name().unwrap_or_default().to_owned();
             log.lock().unwrap().push((tool, verdict.as_ref().map(|verdict| verdict.effect).ok()));
         });
-        let policy =
-            EffectOverride(Effect::Warn).wrap(Arc::new(SequentialDependency::new("deploy", ["build"])));
+        let policy = EffectOverride(Effect::Warn).wrap(Arc::new(Prerequisites::new("deploy", ["build"])));
         let mut run = Run::shared(inspect.wrap(policy));
         assert_eq!(run.before("deploy", json!({})).effect, Effect::Warn);
         assert_eq!(seen.lock().unwrap().last(), Some(&("deploy".to_owned(), Some(Effect::Warn))));

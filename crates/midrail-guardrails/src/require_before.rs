@@ -1,7 +1,6 @@
 //! require_before: several ordering rules under one name. The first denial counts.
 
-pub(crate) mod keyed;
-pub(crate) mod sequential;
+pub(crate) mod prerequisites;
 
 use std::sync::Arc;
 
@@ -82,15 +81,15 @@ impl Guardrail for RuleSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SequentialDependency;
+    use crate::Prerequisites;
     use crate::tests::Run;
     use serde_json::json;
 
     #[test]
     fn first_denial_counts() {
         let rules: Vec<Arc<dyn Guardrail>> = vec![
-            Arc::new(SequentialDependency::new("deploy", ["build"])),
-            Arc::new(SequentialDependency::new("deploy", ["test"])),
+            Arc::new(Prerequisites::new("deploy", ["build"])),
+            Arc::new(Prerequisites::new("deploy", ["test"])),
         ];
         let mut run = Run::of(RuleSet { rules });
         assert!(run.before("deploy", json!({})).reason.ends_with("build"));

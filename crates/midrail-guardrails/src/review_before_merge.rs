@@ -224,7 +224,7 @@ impl ReviewBeforeMerge {
         if !is_plain(action) {
             return Ok(approvals);
         }
-        approvals.extend(pull_calls(context, &action.repository, Step::Approve)?.map(|pull| pull.subject));
+        approvals.extend(pull_calls(context, &action.commands, Step::Approve)?.map(|pull| pull.subject));
         Ok(approvals)
     }
 

@@ -1,6 +1,7 @@
 //! Helpers that several guardrails share. No guardrail calls another one.
 
 pub(crate) mod applicability;
+pub(crate) mod calls;
 pub(crate) mod classifier;
 pub(crate) mod compiled_schema;
 pub(crate) mod data;

@@ -1,6 +1,7 @@
 //! Compiles a raw pack to guardrails. Problems are reported with their place in the pack.
 
 mod approvals;
+mod calls;
 mod check;
 mod compiler;
 mod definitions;
@@ -14,7 +15,7 @@ use midrail_core::{Authorities, Definition, PolicyEntry, Spec, StrikeRule};
 use midrail_guardrails::{Builtin, CATALOGUE, MissingClassifier};
 
 pub(crate) use check::{feedback_place, provider_name};
-pub(crate) use compiler::{CompiledGuard, Trust};
+pub(crate) use compiler::{CompiledGuard, Trust, to_id};
 pub(crate) use routing::{UNLISTED, routing, unknown_ids};
 
 use crate::compile::compiler::{Binding, Compiler, builtin_spec};

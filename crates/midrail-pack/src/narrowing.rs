@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::compile::CompiledGuard;
 use crate::diagnostic::excerpt;
 use crate::pattern::{any_covers, is_everything};
+use crate::raw::CommandText;
 
 /// Settings with exceptions: a longer list protects less, and a list of one's own is their documented use.
 const EXCEPTIONS: &[&str] = &["allow", "ignore", "except", "expendable", "exclude"];
@@ -45,6 +46,10 @@ pub(crate) fn losses(default: &CompiledGuard<'_>, own: &CompiledGuard<'_>) -> Ve
     let strongest = before.effect.unwrap_or_else(|| default.entry.guardrail.max_effect());
     if let Some(effect) = after.effect.filter(|effect| *effect < strongest && *effect < Effect::Block) {
         losses.push(format!("its effect is {} instead of up to {}", effect.as_str(), strongest.as_str()));
+    }
+    if !own.guard.command.is_empty() && default.guard.command.is_empty() {
+        let commands: Vec<String> = own.guard.command.iter().flat_map(CommandText::texts).collect();
+        losses.push(format!("it checks only the commands {}", named(commands.iter().map(String::as_str))));
     }
     if let Some(when) = own.guard.when.as_deref().filter(|_| default.guard.when.is_none()) {
         losses.push(format!("it applies only when `{}`", excerpt(when)));

@@ -5,6 +5,7 @@
 
 use midrail_guardrails::{FEEDBACK_TITLES as TITLES, guardrail_id};
 
+use crate::compile::to_id;
 use crate::yaml::{Node, NodeValue};
 
 /// The environments with overlays.
@@ -67,12 +68,16 @@ fn id(item: &Node) -> Option<String> {
         return Some(guardrail_id(id));
     }
     if let Some(rule) = item.get("require_before") {
-        let tool = rule.get("tool")?;
-        let tools = match tool.as_list() {
-            Some(tools) => tools.iter().filter_map(Node::as_text).collect::<Vec<_>>().join("+"),
-            None => tool.as_text()?.to_owned(),
+        let texts = |name: &str| match rule.get(name) {
+            Some(node) => match node.as_list() {
+                Some(items) => items.iter().filter_map(Node::as_text).map(str::to_owned).collect(),
+                None => node.as_text().map(str::to_owned).into_iter().collect(),
+            },
+            None => Vec::new(),
         };
-        return Some(format!("require_before:{tools}"));
+        let commands = texts("command").iter().map(|text| to_id(text)).collect::<Vec<String>>();
+        let names = [texts("tool"), commands].concat();
+        return (!names.is_empty()).then(|| format!("require_before:{}", names.join("+")));
     }
     if let Some(feedback) = item.get("feedback").filter(|feedback| feedback.as_map().is_some()) {
         let name = feedback.get("name").or_else(|| item.get("name")).and_then(Node::as_text);

@@ -1,5 +1,6 @@
 //! The native pack: raw types that mirror the text. `compile` defines their meaning.
 
+mod calls;
 pub(crate) mod definitions;
 pub(crate) mod gateway;
 pub(crate) mod guard;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use calls::{CallsText, CommandText};
 pub use definitions::{AgentDefinition, Provider, Section, TaskDefinition};
 pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutEffect};
 pub use guard::{Bypass, Guard, KeySource, RequireBefore, Rule, StateScope};

@@ -275,7 +275,8 @@ fn add(action: &mut Action, mut analysis: Action) {
     action.seen.extend(analysis.seen);
     action.copies.extend(analysis.copies);
     action.dangers.extend(analysis.dangers);
-    action.repository.extend(analysis.repository);
+    action.commands.extend(analysis.commands);
+    action.has_more_commands |= analysis.has_more_commands;
     action.is_partial |= analysis.is_partial;
     action.has_unknown_hosts |= analysis.has_unknown_hosts;
     action.has_unknown_programs |= analysis.has_unknown_programs;

@@ -103,7 +103,7 @@ fn is_deep(actions: &[&Action]) -> bool {
     let is_one_of =
         |program: &String| PROGRAMS.has("folder changers", program) || PROGRAMS.has("finders", program);
     actions.first().is_some_and(|action| action.command.is_none())
-        || actions.iter().any(|does| does.programs.iter().any(is_one_of) || takes_folders(&does.repository))
+        || actions.iter().any(|does| does.programs.iter().any(is_one_of) || takes_folders(&does.commands))
 }
 
 /// The objection to changing whole folders: a lock of another agent inside. A change of branch affects the whole

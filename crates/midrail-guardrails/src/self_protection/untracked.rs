@@ -1,6 +1,6 @@
 //! Calls of git that remove files of the work tree which they do not name: untracked ones, and those outside a sparse checkout.
 
-use midrail_core::{Action, Context, Missing, RepositoryCall};
+use midrail_core::{Action, CommandCall, Context, Missing};
 
 use super::protected;
 use crate::shared::file_access::exists;
@@ -8,7 +8,7 @@ use crate::shared::git::GitCall;
 
 /// A protected file that a call of git would remove, and the call.
 pub(super) fn removed(context: &Context<'_>, action: &Action) -> Result<Option<(String, String)>, Missing> {
-    for call in action.repository.iter().filter(|call| call.program == "git") {
+    for call in action.commands.iter().filter(|call| call.program == "git") {
         let git = GitCall::new(call);
         if let Some(path) = forgotten(&git) {
             return Ok(Some((path, "git rm --cached".to_owned())));
@@ -97,7 +97,7 @@ fn includes(git: &GitCall<'_>, path: &str, kept: &[&str]) -> bool {
 }
 
 /// The patterns that a call leaves out.
-fn kept(call: &RepositoryCall) -> Vec<&str> {
+fn kept(call: &CommandCall) -> Vec<&str> {
     let mut kept = Vec::new();
     let mut args = call.args.iter().map(String::as_str);
     while let Some(arg) = args.next() {

@@ -8,7 +8,7 @@ mod git_call;
 pub(crate) mod overwrites;
 mod refs;
 
-use midrail_core::{Context, Missing, RepositoryCall};
+use midrail_core::{CommandCall, Context, Missing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -82,18 +82,24 @@ pub(crate) struct BranchUpdates {
 }
 
 /// The git and forge calls of an action, including scripts that the agent wrote and tools of git servers.
-pub(crate) fn calls(context: &Context<'_>) -> Result<Vec<RepositoryCall>, Missing> {
+pub(crate) fn calls(context: &Context<'_>) -> Result<Vec<CommandCall>, Missing> {
     let actions = known_actions(context)?;
     Ok(actions
         .into_iter()
-        .flat_map(|(_, does)| &does.repository)
+        .flat_map(|(_, does)| &does.commands)
+        .filter(|call| is_repository_call(call))
         .cloned()
         .chain(tool_call(context))
         .collect())
 }
 
+/// Whether a command is a call of git, or of the program of a forge.
+fn is_repository_call(call: &CommandCall) -> bool {
+    matches!(call.program.as_str(), "git" | "gh" | "glab")
+}
+
 /// The changes that these calls make to branches.
-pub(crate) fn branch_updates(context: &Context<'_>, calls: &[RepositoryCall]) -> BranchUpdates {
+pub(crate) fn branch_updates(context: &Context<'_>, calls: &[CommandCall]) -> BranchUpdates {
     let mut reader = Reader { context, current: None, updates: BranchUpdates::default() };
     for call in calls.iter().filter(|call| call.program == "git") {
         if let Err(missing) = reader.read(call) {
@@ -104,13 +110,13 @@ pub(crate) fn branch_updates(context: &Context<'_>, calls: &[RepositoryCall]) ->
 }
 
 /// A call, shortened for messages.
-pub(crate) fn shown(call: &RepositoryCall) -> String {
+pub(crate) fn shown(call: &CommandCall) -> String {
     let text = format!("{} {}", call.program, call.args.join(" "));
     shorten(text.lines().next().unwrap_or_default(), 101)
 }
 
 /// The git call that a repository tool corresponds to.
-fn tool_call(context: &Context<'_>) -> Option<RepositoryCall> {
+fn tool_call(context: &Context<'_>) -> Option<CommandCall> {
     let tool = context.event.tool.as_ref()?;
     let text = |names: &[&str]| names.iter().find_map(|name| tool.args.get(*name).and_then(Value::as_str));
     let branch = text(&["branch", "branch_name", "branchName", "ref"]);
@@ -129,16 +135,16 @@ fn tool_call(context: &Context<'_>) -> Option<RepositoryCall> {
         ("create_branch", Some(branch)) if is_server => vec!["branch", branch],
         _ => return None,
     };
-    Some(RepositoryCall {
+    Some(CommandCall {
         program: "git".to_owned(),
         args: args.into_iter().map(str::to_owned).collect(),
         folder: Some(text(&["repo_path"]).unwrap_or_default().to_owned()),
-        ..RepositoryCall::default()
+        ..CommandCall::default()
     })
 }
 
 /// A call with an alias defined in its own line.
-fn with_alias(call: &RepositoryCall, name: &str, body: &str) -> RepositoryCall {
+fn with_alias(call: &CommandCall, name: &str, body: &str) -> CommandCall {
     let mut expanded = call.clone();
     expanded.args.splice(0..0, ["-c".to_owned(), format!("alias.{name}={body}")]);
     expanded.unknown.iter_mut().for_each(|at| *at += 2);
@@ -177,7 +183,7 @@ enum Where {
 }
 
 impl Reader<'_, '_> {
-    fn read(&mut self, call: &RepositoryCall) -> Result<(), Missing> {
+    fn read(&mut self, call: &CommandCall) -> Result<(), Missing> {
         let call = &GitCall::new(call);
         if call.is_unknown {
             self.add(call, BranchChange::Unknown, Branch::Unknown, None);
@@ -532,14 +538,14 @@ impl Reader<'_, '_> {
         let args: Vec<String> = body.text.split_whitespace().map(str::to_owned).collect();
         let names_branches = args.iter().filter(|arg| !arg.starts_with('-')).count() > 2;
         if args.first().is_some_and(|first| first == "push") && names_branches {
-            let expanded = RepositoryCall { args, unknown: Vec::new(), ..call.call.clone() };
+            let expanded = CommandCall { args, unknown: Vec::new(), ..call.call.clone() };
             self.push(&GitCall::new(&expanded))?;
         }
         Ok(())
     }
 
     /// Resolves a command that may be an alias of the repository.
-    fn resolve_alias(&mut self, call: &RepositoryCall, command: &str) -> Result<(), Missing> {
+    fn resolve_alias(&mut self, call: &CommandCall, command: &str) -> Result<(), Missing> {
         if changes_only_files(command) {
             return Ok(());
         }

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One value or a list of them.
@@ -39,6 +40,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
                 T::deserialize(serde::de::value::StrDeserializer::new(text)).map(|one| OneOrMany(vec![one]))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let one = T::deserialize(MapAccessDeserializer::new(map)).map_err(|error| {
+                    let text = error.to_string();
+                    // Of a text, the list that is also possible is named.
+                    if text.ends_with("expected a string") {
+                        A::Error::invalid_type(Unexpected::Map, &self)
+                    } else {
+                        error
+                    }
+                })?;
+                Ok(OneOrMany(vec![one]))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Builtin, CallKey, CommandWrites, Completion, DeepGuardrail, Feedback, KeyedDependency, KeyedRule,
-    PackKey, ReadBeforeWrite, RuleSet, Script, SequentialDependency, SettingsProblem,
+    Builtin, CallKey, Calls, CommandWrites, Completion, DeepGuardrail, Feedback, PackKey, PrerequisiteRule,
+    Prerequisites, ReadBeforeWrite, RuleSet, Script, SettingsProblem,
 };
 
 use serde::Deserialize;
@@ -228,11 +228,12 @@ impl Compiler<'_> {
     }
 
     fn require_before(&mut self, at: &str, rule: &RequireBefore) -> Check {
-        for (name, patterns) in [("tool", &rule.tool), ("requires", &rule.requires), ("reads", &rule.reads)] {
+        for (name, patterns) in [("tool", &rule.tool), ("reads", &rule.reads)] {
             self.patterns(&format!("{at}/{name}"), patterns);
         }
-        if rule.tool.is_empty() {
-            self.issues.push(Issue::new(format!("{at}/tool"), "at least one tool is needed"));
+        if rule.tool.is_empty() && rule.command.is_empty() {
+            let help = "add `tool: NAME` or `command: TEXT`";
+            self.issue(format!("{at}/tool"), "at least one tool or command is needed", help);
         }
         match (rule.requires.is_empty(), rule.reads.is_empty()) {
             (true, true) => {
@@ -250,6 +251,11 @@ impl Compiler<'_> {
     }
 
     fn reads(&mut self, at: &str, rule: &RequireBefore) -> Check {
+        for (name, is_there) in [("command", !rule.command.is_empty()), ("since", rule.since.is_some())] {
+            if is_there {
+                self.issue(format!("{at}/{name}"), format!("`{name}` needs `requires`"), "leave it out");
+            }
+        }
         let key = match &rule.key {
             None => Vec::new(),
             Some(KeySource::Args(names)) => names.0.clone(),
@@ -283,29 +289,38 @@ impl Compiler<'_> {
             }
         }
         let key = match &rule.key {
-            None => {
-                let dependencies =
-                    rule.tool.iter().map(|tool| (tool.clone(), rule.requires.0.clone())).collect();
-                return Some(Arc::new(SequentialDependency { dependencies }));
-            }
+            None => None,
             Some(KeySource::Args(names)) if names.is_empty() => {
                 let help = "leave `key` out for a rule without one";
                 self.issue(format!("{at}/key"), "a key needs the name of an argument", help);
                 return None;
             }
-            Some(KeySource::Args(names)) => CallKey::Args(names.0.clone()),
+            Some(KeySource::Args(names)) => Some(CallKey::Args(names.0.clone())),
             Some(KeySource::Expression { expression }) => {
                 let expression =
                     self.expression(&format!("{at}/key/expression"), expression, Expected::Any)?;
-                CallKey::Computed(Arc::new(move |context: &Context<'_>| key(&expression, context)))
+                Some(CallKey::Computed(Arc::new(move |context: &Context<'_>| key(&expression, context))))
             }
         };
-        let rules = rule.tool.iter().map(|tool| KeyedRule {
-            tool: tool.clone(),
-            prerequisites: rule.requires.0.clone(),
+        let requires = rule.requires.iter().enumerate();
+        let requires: Vec<Calls> = requires
+            .map(|(i, calls)| self.calls(&format!("{at}/requires/{i}"), calls))
+            .collect::<Option<_>>()?;
+        let since = match &rule.since {
+            Some(calls) => Some(self.calls(&format!("{at}/since"), calls)?),
+            None => None,
+        };
+        let mut gates: Vec<Calls> = rule.tool.iter().map(Calls::from).collect();
+        if !rule.command.is_empty() {
+            gates.push(Calls::Commands(self.commands(&format!("{at}/command"), &rule.command)?));
+        }
+        let rules = gates.into_iter().map(|gate| PrerequisiteRule {
+            gate,
+            requires: requires.clone(),
             key: key.clone(),
+            since: since.clone(),
         });
-        Some(Arc::new(KeyedDependency { rules: rules.collect() }))
+        Some(Arc::new(Prerequisites { rules: rules.collect() }))
     }
 
     fn sequential(&mut self, at: &str, rules: &BTreeMap<String, OneOrMany>) -> Check {
@@ -318,8 +333,8 @@ impl Compiler<'_> {
                 self.issue(place, message, "list the tools that must succeed first");
             }
         }
-        let dependencies = rules.iter().map(|(tool, requires)| (tool.clone(), requires.0.clone())).collect();
-        Some(Arc::new(SequentialDependency { dependencies }))
+        let rules = rules.iter().flat_map(|(tool, requires)| Prerequisites::new(tool, requires.iter()).rules);
+        Some(Arc::new(Prerequisites { rules: rules.collect() }))
     }
 
     /// Rules of `keyed`, each of which needs a key.

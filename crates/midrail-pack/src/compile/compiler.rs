@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, did_you_mean, excerpt};
 use crate::expr::Expected;
 use crate::issue::Issue;
 use crate::names::{alert_expression, event_expression};
-use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
+use crate::raw::{AgentDefinition, AlertRule, CommandText, Guard, Pack};
 use crate::rule::Deferred;
 
 /// The id of decisions that no guardrail makes.
@@ -196,7 +196,9 @@ impl<'p> Compiler<'p> {
             (Guard { id: Some(id), .. }, _) => guardrail_id(id),
             (Guard { name: Some(name), .. }, None) => name.clone(),
             (Guard { require_before: Some(rule), .. }, _) => {
-                format!("require_before:{}", rule.tool.join("+"))
+                let commands = rule.command.iter().flat_map(CommandText::texts).map(|text| to_id(&text));
+                let names: Vec<String> = rule.tool.iter().cloned().chain(commands).collect();
+                format!("require_before:{}", names.join("+"))
             }
             (Guard { sequential: Some(_), .. }, _) => "sequential_dependency".to_owned(),
             (Guard { keyed: Some(_), .. }, _) => "keyed_dependency".to_owned(),
@@ -333,6 +335,6 @@ fn is_allowed_in_id(c: char) -> bool {
 }
 
 /// A name as an id.
-fn to_id(name: &str) -> String {
+pub(crate) fn to_id(name: &str) -> String {
     name.trim().chars().map(|c| if is_allowed_in_id(c) { c } else { '-' }).collect()
 }

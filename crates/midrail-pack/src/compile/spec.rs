@@ -5,6 +5,7 @@ use std::sync::Arc;
 use midrail_core::{Bypass, Condition, Effect, Mode, OnFault, Spec, Tools};
 use midrail_guardrails::{Builtin, PackKey, Seconds};
 
+use crate::compile::calls::with_commands;
 use crate::compile::compiler::{Binding, Compiler, HUMAN};
 use crate::pattern::{is_everything, within};
 use crate::raw::{Guard, StateScope};
@@ -86,6 +87,7 @@ impl Compiler<'_> {
             ("mode", guard.mode == Some(Mode::Shadow)),
             ("on", kinds(guard)),
             ("tools", narrows(&guard.tools)),
+            ("command", !guard.command.is_empty()),
             ("agents", narrows(&guard.agents)),
             ("tasks", narrows(&guard.tasks)),
             ("when", guard.when.is_some()),
@@ -148,6 +150,10 @@ impl Compiler<'_> {
 
     /// The condition under which a guardrail applies.
     pub(super) fn when(&mut self, at: &str, guard: &Guard) -> Option<Arc<dyn Condition>> {
-        self.condition(&format!("{at}/when"), guard.when.as_ref()?)
+        let when = guard.when.as_ref().and_then(|when| self.condition(&format!("{at}/when"), when));
+        if guard.command.is_empty() {
+            return when;
+        }
+        self.commands(&format!("{at}/command"), &guard.command).map(|patterns| with_commands(patterns, when))
     }
 }

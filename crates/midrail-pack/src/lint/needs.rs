@@ -84,19 +84,23 @@ fn add_rule(at: &str, rule: &RequireBefore, pairs: &mut Vec<(String, String, Vec
                 pairs.push((at.to_owned(), tool.clone(), rule.reads.0.clone()));
             }
         } else if rule.key.is_some() {
-            pairs.push((at.to_owned(), tool.clone(), rule.requires.0.clone()));
+            // A command or a change can always be made.
+            let tools: Option<Vec<String>> =
+                rule.requires.iter().map(|calls| calls.tool().cloned()).collect();
+            pairs.extend(tools.map(|tools| (at.to_owned(), tool.clone(), tools)));
         } else {
-            let all = rule.requires.iter();
+            let all = rule.requires.iter().filter_map(|calls| calls.tool());
             pairs.extend(all.map(|required| (at.to_owned(), tool.clone(), vec![required.clone()])));
         }
     }
 }
 
 fn condition(placed: &Placed<'_>) -> Option<String> {
-    let Guard { when, agents, tasks, .. } = placed.guard.guard;
+    let Guard { when, command, agents, tasks, .. } = placed.guard.guard;
     let agent = placed.guard.agent.map(|(name, _)| name);
-    let bound = when.is_some() || !agents.is_empty() || !tasks.is_empty() || agent.is_some();
-    bound.then(|| format!("{when:?} {agents:?} {tasks:?} {agent:?}"))
+    let bound =
+        when.is_some() || !command.is_empty() || !agents.is_empty() || !tasks.is_empty() || agent.is_some();
+    bound.then(|| format!("{when:?} {command:?} {agents:?} {tasks:?} {agent:?}"))
 }
 
 /// Whether a tool or pattern could match one of several patterns.

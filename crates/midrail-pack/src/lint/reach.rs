@@ -159,6 +159,7 @@ fn essence(guard: &Guard) -> Guard {
         completion: guard.completion.clone(),
         script: guard.script.clone(),
         deep: guard.deep.clone(),
+        command: guard.command.clone(),
         agents: guard.agents.clone(),
         tasks: guard.tasks.clone(),
         ..Guard::default()

@@ -14,6 +14,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::raw::calls::{CallsText, CommandText};
 use crate::raw::gateway::Consequence;
 use crate::scalar::OneOrMany;
 
@@ -83,6 +84,9 @@ pub struct Guard {
     /// The tools that it applies to: names or glob patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: OneOrMany,
+    /// The commands that it applies to: `git push`, or `{program: npm, subcommand: publish}`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: OneOrMany<CommandText>,
     /// The agents that it applies to, by id: names or glob patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: OneOrMany,
@@ -196,10 +200,17 @@ pub struct Rule {
 #[serde(deny_unknown_fields)]
 pub struct RequireBefore {
     /// The gated tools: names or glob patterns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool: OneOrMany,
-    /// The prerequisites: names or glob patterns.
+    /// The gated commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: OneOrMany<CommandText>,
+    /// The prerequisites: tools, commands, or changes of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "any_of")]
-    pub requires: OneOrMany,
+    pub requires: OneOrMany<CallsText>,
+    /// Calls after which the prerequisites must succeed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<CallsText>,
     /// The reading tools: read-before-write for this tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: OneOrMany,

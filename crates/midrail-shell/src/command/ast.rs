@@ -31,7 +31,11 @@ pub(super) struct Item<'a> {
     pub(super) commands: Vec<Command<'a>>,
     /// It follows `&&` or `||`: what comes before it decides whether it runs.
     pub(super) is_conditional: bool,
+    /// It follows `||`.
+    pub(super) is_alternative: bool,
     pub(super) is_background: bool,
+    /// It begins with `!`.
+    pub(super) is_negated: bool,
 }
 
 #[derive(Debug)]

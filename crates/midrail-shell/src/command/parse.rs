@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
     /// Reads pipelines until something that closes the list.
     pub(super) fn list(&mut self, stops: Stops) -> List<'a> {
         let mut list = List::default();
-        let mut is_conditional = false;
+        let (mut is_conditional, mut is_alternative) = (false, false);
         loop {
             self.skip_lines();
             match self.peek() {
@@ -262,13 +262,13 @@ impl<'a> Parser<'a> {
                 break;
             }
             let before = self.at;
-            let mut item = Item { is_conditional, ..self.pipeline(stops) };
-            is_conditional = false;
+            let mut item = Item { is_conditional, is_alternative, ..self.pipeline(stops) };
+            (is_conditional, is_alternative) = (false, false);
             self.skip_blanks();
             match (self.peek(), self.peek_at(1)) {
-                (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|')) => {
+                (Some(mark @ (b'&' | b'|')), Some(next)) if mark == next => {
                     self.at += 2;
-                    is_conditional = true;
+                    (is_conditional, is_alternative) = (true, mark == b'|');
                 }
                 (Some(b'&'), next) => {
                     self.at += 1;
@@ -295,6 +295,7 @@ impl<'a> Parser<'a> {
         loop {
             self.skip_blanks();
             if self.eat_word("!") {
+                item.is_negated = !item.is_negated;
                 continue;
             }
             if self.is_keyword("time") && !self.starts_option("time") {

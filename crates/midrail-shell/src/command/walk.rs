@@ -180,10 +180,19 @@ impl Walk {
 
     fn list(&mut self, list: &List<'_>, scope: &mut Scope, input: &Stream) -> Stream {
         let mut stream = Stream::silent();
-        for item in list {
+        let was_unchecked = self.is_unchecked;
+        // A list succeeds if its last item does, and all that are joined to it by `&&`.
+        let deciding = list.len()
+            - list.iter().rev().take_while(|item| item.is_conditional && !item.is_alternative).count();
+        for (at, item) in list.iter().enumerate() {
             if self.is_exhausted() {
                 break;
             }
+            self.is_unchecked = was_unchecked
+                || at + 1 < deciding
+                || item.is_alternative
+                || list.iter().skip(at).any(|later| later.is_background)
+                || item.is_negated;
             let next = if item.is_background {
                 self.item(item, &mut scope.clone(), input)
             } else if !item.is_conditional {
@@ -196,6 +205,7 @@ impl Walk {
             };
             stream = stream.and(next);
         }
+        self.is_unchecked = was_unchecked;
         stream
     }
 
@@ -204,9 +214,11 @@ impl Walk {
             return self.command(command, scope, input);
         }
         let mut stream = input.clone();
+        let is_unchecked = self.is_unchecked;
         let mut commands = item.commands.iter().peekable();
         while let Some(command) = commands.next() {
             self.is_piped_shell = false;
+            self.is_unchecked = is_unchecked || commands.peek().is_some();
             stream = self.command(command, &mut scope.clone(), &stream);
             let was_shell = std::mem::take(&mut self.is_piped_shell);
             if was_shell && commands.peek().is_some_and(|next| flow::is_network(next)) {
@@ -223,11 +235,12 @@ impl Walk {
             self.opaque("substitutions nest deeper than Midrail analyses");
             return Stream::default();
         }
-        let outer = (self.span, self.choice, self.choices);
+        let outer = (self.span, self.choice, self.choices, self.is_unchecked);
         self.depth += 1;
+        self.is_unchecked = true;
         let stream = self.list(list, &mut scope.clone(), input);
         self.depth -= 1;
-        (self.span, self.choice, self.choices) = outer;
+        (self.span, self.choice, self.choices, self.is_unchecked) = outer;
         stream
     }
 
@@ -269,7 +282,10 @@ impl Walk {
         let redirected = self.redirects(&command.redirects, scope);
         let input = redirected.input.as_ref().unwrap_or(input);
         self.depth += 1;
+        let was_unchecked = self.is_unchecked;
+        self.is_unchecked |= !matches!(command.kind, CommandKind::Group(_) | CommandKind::Subshell(_));
         let stream = self.compound(&command.kind, scope, input);
+        self.is_unchecked = was_unchecked;
         self.depth -= 1;
         self.is_on_socket = outer_socket;
         self.redirect_output(&redirected, stream)

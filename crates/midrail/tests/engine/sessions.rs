@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use midrail::admin::Person;
-use midrail::guardrails::{Middleware, SequentialDependency, VerdictObserver};
+use midrail::guardrails::{Middleware, Prerequisites, VerdictObserver};
 use midrail::pack::{Layer, PackDocument};
 use midrail::{
     CallError, Effect, Engine, Event, EventKind, Files, ManualClock, Policy, PolicyEntry, PolicySource, Spec,
@@ -171,7 +171,7 @@ fn middleware_listeners_and_registration_work_at_run_time() {
     let inspect = VerdictObserver::new(move |_, _| {
         count.fetch_add(1, Ordering::SeqCst);
     });
-    let guardrail = inspect.wrap(Arc::new(SequentialDependency::new("deploy", ["build"])));
+    let guardrail = inspect.wrap(Arc::new(Prerequisites::new("deploy", ["build"])));
     engine.register(PolicyEntry::new(Spec::new("seq"), guardrail));
     assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Block);
     assert!(looked.load(Ordering::SeqCst) >= 1);

@@ -1,6 +1,6 @@
 //! The pull request that a call reviews, merges or opens, from a forge's command line or a tool's arguments.
 
-use midrail_core::{Context, Missing, RepositoryCall, ToolCall};
+use midrail_core::{CommandCall, Context, Missing, ToolCall};
 use serde_json::Value;
 
 use super::shown;
@@ -38,7 +38,7 @@ pub(crate) struct PullCall {
 /// The `gh` and `glab` calls of one step.
 pub(crate) fn pull_calls(
     context: &Context<'_>,
-    calls: &[RepositoryCall],
+    calls: &[CommandCall],
     step: Step,
 ) -> Result<impl Iterator<Item = PullCall>, Missing> {
     let pulls: Vec<Option<PullCall>> = all(calls.iter().map(|call| pull_call(context, call)))?;
@@ -46,8 +46,8 @@ pub(crate) fn pull_calls(
 }
 
 /// The step of a `gh` or `glab` call, if it concerns a pull request.
-fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<Option<PullCall>, Missing> {
-    if call.program == "git" {
+fn pull_call(context: &Context<'_>, call: &CommandCall) -> Result<Option<PullCall>, Missing> {
+    if !matches!(call.program.as_str(), "gh" | "glab") {
         return Ok(None);
     }
     let mut options: Vec<(&str, &str)> = Vec::new();
@@ -111,7 +111,7 @@ fn current(context: &Context<'_>) -> Result<Subject, Missing> {
 }
 
 /// The step of an API call such as `gh api -X PUT repos/me/site/pulls/12/merge`.
-fn from_api_call(call: &RepositoryCall, path: &str, options: &[(&str, &str)]) -> Option<PullCall> {
+fn from_api_call(call: &CommandCall, path: &str, options: &[(&str, &str)]) -> Option<PullCall> {
     let made = |step, subject| Some(PullCall { step, subject, call: shown(call) });
     let says = |text: &str| options.iter().any(|(_, value)| value.to_ascii_lowercase().contains(text));
     let parts: Vec<&str> = path.split(['?', '#']).next()?.trim_matches('/').split('/').collect();

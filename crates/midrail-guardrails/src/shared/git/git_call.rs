@@ -1,6 +1,6 @@
 //! One call of git, split into options of git itself, the command, its options and its operands.
 
-use midrail_core::RepositoryCall;
+use midrail_core::CommandCall;
 
 use super::refs::from_here;
 use crate::shared::data::GIT;
@@ -16,7 +16,7 @@ pub(crate) struct Word<'a> {
 #[derive(Debug)]
 pub(crate) struct GitCall<'a> {
     /// The whole call.
-    pub(crate) call: &'a RepositoryCall,
+    pub(crate) call: &'a CommandCall,
     /// `push`, or the expansion of an alias that the same line defines.
     pub(crate) command: &'a str,
     /// Whether the command is unknown.
@@ -36,7 +36,7 @@ pub(crate) struct GitCall<'a> {
 
 impl<'a> GitCall<'a> {
     /// Splits a call.
-    pub(crate) fn new(call: &'a RepositoryCall) -> Self {
+    pub(crate) fn new(call: &'a CommandCall) -> Self {
         let word = |at: usize, text: &'a String| Word { text, is_known: !call.unknown.contains(&at) };
         let mut rest: Vec<Word<'a>> = call.args.iter().enumerate().map(|(at, text)| word(at, text)).collect();
         rest.reverse();
@@ -180,8 +180,8 @@ fn in_full(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn call(line: &str) -> RepositoryCall {
-        midrail_shell::command::analyse(line).repository.pop().unwrap()
+    fn call(line: &str) -> CommandCall {
+        midrail_shell::command::analyse(line).commands.pop().unwrap()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Git calls that change files of a work tree without naming them.
 
-use midrail_core::{Context, Missing, RepositoryCall};
+use midrail_core::{CommandCall, Context, Missing};
 
 use super::commands::is_builtin;
 use super::git_call::{GitCall, Word};
@@ -29,13 +29,13 @@ pub(crate) enum Overwrite {
 }
 
 /// Whether one of these calls changes whole folders, or lists their content for other programs.
-pub(crate) fn takes_folders(calls: &[RepositoryCall]) -> bool {
+pub(crate) fn takes_folders(calls: &[CommandCall]) -> bool {
     let is_deep = |command: &str| NAMED.contains(&command) || command == "ls-files";
     calls.iter().filter(|call| call.program == "git").any(|call| is_deep(GitCall::new(call).command))
 }
 
 /// The files that a call overwrites or removes without naming them.
-pub(crate) fn overwrites(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<Overwrite>, Missing> {
+pub(crate) fn overwrites(context: &Context<'_>, call: &CommandCall) -> Result<Vec<Overwrite>, Missing> {
     let is_there = |path: &str| exists(context, path);
     if let Some(command) = possible_alias(call) {
         return match context.git() {
@@ -60,13 +60,13 @@ pub(crate) fn overwrites(context: &Context<'_>, call: &RepositoryCall) -> Result
 }
 
 /// Whether a call may overwrite or remove files without naming them, judged by its words alone.
-pub(crate) fn may_overwrite(call: &RepositoryCall) -> bool {
+pub(crate) fn may_overwrite(call: &CommandCall) -> bool {
     possible_alias(call).is_some()
         || overwrites_if(call, &|_| Ok(false)).is_ok_and(|overwrites| !overwrites.is_empty())
 }
 
 /// A command that is not built into git and may be an alias.
-fn possible_alias(call: &RepositoryCall) -> Option<String> {
+fn possible_alias(call: &CommandCall) -> Option<String> {
     let git = GitCall::new(call);
     let is_other = call.program == "git" && !git.is_unknown && !is_builtin(git.command);
     is_other.then(|| git.command.to_owned())
@@ -74,7 +74,7 @@ fn possible_alias(call: &RepositoryCall) -> Option<String> {
 
 /// The files that an alias overwrites or removes.
 fn overwrites_of_alias(
-    call: &RepositoryCall,
+    call: &CommandCall,
     name: &str,
     body: &str,
     is_there: &dyn Fn(&str) -> Result<bool, Missing>,
@@ -95,7 +95,7 @@ fn overwrites_of_alias(
 }
 
 /// Whether a patch from standard input is applied.
-fn is_patch_from_input(call: &RepositoryCall) -> bool {
+fn is_patch_from_input(call: &CommandCall) -> bool {
     let git = GitCall::new(call);
     matches!(git.command, "apply" | "am") && git.operands.iter().all(|word| word.text == "-")
 }
@@ -126,7 +126,7 @@ pub(crate) fn work_tree(context: &Context<'_>, folder: &str) -> Result<String, M
 }
 
 fn overwrites_if(
-    call: &RepositoryCall,
+    call: &CommandCall,
     is_there: &dyn Fn(&str) -> Result<bool, Missing>,
 ) -> Result<Vec<Overwrite>, Missing> {
     match call.program.as_str() {
@@ -239,12 +239,12 @@ fn is_plain(path: &str) -> bool {
 }
 
 /// Whether the paths come from a file or standard input.
-fn reads_paths_from_file(call: &RepositoryCall) -> bool {
+fn reads_paths_from_file(call: &CommandCall) -> bool {
     call.args.iter().any(|arg| arg.starts_with("--pathspec-from-file"))
 }
 
 /// Whether a call that restores the index restores files as well.
-fn writes_work_tree(call: &RepositoryCall) -> bool {
+fn writes_work_tree(call: &CommandCall) -> bool {
     let is_short = |arg: &str| arg.starts_with('-') && !arg.starts_with("--");
     call.args.iter().any(|arg| arg.starts_with("--w") || (is_short(arg) && arg.contains('W')))
 }
@@ -265,7 +265,7 @@ fn changes_branch(git: &GitCall<'_>) -> bool {
 }
 
 /// `gh pr checkout 7`, `gh co 7`
-fn overwrites_of_forge(call: &RepositoryCall) -> Vec<Overwrite> {
+fn overwrites_of_forge(call: &CommandCall) -> Vec<Overwrite> {
     let mut words = Vec::new();
     let mut args = call.args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
@@ -294,11 +294,11 @@ mod tests {
     fn of(line: &str) -> Vec<String> {
         let mut words = line.split(' ').map(str::to_owned);
         let program = words.next().unwrap();
-        let call = RepositoryCall {
+        let call = CommandCall {
             program,
             args: words.collect(),
             folder: Some(String::new()),
-            ..RepositoryCall::default()
+            ..CommandCall::default()
         };
         let swept = overwrites_if(&call, &|path| Ok(["src", "a.rs"].contains(&path))).unwrap();
         let label = |swept| match swept {
@@ -402,7 +402,7 @@ mod tests {
     fn names_of_the_repository_are_resolved() {
         let by = |line: &str, name: &str, body: &str| {
             let args = line.split(' ').skip(1).map(str::to_owned).collect();
-            let call = RepositoryCall { program: "git".into(), args, ..RepositoryCall::default() };
+            let call = CommandCall { program: "git".into(), args, ..CommandCall::default() };
             assert!(may_overwrite(&call), "{line}");
             overwrites_of_alias(&call, name, body, &|_| Ok(false)).unwrap()
         };

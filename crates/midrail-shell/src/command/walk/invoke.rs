@@ -8,12 +8,12 @@ use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
-use super::super::{danger, files, hosts, pattern, repository};
+use super::super::{calls, danger, files, hosts, pattern};
 use super::flow::{self, base_name};
 use super::guards::agent_of_package;
 use super::state::{Content, Listed, MAX_DEPTH, ProgramCall, Stream, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
-use crate::words::shell::{EMPTYING_SCRIPTS, GNU_PROGRAMS, WILDCARD_PROGRAMS};
+use crate::words::shell::{EMPTYING_SCRIPTS, GNU_PROGRAMS, LEAVING, STATUS_KEEPERS, WILDCARD_PROGRAMS};
 
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
@@ -41,7 +41,11 @@ impl Walk {
         }
         let named = self.named_words(&argv, scope, input);
         self.depth += 1;
+        let was_unchecked = self.is_unchecked;
+        let replaces_shell = argv.len() > 1 && argv.first().is_some_and(|name| name.text == "exec");
         let stream = self.invoke_deeper(argv, has_more, scope, input);
+        self.has_left |= replaces_shell;
+        self.is_unchecked = was_unchecked;
         self.depth -= 1;
         self.report_named(named);
         stream
@@ -79,7 +83,10 @@ impl Walk {
         }
         self.note(Listed::Program, &invocation.program);
         self.with_settings(&invocation, scope);
-        repository::add_call(&mut self.analysis, &invocation);
+        let decides = !self.is_unchecked && !self.has_left;
+        calls::add_call(&mut self.analysis, &invocation, &name.text, decides);
+        self.has_left |= LEAVING.contains(&invocation.program.as_str());
+        self.is_unchecked |= !STATUS_KEEPERS.contains(&invocation.program.as_str());
         for mut danger in danger::judge(&invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
             let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);

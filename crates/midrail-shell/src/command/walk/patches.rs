@@ -99,7 +99,7 @@ impl Walk {
     fn prints_diffs(&self) -> bool {
         let prints = |args: &[String]| args.iter().any(|arg| GIT_DIFFS.contains(&arg.as_str()));
         let is_other = |program: &String| program != "git" && DIFF_PRINTERS.contains(&program.as_str());
-        self.analysis.repository.iter().any(|call| prints(&call.args))
+        self.analysis.commands.iter().any(|call| call.program == "git" && prints(&call.args))
             || self.analysis.programs.iter().any(is_other)
     }
 

@@ -93,6 +93,10 @@ pub(crate) struct Walk {
     pub(super) is_script: bool,
     /// Accesses to files that may be protected, in order.
     pub(super) accesses: Vec<String>,
+    /// The line may succeed although the current command fails or does not run.
+    pub(super) is_unchecked: bool,
+    /// A command ended the shell, or left a loop or a function: what follows may not run.
+    pub(super) has_left: bool,
 }
 
 /// Which list of the analysis something belongs to.

@@ -1,0 +1,246 @@
+//! Patterns of commands in packs: `git push`, `cargo test`, `npm publish`, `deploy *`.
+
+use std::fmt;
+
+use midrail_core::{CommandCall, glob};
+
+use super::invocation::Arg;
+use super::options::Arguments;
+use super::programs::{self, Program};
+use crate::words::shell::DESCRIBING_OPTIONS;
+
+/// A program and its leading words. Further arguments may follow, and options may come in between: `git push` is also
+/// `/usr/bin/git -C x push origin main`. `*` matches any text within a word, and a word `*` any words. A word that begins with `-`
+/// is an option that must be present, in any spelling and at any place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandPattern {
+    text: String,
+    program: String,
+    args: Vec<Arg>,
+}
+
+/// Whether a command matches a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// It does not.
+    No,
+    /// It depends on a part of the command that is not known.
+    Unknown,
+    /// It does.
+    Yes,
+}
+
+/// Characters that join commands, or that only a shell reads.
+const SHELL_MARKS: [char; 9] = ['|', '&', ';', '<', '>', '`', '$', '"', '\''];
+
+impl CommandPattern {
+    /// Parses a pattern. `Err` says why it is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut words = text.split_whitespace();
+        let program = words.next().ok_or("is empty: it begins with the name of a program")?;
+        if program.starts_with('-') {
+            return Err("begins with an option: it begins with the name of a program".to_owned());
+        }
+        if let Some(mark) = text.chars().find(|c| SHELL_MARKS.contains(c)) {
+            return Err(format!(
+                "contains `{mark}`: it is one program with its words, not a line of a shell"
+            ));
+        }
+        for word in text.split_whitespace() {
+            glob::check(word)?;
+        }
+        Ok(CommandPattern {
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            program: program.to_owned(),
+            args: words.map(Arg::known).collect(),
+        })
+    }
+
+    /// Whether a command matches.
+    pub fn fit(&self, call: &CommandCall) -> Fit {
+        if call.program.is_empty() {
+            return Fit::Unknown;
+        }
+        if !self.is_program(call) {
+            return Fit::No;
+        }
+        let args: Vec<Arg> = call.args.iter().enumerate().map(|(at, arg)| to_arg(call, at, arg)).collect();
+        let row = programs::row(&call.program);
+        let usual = Arguments::parse(row, &args, &[]);
+        let unknown = usual.unknown_options();
+        let fit = self.fits_arguments(call, &usual);
+        if unknown.is_empty() || fit == Fit::Yes {
+            return fit;
+        }
+        // Options of which it is not known whether they take a value.
+        let more: Vec<&str> = unknown.iter().map(String::as_str).collect();
+        match self.fits_arguments(call, &Arguments::parse(row, &args, &more)) {
+            Fit::No => fit,
+            Fit::Unknown | Fit::Yes => Fit::Unknown,
+        }
+    }
+
+    fn is_program(&self, call: &CommandCall) -> bool {
+        if self.program.contains('/') {
+            let plain = |path: &str| path.strip_prefix("./").unwrap_or(path).to_owned();
+            let path = call.path.as_deref().unwrap_or_default();
+            return glob::name_matches(&plain(&self.program), &plain(path));
+        }
+        let base = call.path.as_deref().and_then(|path| path.rsplit('/').next());
+        glob::name_matches(&self.program, &call.program)
+            || base.is_some_and(|base| glob::name_matches(&self.program, base))
+    }
+
+    fn fits_arguments(&self, call: &CommandCall, given: &Arguments<'_>) -> Fit {
+        let wanted = Arguments::parse(given.program, &self.args, &[]);
+        let may_have_more = call.has_more_args || !call.unknown.is_empty();
+        let option = |is_there: bool| match (is_there, may_have_more) {
+            (true, _) => Fit::Yes,
+            (false, true) => Fit::Unknown,
+            (false, false) => Fit::No,
+        };
+        let flags = wanted.flags.iter().map(|flag| {
+            let name = [flag.as_str()];
+            option(given.has(&name) || given.has_value(&name) || has_pattern(given, flag))
+        });
+        let values = wanted.values.iter().map(|(name, value)| {
+            let name = [name.as_str()];
+            let mut values = given.values_of(&name);
+            option(values.any(|it| it.is_known() && glob::name_matches(&value.text, &it.text)))
+        });
+        let words: Vec<&str> = wanted.operands.iter().map(|word| word.text.as_str()).collect();
+        let leading = leading_words(given.program, &words, &given.operands, call.has_more_args);
+        flags.chain(values).fold(leading, Fit::min)
+    }
+}
+
+impl fmt::Display for CommandPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Whether a command only shows its help, its version or what it would do.
+pub fn only_describes(call: &CommandCall) -> bool {
+    let program = programs::row(&call.program);
+    call.args
+        .iter()
+        .take_while(|arg| *arg != "--")
+        .any(|arg| DESCRIBING_OPTIONS.contains(&arg.as_str()) || program.dry_runs.contains(&arg.as_str()))
+}
+
+fn to_arg(call: &CommandCall, at: usize, text: &str) -> Arg {
+    if call.unknown.contains(&at) { Arg::unknown(text) } else { Arg::known(text) }
+}
+
+/// Whether an option matches one with `*`: `--env=*`.
+fn has_pattern(given: &Arguments<'_>, wanted: &str) -> bool {
+    let spelled = |(name, value): &(String, Arg)| format!("{name}={}", value.text);
+    wanted.contains('*')
+        && (given.flags.iter().any(|flag| glob::name_matches(wanted, flag))
+            || given.values.iter().map(spelled).any(|option| glob::name_matches(wanted, &option)))
+}
+
+/// Whether words begin with these.
+fn leading_words(program: &Program, wanted: &[&str], given: &[&Arg], has_more: bool) -> Fit {
+    let Some((word, rest)) = wanted.split_first() else { return Fit::Yes };
+    if *word == "*" {
+        let ends = (0..=given.len()).filter_map(|at| given.get(at..));
+        return ends.map(|given| leading_words(program, rest, given, has_more)).max().unwrap_or(Fit::No);
+    }
+    let Some((first, others)) = given.split_first() else {
+        return if has_more { Fit::Unknown } else { Fit::No };
+    };
+    let next = || leading_words(program, rest, others, has_more);
+    if !first.is_known() {
+        // It may also be several words, or none.
+        return Fit::Unknown;
+    }
+    if program.is_word(word, &first.text) || glob::name_matches(word, &first.text) { next() } else { Fit::No }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::analyse;
+
+    fn fit(pattern: &str, line: &str) -> Fit {
+        let pattern = CommandPattern::parse(pattern).unwrap();
+        analyse(line).commands.iter().map(|call| pattern.fit(call)).max().unwrap_or(Fit::No)
+    }
+
+    #[test]
+    fn wrappers_and_spellings_do_not_matter() {
+        for line in [
+            "git push",
+            "git push origin x",
+            "/usr/bin/git -C sub push",
+            "git -c a=b --no-pager push --force",
+            "sudo env A=b git push",
+            "bash -c 'cd x && git push'",
+            "true; (git 'push' origin)",
+            "git-push origin",
+            "X=push; git $X",
+        ] {
+            assert_eq!(fit("git push", line), Fit::Yes, "{line}");
+        }
+        for line in ["git pushx", "git pull", "echo git push", "git log push", "gitk push", "git stash push"]
+        {
+            assert_eq!(fit("git push", line), Fit::No, "{line}");
+        }
+    }
+
+    #[test]
+    fn unknown_parts_are_unknown() {
+        for line in ["git $1", "cat x | xargs git", "git $(cat x) push"] {
+            assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
+        }
+        assert_eq!(fit("mytool deploy", "mytool --env prod deploy"), Fit::Unknown);
+        assert_eq!(fit("mytool deploy", "mytool --env prod status"), Fit::No);
+        assert_eq!(fit("mytool deploy", "mytool deploy --env prod"), Fit::Yes);
+    }
+
+    #[test]
+    fn stars_match_texts() {
+        assert_eq!(fit("deploy *", "deploy prod"), Fit::Yes);
+        assert_eq!(fit("deploy *", "deploy"), Fit::Yes);
+        assert_eq!(fit("npm run test*", "npm run test:unit -- -x"), Fit::Yes);
+        assert_eq!(fit("npm run test*", "npm run build"), Fit::No);
+        assert_eq!(fit("git * main", "git push origin main"), Fit::Yes);
+        assert_eq!(fit("git * main", "git push origin dev"), Fit::No);
+        assert_eq!(fit("kubectl-*", "kubectl-neat x"), Fit::Yes);
+    }
+
+    #[test]
+    fn options_may_be_anywhere() {
+        for line in ["rm -rf x", "rm -f -r x", "rm x -fr", "rm -r --verbose -f x"] {
+            assert_eq!(fit("rm -rf", line), Fit::Yes, "{line}");
+        }
+        assert_eq!(fit("rm -rf", "rm -r x"), Fit::No);
+        assert_eq!(fit("git push --force", "git push origin main --force"), Fit::Yes);
+        assert_eq!(fit("git push --force", "git push --force-with-lease"), Fit::No);
+        assert_eq!(fit("python -m pytest", "python -m pytest tests"), Fit::Yes);
+        assert_eq!(fit("python -m pytest", "python -m http.server"), Fit::No);
+    }
+
+    #[test]
+    fn files_are_programs() {
+        assert_eq!(fit("./scripts/deploy.sh", "scripts/deploy.sh prod"), Fit::Yes);
+        assert_eq!(fit("deploy.sh", "./scripts/deploy.sh prod"), Fit::Yes);
+        assert_eq!(fit("./deploy.sh", "./scripts/deploy.sh prod"), Fit::No);
+    }
+
+    #[test]
+    fn lines_of_a_shell_are_no_patterns() {
+        for text in ["", "  ", "-x", "a && b", "a | b", "rm $HOME", "a [b"] {
+            assert!(CommandPattern::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn help_and_dry_runs_only_describe() {
+        let only = |line: &str| analyse(line).commands.iter().all(only_describes);
+        assert!(only("cargo test --help") && only("cargo test --no-run") && only("pytest --collect-only"));
+        assert!(!only("cargo test") && !only("cargo test -- --help"));
+    }
+}
