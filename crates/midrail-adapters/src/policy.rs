@@ -89,14 +89,16 @@ impl PolicyHost {
 
     /// Reads the rules of files, the highest scope first. Files that cannot be read are reported as left out.
     pub fn read(self, files: &[PolicyFile]) -> HostPolicy {
-        match self {
+        let mut policy = match self {
             PolicyHost::ClaudeCode => claude_code::read(files),
             PolicyHost::Codex => codex::read(files),
             PolicyHost::Gemini => gemini::read(files),
             PolicyHost::Cursor => cursor::read(files),
             PolicyHost::OpenCode => opencode::read(files),
             PolicyHost::Copilot => copilot::read(files),
-        }
+        };
+        policy.check_patterns();
+        policy
     }
 
     /// Reads the rules of files and writes them as a pack.

@@ -1,6 +1,6 @@
 //! Rules of Codex: `.rules` files in Starlark. The strictest of all matching rules decides.
 
-use super::command::{self, words_rule};
+use super::command;
 use super::ordered::strictest_first;
 use super::rule::{
     CommandPattern, Example, HostPolicy, PolicyFile, PolicyRule, RuleSource, Subject, Verdict,
@@ -170,18 +170,21 @@ fn command_rule(
         policy.leave_out(source, reason);
         return None;
     }
-    let mut kept: Vec<&str> = words.iter().take(plain).map(String::as_str).collect();
-    match kept.first_mut() {
-        Some(first) if !name.is_empty() && !name.starts_with('-') => *first = name,
-        _ => {
-            policy.leave_out(source, "the name of the program has special characters");
-            return None;
-        }
+    if name.is_empty() || name.starts_with('-') || plain == 0 {
+        policy.leave_out(source, "the name of the program has special characters");
+        return None;
     }
-    let mut rule = words_rule(verdict, &kept.join(" "), source.clone());
+    // A word with special characters becomes a wildcard.
+    let kept = words.iter().skip(1).map(|word| if is_plain(word) { word.as_str() } else { "*" });
+    let kept: Vec<&str> = std::iter::once(name).chain(kept).collect();
+    let text = kept.join(" ");
+    let mut rule =
+        PolicyRule::new(verdict, Subject::Command(CommandPattern::prefix(text.as_str())), source.clone());
+    if verdict != Verdict::Allow {
+        rule = rule.stricter(Some(command::PARSED));
+    }
     if plain < words.len() {
-        let why = format!("Midrail compares only `{}`", kept.join(" "));
-        rule = rule.stricter(Some(why));
+        rule = rule.stricter(Some(format!("Midrail compares only `{text}`")));
     }
     if name.len() < program.len() {
         rule = rule.stricter(Some(format!("Midrail does not compare the folder of `{name}`")));

@@ -105,7 +105,7 @@ fn groups<'r>(rules: &[&'r PolicyRule]) -> Vec<Vec<&'r PolicyRule>> {
                     | (Subject::Tool(_), Subject::Tool(_)) => true,
                     _ => false,
                 };
-                is_alike && first.reason == rule.reason && first.exceptions == rule.exceptions
+                is_alike && first.reason == rule.reason && exceptions(first) == exceptions(rule)
             })
         };
         match groups.iter_mut().find(joins) {
@@ -114,6 +114,17 @@ fn groups<'r>(rules: &[&'r PolicyRule]) -> Vec<Vec<&'r PolicyRule>> {
         }
     }
     groups
+}
+
+/// The exceptions of a rule. Those of files are the same for reading and changing them.
+fn exceptions(rule: &PolicyRule) -> Vec<Subject> {
+    let of_files = |exception: &Subject| match exception {
+        Subject::Edit(path) => Subject::Read(path.clone()),
+        other => other.clone(),
+    };
+    let mut all: Vec<Subject> = rule.exceptions.iter().map(of_files).collect();
+    all.dedup();
+    all
 }
 
 /// The guardrail of a group, without id, effect and reason.
@@ -137,7 +148,8 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
     }
     match &first.subject {
         Subject::Command(_) => {
-            guard.insert("command".into(), one_or_many(&names));
+            let texts: Vec<String> = names.iter().map(|words| command_text(words)).collect();
+            guard.insert("command".into(), one_or_many(&texts));
             if let Some(except) = command_exceptions(&first.exceptions) {
                 guard.insert("when".into(), except.into());
             }
@@ -150,11 +162,11 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
         }
         Subject::Read(_) | Subject::Edit(_) => {
             edits.retain(|path| !names.contains(path));
-            let excepted = |exception: &Subject| match exception {
-                Subject::Read(path) | Subject::Edit(path) => Some(path.clone()),
+            let excepted = |exception: Subject| match exception {
+                Subject::Read(path) => Some(path),
                 _ => None,
             };
-            let except: Vec<String> = first.exceptions.iter().filter_map(excepted).collect();
+            let except: Vec<String> = exceptions(first).into_iter().filter_map(excepted).collect();
             guard.insert("use".into(), "safety-002".into());
             guard.insert("with".into(), json!({"paths": names, "read_only": edits, "except": except}));
         }
@@ -187,6 +199,12 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
         }
     }
     guard
+}
+
+/// The text of `command:`. An option at the end may take a value.
+fn command_text(words: &str) -> String {
+    let is_option = words.rsplit(' ').next().is_some_and(|last| last.starts_with('-') && !last.contains('='));
+    if is_option { format!("{words} *") } else { words.to_owned() }
 }
 
 /// The condition that a line is not one of the excepted commands. A line with operators never is.

@@ -1,6 +1,9 @@
 //! A permission rule, independent of the host that it was written for.
 
+use midrail::core::glob;
 use serde::Serialize;
+
+use super::command::literal;
 
 /// The answer of a rule, the strictest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -76,6 +79,24 @@ pub enum Subject {
         /// Its value: a text or a glob pattern.
         value: String,
     },
+}
+
+impl Subject {
+    /// Escapes the special characters of an invalid glob pattern. False: it cannot be written as one.
+    fn escape_invalid(&mut self) -> bool {
+        let pattern = match self {
+            Subject::CommandText(pattern)
+            | Subject::Read(pattern)
+            | Subject::Edit(pattern)
+            | Subject::Host(pattern)
+            | Subject::Tool(pattern) => pattern,
+            Subject::Command(_) | Subject::ToolArgument { .. } => return true,
+        };
+        if glob::check(pattern).is_err() {
+            *pattern = literal(pattern);
+        }
+        glob::check(pattern).is_ok() && !pattern.trim().is_empty()
+    }
 }
 
 /// Where a rule was read.
@@ -173,6 +194,18 @@ pub struct HostPolicy {
 impl HostPolicy {
     pub(super) fn leave_out(&mut self, source: &RuleSource, reason: impl Into<String>) {
         self.left_out.push(source.finding(reason));
+    }
+
+    /// Makes every pattern a valid glob pattern. Hosts take brackets that are not closed literally.
+    pub(super) fn check_patterns(&mut self) {
+        for mut rule in std::mem::take(&mut self.rules) {
+            if rule.subject.escape_invalid() {
+                rule.exceptions.retain_mut(Subject::escape_invalid);
+                self.rules.push(rule);
+            } else {
+                self.leave_out(&rule.source, "it cannot be written as a glob pattern");
+            }
+        }
     }
 
     pub(super) fn is_dead(&mut self, source: &RuleSource, reason: impl Into<String>) {

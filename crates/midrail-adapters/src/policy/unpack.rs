@@ -148,8 +148,13 @@ fn rules(guard: &Map<String, Value>, source: &RuleSource) -> Result<Vec<PolicyRu
     let is_default =
         |reason: &String| PolicyHost::ALL.iter().any(|host| *reason == default_reason(*host, verdict));
     let reason = reason.filter(|reason| !is_default(reason));
-    let rule = |subject| PolicyRule {
-        exceptions: exceptions.clone(),
+    let excepted = |subject: &Subject| match subject {
+        // A file that may not be changed has exceptions for changes only.
+        Subject::Edit(_) => exceptions.iter().filter(|it| matches!(it, Subject::Edit(_))).cloned().collect(),
+        _ => exceptions.clone(),
+    };
+    let rule = |subject: Subject| PolicyRule {
+        exceptions: excepted(&subject),
         ..PolicyRule::new(verdict, subject, source.clone()).because(reason.clone())
     };
     Ok(subjects.into_iter().map(rule).collect())
@@ -173,7 +178,8 @@ fn files(guard: &Map<String, Value>) -> Result<Subjects, String> {
     }
     let mut subjects: Vec<Subject> = texts(list("paths")).into_iter().map(Subject::Read).collect();
     subjects.extend(texts(list("read_only")).into_iter().map(Subject::Edit));
-    Ok((subjects, texts(list("except")).into_iter().map(Subject::Read).collect()))
+    let except = texts(list("except")).into_iter();
+    Ok((subjects, except.flat_map(|path| [Subject::Read(path.clone()), Subject::Edit(path)]).collect()))
 }
 
 /// The commands of `command:`: texts, or a program with subcommands.
@@ -181,7 +187,12 @@ fn commands(command: Option<&Value>) -> Result<Vec<Subject>, String> {
     let mut subjects = Vec::new();
     for item in items(command) {
         match item {
-            Value::String(words) => subjects.push(Subject::Command(CommandPattern::prefix(words.trim()))),
+            Value::String(words) => {
+                // Anything may follow the words of a command anyway.
+                let words = words.trim();
+                let words = words.strip_suffix(" *").unwrap_or(words);
+                subjects.push(Subject::Command(CommandPattern::prefix(words)));
+            }
             Value::Object(fields) => {
                 let known = |key: &String| key == "program" || key == "subcommand";
                 if let Some(key) =

@@ -92,7 +92,7 @@ pub(crate) const SAMPLES: &[Sample] = &[
             ("Tool docs_search", "allow"),
             ("Tool webfetch", "deny"),
         ],
-        left_out: 2,
+        left_out: 0,
         dead: 0,
     },
     Sample {
