@@ -4,9 +4,10 @@
 
 use jsonc_parser::ast::Object;
 
-use super::command::{operator, text_rule};
+use super::command::text_rule;
 use super::json;
 use super::ordered::strictest_first;
+use super::pattern::operator;
 use super::rule::{
     CommandPattern, FileScope, HostPolicy, PolicyFile, PolicyRule, RuleSource, Subject, Verdict,
 };
@@ -76,7 +77,8 @@ fn permissions_of(
             "defaultMode" if value == "default" => {}
             "defaultMode" => policy.leave_out(&source, "the mode of the host stays with the host"),
             "additionalDirectories" => {
-                policy.leave_out(&source, "a pack has no folders of a host; `safety-004` limits folders");
+                policy
+                    .leave_out(&source, "a pack has no folders of a host; `sandbox-boundary` limits folders");
             }
             "disableBypassPermissionsMode" | "disableAutoMode" => {
                 policy.leave_out(&source, "it is about modes of the host, which Midrail does not have");

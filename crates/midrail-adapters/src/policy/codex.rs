@@ -2,6 +2,7 @@
 
 use super::command;
 use super::ordered::strictest_first;
+use super::pattern::operator;
 use super::rule::{
     CommandPattern, Example, HostPolicy, PolicyFile, PolicyRule, RuleSource, Subject, Verdict,
 };
@@ -252,7 +253,7 @@ fn examples(prefixes: &[PrefixRule], policy: &mut HostPolicy) {
 
 /// A rule in the format of Codex. `None`: it cannot be expressed.
 pub(super) fn write(verdict: Verdict, pattern: &CommandPattern, reason: Option<&str>) -> Option<String> {
-    if pattern.words.contains('*') || command::operator(&pattern.words).is_some() || pattern.is_exact {
+    if pattern.words.contains('*') || operator(&pattern.words).is_some() || pattern.is_exact {
         return None;
     }
     let words: Vec<String> = shell_words::split(&pattern.words)?.iter().map(|word| quoted(word)).collect();

@@ -4,9 +4,10 @@
 use jsonc_parser::ast::{ObjectProp, Value};
 
 use super::claude_code::folder_patterns;
-use super::command::{operator, text_rule, words_rule};
+use super::command::{text_rule, words_rule};
 use super::json;
 use super::ordered::strictest_first;
+use super::pattern::operator;
 use super::regex;
 use super::rule::{CommandPattern, HostPolicy, PolicyFile, PolicyRule, RuleSource, Subject, Verdict};
 use super::shell_words;
@@ -113,7 +114,7 @@ fn flags_of_line(
         let Some((flag, verdict, is_url)) = FLAGS.iter().find(|(flag, ..)| *flag == name) else { continue };
         let mut values: Vec<String> = value.into_iter().collect();
         if values.is_empty() {
-            while let Some(next) = words.get(at).filter(|next| !next.starts_with('-')) {
+            while let Some(next) = words.get(at).filter(|next| is_value(next)) {
                 values.push(next.clone());
                 at += 1;
             }
@@ -127,6 +128,11 @@ fn flags_of_line(
             }
         }
     }
+}
+
+/// Whether a word may be a value of a flag, and not another flag, a variable of the script or a prompt.
+fn is_value(word: &str) -> bool {
+    !word.starts_with(['-', '$']) && (word.contains('(') || !word.contains(' '))
 }
 
 fn url(verdict: Verdict, value: &str, source: RuleSource) -> PolicyRule {

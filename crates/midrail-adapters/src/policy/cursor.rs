@@ -3,9 +3,10 @@
 use jsonc_parser::ast::Object;
 
 use super::claude_code::folder_patterns;
-use super::command::{operator, text_rule, words_rule};
+use super::command::{text_rule, words_rule};
 use super::json;
 use super::ordered::strictest_first;
+use super::pattern::operator;
 use super::rule::{
     CommandPattern, FileScope, HostPolicy, PolicyFile, PolicyRule, RuleSource, Subject, Verdict,
 };

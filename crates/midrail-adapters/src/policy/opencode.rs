@@ -12,8 +12,8 @@ use super::rule::{
 
 /// Keys that are about the host itself.
 const HOST_ONLY: [(&str, &str); 3] = [
-    ("external_directory", "the guardrail `safety-004` limits folders"),
-    ("doom_loop", "the guardrail `error-recovery` and `repeated_calls` look for loops"),
+    ("external_directory", "the guardrail `sandbox-boundary` limits folders"),
+    ("doom_loop", "feedback with `repeated_calls` reports loops"),
     ("question", "it is about questions of the host"),
 ];
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::PolicyHost;
-use super::command::literal;
+use super::host::PolicyHost;
+use super::pattern::literal;
 use super::rule::{Example, Finding, HostPolicy, PolicyRule, RuleSource, Subject, Verdict};
 use super::shell_words;
 
@@ -167,7 +167,7 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
                 _ => None,
             };
             let except: Vec<String> = exceptions(first).into_iter().filter_map(excepted).collect();
-            guard.insert("use".into(), "safety-002".into());
+            guard.insert("use".into(), "sensitive-file".into());
             guard.insert("with".into(), json!({"paths": names, "read_only": edits, "except": except}));
         }
         Subject::Host(_) => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::PolicyHost;
+use super::host::PolicyHost;
 use super::rule::FileScope;
 use crate::setup::Environment;
 

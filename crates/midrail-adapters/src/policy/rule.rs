@@ -3,7 +3,7 @@
 use midrail::core::glob;
 use serde::Serialize;
 
-use super::command::literal;
+use super::pattern::literal;
 
 /// The answer of a rule, the strictest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

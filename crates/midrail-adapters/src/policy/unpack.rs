@@ -1,8 +1,9 @@
 //! The rules of a pack that hosts can express.
 
+use midrail::guardrails::guardrail_id;
 use serde_json::{Map, Value};
 
-use super::PolicyHost;
+use super::host::PolicyHost;
 use super::pack::default_reason;
 use super::rule::{CommandPattern, Finding, PolicyRule, RuleSource, Subject, Verdict};
 
@@ -162,10 +163,10 @@ fn rules(guard: &Map<String, Value>, source: &RuleSource) -> Result<Vec<PolicyRu
 
 type Subjects = (Vec<Subject>, Vec<Subject>);
 
-/// The files of `safety-002`.
+/// The files of `sensitive-file`.
 fn files(guard: &Map<String, Value>) -> Result<Subjects, String> {
     let name = guard.get("use").and_then(Value::as_str).unwrap_or_default();
-    if !matches!(name, "safety-002" | "sensitive-file" | "sensitive_file_protection") {
+    if guardrail_id(name) != guardrail_id("sensitive-file") {
         return Err(format!("hosts have nothing like the built-in `{name}`"));
     }
     if guard.contains_key("when") || guard.contains_key("tools") || guard.contains_key("command") {

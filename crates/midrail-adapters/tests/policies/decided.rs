@@ -55,7 +55,7 @@ const COMMANDS: [&str; 40] = [
 ];
 
 /// Whether a command matches a text pattern of a host: `*` anywhere, a trailing ` *` also nothing.
-fn host_matches(pattern: &str, command: &str) -> bool {
+pub(crate) fn host_matches(pattern: &str, command: &str) -> bool {
     fn glob(pattern: &[u8], text: &[u8]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

@@ -5,6 +5,7 @@ mod claude_code;
 mod codex;
 mod codex_program;
 mod copilot;
+mod corpora;
 mod cursor;
 mod decided;
 mod gemini;

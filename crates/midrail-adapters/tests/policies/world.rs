@@ -1,6 +1,6 @@
 //! A settings file of a host with the verdicts of the host, and an engine with the imported pack.
 
-use midrail::pack::{Layer, PackDocument, PolicySource};
+use midrail::pack::{DiagnosticLevel, Layer, PackDocument, PolicySource, lint};
 use midrail::{Effect, Engine, Event};
 use midrail_adapters::policy::{FileScope, Finding, Imported, PolicyFile, PolicyHost};
 use serde_json::json;
@@ -46,6 +46,15 @@ pub(crate) fn engine(yaml: &str) -> Engine {
     Engine::builder(policy, &source).build().unwrap()
 }
 
+/// The errors and warnings of lint about a pack.
+fn warnings(yaml: &str) -> Vec<String> {
+    let documents = PackDocument::read("imported.yaml", yaml, None).unwrap();
+    let documents: Vec<(Layer, PackDocument)> =
+        documents.into_iter().map(|document| (Layer::Project, document)).collect();
+    let found = lint(&documents).into_iter().filter(|finding| finding.severity != DiagnosticLevel::Note);
+    found.map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
+}
+
 /// The effect of a call.
 pub(crate) fn decide(engine: &Engine, call: &str) -> Effect {
     let event = match call.split_once(' ') {
@@ -69,6 +78,7 @@ pub(crate) fn check(host: PolicyHost, samples: &[Sample]) {
         let name = format!("{}: {}", host.name(), sample.name);
         assert_eq!(imported.left_out.len(), sample.left_out, "{name}: left out: {:#?}", imported.left_out);
         assert_eq!(imported.dead.len(), sample.dead, "{name}: dead: {:#?}", imported.dead);
+        assert_eq!(warnings(&imported.yaml), Vec::<String>::new(), "{name}\n{}", imported.yaml);
         let engine = engine(&imported.yaml);
         for (call, verdict) in sample.calls {
             let effect = decide(&engine, call);

@@ -3,10 +3,9 @@
 use super::super::codex::{quoted, write};
 use super::super::rule::{CommandPattern, Subject, Verdict};
 use super::super::unpack::Unpacked;
-use super::lists::without_asked;
-use super::{Exported, mcp, start, without_exceptions};
+use super::writer::{Exported, mcp, start, without_asked, without_exceptions};
 
-pub(in crate::policy) fn codex(unpacked: Unpacked) -> Exported {
+pub(crate) fn codex(unpacked: Unpacked) -> Exported {
     let (rules, mut writer) = start(unpacked);
     let mut lines: Vec<String> = Vec::new();
     for rule in &rules {
@@ -44,7 +43,7 @@ pub(in crate::policy) fn codex(unpacked: Unpacked) -> Exported {
     writer.finish(text, ".codex/rules/midrail.rules")
 }
 
-pub(in crate::policy) fn copilot(unpacked: Unpacked) -> Exported {
+pub(crate) fn copilot(unpacked: Unpacked) -> Exported {
     let (rules, mut writer) = start(unpacked);
     for rule in rules.iter().filter(|rule| rule.verdict == Verdict::Ask) {
         writer.leave_out(

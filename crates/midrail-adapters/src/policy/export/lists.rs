@@ -2,19 +2,19 @@
 
 use super::super::rule::{CommandPattern, PolicyRule, Subject, Verdict};
 use super::super::unpack::{Unpacked, unescaped};
-use super::{Exported, Writer, json_text, mcp, start, without_exceptions};
+use super::writer::{Exported, Writer, json_text, mcp, start, without_asked, without_exceptions};
 
 /// A rule of a host as text, or why there is none.
 type Written = Result<Vec<String>, &'static str>;
 
-pub(in crate::policy) fn claude_code(unpacked: Unpacked) -> Exported {
+pub(crate) fn claude_code(unpacked: Unpacked) -> Exported {
     let (rules, mut writer) = start(unpacked);
     let lists = [("deny", Verdict::Deny), ("ask", Verdict::Ask), ("allow", Verdict::Allow)];
     let text = write(&rules, &lists, &mut writer, claude_rule);
     writer.finish(text, ".claude/settings.json")
 }
 
-pub(in crate::policy) fn cursor(unpacked: Unpacked) -> Exported {
+pub(crate) fn cursor(unpacked: Unpacked) -> Exported {
     let (rules, mut writer) = start(unpacked);
     let lists = [("deny", Verdict::Deny), ("allow", Verdict::Allow)];
     for rule in rules.iter().filter(|rule| rule.verdict == Verdict::Ask) {
@@ -27,24 +27,6 @@ pub(in crate::policy) fn cursor(unpacked: Unpacked) -> Exported {
     let rules: Vec<PolicyRule> = without_asked(rules, &mut writer);
     let text = write(&rules, &lists, &mut writer, cursor_rule);
     writer.finish(text, ".cursor/cli.json")
-}
-
-/// The rules without those that allow what another rule asks for.
-pub(super) fn without_asked(rules: Vec<PolicyRule>, writer: &mut Writer) -> Vec<PolicyRule> {
-    let asks: Vec<PolicyRule> = rules.iter().filter(|rule| rule.verdict == Verdict::Ask).cloned().collect();
-    let mut kept = Vec::new();
-    for rule in rules.into_iter().filter(|rule| rule.verdict != Verdict::Ask) {
-        let asked = asks.iter().find(|ask| ask.subject.may_overlap(&rule.subject));
-        match asked.filter(|_| rule.verdict == Verdict::Allow) {
-            Some(ask) => {
-                let reason =
-                    format!("`{}` requires an approval, which an allow would take away", ask.source.rule);
-                writer.leave_out(&rule.source, reason);
-            }
-            None => kept.push(rule),
-        }
-    }
-    kept
 }
 
 fn write(

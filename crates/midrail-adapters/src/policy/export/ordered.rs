@@ -3,7 +3,7 @@
 use super::super::gemini::SHELL;
 use super::super::rule::{CommandPattern, PolicyRule, Subject, Verdict};
 use super::super::unpack::{Unpacked, unescaped};
-use super::{Exported, Writer, json_text, mcp, start};
+use super::writer::{Exported, Writer, json_text, mcp, start};
 
 /// The place of a rule in the order, the one that decides first lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +73,7 @@ fn placed(rules: Vec<PolicyRule>, writer: &mut Writer) -> Vec<(Place, PolicyRule
     placed
 }
 
-pub(in crate::policy) fn gemini(unpacked: Unpacked) -> Exported {
+pub(crate) fn gemini(unpacked: Unpacked) -> Exported {
     let (rules, mut writer) = start(unpacked);
     let mut text = String::new();
     for (place, rule) in placed(rules, &mut writer) {
@@ -167,7 +167,7 @@ fn expression(glob: &str) -> String {
     out
 }
 
-pub(in crate::policy) fn opencode(unpacked: Unpacked) -> Exported {
+pub(crate) fn opencode(unpacked: Unpacked) -> Exported {
     let (rules, mut writer) = start(unpacked);
     let mut tools: Vec<(String, Vec<(String, &'static str)>)> = Vec::new();
     // The last rule decides.
