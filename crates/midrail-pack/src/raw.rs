@@ -74,7 +74,7 @@ pub struct Pack {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
     pub guardrails: Vec<Guard>,
     /// The calls for which no person needs to be asked if no guardrail objects. Not in effect yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "vouch::vouch_map")]
     pub vouch: Option<Vouch>,
     /// The authorities for approvals. The highest layer with this key counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]

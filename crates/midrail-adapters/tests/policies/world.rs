@@ -51,7 +51,9 @@ fn warnings(yaml: &str) -> Vec<String> {
     let documents = PackDocument::read("imported.yaml", yaml, None).unwrap();
     let documents: Vec<(Layer, PackDocument)> =
         documents.into_iter().map(|document| (Layer::Project, document)).collect();
-    let found = lint(&documents).into_iter().filter(|finding| finding.severity != DiagnosticLevel::Note);
+    // Not every tool of every host is known.
+    let found = lint(&documents).into_iter().filter(|finding| finding.code != "misspelt-tool");
+    let found = found.filter(|finding| finding.severity != DiagnosticLevel::Note);
     found.map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
 }
 

@@ -1,7 +1,11 @@
 //! `vouch`: the calls for which no person needs to be asked.
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::scalar::OneOrMany;
 
@@ -59,4 +63,27 @@ impl VouchedCommand {
             VouchedCommand::Words(text) | VouchedCommand::Exact { exact: text } => text,
         }
     }
+}
+
+/// `vouch` as a map. A list would be read as its keys in order.
+pub(super) fn vouch_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vouch>, D::Error> {
+    struct OnlyMap;
+
+    impl<'de> Visitor<'de> for OnlyMap {
+        type Value = Option<Vouch>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a map with `commands`, `reads`, `edits`, `hosts` or `tools`")
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            Vouch::deserialize(MapAccessDeserializer::new(map)).map(Some)
+        }
+    }
+
+    deserializer.deserialize_any(OnlyMap)
 }
