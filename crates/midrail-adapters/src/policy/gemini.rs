@@ -196,8 +196,11 @@ fn commands(
     let mut rules = Vec::new();
     for prefix in texts(table, "commandPrefix")?.unwrap_or_default() {
         let prefix = prefix.trim();
+        if prefix.contains('*') && verdict == Verdict::Allow {
+            return Err(Problem::LeftOut("`vouch` would read the `*` as a wildcard".into()));
+        }
         if prefix.contains('*') {
-            // The host compares the character itself, so the rule is about few commands.
+            // The host compares the character itself, so Midrail blocks more.
             rules.push(text_rule(verdict, &format!("{prefix} *"), source.clone()));
         } else if !prefix.is_empty() {
             rules.push(words_rule(verdict, prefix, source.clone()));

@@ -52,7 +52,7 @@ fn is_valid(yaml: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
 
     #[test]
     fn every_reader_survives_every_text(text in fragments()) {
@@ -75,4 +75,20 @@ proptest! {
             is_valid(&again.yaml)?;
         }
     }
+}
+
+/// Brackets without end, and long lines, are read in bounded depth and time.
+#[test]
+fn deep_and_long_texts_are_read() {
+    let deep = ["[", "{\"a\":", "prefix_rule(pattern=[", "(((", "x = [", "copilot --deny-tool 'shell("];
+    for part in deep {
+        let text = part.repeat(20_000);
+        for host in PolicyHost::ALL {
+            host.import(&of_project(&text));
+        }
+    }
+    let rules: Vec<String> = (0..500).map(|i| format!("\"Bash(tool{i} *)\"")).collect();
+    let text = format!("{{\"permissions\": {{\"deny\": [{}]}}}}", rules.join(", "));
+    let imported = PolicyHost::ClaudeCode.import(&of_project(&text));
+    assert_eq!(imported.stricter.len(), 500);
 }

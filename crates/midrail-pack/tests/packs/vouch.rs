@@ -34,7 +34,7 @@ fn mistakes_are_reported() {
         ("{commands: [{exactly: ls}]}", "expected a command, or `{exact: COMMAND}`"),
         ("{reads: ['']}", "this pattern is empty"),
         ("{tools: ['a[']}", "has a `[` without its `]`"),
-        ("[ls]", "a map with `commands`"),
+        ("[ls]", "expected a map, found a list"),
     ] {
         let problems = refused(&format!("pack: p\nvouch: {vouch}\n"));
         assert!(problems.contains(words), "{vouch}: {problems}");
