@@ -98,13 +98,13 @@ fn groups<'r>(rules: &[&'r PolicyRule]) -> Vec<Vec<&'r PolicyRule>> {
     for rule in rules {
         let joins = |group: &&mut Vec<&PolicyRule>| {
             group.first().is_some_and(|first| {
-                let is_alike = match (&first.subject, &rule.subject) {
+                let is_alike = matches!(
+                    (&first.subject, &rule.subject),
                     (Subject::Read(_) | Subject::Edit(_), Subject::Read(_) | Subject::Edit(_))
-                    | (Subject::Command(_), Subject::Command(_))
-                    | (Subject::Host(_), Subject::Host(_))
-                    | (Subject::Tool(_), Subject::Tool(_)) => true,
-                    _ => false,
-                };
+                        | (Subject::Command(_), Subject::Command(_))
+                        | (Subject::Host(_), Subject::Host(_))
+                        | (Subject::Tool(_), Subject::Tool(_))
+                );
                 is_alike && first.reason == rule.reason && exceptions(first) == exceptions(rule)
             })
         };

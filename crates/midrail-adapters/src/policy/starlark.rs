@@ -21,6 +21,9 @@ impl Literal {
     }
 }
 
+/// The arguments of a call, with their names.
+type Arguments = Vec<(Option<String>, Literal)>;
+
 /// A call: `name(value, key = value)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
@@ -29,7 +32,7 @@ pub(super) struct Call {
     /// The name of the function.
     pub(super) name: String,
     /// Its arguments, with their names.
-    pub(super) arguments: Vec<(Option<String>, Literal)>,
+    pub(super) arguments: Arguments,
     /// The call as it is written, without line breaks.
     pub(super) text: String,
 }
@@ -163,7 +166,7 @@ impl<'s> Reader<'s> {
         Some(name.to_owned())
     }
 
-    fn call(&mut self) -> Option<(String, Vec<(Option<String>, Literal)>)> {
+    fn call(&mut self) -> Option<(String, Arguments)> {
         let name = self.name()?;
         self.skip_blank(false);
         if !self.eat("(") {

@@ -56,18 +56,16 @@ pub(super) fn unpack(pack: &Value) -> Unpacked {
             Err(reason) => unpacked.left_out.push(source.finding(reason)),
         }
     }
-    for (key, subject) in [
-        ("reads", Subject::Read as fn(String) -> Subject),
+    let lists: [(&str, fn(String) -> Subject); 4] = [
+        ("reads", Subject::Read),
         ("edits", Subject::Edit),
         ("hosts", Subject::Host),
         ("tools", Subject::Tool),
-    ] {
+    ];
+    for (key, subject) in lists {
         for text in texts(pack.pointer(&format!("/vouch/{key}"))) {
-            unpacked.rules.push(PolicyRule::new(
-                Verdict::Allow,
-                subject(text),
-                source(&format!("vouch.{key}")),
-            ));
+            let source = source(&format!("vouch.{key}"));
+            unpacked.rules.push(PolicyRule::new(Verdict::Allow, subject(text), source));
         }
     }
     for command in items(pack.pointer("/vouch/commands")) {
