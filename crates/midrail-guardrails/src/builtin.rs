@@ -53,6 +53,8 @@ pub enum PackKey {
     Use,
     /// `completion`.
     Completion,
+    /// `count`.
+    Count,
     /// `deep`.
     Deep,
     /// `feedback`.
@@ -70,7 +72,7 @@ impl PackKey {
     pub fn allows_use(self) -> bool {
         match self {
             PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite => true,
-            PackKey::Deep | PackKey::Feedback | PackKey::Rules | PackKey::Script => false,
+            PackKey::Count | PackKey::Deep | PackKey::Feedback | PackKey::Rules | PackKey::Script => false,
         }
     }
 }

@@ -14,6 +14,7 @@ mod circuit_breaker;
 mod command;
 mod completion;
 mod cost_ceiling;
+mod count;
 mod critical_risk;
 mod decision_authority;
 mod deep;
@@ -68,6 +69,7 @@ pub use builtin::{Builtin, Constructor, PackKey};
 pub use catalogue::{CATALOGUE, builtin, configured_by, guardrail_id, label};
 
 pub use completion::{CompileCondition, Completion};
+pub use count::{CallResult, Count, CountPer};
 pub use deep::{
     DeepBackend, DeepBreaker, DeepGuardrail, DeepSettings, EndpointUrl, EnvVariable, EventPart, HeaderPiece,
     Headers, HttpMethod, HttpSettings, JudgeApi, JudgeBudget, JudgePrice, JudgeSettings, LongText,

@@ -65,6 +65,9 @@ pub struct Case {
     /// The state of the git repository. Without it, there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,
+    /// Facts of the project and the machine, by their name in expressions: `{kube.context: prod}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, Value>,
     /// The answers of external services, by guardrail. Other services do not answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, StubAnswer>,
@@ -251,6 +254,8 @@ pub enum StepAction {
     Commands(BTreeMap<String, StubExit>),
     /// Changes the state of the repository.
     Git(Git),
+    /// Changes facts of the project and the machine.
+    Facts(BTreeMap<String, Value>),
     /// Sets variables of the session.
     Set(BTreeMap<String, Value>),
     /// Takes a snapshot of the session.
@@ -483,9 +488,9 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
 }
 
 /// The actions that are not events.
-const ACTIONS: [&str; 13] = [
-    "advance", "write", "remove", "commands", "git", "set", "snapshot", "restore", "approve", "deny",
-    "request", "set_task", "lift",
+const ACTIONS: [&str; 14] = [
+    "advance", "write", "remove", "commands", "git", "facts", "set", "snapshot", "restore", "approve",
+    "deny", "request", "set_task", "lift",
 ];
 
 /// The keys that are allowed next to the kind in the short form of an event.

@@ -36,6 +36,7 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     if pack.pack.trim().is_empty() {
         compiler.issue("/pack", "a pack needs a name", "write `pack: NAME`");
     }
+    compiler.surroundings();
     for (at, guard) in pack.guardrails.iter().enumerate() {
         compiler.guard(&format!("/guardrails/{at}"), guard, &Binding::default());
     }

@@ -22,6 +22,7 @@ pub mod raw;
 mod rule;
 mod scalar;
 pub mod schema;
+mod template;
 mod words;
 pub mod yaml;
 

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 
+use jiff::Zoned;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
 use midrail_core::{Action, Context, Missing, Resource, path};
 use midrail_guardrails::{
     FeedbackHistory, ProviderFeedback, feedback_history, file_pattern, is_known_program, provider_feedback,
@@ -97,6 +100,20 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("feedback.calls_since_by.*", Type::Number, "calls since the last feedback of that provider"),
     Term::new("feedback.last_by.*", Type::Text, "the last feedback of that provider; empty before the first"),
     Term::new("feedback.recent", Type::List, "the tools of the last 40 calls, the latest last"),
+    Term::new("git.branch", Type::Text, "the branch that is checked out; empty, if there is none"),
+    Term::new("git.dirty", Type::Bool, "whether there are changes that are not committed"),
+    Term::new("git.remote", Type::Text, "the address of the remote; empty, if there is none"),
+    Term::new("git.ahead", Type::Number, "the commits that are not pushed; unknown without an upstream"),
+    Term::new("kube.context", Type::Text, "the current context of kubectl; empty, if there is none"),
+    Term::new("ci", Type::Bool, "whether continuous integration runs the agent"),
+    Term::new(
+        "env.*",
+        Type::Text,
+        "a variable that the pack lists under `env_vars`; empty, if it is not set",
+    ),
+    Term::new("host.name", Type::Text, "the name of the machine"),
+    Term::new("time.weekday", Type::Text, "monday to sunday, in the pack's `time_zone`"),
+    Term::new("time.hour", Type::Number, "0 to 23, in the pack's `time_zone`"),
     Term::new("deadline.remaining_s", Type::Number, "seconds until the deadline; infinite, if none is set"),
 ])
 .with_path_keys(midrail_guardrails::is_path_argument);
@@ -135,11 +152,34 @@ pub(crate) struct EventScope<'a> {
     /// The target file that the expression is evaluated for. Absent: all of them.
     file: Cell<Option<usize>>,
     history: OnceCell<Option<FeedbackHistory>>,
+    /// Where the times of day are. `None`: UTC.
+    zone: Option<&'a TimeZone>,
 }
 
 impl<'a> EventScope<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
-        EventScope { context, places: OnceCell::new(), file: Cell::new(None), history: OnceCell::new() }
+        EventScope {
+            context,
+            places: OnceCell::new(),
+            file: Cell::new(None),
+            history: OnceCell::new(),
+            zone: None,
+        }
+    }
+
+    /// The same, with times in a time zone.
+    pub(crate) fn in_zone(self, zone: Option<&'a TimeZone>) -> Self {
+        EventScope { zone, ..self }
+    }
+
+    /// A fact of the project or the machine.
+    fn project_fact(&self, name: &str) -> Value<'a> {
+        self.context.probe_answer(name).map_or(Value::Unknown, |value| walk(&[], value))
+    }
+
+    fn local_time(&self) -> Option<Zoned> {
+        let now = self.context.now().ok()?;
+        Some(now.to_zoned(self.zone.cloned().unwrap_or(TimeZone::UTC)))
     }
 
     /// The calls and the feedback so far.
@@ -380,6 +420,26 @@ impl Scope for EventScope<'_> {
                 Value::Text(Cow::Owned(feedback.last.unwrap_or_default()))
             }),
             "feedback.recent" => list(self.history().map(|history| history.recent.as_slice())),
+            "git.branch" => match context.git() {
+                Ok(git) => text(Some(git.and_then(|git| git.branch.as_deref()).unwrap_or_default())),
+                Err(_) => Value::Unknown,
+            },
+            "git.dirty" | "git.remote" | "git.ahead" | "kube.context" | "ci" | "host.name" => {
+                self.project_fact(name.term())
+            }
+            "env.*" => match name.tail() {
+                [variable] => {
+                    match variable.key().map(|variable| self.project_fact(&format!("env.{variable}"))) {
+                        Some(Value::Null) => Value::text(""),
+                        value => value.unwrap_or(Value::Unknown),
+                    }
+                }
+                _ => Value::Unknown,
+            },
+            "time.weekday" => {
+                self.local_time().map_or(Value::Unknown, |time| Value::text(weekday_name(time.weekday())))
+            }
+            "time.hour" => number(self.local_time().map(|time| f64::from(time.hour()))),
             "deadline.remaining_s" => match (self.context.deadline(), event.time) {
                 (Ok(Some(deadline)), Some(now)) => Value::Number(deadline.duration_since(now).as_secs_f64()),
                 (Ok(Some(_)), None) | (Err(_), _) => Value::Unknown,
@@ -388,6 +448,18 @@ impl Scope for EventScope<'_> {
             // A name of the vocabulary without a line here would be unknown, which fails closed; a test checks that.
             _ => Value::Unknown,
         }
+    }
+}
+
+fn weekday_name(day: Weekday) -> &'static str {
+    match day {
+        Weekday::Monday => "monday",
+        Weekday::Tuesday => "tuesday",
+        Weekday::Wednesday => "wednesday",
+        Weekday::Thursday => "thursday",
+        Weekday::Friday => "friday",
+        Weekday::Saturday => "saturday",
+        Weekday::Sunday => "sunday",
     }
 }
 

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use calls::{CallsText, CommandText};
+pub use calls::{CallsText, CommandText, CountText, PerText, PerWord};
 pub use definitions::{AgentDefinition, Provider, Section, TaskDefinition};
 pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutEffect};
 pub use guard::{Bypass, Guard, KeySource, RequireBefore, Rule, StateScope};
@@ -55,6 +55,12 @@ pub struct Pack {
     /// other lists are replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, Value>,
+    /// The time zone of `time.hour` and `time.weekday`, such as `Europe/Zurich`. Otherwise UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// Environment variables that its expressions may read as `env.NAME`. None of them may hold a secret.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env_vars: OneOrMany,
     /// Default settings of its guardrails.
     #[serde(default, skip_serializing_if = "is_default")]
     pub defaults: Defaults,

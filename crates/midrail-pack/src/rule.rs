@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use jiff::tz::TimeZone;
 use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use midrail_guardrails::{Middleware, VerdictMapper};
 
@@ -14,21 +15,38 @@ pub(crate) struct Deferred {
     source: String,
     expected: Expected,
     parsed: OnceLock<Option<Expression>>,
+    /// The time zone of its pack.
+    zone: Option<TimeZone>,
 }
 
 impl Deferred {
     /// A parsed expression.
     pub(crate) fn ready(expression: Expression, expected: Expected) -> Self {
-        Deferred { source: expression.source().to_owned(), expected, parsed: Some(expression).into() }
+        Deferred {
+            source: expression.source().to_owned(),
+            expected,
+            parsed: Some(expression).into(),
+            zone: None,
+        }
     }
+
     /// An expression that was checked before.
     pub(crate) fn later(source: &str, expected: Expected) -> Self {
-        Deferred { source: source.to_owned(), expected, parsed: OnceLock::new() }
+        Deferred { source: source.to_owned(), expected, parsed: OnceLock::new(), zone: None }
+    }
+
+    /// The same, with times in a time zone.
+    pub(crate) fn in_zone(self, zone: Option<TimeZone>) -> Self {
+        Deferred { zone, ..self }
     }
 
     /// The text of the user.
     pub(crate) fn source(&self) -> &str {
         &self.source
+    }
+
+    fn scope<'a>(&'a self, context: &'a Context<'a>) -> EventScope<'a> {
+        EventScope::new(context).in_zone(self.zone.as_ref())
     }
 
     fn get(&self) -> Result<&Expression, Missing> {
@@ -41,7 +59,7 @@ impl Deferred {
     fn holds_for(&self, every: bool, context: &Context<'_>) -> Result<bool, Missing> {
         let expression = self.get()?;
         let holds = |scope: &EventScope<'_>| expression.evaluate(scope).map_err(|names| unknown(&names));
-        let scope = EventScope::new(context);
+        let scope = self.scope(context);
         if expression.names().iter().any(|name| name.term() == "action.target_file") {
             scope.for_each_file(every, holds)
         } else {
@@ -128,15 +146,24 @@ fn unknown(names: &[&crate::expr::Name]) -> Missing {
 
 /// The computed key of a call. Unknown and null are not keys.
 pub(crate) fn key(expression: &Deferred, context: &Context<'_>) -> Result<Option<String>, Missing> {
-    let scope = EventScope::new(context);
-    Ok(match expression.get()?.value(&scope) {
+    Ok(as_text(&expression.get()?.value(&expression.scope(context)), " "))
+}
+
+/// The value of an expression for people. `None`: it is not known.
+pub(crate) fn shown_value(expression: &Deferred, context: &Context<'_>) -> Option<String> {
+    as_text(&expression.get().ok()?.value(&expression.scope(context)), ", ")
+}
+
+/// A value as a text. `None`: it is not known, or null.
+fn as_text(value: &Value<'_>, separator: &str) -> Option<String> {
+    match value {
         Value::Unknown | Value::Partial(_) | Value::AtLeast(_) | Value::Null => None,
         Value::Bool(value) => Some(value.to_string()),
         Value::Number(value) => Some(value.to_string()),
-        Value::Text(text) => Some(text.into_owned()),
-        Value::List(texts) => Some(texts.join(" ")),
+        Value::Text(text) => Some(text.clone().into_owned()),
+        Value::List(texts) => Some(texts.join(separator)),
         Value::Json(serde_json::Value::Null) => None,
         Value::Json(serde_json::Value::String(text)) => Some(text.clone()),
         Value::Json(value) => Some(value.to_string()),
-    })
+    }
 }

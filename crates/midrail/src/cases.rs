@@ -251,6 +251,7 @@ impl CaseSet {
                 simulation.set_answer(guardrail, answer.clone());
             }
             simulation.set_git(case.git.as_ref().map(Git::to_git_state));
+            simulation.set_project(&case.facts);
         }
         // A case has its own time, so that it has the same result on every day.
         let clock = Arc::new(ManualClock::at(start_time()));
@@ -330,6 +331,7 @@ impl<'c> Player<'c> {
             StepAction::Remove(path) => simulation()?.remove(path),
             StepAction::Commands(commands) => set_commands(simulation()?, commands),
             StepAction::Git(git) => simulation()?.set_git(Some(git.to_git_state())),
+            StepAction::Facts(facts) => simulation()?.set_project(facts),
             StepAction::Set(values) => {
                 for (name, value) in values {
                     session.set(name, value.clone())?;

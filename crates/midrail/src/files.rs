@@ -13,6 +13,7 @@ use std::time::Duration;
 use midrail_core::{CommandOutcome, Fact, FactKey, FileState, GitState, ScriptSource, UnsavedFiles};
 use midrail_pack::case::StubAnswer;
 use parking_lot::Mutex;
+use serde_json::Value;
 
 pub(crate) use self::disk::{Root, real_path};
 pub(crate) use self::lookup::Lookup;
@@ -46,6 +47,8 @@ pub struct Simulation {
     git: Mutex<Option<GitState>>,
     /// The answers of external services, by guardrail.
     answers: Mutex<BTreeMap<String, StubAnswer>>,
+    /// Facts of the project, by their name in expressions.
+    project: Mutex<BTreeMap<String, Value>>,
 }
 
 const NO_FILES: &str = "there is no file system";
@@ -153,6 +156,11 @@ impl Simulation {
         *self.git.lock() = git;
     }
 
+    /// Sets facts of the project, by their name in expressions.
+    pub fn set_project(&self, facts: &BTreeMap<String, Value>) {
+        self.project.lock().extend(facts.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+
     /// Sets the answer of an external service.
     pub fn set_answer(&self, guardrail: &str, answer: StubAnswer) {
         self.answers.lock().insert(guardrail.to_owned(), answer);
@@ -201,6 +209,10 @@ impl Simulation {
                 })
             }
             FactKey::Git => Fact::Git(self.git.lock().clone()),
+            FactKey::Answer(name) => match self.project.lock().get(name) {
+                Some(value) => Fact::Answer(value.clone()),
+                None => return Err(Unavailable::new(format!("the case does not set `{name}`"))),
+            },
             other => return Err(no_probe(other)),
         })
     }

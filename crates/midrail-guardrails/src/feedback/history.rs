@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::state::ProviderState;
 use crate::prelude::*;
 use crate::shared::data::TOOLS;
+use crate::shared::fnv::Fnv;
 use crate::shared::outcome::CallOutcome;
 
 /// Maximum number of remembered calls: enough for ten rounds of a cycle of four.
@@ -246,21 +247,4 @@ fn add(key: Option<&str>, value: &Value, context: &Context<'_>, hash: &mut Fnv, 
 fn is_path(key: Option<&str>, text: &str) -> bool {
     let is_one_word = text.len() <= 4_096 && !text.contains(char::is_whitespace) && !text.contains("://");
     is_one_word && !text.is_empty() && (key.is_some_and(|key| TOOLS.has("paths", key)) || text.contains('/'))
-}
-
-/// FNV-1a, 64 bits.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Condition, Context};
-use midrail_guardrails::{Calls, CommandPattern, runs_any};
+use midrail_core::{Condition, Context, Guardrail};
+use midrail_guardrails::{Calls, CommandPattern, Count, CountPer, runs_any};
 
 use crate::compile::compiler::Compiler;
 use crate::diagnostic::excerpt;
-use crate::raw::{CallsText, CommandText};
+use crate::expr::Expected;
+use crate::raw::{CallsText, CommandText, CountText, PerText, PerWord};
+use crate::rule::key;
 
 impl Compiler<'_> {
     /// The patterns of commands. `None`: one of them is invalid.
@@ -50,7 +52,47 @@ impl Compiler<'_> {
             }
         }
     }
+
+    /// A limit for the number of calls that run one of these commands.
+    pub(super) fn count(
+        &mut self,
+        at: &str,
+        count: &CountText,
+        commands: &[CommandText],
+    ) -> Option<Arc<dyn Guardrail>> {
+        if !(1..=MAX_COUNT).contains(&count.most) {
+            let message = format!("`most` is a number from 1 to {MAX_COUNT}, and is {}", count.most);
+            self.issue(format!("{at}/most"), message, "to forbid calls, leave `count` out");
+        }
+        let per = match &count.per {
+            None => CountPer::Session,
+            Some(PerText::Word(PerWord::Tool)) => CountPer::Tool,
+            Some(PerText::Word(PerWord::Command)) => CountPer::Command,
+            Some(PerText::Expression { expression }) => {
+                let expression =
+                    self.expression(&format!("{at}/per/expression"), expression, Expected::Any)?;
+                CountPer::Key(Arc::new(move |context: &Context<'_>| key(&expression, context)))
+            }
+        };
+        let since = match &count.since {
+            Some(calls) => Some(self.calls(&format!("{at}/since"), calls)?),
+            None => None,
+        };
+        // Invalid ones were reported with the guardrail.
+        let commands = commands.iter().flat_map(CommandText::texts);
+        Some(Arc::new(Count {
+            most: count.most,
+            per,
+            result: count.result,
+            within_ms: count.within.map(|within| i64::try_from(within.millis()).unwrap_or(i64::MAX)),
+            since,
+            commands: commands.filter_map(|text| CommandPattern::parse(&text).ok()).collect(),
+        }))
+    }
 }
+
+/// The most calls that a limit can allow.
+const MAX_COUNT: u32 = 1_000;
 
 /// A condition that holds for calls that run one of these commands, and if another condition holds.
 pub(super) fn with_commands(

@@ -33,6 +33,7 @@ impl Compiler<'_> {
             ("sequential", guard.sequential.is_some()),
             ("keyed", guard.keyed.is_some()),
             ("rules", guard.rules.is_some()),
+            ("count", guard.count.is_some()),
             ("feedback", guard.feedback.is_some()),
             ("completion", guard.completion.is_some()),
             ("script", guard.script.is_some()),
@@ -87,6 +88,9 @@ impl Compiler<'_> {
             let rules =
                 rules.map(|(i, rule)| (format!("{at}/rules/{i}/require_before"), &rule.require_before));
             return self.rule_set(&format!("{at}/rules"), rules.collect());
+        }
+        if let Some(count) = &guard.count {
+            return self.count(&format!("{at}/count"), count, &guard.command);
         }
         if let Some(completion) = &guard.completion {
             // In a definition, its settings are next to the keys of the guardrail.

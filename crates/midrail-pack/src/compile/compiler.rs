@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use midrail_core::{
-    Bypass, Category, Condition, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob,
+    Bypass, Category, Condition, Definition, EventKind, Guardrail, OnFault, PolicyEntry, RESERVED_IDS, Spec,
+    glob,
 };
 use midrail_guardrails::{Builtin, CATALOGUE, Feedback, PackKey, configured_by, guardrail_id};
 
 use crate::diagnostic::{Diagnostic, did_you_mean, excerpt};
-use crate::expr::Expected;
+use crate::expr::{Expected, Expression};
 use crate::issue::Issue;
 use crate::names::{alert_expression, event_expression};
 use crate::raw::{AgentDefinition, AlertRule, CommandText, Guard, Pack};
 use crate::rule::Deferred;
+use crate::template::{Template, with_texts};
 
 /// The id of decisions that no guardrail makes.
 const ENGINE_ID: &str = "midrail";
@@ -24,6 +27,10 @@ const SCRIPT_IDS: [&str; 5] =
 
 /// How often an agent that is not done continues, unless a pack sets a number.
 const CONTINUATIONS: u32 = 10;
+
+/// Parts of the names of variables that hold secrets.
+const SECRET_NAMES: &[&str] =
+    &["SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "PRIVATE", "ACCESS_KEY"];
 
 /// The default role of people.
 pub(super) const HUMAN: &str = "human_operator";
@@ -66,6 +73,8 @@ pub(crate) enum Trust {
 pub(super) struct Compiler<'p> {
     pub(super) pack: &'p Pack,
     checked_before: bool,
+    /// The time zone of the pack.
+    zone: Option<TimeZone>,
     pub(super) issues: Vec<Issue>,
     ids: BTreeSet<String>,
     entries: Vec<CompiledGuard<'p>>,
@@ -74,7 +83,14 @@ pub(super) struct Compiler<'p> {
 impl<'p> Compiler<'p> {
     pub(super) fn new(pack: &'p Pack, trust: Trust) -> Self {
         let checked_before = trust == Trust::CheckedBefore;
-        Compiler { pack, checked_before, issues: Vec::new(), ids: BTreeSet::new(), entries: Vec::new() }
+        Compiler {
+            pack,
+            checked_before,
+            zone: None,
+            issues: Vec::new(),
+            ids: BTreeSet::new(),
+            entries: Vec::new(),
+        }
     }
 
     pub(super) fn finish(self) -> Result<Vec<CompiledGuard<'p>>, Vec<Issue>> {
@@ -100,6 +116,10 @@ impl<'p> Compiler<'p> {
         if key == Some(PackKey::Completion) {
             (spec.max_attempts, spec.warn_limit) = (CONTINUATIONS, 0);
         }
+        if key == Some(PackKey::Count) {
+            // A reminder stays one.
+            spec.warn_limit = 0;
+        }
         if key == Some(PackKey::Script) {
             spec.on_exhausted = Some(OnFault::Allow);
         }
@@ -112,6 +132,7 @@ impl<'p> Compiler<'p> {
             Self::completion_events(guard, &mut spec);
         }
         let Some(guardrail) = self.check(at, guard, builtin, &spec) else { return };
+        let guardrail = self.texts(at, &mut spec, guardrail);
         self.entries.push(CompiledGuard {
             entry: PolicyEntry { spec, when, guardrail },
             at: at.to_owned(),
@@ -122,6 +143,18 @@ impl<'p> Compiler<'p> {
             locked: guard.lock.unwrap_or(self.pack.lock),
             enabled: guard.enabled.unwrap_or(true),
         });
+    }
+
+    /// Fills the placeholders in the texts of the pack.
+    fn texts(&mut self, at: &str, spec: &mut Spec, inner: Arc<dyn Guardrail>) -> Arc<dyn Guardrail> {
+        let mut template = |name: &str, text: &Option<String>| {
+            let place = format!("{at}/{name}");
+            Template::new(text.as_ref()?, |name| self.expression(&place, name, Expected::Any))
+        };
+        let (reason, advice) = (template("reason", &spec.reason), template("advice", &spec.advice));
+        spec.reason.take_if(|_| reason.is_some());
+        spec.advice.take_if(|_| advice.is_some());
+        with_texts(inner, reason, advice)
     }
 
     /// Reports kinds of event that a built-in cannot check: it would never object there.
@@ -150,6 +183,7 @@ impl<'p> Compiler<'p> {
             Guard { uses: Some(_), .. } => PackKey::Use,
             Guard { read_before_write: Some(_), .. } => PackKey::ReadBeforeWrite,
             Guard { completion: Some(_), .. } => PackKey::Completion,
+            Guard { count: Some(_), .. } => PackKey::Count,
             Guard { script: Some(_), .. } => PackKey::Script,
             Guard { deep: Some(_), .. } => PackKey::Deep,
             Guard { require_before: Some(_), .. }
@@ -166,6 +200,7 @@ impl<'p> Compiler<'p> {
         }
         let (message, help) = match found.map(|builtin| builtin.pack_key) {
             Some(PackKey::Feedback) => ("needs a text or another source", "write `feedback: {static: …}`"),
+            Some(PackKey::Count) => ("needs its limit", "write `count: {most: NUMBER}`"),
             Some(PackKey::Script) => ("needs its file", "write `script: FILE`"),
             Some(PackKey::Deep) => ("needs a service to call", "write `deep: {http: …}`"),
             Some(PackKey::Rules | PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite) => {
@@ -266,14 +301,53 @@ impl<'p> Compiler<'p> {
     }
 
     pub(super) fn expression(&mut self, at: &str, source: &str, expected: Expected) -> Option<Deferred> {
+        let zone = self.zone.clone();
         if self.checked_before {
-            return Some(Deferred::later(source, expected));
+            return Some(Deferred::later(source, expected).in_zone(zone));
         }
         match event_expression(source, expected) {
-            Ok(expression) => Some(Deferred::ready(expression, expected)),
+            Ok(expression) => {
+                self.check_variables(at, &expression);
+                Some(Deferred::ready(expression, expected).in_zone(zone))
+            }
             Err(problems) => {
                 self.expression_problems(at, problems);
                 None
+            }
+        }
+    }
+
+    /// Reports environment variables that the pack does not list.
+    fn check_variables(&mut self, at: &str, expression: &Expression) {
+        for name in expression.names().iter().filter(|name| name.term() == "env.*") {
+            let variable = name.tail().first().and_then(|key| key.key()).unwrap_or_default().to_owned();
+            if !self.pack.env_vars.contains(&variable) {
+                let message = format!("the pack does not list the variable `{}`", excerpt(&variable));
+                self.issue(at, message, format!("add `env_vars: [{variable}]` to the pack"));
+            }
+        }
+    }
+
+    /// Checks the time zone and the environment variables of the pack.
+    pub(super) fn surroundings(&mut self) {
+        if let Some(name) = &self.pack.time_zone {
+            match TimeZone::get(name) {
+                Ok(zone) => self.zone = Some(zone),
+                Err(_) => {
+                    let message = format!("the time zone `{}` is not known on this machine", excerpt(name));
+                    self.issue("/time_zone", message, "write a name such as `Europe/Zurich` or `UTC`");
+                }
+            }
+        }
+        for (i, name) in self.pack.env_vars.iter().enumerate() {
+            let place = format!("/env_vars/{i}");
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(is_word) {
+                let message = format!("`{}` is not the name of a variable", excerpt(name));
+                self.issue(place, message, "write its name without `$`");
+            } else if SECRET_NAMES.iter().any(|word| name.to_ascii_uppercase().contains(word)) {
+                let message = format!("`{name}` looks like the name of a secret, which no rule may read");
+                self.issue(place, message, "use a variable that holds no secret");
             }
         }
     }

@@ -156,6 +156,7 @@ fn essence(guard: &Guard) -> Guard {
         sequential: guard.sequential.clone(),
         keyed: guard.keyed.clone(),
         rules: guard.rules.clone(),
+        count: guard.count.clone(),
         feedback: guard.feedback.clone(),
         completion: guard.completion.clone(),
         script: guard.script.clone(),

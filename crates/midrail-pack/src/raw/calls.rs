@@ -1,5 +1,6 @@
 //! Commands and sets of calls in packs: raw types that mirror the text.
 
+use midrail_guardrails::{CallResult, Seconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,4 +73,48 @@ impl CallsText {
             CallsText::Command { .. } | CallsText::Changes { .. } => None,
         }
     }
+}
+
+/// A limit for the number of calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CountText {
+    /// The number of calls that are allowed.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub most: u32,
+    /// What is counted together: `tool`, `command`, or `{expression: …}`. Otherwise all calls of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<PerText>,
+    /// Only calls with this result count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<CallResult>,
+    /// Only calls within this time count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Seconds>,
+    /// Calls after which counting starts again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<CallsText>,
+}
+
+/// What is counted together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields, expecting = "expected `tool`, `command` or `{expression: …}`")]
+pub enum PerText {
+    /// A word.
+    Word(PerWord),
+    /// The value of an expression.
+    Expression {
+        /// The expression; its value is the key.
+        expression: String,
+    },
+}
+
+/// What is counted together, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PerWord {
+    /// The calls of each tool.
+    Tool,
+    /// The calls with the same command.
+    Command,
 }

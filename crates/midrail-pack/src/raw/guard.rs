@@ -14,12 +14,12 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::raw::calls::{CallsText, CommandText};
+use crate::raw::calls::{CallsText, CommandText, CountText};
 use crate::raw::gateway::Consequence;
 use crate::scalar::OneOrMany;
 
 /// A guardrail: its check (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
-/// `rules`, `feedback`, `completion`, `script`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
+/// `rules`, `count`, `feedback`, `completion`, `script`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
 /// violation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -63,6 +63,9 @@ pub struct Guard {
     /// Several rules with one id; the first violated rule decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<Rule>>,
+    /// The most calls, counted per tool, command or key, within a time, or since another call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<CountText>,
     /// Feedback that the agent receives with the results of its calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,

@@ -36,6 +36,7 @@ pub(super) fn fact(root: &Path, key: &FactKey, lookup: &Lookup<'_>) -> Available
         FactKey::Count(patterns) => probes::count(root, patterns),
         FactKey::Unsaved(place) => probes::unsaved(root, place),
         FactKey::Git => probes::git(root),
+        FactKey::Answer(name) => probes::answer(root, name),
         other => Err(no_probe(other)),
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn is_slow(key: &FactKey) -> bool {
             | FactKey::Unsaved(_)
             | FactKey::Hook(_)
             | FactKey::Deep(_)
+            | FactKey::Answer(_)
     )
 }
 
@@ -67,7 +68,8 @@ impl Pipeline<'_> {
             | FactKey::Tree(_)
             | FactKey::Count(_)
             | FactKey::Git
-            | FactKey::Unsaved(_) => files.fact(key, &lookup),
+            | FactKey::Unsaved(_)
+            | FactKey::Answer(_) => files.fact(key, &lookup),
             FactKey::Hook(call) => self.hook(call, inputs),
             FactKey::Deep(_) if files.recorded().is_some() => Fact::Unavailable(NOT_RECORDED.to_owned()),
             FactKey::Deep(call) => {
@@ -75,7 +77,6 @@ impl Pipeline<'_> {
                 self.late_answers.lock().extend(late);
                 fact
             }
-            FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
         }
     }
 

@@ -26,6 +26,24 @@ pub(crate) fn state(root: &Path) -> Available<Fact> {
     state.map(Fact::Git).map_err(|why| Unavailable::new(format!("the repository cannot be read: {why}")))
 }
 
+/// The address of the remote that the current branch pushes to, or of `origin`. `None`: there is none.
+pub(super) fn remote(root: &Path) -> Available<Option<String>> {
+    let Some(repository) = find(root)? else { return Ok(None) };
+    let config = Config::parse(&read(&repository.common.join("config"), MAX_FILE)?.unwrap_or_default());
+    let branch = repository.state()?.branch;
+    let name = branch.as_ref().and_then(|branch| config.get("branch", branch, "remote")).unwrap_or("origin");
+    // A password is no part of the name of a repository.
+    let plain = |url: &str| match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let host = rest.split('/').next().unwrap_or_default();
+            let rest = rest.get(host.rfind('@').map_or(0, |at| at + 1)..).unwrap_or_default();
+            format!("{scheme}://{rest}")
+        }
+        None => url.to_owned(),
+    };
+    Ok(config.get("remote", name, "url").map(plain))
+}
+
 /// The top of the work tree around a folder, and the folder of its own state.
 pub(super) fn folders(root: &Path) -> Option<(PathBuf, PathBuf)> {
     find(root).ok().flatten().map(|repository| (repository.top, repository.own))
