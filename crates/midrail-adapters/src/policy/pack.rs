@@ -62,6 +62,23 @@ pub(super) fn default_reason(host: PolicyHost, verdict: Verdict) -> String {
     }
 }
 
+/// A reason of a host in which packs see no placeholder such as `{tool.name}`.
+fn without_placeholders(reason: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let mut out = String::new();
+    let mut rest = reason;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        out.push('{');
+        if after.trim_start_matches(is_name).starts_with('}') {
+            out.push(' ');
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 fn pack(host: PolicyHost, rules: &[PolicyRule], examples: &[Example]) -> Value {
     let mut pack = Map::new();
     pack.insert("pack".into(), format!("{}-permissions", host.name()).into());
@@ -73,7 +90,7 @@ fn pack(host: PolicyHost, rules: &[PolicyRule], examples: &[Example]) -> Value {
             guard.insert("id".into(), format!("{}-{}-{}", host.name(), verdict.name(), number + 1).into());
             let effect = if verdict == Verdict::Deny { "block" } else { "escalate" };
             guard.insert("effect".into(), effect.into());
-            let reason = group.first().and_then(|rule| rule.reason.clone());
+            let reason = group.first().and_then(|rule| rule.reason.as_deref()).map(without_placeholders);
             guard.insert("reason".into(), reason.unwrap_or_else(|| default_reason(host, verdict)).into());
             guardrails.push(Value::Object(guard));
         }

@@ -193,6 +193,17 @@ fn the_justification_is_the_reason() {
     assert_eq!(imported.pack["guardrails"][0]["command"], serde_json::json!(["git push", "git fetch"]));
 }
 
+/// Packs have placeholders in reasons; rules of hosts have none.
+#[test]
+fn braces_in_a_justification_are_no_placeholder() {
+    let imported = import(
+        HOST,
+        "prefix_rule(pattern=[\"a\"], decision=\"forbidden\", justification=\"Not {tool.nme} and {x y}.\")",
+    );
+    assert_eq!(imported.pack["guardrails"][0]["reason"], "Not { tool.nme} and {x y}.");
+    assert!(decide(&engine(&imported.yaml), "a") >= midrail::Effect::Block);
+}
+
 #[test]
 fn unreadable_lines_are_reported_with_their_number() {
     let imported = import(HOST, SAMPLES[7].text);
