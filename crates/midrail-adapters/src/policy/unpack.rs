@@ -39,6 +39,9 @@ const OTHER_PARTS: [(&str, &str); 7] = [
     ("extends", "the packs that it extends are not exported"),
 ];
 
+/// Makes a subject of a pattern.
+type ToSubject = fn(String) -> Subject;
+
 /// The rules of a pack, given as JSON.
 pub(super) fn unpack(pack: &Value) -> Unpacked {
     let mut unpacked = Unpacked { rules: Vec::new(), left_out: Vec::new() };
@@ -56,7 +59,7 @@ pub(super) fn unpack(pack: &Value) -> Unpacked {
             Err(reason) => unpacked.left_out.push(source.finding(reason)),
         }
     }
-    let lists: [(&str, fn(String) -> Subject); 4] = [
+    let lists: [(&str, ToSubject); 4] = [
         ("reads", Subject::Read),
         ("edits", Subject::Edit),
         ("hosts", Subject::Host),
