@@ -1,4 +1,4 @@
-//! Texts that nobody would write: no reader panics, and what it writes is always a valid pack.
+//! Hostile texts: no reader panics, and what it writes is always a valid pack.
 
 use midrail::pack::PackDocument;
 use midrail_adapters::policy::{FileScope, PolicyFile, PolicyHost};
