@@ -10,6 +10,7 @@ pub mod hosts;
 mod mentions;
 pub mod messages;
 mod misplaced;
+pub mod policy;
 pub mod setup;
 mod shape;
 pub mod transcripts;

@@ -11,6 +11,7 @@ pub(crate) mod demo;
 pub(crate) mod detect;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;

@@ -126,6 +126,14 @@ impl Output {
         let _ = writeln!(io::stderr(), "{word} {}", visible(text));
     }
 
+    /// Prints the lines of a report on standard error.
+    pub(crate) fn report(&mut self, lines: &[String]) {
+        let _ = self.out.flush();
+        for line in lines {
+            let _ = writeln!(io::stderr(), "{}", visible(line));
+        }
+    }
+
     /// Prints an error on standard error, and also as JSON with `--json`.
     pub(crate) fn failure(&mut self, failure: &CliError) {
         // If both are closed, the error cannot be reported.

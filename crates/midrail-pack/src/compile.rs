@@ -7,6 +7,7 @@ mod compiler;
 mod definitions;
 mod routing;
 mod spec;
+mod vouch;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     compiler.channels(&pack.notify);
     compiler.alerts(&pack.alerts);
     compiler.tool_risks();
+    compiler.vouch();
     let strikes = compiler.strikes();
     let entries = compiler.finish()?;
     Ok(Compiled { entries, definitions, authorities, strikes })

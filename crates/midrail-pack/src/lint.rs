@@ -16,6 +16,7 @@ mod settings;
 mod traps;
 mod unused;
 mod values;
+mod vouch;
 
 pub use linter::LintFinding;
 
@@ -64,5 +65,6 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     definition::without_effect(packs, out);
     definition::feedback_names(packs, out);
     definition::same_names(packs, out);
+    vouch::not_in_effect(packs, out);
     findings.sorted()
 }

@@ -5,6 +5,7 @@ pub(crate) mod definitions;
 pub(crate) mod gateway;
 pub(crate) mod guard;
 mod people;
+mod vouch;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ pub use definitions::{AgentDefinition, Provider, Section, TaskDefinition};
 pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutEffect};
 pub use guard::{Bypass, Guard, KeySource, RequireBefore, Rule, StateScope};
 pub use people::{AlertRule, ApprovalRules, Channel, EmergencyRule, UnattendedRule};
+pub use vouch::{Vouch, VouchedCommand};
 
 use crate::case::Case;
 use crate::raw::guard::guards;
@@ -77,6 +79,9 @@ pub struct Pack {
     /// The guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
     pub guardrails: Vec<Guard>,
+    /// The calls for which no person needs to be asked if no guardrail objects. Not in effect yet.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "vouch::vouch_map")]
+    pub vouch: Option<Vouch>,
     /// The authorities for approvals. The highest layer with this key counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvals: Option<ApprovalRules>,

@@ -1,4 +1,6 @@
-//! `midrail import`: sessions that coding agents have recorded, as events.
+//! `midrail import`: sessions that coding agents have recorded, as events, or their permission rules, as a pack.
+
+pub(crate) mod policy;
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
@@ -23,23 +25,29 @@ use crate::time;
 /// The most invalid lines that are named. All of them are counted.
 const NAMED: usize = 10;
 
-/// Convert recorded sessions of a coding agent into events, one JSON object per line.
+/// Convert recorded sessions of a coding agent into events, or its permission rules into a pack.
 ///
-/// The output contains everything that was recorded, also secrets; `midrail replay --report -` reads it and shows
-/// none.
+/// Events are one JSON object per line. They contain everything that was recorded, also secrets; `midrail replay
+/// --report -` reads them and shows none. With `--policy`, the output is a pack: denied calls are blocked, calls that
+/// ask are escalated, and allowed calls are listed in `vouch`. A report on standard error lists the rules that were
+/// taken, are stricter, were left out, and have no effect in the coding agent itself.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The coding agent
-    #[arg(value_name = "HOST", value_parser = names())]
-    host: String,
+    #[arg(value_name = "HOST", value_parser = names(), required_unless_present = "policy")]
+    host: Option<String>,
     /// Recordings, or folders of them [default: where the coding agent keeps them]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Import permission rules: claude-code, codex, gemini, cursor, opencode or copilot, and files [default: the usual
+    /// files of the project, the user and the machine]
+    #[arg(long, value_name = "HOST FILE", num_args = 1.., conflicts_with_all = ["host", "paths", "since", "jobs"])]
+    policy: Vec<String>,
     /// Only events since this time: 2026-11-15, or a duration ago such as 30d
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     since: Option<Timestamp>,
-    /// Write to this file, which only its owner can read [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
+    /// Write to this file, which only its owner can read if it contains events [default: standard output]
+    #[arg(short, long, value_name = "FILE", visible_alias = "write")]
     out: Option<PathBuf>,
     /// How many files are read at the same time [default: as many as there are processors, 4 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -61,6 +69,9 @@ struct Counts {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
+    if let [host, files @ ..] = args.policy.as_slice() {
+        return policy::run(host, files, args.out.as_deref(), output);
+    }
     let sessions = find(args)?;
     let jobs = args
         .jobs
@@ -111,7 +122,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
 }
 
 fn find(args: &Args) -> CliResult<Vec<RecordedSession>> {
-    let host = hosts::find(&args.host);
+    let name = args.host.as_deref().unwrap_or_default();
+    let host = hosts::find(name);
     let source = host.and_then(|host| host.transcripts);
     let source = source.ok_or_else(|| CliError::new("this host has no recorded sessions"))?;
     let paths = match args.paths.as_slice() {
@@ -125,7 +137,7 @@ fn find(args: &Args) -> CliResult<Vec<RecordedSession>> {
         paths => paths.to_vec(),
     };
     transcripts::find_sessions(&source, &paths, args.since).map_err(|error| {
-        CliError::new(format!("no recordings of {} could be read: {error}", args.host))
+        CliError::new(format!("no recordings of {name} could be read: {error}"))
             .help("name the files, or the folder that contains them")
     })
 }

@@ -143,6 +143,11 @@ fn editor_guide_agent_is_blocked() {
 }
 
 #[test]
+fn policies_guide_works_as_documented() {
+    follow_guide(&page("docs/guide/policies.md"), &World::new(), 15);
+}
+
+#[test]
 fn service_guide_works_as_documented() {
     if !Command::new("curl").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
         eprintln!("no curl here: the guide of the service was not tried");

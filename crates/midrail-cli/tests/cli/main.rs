@@ -32,6 +32,7 @@ mod mistakes;
 mod operations;
 mod pause;
 mod pictures;
+mod policies;
 mod policy;
 #[path = "../../../midrail-store/tests/postgres/server.rs"]
 mod postgres;

@@ -79,11 +79,12 @@ fn has_tool(kind: &EventKind) -> bool {
 
 /// Whether a guardrail stops everything that it applies to.
 fn is_wall(placed: &Placed<'_>) -> bool {
-    let Guard { check, when, agents, tasks, effect, .. } = placed.guard.guard;
+    let Guard { check, when, command, agents, tasks, effect, .. } = placed.guard.guard;
     placed.guard.builtin.is_none()
         && placed.guard.agent.is_none()
         && check.is_none()
         && when.is_none()
+        && command.is_empty()
         && agents.is_empty()
         && tasks.is_empty()
         && effect.unwrap_or(Effect::Block) >= Effect::Block

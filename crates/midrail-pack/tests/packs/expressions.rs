@@ -60,7 +60,7 @@ fn whole_event() -> Event {
 fn unknown_names(event: &Event) -> Vec<&'static str> {
     let is_unknown = |name: &str| {
         let source = format!(
-            "pack: p\nguardrails:\n  - {{id: g, check: \"{} is known\"}}\n",
+            "pack: p\nenv_vars: x\nguardrails:\n  - {{id: g, check: \"{} is known\"}}\n",
             name.replace(".*", ".x")
         );
         let mut world = World::of(&source);
@@ -123,6 +123,7 @@ fn absent_values_are_unknown_except_limits_and_counts() {
             "feedback.calls_since_by.*",
             "feedback.last_by.*",
             "feedback.recent",
+            "git.branch",
             "deadline.remaining_s",
         ]
     );

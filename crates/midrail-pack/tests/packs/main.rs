@@ -23,4 +23,5 @@ mod problems;
 mod properties;
 mod schema;
 mod seeds;
+mod vouch;
 mod world;

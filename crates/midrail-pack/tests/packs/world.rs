@@ -160,6 +160,8 @@ impl World {
                 None => FileState::Absent,
             }),
             FactKey::Hook(_) | FactKey::Deep(_) => Fact::Unavailable("nobody is asked".to_owned()),
+            // The machine of a complete event is known.
+            FactKey::Answer(_) if event.cwd.is_some() => Fact::Answer(Value::from("x")),
             FactKey::Answer(name) => Fact::Unavailable(format!("nobody answers `{name}`")),
         }
     }

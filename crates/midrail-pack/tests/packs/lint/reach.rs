@@ -193,3 +193,10 @@ fn redefined_lock_names_the_locking_pack() {
     assert_eq!(only.code, "redefines-locked");
     assert!(only.message.contains("locked by the organisation pack `o`"), "{only:#?}");
 }
+
+/// A guardrail for one command stops no other command.
+#[test]
+fn a_guardrail_for_commands_shadows_no_other() {
+    let pack = "pack: p\nguardrails:\n  - {id: a, command: git push, effect: block}\n  - {id: b, command: npm publish, effect: escalate}\n";
+    assert_eq!(codes(pack), Vec::<&str>::new());
+}

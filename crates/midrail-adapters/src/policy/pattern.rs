@@ -1,0 +1,57 @@
+//! Text patterns of hosts: `*` and sometimes `?`.
+
+/// Characters that patterns of commands cannot contain, because a shell or a glob pattern reads them.
+pub(super) const MARKS: [char; 18] =
+    ['"', '\'', '\\', '$', '`', '[', ']', '{', '}', '?', '>', '<', '(', ')', '#', '|', '&', ';'];
+
+/// The operators of a shell that separate commands or run others.
+const OPERATORS: [&str; 5] = ["&&", "||", ";", "|", "\n"];
+
+/// A text pattern of a host (only `*` is special) as a glob pattern.
+pub(super) fn literal(pattern: &str) -> String {
+    let mut out = String::new();
+    for c in pattern.chars() {
+        if matches!(c, '\\' | '[' | ']' | '{' | '}' | '?') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The operator of a shell in a pattern, if it has one. Hosts split lines there before they compare.
+pub(super) fn operator(pattern: &str) -> Option<&'static str> {
+    OPERATORS.into_iter().find(|operator| pattern.contains(operator))
+}
+
+/// Whether a text matches a pattern with `*` and `?`.
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(c) if *c == '?' || Some(c) == text.get(t) => (p, t) = (p + 1, t + 1),
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    (p, t) = (at + 1, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(p).all(|c| *c == '*')
+}
+
+/// Whether every text of one pattern is a text of another.
+pub(super) fn pattern_covers(general: &str, specific: &str) -> bool {
+    // `?` of the general pattern could match the `*` of the specific one as one character.
+    if general.contains('?') && specific.contains('*') {
+        return general == specific;
+    }
+    matches(general, specific)
+}

@@ -1,0 +1,327 @@
+//! The rules of a pack that hosts can express.
+
+use midrail::guardrails::guardrail_id;
+use serde_json::{Map, Value};
+
+use super::host::PolicyHost;
+use super::pack::default_reason;
+use super::rule::{CommandPattern, Finding, PolicyRule, RuleSource, Subject, Verdict};
+
+/// The rules of a pack, and the guardrails that no host can express.
+pub(super) struct Unpacked {
+    pub(super) rules: Vec<PolicyRule>,
+    pub(super) left_out: Vec<Finding>,
+}
+
+/// Keys of a guardrail that a rule of a host can do without.
+const IGNORED: [&str; 11] = [
+    "id",
+    "name",
+    "description",
+    "effect",
+    "reason",
+    "advice",
+    "priority",
+    "category",
+    "enabled",
+    "lock",
+    "on_missing",
+];
+
+/// Parts of a pack that no host has.
+const OTHER_PARTS: [(&str, &str); 7] = [
+    ("agents", "hosts have no definitions of agents"),
+    ("tasks", "hosts have no definitions of tasks"),
+    ("budgets", "hosts have no budgets in their rules"),
+    ("deadline", "hosts have no deadlines in their rules"),
+    ("strikes", "hosts do not count violations"),
+    ("alerts", "hosts have no alerts on guardrails"),
+    ("extends", "the packs that it extends are not exported"),
+];
+
+/// Makes a subject of a pattern.
+type ToSubject = fn(String) -> Subject;
+
+/// The rules of a pack, given as JSON.
+pub(super) fn unpack(pack: &Value) -> Unpacked {
+    let mut unpacked = Unpacked { rules: Vec::new(), left_out: Vec::new() };
+    let name = pack.get("pack").and_then(Value::as_str).unwrap_or_default();
+    let source = |rule: &str| RuleSource { file: name.to_owned(), line: 0, rule: rule.to_owned() };
+    let guardrails = pack.get("guardrails").and_then(Value::as_array);
+    for guard in guardrails.into_iter().flatten().filter_map(Value::as_object) {
+        if guard.get("enabled") == Some(&Value::Bool(false)) {
+            continue;
+        }
+        let id = ["id", "name", "use"].iter().find_map(|key| guard.get(*key)?.as_str());
+        let source = source(id.unwrap_or("a guardrail without an id"));
+        match rules(guard, &source) {
+            Ok(rules) => unpacked.rules.extend(rules),
+            Err(reason) => unpacked.left_out.push(source.finding(reason)),
+        }
+    }
+    let lists: [(&str, ToSubject); 4] = [
+        ("reads", Subject::Read),
+        ("edits", Subject::Edit),
+        ("hosts", Subject::Host),
+        ("tools", Subject::Tool),
+    ];
+    for (key, subject) in lists {
+        for text in texts(pack.pointer(&format!("/vouch/{key}"))) {
+            let source = source(&format!("vouch.{key}"));
+            unpacked.rules.push(PolicyRule::new(Verdict::Allow, subject(text), source));
+        }
+    }
+    for command in items(pack.pointer("/vouch/commands")) {
+        let pattern = match command {
+            Value::String(words) => CommandPattern::prefix(words.as_str()),
+            other => match other.get("exact").and_then(Value::as_str) {
+                Some(words) => CommandPattern::exact(words),
+                None => continue,
+            },
+        };
+        let source = source("vouch.commands");
+        unpacked.rules.push(PolicyRule::new(Verdict::Allow, Subject::Command(pattern), source));
+    }
+    let is_used = |value: &Value| match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Null => false,
+        _ => true,
+    };
+    for (key, reason) in OTHER_PARTS.iter().filter(|(key, _)| pack.get(key).is_some_and(is_used)) {
+        unpacked.left_out.push(source(key).finding(*reason));
+    }
+    unpacked
+}
+
+fn items(value: Option<&Value>) -> Vec<&Value> {
+    match value {
+        Some(Value::Array(items)) => items.iter().collect(),
+        Some(Value::Null) | None => Vec::new(),
+        Some(other) => vec![other],
+    }
+}
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    items(value).into_iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The rules of a guardrail, or why there are none.
+fn rules(guard: &Map<String, Value>, source: &RuleSource) -> Result<Vec<PolicyRule>, String> {
+    let verdict = match guard.get("effect").and_then(Value::as_str) {
+        None | Some("block" | "halt") => Verdict::Deny,
+        Some("escalate") => Verdict::Ask,
+        Some(other) => return Err(format!("hosts have no rules with the effect `{other}`")),
+    };
+    if guard.get("mode").and_then(Value::as_str) == Some("shadow") {
+        return Err("it is in shadow mode, and hosts have no such mode".to_owned());
+    }
+    if texts(guard.get("on")).iter().any(|kind| kind != "before_tool") {
+        return Err("hosts have rules for calls only".to_owned());
+    }
+    let when = guard.get("when").and_then(Value::as_str);
+    let has = |key: &str| guard.contains_key(key);
+    let known: &[&str] = &["use", "with", "command", "tools", "when", "check", "on", "mode"];
+    if let Some(key) =
+        guard.keys().find(|key| !IGNORED.contains(&key.as_str()) && !known.contains(&key.as_str()))
+    {
+        return Err(format!("hosts have nothing like `{key}`"));
+    }
+    let (subjects, exceptions) = if has("use") {
+        files(guard)?
+    } else if has("command") && !has("check") && !has("tools") {
+        let exceptions = match when {
+            Some(when) => command_exceptions(when).ok_or("hosts have no conditions")?,
+            None => Vec::new(),
+        };
+        (commands(guard.get("command"))?, exceptions)
+    } else if has("command") {
+        return Err("hosts cannot combine `command` with other conditions".to_owned());
+    } else if let Some(check) = guard.get("check").and_then(Value::as_str) {
+        let hosts = if has("tools") || has("when") { None } else { hosts(check) };
+        (hosts.ok_or("hosts have no expressions")?, Vec::new())
+    } else if has("tools") {
+        tools(&texts(guard.get("tools")), when).ok_or("hosts have no conditions")?
+    } else {
+        command_text(when.unwrap_or_default()).ok_or("hosts have no conditions")?
+    };
+    let reason = guard.get("reason").and_then(Value::as_str).map(str::to_owned);
+    // The reason that the import gave says nothing more than the rule.
+    let is_default =
+        |reason: &String| PolicyHost::ALL.iter().any(|host| *reason == default_reason(*host, verdict));
+    let reason = reason.filter(|reason| !is_default(reason));
+    let excepted = |subject: &Subject| match subject {
+        // A file that may not be changed has exceptions for changes only.
+        Subject::Edit(_) => exceptions.iter().filter(|it| matches!(it, Subject::Edit(_))).cloned().collect(),
+        _ => exceptions.clone(),
+    };
+    let rule = |subject: Subject| PolicyRule {
+        exceptions: excepted(&subject),
+        ..PolicyRule::new(verdict, subject, source.clone()).because(reason.clone())
+    };
+    Ok(subjects.into_iter().map(rule).collect())
+}
+
+type Subjects = (Vec<Subject>, Vec<Subject>);
+
+/// The files of `sensitive-file`.
+fn files(guard: &Map<String, Value>) -> Result<Subjects, String> {
+    let name = guard.get("use").and_then(Value::as_str).unwrap_or_default();
+    if guardrail_id(name) != guardrail_id("sensitive-file") {
+        return Err(format!("hosts have nothing like the built-in `{name}`"));
+    }
+    if guard.contains_key("when") || guard.contains_key("tools") || guard.contains_key("command") {
+        return Err("hosts have no conditions".to_owned());
+    }
+    let with = guard.get("with");
+    let list = |key: &str| with.and_then(|with| with.get(key));
+    if list("paths").is_none() || list("read_only").is_none() || list("except").is_none() {
+        return Err("its list of credentials is longer than rules of hosts should be; list `paths`, `read_only` and `except`".into());
+    }
+    let mut subjects: Vec<Subject> = texts(list("paths")).into_iter().map(Subject::Read).collect();
+    subjects.extend(texts(list("read_only")).into_iter().map(Subject::Edit));
+    let except = texts(list("except")).into_iter();
+    Ok((subjects, except.flat_map(|path| [Subject::Read(path.clone()), Subject::Edit(path)]).collect()))
+}
+
+/// The commands of `command:`: texts, or a program with subcommands.
+fn commands(command: Option<&Value>) -> Result<Vec<Subject>, String> {
+    let mut subjects = Vec::new();
+    for item in items(command) {
+        match item {
+            Value::String(words) => {
+                // Anything may follow the words of a command anyway.
+                let words = words.trim();
+                let words = words.strip_suffix(" *").unwrap_or(words);
+                subjects.push(Subject::Command(CommandPattern::prefix(words)));
+            }
+            Value::Object(fields) => {
+                let known = |key: &String| key == "program" || key == "subcommand";
+                if let Some(key) =
+                    fields.iter().find(|(key, value)| !known(key) && !is_empty(value)).map(|it| it.0)
+                {
+                    return Err(format!("hosts have nothing like `{key}` of a command"));
+                }
+                let subcommands = texts(fields.get("subcommand"));
+                for program in texts(fields.get("program")) {
+                    if subcommands.is_empty() {
+                        subjects.push(Subject::Command(CommandPattern::prefix(program.as_str())));
+                    }
+                    let words = subcommands.iter().map(|subcommand| format!("{program} {subcommand}"));
+                    subjects.extend(words.map(|words| Subject::Command(CommandPattern::prefix(words))));
+                }
+            }
+            _ => return Err("its `command` is not a text".to_owned()),
+        }
+    }
+    if subjects.is_empty() { Err("its `command` is empty".to_owned()) } else { Ok(subjects) }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Null => true,
+        _ => false,
+    }
+}
+
+/// The texts after a name and an operator, where the expression consists of such parts only.
+fn operands(expression: &str, head: &str, join: &str) -> Option<Vec<String>> {
+    let mut rest = expression.trim();
+    let mut all = Vec::new();
+    loop {
+        rest = rest.strip_prefix(head)?.trim_start().strip_prefix('\'')?;
+        let mut text = String::new();
+        let mut chars = rest.char_indices();
+        let end = loop {
+            match chars.next()? {
+                (at, '\'') => break at,
+                (_, '\\') => match chars.next()?.1 {
+                    'n' => text.push('\n'),
+                    c @ ('\\' | '\'' | '"') => text.push(c),
+                    _ => return None,
+                },
+                (_, c) => text.push(c),
+            }
+        };
+        all.push(text);
+        rest = rest.get(end + 1..)?.trim_start();
+        if rest.is_empty() {
+            return Some(all);
+        }
+        rest = rest.strip_prefix(join)?.trim_start();
+    }
+}
+
+/// The hosts of a check that the import writes.
+fn hosts(check: &str) -> Option<Vec<Subject>> {
+    let hosts = operands(check, "action.hosts none match", "AND")?;
+    let is_below =
+        |host: &&String| host.strip_prefix("*.").is_some_and(|host| hosts.iter().any(|it| it == host));
+    Some(hosts.iter().filter(|host| !is_below(host)).map(|host| Subject::Host(host.clone())).collect())
+}
+
+/// Tools, with the exceptions or the argument in `when`.
+fn tools(tools: &[String], when: Option<&str>) -> Option<Subjects> {
+    let subjects = || tools.iter().map(|tool| Subject::Tool(tool.clone())).collect();
+    let Some(when) = when else { return Some((subjects(), Vec::new())) };
+    if let Some(names) = operands(when, "tool.name does not match", "AND") {
+        return Some((subjects(), names.into_iter().map(Subject::Tool).collect()));
+    }
+    let (argument, rest) = when.strip_prefix("tool.args.")?.split_once(' ')?;
+    let values = operands(rest, "matches", "\0")?;
+    let ([tool], [value]) = (tools, values.as_slice()) else { return None };
+    let (tool, argument) = (tool.clone(), argument.to_owned());
+    Some((vec![Subject::ToolArgument { tool, argument, value: unescaped(value)? }], Vec::new()))
+}
+
+/// A glob pattern without escapes, if only `*` is special in it.
+pub(super) fn unescaped(glob: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = glob.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.push(chars.next()?),
+            '[' | '{' | '?' => return None,
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}
+
+/// The exceptions in a condition that the import writes.
+fn command_exceptions(when: &str) -> Option<Vec<Subject>> {
+    let inner = when.trim().strip_prefix("NOT ((")?;
+    let (patterns, _) = inner.split_once(") AND action.command does not match '*[;&|")?;
+    let mut subjects: Vec<Subject> = Vec::new();
+    for glob in operands(patterns, "action.command matches", "OR")? {
+        let words = unescaped(&glob)?;
+        // A prefix is two patterns: the words, and the words with more.
+        if let Some(stem) = words.strip_suffix(" *")
+            && let Some(last) = subjects.last_mut()
+            && *last == Subject::Command(CommandPattern::exact(stem))
+        {
+            *last = Subject::Command(CommandPattern::prefix(stem));
+            continue;
+        }
+        let is_open = words.ends_with('*');
+        let pattern = if is_open { CommandPattern::prefix(words) } else { CommandPattern::exact(words) };
+        subjects.push(Subject::Command(pattern));
+    }
+    Some(subjects)
+}
+
+/// A condition on the text of a line that the import writes.
+fn command_text(when: &str) -> Option<Subjects> {
+    let rest = when.trim().strip_prefix("action.type == 'command' AND ")?;
+    let (matches, exceptions) = match rest.split_once(" AND NOT ((") {
+        Some((matches, _)) => {
+            let at = rest.find("NOT ((")?;
+            (matches, command_exceptions(rest.get(at..)?)?)
+        }
+        None => (rest, Vec::new()),
+    };
+    let globs = operands(matches, "action.command matches", "OR")?;
+    Some((globs.into_iter().map(Subject::CommandText).collect(), exceptions))
+}

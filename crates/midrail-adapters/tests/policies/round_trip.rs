@@ -1,0 +1,117 @@
+//! Import, export and import again: nothing is lost or added.
+
+use midrail_adapters::policy::{Exported, Imported, PolicyHost};
+use serde_json::{Value, json};
+
+use crate::world::{Sample, import, rules};
+use crate::{claude_code, codex, copilot, cursor, gemini, opencode};
+
+fn samples(host: PolicyHost) -> &'static [Sample] {
+    match host {
+        PolicyHost::ClaudeCode => claude_code::SAMPLES,
+        PolicyHost::Codex => codex::SAMPLES,
+        PolicyHost::Gemini => gemini::SAMPLES,
+        PolicyHost::Cursor => cursor::SAMPLES,
+        PolicyHost::OpenCode => opencode::SAMPLES,
+        PolicyHost::Copilot => copilot::SAMPLES,
+    }
+}
+
+/// The pack without its tests, which hosts other than Codex do not have and the export does not write.
+fn without_tests(imported: &Imported) -> Value {
+    let mut pack = imported.pack.clone();
+    pack.as_object_mut().unwrap().remove("tests");
+    pack
+}
+
+#[test]
+fn the_exported_rules_of_a_host_are_imported_as_the_same_pack() {
+    let mut same = 0;
+    for host in PolicyHost::ALL {
+        for sample in samples(host) {
+            let first = import(host, sample.text);
+            let exported = host.export(&first.pack);
+            let second = import(host, &exported.text);
+            let name = format!("{}: {}\n{}\n{}", host.name(), sample.name, first.yaml, exported.text);
+            assert_eq!(rules(&second.dead), Vec::<&str>::new(), "{name}");
+            if exported.left_out.is_empty() && exported.stricter.is_empty() {
+                assert_eq!(without_tests(&first), without_tests(&second), "{name}");
+                same += 1;
+            }
+            // What a host can express stays as it is.
+            let third = import(host, &host.export(&second.pack).text);
+            assert_eq!(without_tests(&second), without_tests(&third), "{name}");
+        }
+    }
+    assert!(same >= 45, "only {same} samples came back unchanged");
+}
+
+/// One policy for all agents: rules of one host for another.
+#[test]
+fn rules_of_one_host_are_exported_for_all_others() {
+    let claude =
+        r#"{"permissions": {"deny": ["Bash(git push:*)", "mcp__prod__*"], "allow": ["Bash(cargo test:*)"]}}"#;
+    let pack = import(PolicyHost::ClaudeCode, claude).pack;
+    for host in PolicyHost::ALL {
+        let exported = host.export(&pack);
+        let again = import(host, &exported.text);
+        let commands: Vec<&Value> =
+            again.pack["guardrails"].as_array().unwrap().iter().map(|it| &it["command"]).collect();
+        assert!(commands.contains(&&json!("git push")), "{}\n{}", host.name(), exported.text);
+        assert_eq!(
+            again.pack["vouch"]["commands"],
+            json!(["cargo test"]),
+            "{}\n{}",
+            host.name(),
+            exported.text
+        );
+        let has_tools = host != PolicyHost::Codex;
+        assert_eq!(exported.left_out.is_empty(), has_tools, "{}: {:?}", host.name(), exported.left_out);
+        assert_eq!(again.yaml.contains("prod"), has_tools, "{}\n{}", host.name(), again.yaml);
+    }
+}
+
+fn reasons(exported: &Exported) -> Vec<(&str, &str)> {
+    exported.left_out.iter().map(|finding| (finding.source.rule.as_str(), finding.reason.as_str())).collect()
+}
+
+#[test]
+fn guardrails_that_no_host_can_express_are_reported() {
+    let pack = json!({
+        "pack": "p",
+        "guardrails": [
+            {"id": "tests-first", "require_before": {"tool": ["deploy"], "requires": ["test"]}},
+            {"id": "big", "tools": ["refund"], "check": "tool.args.amount <= 100"},
+            {"id": "careful", "command": "npm", "effect": "warn"},
+            {"id": "later", "command": "npm", "mode": "shadow"},
+            {"id": "builtin", "use": "safety-001"},
+            {"id": "off", "enabled": false, "use": "safety-003"},
+            {"id": "branch", "command": "git push", "when": "session.x == 1"},
+            {"id": "pushes", "command": {"program": "git", "subcommand": ["push", "fetch"]}},
+        ],
+        "budgets": {"tokens": 5},
+    });
+    for host in PolicyHost::ALL {
+        let exported = host.export(&pack);
+        let names: Vec<&str> = reasons(&exported).iter().map(|(rule, _)| *rule).collect();
+        let expected = ["tests-first", "big", "careful", "later", "builtin", "branch", "budgets"];
+        assert_eq!(names, expected, "{}", host.name());
+        assert_eq!(exported.rules, 2, "{}\n{}", host.name(), exported.text);
+    }
+}
+
+/// A host without questions must not allow what a pack escalates.
+#[test]
+fn an_escalation_is_never_exported_as_an_allow() {
+    let pack = json!({
+        "pack": "p",
+        "guardrails": [{"id": "ask", "command": "git push", "effect": "escalate"}],
+        "vouch": {"commands": ["git", "ls"]},
+    });
+    for host in [PolicyHost::Cursor, PolicyHost::Copilot] {
+        let exported = host.export(&pack);
+        assert!(!exported.text.contains("git"), "{}", exported.text);
+        assert!(exported.text.contains("ls"), "{}", exported.text);
+        assert_eq!(exported.left_out.len(), 2);
+    }
+}

@@ -1,0 +1,98 @@
+//! A settings file of a host with the verdicts of the host, and an engine with the imported pack.
+
+use midrail::pack::{DiagnosticLevel, Layer, PackDocument, PolicySource, lint};
+use midrail::{Effect, Engine, Event};
+use midrail_adapters::policy::{FileScope, Finding, Imported, PolicyFile, PolicyHost};
+use serde_json::json;
+
+/// A settings file, and what the host answers.
+pub(crate) struct Sample {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+    /// Calls and the verdict of the host: `deny`, `ask`, `allow`, or `-` where no rule matches. A call is a command, or
+    /// begins with `Read `, `Edit `, `Fetch ` or `Tool `. A verdict with `!` is one that Midrail takes more strictly.
+    pub(crate) calls: &'static [(&'static str, &'static str)],
+    /// How many rules are left out, and how many are dead.
+    pub(crate) left_out: usize,
+    pub(crate) dead: usize,
+}
+
+/// One file of a project.
+pub(crate) fn of_project(text: &str) -> Vec<PolicyFile> {
+    vec![PolicyFile::of_project("settings", text)]
+}
+
+pub(crate) fn file(name: &str, scope: FileScope, text: &str) -> PolicyFile {
+    PolicyFile { name: name.to_owned(), text: text.to_owned(), scope }
+}
+
+pub(crate) fn import(host: PolicyHost, text: &str) -> Imported {
+    host.import(&of_project(text))
+}
+
+/// The rules of findings, in order.
+pub(crate) fn rules(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.source.rule.as_str()).collect()
+}
+
+/// An engine that decides with the imported pack alone.
+pub(crate) fn engine(yaml: &str) -> Engine {
+    let documents = PackDocument::read("imported.yaml", yaml, None)
+        .unwrap_or_else(|report| panic!("the imported pack is invalid:\n{report}\n{yaml}"));
+    let documents: Vec<(Layer, PackDocument)> =
+        documents.into_iter().map(|document| (Layer::Project, document)).collect();
+    let source = PolicySource::from_documents(&documents);
+    let policy = source.compile().unwrap_or_else(|error| panic!("{error}\n{yaml}"));
+    Engine::builder(policy, &source).build().unwrap()
+}
+
+/// The errors and warnings of lint about a pack.
+fn warnings(yaml: &str) -> Vec<String> {
+    let documents = PackDocument::read("imported.yaml", yaml, None).unwrap();
+    let documents: Vec<(Layer, PackDocument)> =
+        documents.into_iter().map(|document| (Layer::Project, document)).collect();
+    // Not every tool of every host is known.
+    let found = lint(&documents).into_iter().filter(|finding| finding.code != "misspelt-tool");
+    let found = found.filter(|finding| finding.severity != DiagnosticLevel::Note);
+    found.map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
+}
+
+/// The effect of a call.
+pub(crate) fn decide(engine: &Engine, call: &str) -> Effect {
+    let event = match call.split_once(' ') {
+        Some(("Read", path)) => Event::before_tool("Read", json!({"file_path": path})),
+        Some(("Edit", path)) => Event::before_tool("Write", json!({"file_path": path, "content": "x"})),
+        Some(("Fetch", url)) => Event::before_tool("WebFetch", json!({"url": url, "prompt": "x"})),
+        Some(("Tool", call)) => {
+            let (name, args) = call.split_once(' ').unwrap_or((call, "{}"));
+            Event::before_tool(name, serde_json::from_str(args).unwrap())
+        }
+        _ => Event::before_tool("Bash", json!({"command": call})),
+    };
+    engine.decide(event).effect
+}
+
+/// Checks samples: what the host denies is blocked, what it asks for is escalated or blocked, and the rest is allowed
+/// unless the sample says otherwise.
+pub(crate) fn check(host: PolicyHost, samples: &[Sample]) {
+    for sample in samples {
+        let imported = import(host, sample.text);
+        let name = format!("{}: {}", host.name(), sample.name);
+        assert_eq!(imported.left_out.len(), sample.left_out, "{name}: left out: {:#?}", imported.left_out);
+        assert_eq!(imported.dead.len(), sample.dead, "{name}: dead: {:#?}", imported.dead);
+        assert_eq!(warnings(&imported.yaml), Vec::<String>::new(), "{name}\n{}", imported.yaml);
+        let engine = engine(&imported.yaml);
+        for (call, verdict) in sample.calls {
+            let effect = decide(&engine, call);
+            let is_as_expected = match *verdict {
+                "deny" => effect >= Effect::Block,
+                "ask" => effect == Effect::Escalate,
+                "allow" | "-" => effect < Effect::Escalate,
+                "ask!" => effect >= Effect::Block,
+                "allow!" | "-!" => effect >= Effect::Escalate,
+                other => panic!("{name}: unknown verdict {other}"),
+            };
+            assert!(is_as_expected, "{name}: `{call}` is {verdict}, but {effect:?}\n{}", imported.yaml);
+        }
+    }
+}
