@@ -230,8 +230,7 @@ fn command_exceptions(exceptions: &[Subject]) -> Option<String> {
         Subject::Command(pattern) => Some(pattern.globs()),
         _ => None,
     });
-    let parts: Vec<String> =
-        globs.flatten().map(|glob| format!("action.command matches {}", quoted(&glob))).collect();
+    let parts: Vec<String> = globs.flatten().map(|glob| command_test(&glob)).collect();
     let any = parts.join(" OR ");
     // The characters are written as the expression language escapes them.
     (!parts.is_empty()).then(|| format!("NOT (({any}) AND action.command does not match '{SPECIAL}')"))
@@ -274,6 +273,12 @@ fn vouch(rules: &[PolicyRule]) -> Map<String, Value> {
 /// Programs that run the command in their arguments.
 const WRAPPERS: [&str; 12] =
     ["sh", "bash", "zsh", "env", "sudo", "timeout", "time", "nice", "nohup", "xargs", "command", "exec"];
+
+/// A test of the whole command line. A text without a wildcard is compared.
+fn command_test(glob: &str) -> String {
+    let operator = if glob.contains(['*', '?', '[', '{', '\\']) { "matches" } else { "==" };
+    format!("action.command {operator} {}", quoted(glob))
+}
 
 fn tests(host: PolicyHost, rules: &[PolicyRule], examples: &[Example]) -> Vec<Value> {
     let mut tests = Vec::new();

@@ -226,12 +226,15 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
+/// The tests of a command line that the import writes.
+const COMMAND_TESTS: [&str; 2] = ["action.command matches", "action.command =="];
+
 /// The texts after a name and an operator, where the expression consists of such parts only.
-fn operands(expression: &str, head: &str, join: &str) -> Option<Vec<String>> {
+fn operands(expression: &str, heads: &[&str], join: &str) -> Option<Vec<String>> {
     let mut rest = expression.trim();
     let mut all = Vec::new();
     loop {
-        rest = rest.strip_prefix(head)?.trim_start().strip_prefix('\'')?;
+        rest = heads.iter().find_map(|head| rest.strip_prefix(head))?.trim_start().strip_prefix('\'')?;
         let mut text = String::new();
         let mut chars = rest.char_indices();
         let end = loop {
@@ -256,7 +259,7 @@ fn operands(expression: &str, head: &str, join: &str) -> Option<Vec<String>> {
 
 /// The hosts of a check that the import writes.
 fn hosts(check: &str) -> Option<Vec<Subject>> {
-    let hosts = operands(check, "action.hosts none match", "AND")?;
+    let hosts = operands(check, &["action.hosts none match"], "AND")?;
     let is_below =
         |host: &&String| host.strip_prefix("*.").is_some_and(|host| hosts.iter().any(|it| it == host));
     Some(hosts.iter().filter(|host| !is_below(host)).map(|host| Subject::Host(host.clone())).collect())
@@ -266,11 +269,11 @@ fn hosts(check: &str) -> Option<Vec<Subject>> {
 fn tools(tools: &[String], when: Option<&str>) -> Option<Subjects> {
     let subjects = || tools.iter().map(|tool| Subject::Tool(tool.clone())).collect();
     let Some(when) = when else { return Some((subjects(), Vec::new())) };
-    if let Some(names) = operands(when, "tool.name does not match", "AND") {
+    if let Some(names) = operands(when, &["tool.name does not match"], "AND") {
         return Some((subjects(), names.into_iter().map(Subject::Tool).collect()));
     }
     let (argument, rest) = when.strip_prefix("tool.args.")?.split_once(' ')?;
-    let values = operands(rest, "matches", "\0")?;
+    let values = operands(rest, &["matches"], "\0")?;
     let ([tool], [value]) = (tools, values.as_slice()) else { return None };
     let (tool, argument) = (tool.clone(), argument.to_owned());
     Some((vec![Subject::ToolArgument { tool, argument, value: unescaped(value)? }], Vec::new()))
@@ -295,7 +298,7 @@ fn command_exceptions(when: &str) -> Option<Vec<Subject>> {
     let inner = when.trim().strip_prefix("NOT ((")?;
     let (patterns, _) = inner.split_once(") AND action.command does not match '*[;&|")?;
     let mut subjects: Vec<Subject> = Vec::new();
-    for glob in operands(patterns, "action.command matches", "OR")? {
+    for glob in operands(patterns, &COMMAND_TESTS, "OR")? {
         let words = unescaped(&glob)?;
         // A prefix is two patterns: the words, and the words with more.
         if let Some(stem) = words.strip_suffix(" *")
@@ -322,6 +325,6 @@ fn command_text(when: &str) -> Option<Subjects> {
         }
         None => (rest, Vec::new()),
     };
-    let globs = operands(matches, "action.command matches", "OR")?;
+    let globs = operands(matches, &COMMAND_TESTS, "OR")?;
     Some((globs.into_iter().map(Subject::CommandText).collect(), exceptions))
 }

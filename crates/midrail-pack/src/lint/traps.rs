@@ -57,7 +57,10 @@ fn visit(node: &Node, place: String, see: &mut dyn FnMut(&str, &Node)) {
 /// Why a text is a pattern of another language, and the glob pattern for it.
 pub(super) fn foreign_pattern(text: &str) -> Option<(&'static str, String)> {
     let has_class = ["\\d", "\\s", "\\w", "\\b", ".+", "(?"].iter().any(|part| text.contains(part));
-    let has_choice = text.contains('(') && text.contains('|') && text.contains(')');
+    // A set of characters is a glob, whatever it contains.
+    let outside: String =
+        text.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
+    let has_choice = outside.contains('(') && outside.contains('|') && outside.contains(')');
     if text.starts_with('^') || (text.ends_with('$') && text.len() > 1) || has_class || has_choice {
         let glob = text.trim_start_matches('^').trim_end_matches('$').replace(".*", "*").replace(".+", "*");
         let is_plain = !glob.contains(['\\', '(', '|', '[', '+']) && glob::check(&glob).is_ok();
