@@ -1,7 +1,6 @@
 //! A deserializer of JSON values that does not accept a list for a map.
 //!
-//! serde reads a list as the fields of a struct in order, so `require_before: [test, deploy]` would be a rule that nobody
-//! meant.
+//! serde reads a list as the fields of a struct in order, so `require_before: [test, deploy]` would silently become a rule.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
