@@ -11,6 +11,7 @@ use crate::event::{Event, EventKind};
 use crate::facts::{Fact, FactKey, Facts, FileState};
 use crate::hex;
 use crate::inputs::Inputs;
+use crate::modify::changed_arguments;
 use crate::path::Place;
 use crate::script_source::ScriptSource;
 
@@ -32,7 +33,13 @@ pub(crate) fn current_action_digest(inputs: &Inputs<'_>) -> String {
         }
         known
     };
-    digest(inputs.facts, inputs.event, &inputs.session.id, &lookup)
+    let digest = digest(inputs.facts, inputs.arrived, &inputs.session.id, &lookup);
+    // A call that guardrails changed is another one than the same call as the agent wrote it.
+    if inputs.is_modified() {
+        sha256(&json!(["modified", digest, changed_arguments(&inputs.modifications)]).to_string())
+    } else {
+        digest
+    }
 }
 
 /// Looks up a fact. `None`: it was not fetched yet.

@@ -13,7 +13,7 @@ use crate::facts::{
     HookOutcome, PackCommand, UnsavedFiles,
 };
 use crate::glob;
-use crate::inputs::{Inputs, Missing};
+use crate::inputs::{Inputs, Missing, ModifiedArgument, NotModified};
 use crate::path::{self, Place, Roots};
 use crate::path_pattern::Folders;
 use crate::routing::WaitRule;
@@ -216,6 +216,12 @@ impl<'a> Context<'a> {
         last.is_some_and(|(id, _)| *id == self.spec.id)
     }
 
+    /// What became of this guardrail's changes of the call's arguments. Empty: it changes nothing.
+    pub fn modification(&self) -> Result<&'a [ModifiedArgument], NotModified> {
+        let own = self.inputs.modifications.iter().find(|modification| modification.by == self.spec.id);
+        own.map_or(Ok(&[]), |own| own.arguments.as_deref().map_err(Clone::clone))
+    }
+
     /// How long this event waits for external services, and the effect if they do not answer in time.
     pub fn wait_rule(&self) -> WaitRule {
         self.routing.wait_rule(self.event)
@@ -244,6 +250,11 @@ impl<'a> Context<'a> {
             return Err(Missing(format!("`answer:{name}` is not an answer")));
         };
         Ok(value)
+    }
+
+    /// The number of bytes of a chunk's text that were already passed on.
+    pub fn sent_bytes(&self) -> usize {
+        self.facts.sent_bytes
     }
 
     /// The engine's own files, in addition to the usual places.

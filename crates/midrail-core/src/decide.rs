@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::facts::{Facts, Needs, PrefetchedReads};
 use crate::pause::{PAUSES, Pause};
 use crate::policy::Policy;
-use crate::rewrite::rewrite_result;
+use crate::rewrite::rewrite;
 use crate::run::{check, observe};
 use crate::session::Session;
 use crate::tally::Tally;
@@ -26,7 +26,7 @@ pub struct Evaluation {
     pub needs: Needs,
     /// The prefetched slices and facts that were read. They count as loaded and known from now on.
     pub prefetched: PrefetchedReads,
-    /// The event as guardrails saw it, if its result was rewritten before.
+    /// The event as guardrails saw it, if its arguments or its result were changed before.
     pub rewritten: Option<Event>,
 }
 
@@ -61,9 +61,11 @@ fn run_chain(
     let links = || chain.iter().filter_map(|(at, role)| Some((policy.entries().get(*at)?, role)));
     let checks = || links().filter(|(_, role)| role.checks).map(|(entry, _)| entry);
 
-    let rewritten = rewrite_result(checks(), policy.inputs(session, facts, event));
+    let rewritten = rewrite(checks(), policy.inputs(session, facts, event));
     let mut inputs = policy.inputs(session, facts, rewritten.event.as_ref().unwrap_or(event));
+    inputs.arrived = event;
     inputs.rewrites = rewritten.by.into();
+    inputs.modifications = rewritten.modifications;
     // Facts are prefetched for the event as it arrived.
     inputs.ignores_prefetched_facts = rewritten.event.is_some() || !rewritten.needs.is_empty();
 

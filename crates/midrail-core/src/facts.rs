@@ -44,6 +44,17 @@ pub enum FactKey {
     Deep(DeepCall),
     /// Any other answer of a probe, by the probe's own name for it.
     Answer(String),
+    /// A fact about the call with the arguments that guardrails changed.
+    Modified(Box<FactKey>),
+}
+
+impl FactKey {
+    /// Whether it is a fact about the event itself, so that it differs for changed arguments. Answers of scripts have a key of
+    /// their own for them ([`HookCall::after`]).
+    pub(crate) fn is_about_event(&self) -> bool {
+        use FactKey::{Action, Deep, Injections, PersonalData, Script, Secrets};
+        matches!(self, Action | Secrets | PersonalData | Injections | Script(_) | Deep(_))
+    }
 }
 
 impl fmt::Display for FactKey {
@@ -65,6 +76,7 @@ impl fmt::Display for FactKey {
             FactKey::Hook(call) => write!(f, "hook:{}<{}", call.script, call.after.join("<")),
             FactKey::Deep(call) => write!(f, "deep:{}:{}", call.wait_ms, call.guardrail),
             FactKey::Answer(name) => write!(f, "answer:{name}"),
+            FactKey::Modified(key) => write!(f, "modified:{key}"),
         }
     }
 }
@@ -100,6 +112,7 @@ impl FromStr for FactKey {
             "file" => FactKey::File(argument.to_owned()),
             "unsaved" => FactKey::Unsaved(argument.to_owned()),
             "answer" => FactKey::Answer(argument.to_owned()),
+            "modified" => FactKey::Modified(Box::new(argument.parse()?)),
             "tree" => FactKey::Tree(patterns()?),
             "count" => FactKey::Count(patterns()?),
             "command" => timed().map(|(timeout_ms, command)| {
@@ -161,7 +174,7 @@ pub struct CommandOutcome {
 pub struct HookCall {
     /// The guardrail of the script.
     pub script: Arc<str>,
-    /// The scripts before it that replaced the result, in order. It sees the result of the last one.
+    /// The guardrails before it that changed the arguments or replaced the result, in order. It sees what the last one left.
     pub after: Vec<Arc<str>>,
 }
 

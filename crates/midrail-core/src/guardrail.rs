@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::event::EventKind;
-use crate::inputs::Missing;
+use crate::inputs::{Missing, NotModified};
 use crate::session::Changes;
 use crate::spec::Tools;
 use crate::verdict::Verdict;
@@ -75,6 +75,23 @@ pub trait Guardrail: Send + Sync {
         Ok(None)
     }
 
+    /// Whether it can change the arguments of a call before any guardrail checks it.
+    fn can_modify(&self) -> bool {
+        false
+    }
+
+    /// The changes of a call's arguments. Every guardrail sees the arguments as the agent wrote them, so that their order does not
+    /// matter, and reads what became of its changes from [`Context::modification`].
+    fn modify(&self, context: &Context<'_>) -> Result<Vec<ArgumentChange>, Fault> {
+        let _ = context;
+        Ok(Vec::new())
+    }
+
+    /// How many words at the end of a stream it has to see together with what follows, before they are passed on.
+    fn held_words(&self) -> usize {
+        0
+    }
+
     /// The settings that the engine needs to call a script, a classifier or a judge for it.
     fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
@@ -111,6 +128,15 @@ pub enum Fault {
     FailedAfter(Box<Verdict>, String),
 }
 
+impl From<NotModified> for Fault {
+    fn from(why: NotModified) -> Self {
+        match why {
+            NotModified::Missing(missing) => Fault::Missing(missing),
+            NotModified::Failed(why) => Fault::Failed(why),
+        }
+    }
+}
+
 /// The replacement of a tool's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
@@ -118,6 +144,15 @@ pub struct Rewrite {
     pub content: String,
     /// Whether the call counts as failed.
     pub is_error: bool,
+}
+
+/// The change of one argument of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArgumentChange {
+    /// The argument, as a JSON pointer below the arguments: `/limit`.
+    pub argument: String,
+    /// Its new value. `None`: it is removed.
+    pub value: Option<Value>,
 }
 
 /// A condition on the context: a compiled expression, or a closure.

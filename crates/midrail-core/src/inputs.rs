@@ -39,8 +39,45 @@ pub struct Inputs<'a> {
     pub(crate) has_pending_needs: Cell<bool>,
     /// The milliseconds that the running guardrail grants to probes.
     pub(crate) within_ms: Cell<Option<u64>>,
-    /// The guardrails that can rewrite the result, in order, and whether each of them did.
+    /// The guardrails that can change the arguments or rewrite the result, in order, and whether each of them did.
     pub(crate) rewrites: RefCell<Vec<(Arc<str>, bool)>>,
+    /// The event as it arrived. `event` is the one that guardrails check.
+    pub(crate) arrived: &'a Event,
+    /// What became of the changes of a call's arguments.
+    pub(crate) modifications: Vec<Modification>,
+}
+
+/// What became of the changes of one guardrail.
+#[derive(Debug, Clone)]
+pub(crate) struct Modification {
+    /// The guardrail.
+    pub(crate) by: Arc<str>,
+    /// Whether the arguments differ because of it.
+    pub(crate) is_applied: bool,
+    /// The arguments that it changes.
+    pub(crate) arguments: Result<Vec<ModifiedArgument>, NotModified>,
+}
+
+/// Why a guardrail could not change a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotModified {
+    /// A value that it needs is missing.
+    Missing(Missing),
+    /// It failed.
+    Failed(String),
+}
+
+/// An argument that a guardrail changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModifiedArgument {
+    /// The argument, as a JSON pointer below the arguments.
+    pub argument: String,
+    /// Its value as the agent wrote it.
+    pub before: Option<Value>,
+    /// Its new value.
+    pub after: Option<Value>,
+    /// Another guardrail that changes it differently, so that it stays as it is.
+    pub conflicts_with: Option<Arc<str>>,
 }
 
 impl<'a> Inputs<'a> {
@@ -88,7 +125,7 @@ impl<'a> Inputs<'a> {
 
     /// A fact that was fetched. A prefetched one counts as known from now on.
     pub(crate) fn known_fact(&self, key: &FactKey) -> Option<&'a Fact> {
-        if let Some(fact) = self.facts.get(key) {
+        if let Some(fact) = self.facts.get(&self.key(key.clone())) {
             return Some(fact);
         }
         let fact = self.facts.prefetched.get(key).filter(|_| !self.ignores_prefetched_facts)?;
@@ -97,6 +134,7 @@ impl<'a> Inputs<'a> {
     }
 
     pub(crate) fn fact(&self, key: FactKey) -> Result<&'a Fact, Missing> {
+        let key = self.key(key);
         match (self.known_fact(&key), self.expected(&key)) {
             (Some(Fact::Unavailable(why)), _) => Err(unavailable(&key, why)),
             (Some(fact), _) => Ok(fact),
@@ -130,6 +168,16 @@ impl<'a> Inputs<'a> {
     /// A fact as it is expected to be. Results can be rewritten, so nothing is expected of their events.
     fn expected(&self, key: &FactKey) -> Option<&'a Fact> {
         if self.event.kind == EventKind::AfterTool { None } else { self.facts.expected(key) }
+    }
+
+    /// The key of a fact about the event that guardrails check.
+    fn key(&self, key: FactKey) -> FactKey {
+        if self.is_modified() && key.is_about_event() { FactKey::Modified(Box::new(key)) } else { key }
+    }
+
+    /// Whether guardrails changed the arguments of the call.
+    pub(crate) fn is_modified(&self) -> bool {
+        self.modifications.iter().any(|modification| modification.is_applied)
     }
 
     fn record_missing(&self) {

@@ -22,8 +22,10 @@ pub mod hex;
 mod hit;
 mod host;
 mod inputs;
+pub mod json_pointer;
 mod json_text;
 mod key;
+mod modify;
 pub mod path;
 pub mod path_pattern;
 mod pause;
@@ -61,10 +63,10 @@ pub use facts::{
     CommandOutcome, DeepCall, DeepOutcome, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer,
     HookCall, HookOutcome, HookRequest, Needs, PackCommand, PrefetchedReads, UnknownFact, UnsavedFiles,
 };
-pub use guardrail::{Condition, Fault, Guardrail, Rewrite};
+pub use guardrail::{ArgumentChange, Condition, Fault, Guardrail, Rewrite};
 pub use hit::{Confidence, Hit, Severity};
 pub use host::{Host, HostLimit};
-pub use inputs::{Inputs, Missing};
+pub use inputs::{Inputs, Missing, ModifiedArgument, NotModified};
 pub use json_text::{JsonExtent, to_json, visit_texts};
 pub use key::Key;
 pub use pause::{PAUSES, Pause};

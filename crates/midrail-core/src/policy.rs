@@ -232,6 +232,12 @@ impl Policy {
         self.entries.iter().filter(concerns).collect()
     }
 
+    /// How many words at the end of a stream are held back, because a guardrail has to see them with what follows.
+    pub fn held_words(&self) -> usize {
+        let of_chunks = self.entries.iter().filter(|entry| entry.spec.on.contains(&EventKind::ModelChunk));
+        of_chunks.map(|entry| entry.guardrail.held_words()).max().unwrap_or(0)
+    }
+
     /// The inputs of a decision by this policy.
     pub(crate) fn inputs<'a>(
         &'a self,
@@ -253,6 +259,8 @@ impl Policy {
             has_pending_needs: Cell::default(),
             within_ms: Cell::default(),
             rewrites: RefCell::default(),
+            arrived: event,
+            modifications: Vec::new(),
         }
     }
 

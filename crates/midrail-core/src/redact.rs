@@ -1,8 +1,11 @@
 //! Replaces parts of a text. Overlapping parts are merged, so that nothing between them leaks.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::inputs::Inputs;
+use crate::json_pointer;
 use crate::verdict::Redaction;
 
 /// The text with all redactions applied. Spans past the end, reversed, or inside a character are widened to whole characters:
@@ -40,7 +43,7 @@ pub(crate) fn whole_text(inputs: &Inputs<'_>, guardrail: &str) -> Option<Redacti
         (Some(content), _) => content.to_string().len(),
         (None, text) => text.as_ref()?.len(),
     };
-    Some(Redaction { start: 0, end, replacement: format!("[redacted:{guardrail}]") })
+    Some(Redaction::new(0, end, format!("[redacted:{guardrail}]")))
 }
 
 /// Another text in which every occurrence of the text that is redacted in `own` is redacted, too.
@@ -53,14 +56,34 @@ pub fn apply_elsewhere(own: &str, redactions: &[Redaction], other: &str) -> Stri
     let parts: Vec<Redaction> = hidden
         .iter()
         .flat_map(|(text, replacement)| {
-            occurrences(other, text).map(|start| Redaction {
-                start,
-                end: start + text.len(),
-                replacement: (*replacement).to_owned(),
-            })
+            occurrences(other, text).map(|start| Redaction::new(start, start + text.len(), *replacement))
         })
         .collect();
     apply(other, &parts)
+}
+
+/// Replaces parts of the texts inside a value, also of names of members. `base` is the pointer to the value that the pointers of
+/// redactions begin with. A redaction of a text that is not there replaces the whole value.
+pub(crate) fn apply_inside(value: &mut Value, base: &str, redactions: &[Redaction]) {
+    let mut by_text: BTreeMap<&str, Vec<Redaction>> = BTreeMap::new();
+    for part in redactions {
+        let Some(pointer) = part.at.as_deref().and_then(|at| at.strip_prefix(base)) else {
+            *value = Value::String(part.replacement.clone());
+            return;
+        };
+        by_text.entry(pointer).or_default().push(part.clone());
+    }
+    // Deeper members come first, so that the pointers to those above them stay valid.
+    for (pointer, parts) in by_text.into_iter().rev() {
+        let Some(text) = json_pointer::text_at(value, pointer).map(|text| apply(&text, &parts)) else {
+            *value = Value::String(parts.first().map(|part| part.replacement.clone()).unwrap_or_default());
+            return;
+        };
+        match pointer.strip_suffix(json_pointer::KEY) {
+            Some(member) => drop(json_pointer::rename(value, member, &text)),
+            None => value.pointer_mut(pointer).into_iter().for_each(|it| *it = Value::String(text.clone())),
+        }
+    }
 }
 
 /// All occurrences of a part in a text, including overlapping ones.
@@ -89,7 +112,7 @@ mod tests {
     use super::*;
 
     fn part(start: usize, end: usize, replacement: &str) -> Redaction {
-        Redaction { start, end, replacement: replacement.into() }
+        Redaction::new(start, end, replacement)
     }
 
     #[test]
@@ -102,6 +125,21 @@ mod tests {
     fn overlapping_parts_leave_no_middle() {
         let parts = [part(0, 5, "[a]"), part(3, 9, "[b]"), part(8, 11, "[c]")];
         assert_eq!(apply("0123456789abc", &parts), "[a]bc");
+    }
+
+    #[test]
+    fn texts_inside_a_value_are_replaced() {
+        let mut value = serde_json::json!({"a": ["one two"], "key": {"b": "x"}});
+        let parts = [
+            part(0, 3, "[1]").at("/result/a/0"),
+            part(2, 5, "[2]").at("/result/a/0"),
+            part(0, 1, "[x]").at("/result/key/b"),
+            part(0, 3, "[name]").at("/result/key~key"),
+        ];
+        apply_inside(&mut value, "/result", &parts);
+        assert_eq!(value, serde_json::json!({"a": ["[1]wo"], "[name]": {"b": "[x]"}}));
+        apply_inside(&mut value, "/result", &[part(0, 1, "[gone]").at("/result/none")]);
+        assert_eq!(value, "[gone]");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Rewrites a tool's result before guardrails check it. Each guardrail that rewrites sees the result as the one before it left it.
+//! Rewrites an event before guardrails check it: the arguments of a call, or the result of a tool. Each guardrail that rewrites a
+//! result sees it as the one before it left it.
 
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use crate::decision::Mode;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind, ToolResult};
 use crate::facts::{Needs, PrefetchedReads};
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, Modification};
+use crate::modify::modify_call;
 use crate::policy::PolicyEntry;
 use crate::run;
 use crate::spec::Spec;
@@ -18,25 +20,37 @@ use crate::tally::limits::attempts_key;
 /// The result of all rewrites.
 #[derive(Default)]
 pub(crate) struct RewrittenEvent {
-    /// The event, if its result was replaced.
+    /// The event, if its arguments or its result were changed.
     pub(crate) event: Option<Event>,
     /// The guardrails that can rewrite, in order, and whether each of them did.
     pub(crate) by: Vec<(Arc<str>, bool)>,
+    /// What became of the changes of a call's arguments.
+    pub(crate) modifications: Vec<Modification>,
     /// Missing values. Nothing else is worth fetching before them: it would be looked up for another text.
     pub(crate) needs: Needs,
     /// Prefetched values that were read.
     pub(crate) prefetched: PrefetchedReads,
 }
 
-/// Runs the guardrails that rewrite results.
-pub(crate) fn rewrite_result<'p>(
+/// Runs the guardrails that rewrite the event.
+pub(crate) fn rewrite<'p>(
     entries: impl Iterator<Item = &'p PolicyEntry>,
     inputs: Inputs<'_>,
 ) -> RewrittenEvent {
-    let mut event: Option<Event> = None;
-    if inputs.event.kind != EventKind::AfterTool {
-        return RewrittenEvent::default();
+    match inputs.event.kind {
+        EventKind::BeforeTool => {
+            let (event, modifications) = modify_call(entries, &inputs);
+            let by = modifications.iter().map(|it| (it.by.clone(), it.is_applied)).collect();
+            let (needs, prefetched) = (inputs.needs.into_inner(), inputs.prefetched.into_inner());
+            RewrittenEvent { event, by, modifications, needs, prefetched }
+        }
+        EventKind::AfterTool => rewrite_result(entries, inputs),
+        _ => RewrittenEvent::default(),
     }
+}
+
+fn rewrite_result<'p>(entries: impl Iterator<Item = &'p PolicyEntry>, inputs: Inputs<'_>) -> RewrittenEvent {
+    let mut event: Option<Event> = None;
     for entry in entries.filter(|entry| entry.guardrail.can_rewrite()) {
         let context = Context::new(&inputs, &entry.spec);
         // If it fails, it replaces nothing. Its verdict on the event reports the failure.
@@ -58,6 +72,7 @@ pub(crate) fn rewrite_result<'p>(
     RewrittenEvent {
         event,
         by: inputs.rewrites.into_inner(),
+        modifications: Vec::new(),
         needs: inputs.needs.into_inner(),
         prefetched: inputs.prefetched.into_inner(),
     }

@@ -9,7 +9,7 @@ use crate::decision::{Decision, VerdictRecord};
 use crate::definition::fits;
 use crate::effect::Effect;
 use crate::event::Risk;
-use crate::guardrail::{Fault, Rewrite};
+use crate::guardrail::{ArgumentChange, Fault, Rewrite};
 use crate::inputs::Inputs;
 use crate::policy::PolicyEntry;
 use crate::session::Changes;
@@ -28,7 +28,11 @@ pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<Answer> 
     inputs.start_guardrail(&entry.spec);
     inputs.within_ms.set(entry.spec.within_ms);
     let verdict = catch(|| {
-        let applies = applies(entry, &context);
+        let applies = match entry.guardrail.can_modify() {
+            // It applies to the call as it was before it changed it.
+            true => inputs.modifications.iter().any(|modification| modification.by == entry.spec.id),
+            false => applies(entry, &context),
+        };
         applies.then(|| entry.guardrail.check(&context)).transpose()
     });
     Some(answer(&entry.spec, context.risk(), verdict.transpose()?))
@@ -37,6 +41,16 @@ pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<Answer> 
 /// The guardrail's replacement of the result, if it applies and has one.
 pub(crate) fn rewrite(entry: &PolicyEntry, context: &Context<'_>) -> Option<Rewrite> {
     catch(|| if applies(entry, context) { entry.guardrail.rewrite(context) } else { Ok(None) }).ok().flatten()
+}
+
+/// The guardrail's changes of the call's arguments. `None`: it does not apply.
+pub(crate) fn modify(
+    entry: &PolicyEntry,
+    context: &Context<'_>,
+) -> Option<Result<Vec<ArgumentChange>, Fault>> {
+    context.start_guardrail(&entry.spec);
+    catch(|| if applies(entry, context) { entry.guardrail.modify(context).map(Some) } else { Ok(None) })
+        .transpose()
 }
 
 /// Checks an answer that arrived too late for its event.

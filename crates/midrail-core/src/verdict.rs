@@ -151,14 +151,30 @@ pub struct Notice {
 }
 
 /// A part of the text to replace: bytes `start..end`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Redaction {
+    /// The text inside a structured result or inside the arguments of a call, as a pointer from the event
+    /// ([`crate::json_pointer`]). Absent: the whole text that is passed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// First byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
     /// The text that replaces it.
     pub replacement: String,
+}
+
+impl Redaction {
+    /// A part of the whole text.
+    pub fn new(start: usize, end: usize, replacement: impl Into<String>) -> Self {
+        Redaction { at: None, start, end, replacement: replacement.into() }
+    }
+
+    /// The same part of the text at a pointer from the event.
+    pub fn at(self, pointer: impl Into<String>) -> Self {
+        Redaction { at: Some(pointer.into()), ..self }
+    }
 }
 
 /// How to recover from an error.

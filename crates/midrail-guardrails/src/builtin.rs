@@ -59,8 +59,12 @@ pub enum PackKey {
     Deep,
     /// `feedback`.
     Feedback,
+    /// `modify`.
+    Modify,
     /// `read_before_write`.
     ReadBeforeWrite,
+    /// `redact`.
+    Redact,
     /// `require_before`, `sequential`, `keyed` or `rules`.
     Rules,
     /// `script`.
@@ -72,7 +76,13 @@ impl PackKey {
     pub fn allows_use(self) -> bool {
         match self {
             PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite => true,
-            PackKey::Count | PackKey::Deep | PackKey::Feedback | PackKey::Rules | PackKey::Script => false,
+            PackKey::Count
+            | PackKey::Deep
+            | PackKey::Feedback
+            | PackKey::Modify
+            | PackKey::Redact
+            | PackKey::Rules
+            | PackKey::Script => false,
         }
     }
 }

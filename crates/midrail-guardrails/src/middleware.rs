@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Rewrite, Tools, Verdict};
+use midrail_core::{
+    ArgumentChange, Changes, Context, Effect, EventKind, Fault, Guardrail, Rewrite, Tools, Verdict,
+};
 use serde_json::Value;
 
 /// Wraps a guardrail. Wrappers can be stacked.
@@ -120,6 +122,18 @@ where
 
     fn rewrite(&self, context: &Context<'_>) -> Result<Option<Rewrite>, Fault> {
         self.inner.rewrite(context)
+    }
+
+    fn can_modify(&self) -> bool {
+        self.inner.can_modify()
+    }
+
+    fn modify(&self, context: &Context<'_>) -> Result<Vec<ArgumentChange>, Fault> {
+        self.inner.modify(context)
+    }
+
+    fn held_words(&self) -> usize {
+        self.inner.held_words()
     }
 
     fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {

@@ -53,7 +53,7 @@ impl Guardrail for ResultLimit {
              file, or a narrower search.]"
         );
         // A redaction, so that a secret across the cut is removed completely.
-        let redactions = vec![Redaction { start, end: text.len(), replacement }];
+        let redactions = vec![Redaction::new(start, text.len(), replacement)];
         Ok(Verdict { redactions, ..Verdict::new(Effect::Redact, reason) })
     }
 

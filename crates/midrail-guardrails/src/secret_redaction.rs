@@ -1,12 +1,12 @@
 //! secret-redaction: replaces secrets in the answers of tools and models, and in the arguments of calls.
 
-use midrail_core::Redaction;
 use midrail_scan::secrets;
 use serde_json::Value;
 
 use crate::builtin::TEXTS;
 use crate::prelude::*;
-use crate::shared::sensitive_data::{ARGUMENTS, CONTENT, SensitiveData, TEXT, describe, is_at, kinds};
+use crate::shared::replaced_parts::{Part, replace};
+use crate::shared::sensitive_data::{SensitiveData, describe, kinds};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     events: TEXTS,
@@ -46,47 +46,21 @@ impl Guardrail for SecretRedaction {
         if findings.is_empty() {
             return Ok(Verdict::allow());
         }
-        // Only the text that is passed on can be changed. A finding elsewhere withholds the result.
-        let passes = match context.event.kind {
-            EventKind::BeforeTool => ARGUMENTS,
-            _ if context.event.result.is_some() => CONTENT,
-            _ => TEXT,
-        };
-        if let Some(finding) = findings.iter().find(|finding| !is_at(&finding.at, passes)) {
-            let verdict = Verdict::block(format!(
-                "The text was withheld because it contains a sensitive value ({}) at `{}`, which cannot be replaced.",
-                finding.kind, finding.at
-            ))
-            .advise("Request only the part that you need, without the value.");
-            return Ok(describe(verdict, &findings));
-        }
+        let parts: Vec<Part> = findings
+            .iter()
+            .map(|finding| Part {
+                what: finding.kind.clone(),
+                at: finding.at.clone(),
+                range: finding.start..finding.end,
+                replacement: secrets::tag(finding),
+            })
+            .collect();
         let reason = format!("Sensitive values were replaced: {}.", kinds(&findings).join(", "));
-        let verdict = Verdict::new(Effect::Redact, reason)
-            .advise("Refer to the secret by its name or place; you do not need its value.");
-        let mut verdict = describe(verdict, &findings);
-        if let Some(tool) = context.event.tool.as_ref().filter(|_| passes == ARGUMENTS) {
-            let mut whole = serde_json::json!({"tool": {"args": tool.args}});
-            secrets::mask(&mut whole, &findings);
-            verdict.replacement = whole.pointer(ARGUMENTS).map(Value::to_string);
-            return Ok(verdict);
+        let mut verdict = replace(context, &parts, reason);
+        if verdict.effect == Effect::Redact {
+            verdict = verdict.advise("Refer to the secret by its name or place; you do not need its value.");
         }
-        let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
-        if let Some(content @ (Value::Object(_) | Value::Array(_))) = content {
-            // The host expects the same structure.
-            let mut whole = serde_json::json!({"result": {"content": content}});
-            secrets::mask(&mut whole, &findings);
-            verdict.replacement = whole.pointer(CONTENT).map(Value::to_string);
-        } else {
-            verdict.redactions = findings
-                .iter()
-                .map(|finding| Redaction {
-                    start: finding.start,
-                    end: finding.end,
-                    replacement: secrets::tag(finding),
-                })
-                .collect();
-        }
-        Ok(verdict)
+        Ok(describe(verdict, &findings))
     }
 
     fn max_effect(&self) -> Effect {

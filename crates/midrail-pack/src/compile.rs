@@ -5,6 +5,7 @@ mod calls;
 mod check;
 mod compiler;
 mod definitions;
+mod modify;
 mod routing;
 mod spec;
 mod vouch;

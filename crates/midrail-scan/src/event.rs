@@ -15,6 +15,11 @@ const PERSONAL_DATA_POINTERS: &[&str] =
 /// Pointers to texts that a model reads.
 const MODEL_INPUT_POINTERS: &[&str] = &["/text", "/result", "/handoff"];
 
+/// Visits every text of an event, which is given as JSON, with its pointer.
+pub fn each_text(event: &Value, visit: &mut dyn FnMut(&str, &str)) {
+    json_texts::for_each(event, &mut |at| visit(at.pointer, at.text));
+}
+
 /// Returns the personal data in an event, which is given as JSON. Fingerprints are made with `key`.
 pub fn find_personal_data(event: &Value, key: &[u8]) -> Vec<Finding> {
     find(event, PERSONAL_DATA_POINTERS, key, personal::scan)

@@ -1,12 +1,10 @@
 //! The texts of a JSON value: its strings and the names of its members, each with its pointer.
 
+use midrail_core::json_pointer::{KEY, push_token};
 use serde_json::{Map, Value};
 
 use crate::bytes::ends_with_any_case;
 use crate::data::PAIR_NAMES;
-
-/// The end of a pointer to the name of a member. No other pointer contains it.
-pub(crate) const KEY: &str = "~key";
 
 /// A text and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,46 +86,10 @@ fn effective_name<'v>(map: &'v Map<String, Value>, member: &'v str) -> &'v str {
         .unwrap_or(member)
 }
 
-/// The text at a pointer of a [`JsonText`].
-pub(crate) fn text_at<'v>(value: &'v Value, pointer: &'v str) -> Option<std::borrow::Cow<'v, str>> {
-    match pointer.strip_suffix(KEY) {
-        Some(member) => {
-            let (parent, token) = member.rsplit_once('/')?;
-            let name = token.replace("~1", "/").replace("~0", "~");
-            value.pointer(parent)?.as_object()?.contains_key(&name).then(|| name.into())
-        }
-        None => value.pointer(pointer)?.as_str().map(Into::into),
-    }
-}
-
-/// Renames the member at a pointer. Returns its new name, which differs from `name` if that one is taken.
-pub(crate) fn rename(value: &mut Value, member: &str, name: &str) -> Option<String> {
-    let (parent, token) = member.rsplit_once('/')?;
-    let old = token.replace("~1", "/").replace("~0", "~");
-    let map: &mut Map<String, Value> = value.pointer_mut(parent)?.as_object_mut()?;
-    let item = map.remove(&old)?;
-    let mut free = name.to_owned();
-    while map.contains_key(&free) {
-        free.push('\'');
-    }
-    map.insert(free.clone(), item);
-    Some(free)
-}
-
-/// Appends a member's name to a pointer.
-pub(crate) fn push_token(pointer: &mut String, name: &str) {
-    for letter in name.chars() {
-        match letter {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            other => pointer.push(other),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use midrail_core::json_pointer::text_at;
     use serde_json::json;
 
     #[test]

@@ -21,5 +21,6 @@ mod json_texts;
 pub mod output_digest;
 pub mod personal;
 pub mod secrets;
+pub mod text_pattern;
 mod word_sign;
 mod words;

@@ -42,6 +42,22 @@ pub fn scan(text: &str) -> Vec<Hit> {
     engine::Search::default().advance(text, true).0.into_iter().map(Candidate::into_hit).collect()
 }
 
+/// Whether secrets of this kind can be found: `aws-access-key`.
+pub fn is_kind(kind: &str) -> bool {
+    GENERIC_KINDS.contains(&kind) || formats::FORMATS.iter().any(|format| format.kind == kind)
+}
+
+/// The kinds without a format of a provider.
+const GENERIC_KINDS: &[&str] = &[
+    "basic-authorization",
+    "generic-password",
+    "generic-random",
+    "generic-secret",
+    "json-web-token",
+    "private-key",
+    "url-password",
+];
+
 /// Returns the secrets in the texts of a JSON value, with fingerprints made with `key`.
 ///
 /// The name of a member is context for its value. The pointer of a secret in a name ends with `~key`.

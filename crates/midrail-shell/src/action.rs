@@ -138,6 +138,29 @@ fn searches(tool: &str) -> bool {
             && !DATABASE_WORDS.iter().any(|word| has_word(tool, word)))
 }
 
+/// The argument with the command line of a call, and the line with words added to each command that matches a pattern and lacks
+/// them. `None`: no command does. `Err`: why they cannot be added.
+pub fn with_words(
+    tool: &ToolCall,
+    patterns: &[command::CommandPattern],
+    words: &[String],
+) -> Result<Option<(String, String)>, &'static str> {
+    let lines = collect_args(tool).commands;
+    let argument = |line: &String| {
+        let mut texts = tool.args.iter().filter(|(_, value)| value.as_str() == Some(line));
+        texts.next().map(|(name, _)| name.clone())
+    };
+    let mut changed = None;
+    for line in &lines {
+        let Some(new) = command::with_words(line, patterns, words)? else { continue };
+        let Some(name) = argument(line) else { return Err("the command is not one argument") };
+        if changed.replace((name, new)).is_some() {
+            return Err("the call has several command lines");
+        }
+    }
+    Ok(changed)
+}
+
 /// What an event does beyond its own text where its commands find these files.
 pub fn with_files(event: &Event, files: &[command::File]) -> Action {
     let Some(tool) = &event.tool else { return Action::default() };

@@ -3,6 +3,7 @@
 pub mod invocation;
 pub mod prompt;
 
+mod added_words;
 mod arithmetic;
 mod ast;
 mod braces;
@@ -31,6 +32,7 @@ mod snippet;
 mod walk;
 mod windows;
 
+pub(crate) use self::added_words::with_words;
 pub use self::command_pattern::{CommandPattern, Fit, only_describes};
 pub use self::danger::is_expendable;
 pub use self::hosts::is_registry;

@@ -80,6 +80,8 @@ impl StreamChunk {
         let found = looks_for_personal_data(policy, event)
             .then(|| personal::scan(&format!("{before}{}", kept.tail.held())));
         let bytes = releasable(&kept.tail, found.as_deref(), before.len(), is_last);
+        let words = policy.held_words();
+        let bytes = if words == 0 || is_last { bytes } else { without_words(&kept.tail, bytes, words) };
         let (piece, hits) = kept.tail.take(bytes);
         let overlong = kept.tail.held().len() > MAX_HELD;
 
@@ -159,6 +161,17 @@ fn releasable(tail: &ResumableScan, personal: Option<&[Hit]>, before: usize, is_
         }
         bytes = shorter;
     }
+}
+
+/// The number of bytes that can be released, if the last words are held back. A word may go on with the next chunk.
+fn without_words(tail: &ResumableScan, bytes: usize, words: usize) -> usize {
+    let text = tail.held().get(..bytes).unwrap_or_default();
+    let mut end = text.len();
+    for _ in 0..words {
+        let before = text.get(..end).unwrap_or_default().trim_end_matches(|c: char| !c.is_whitespace());
+        end = before.trim_end_matches(char::is_whitespace).len();
+    }
+    tail.fit(end)
 }
 
 /// The released text, without the secrets that only the new text reveals.

@@ -158,7 +158,7 @@ impl FactPrediction {
         self.places_age = self.places_age.saturating_add(1);
         self.states_age = self.states_age.saturating_add(1);
         let is_other = |key: &&FactKey| match key {
-            FactKey::Action => false,
+            FactKey::Action | FactKey::Modified(_) => false,
             FactKey::Place(path) if files(action).any(|file| file == path) => {
                 self.places_age = 0;
                 false

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Decision, EventKind, Fact, FactKey, Facts, Finding, HALTED, NoMeter, Policy, Record, Session,
+    Decision, Event, EventKind, Fact, FactKey, Facts, Finding, HALTED, NoMeter, Policy, Record, Session,
     approval_key, evaluate, variable_key,
 };
 use midrail_scan::event as scan_event;
@@ -155,7 +155,7 @@ impl WhatIfPolicy {
                 session.load(key, value);
             }
             for key in std::mem::take(&mut evaluation.needs.facts) {
-                let fact = recorded_fact(&key, record).unwrap_or_else(|| {
+                let fact = fact_about(&key, record, evaluation.rewritten.as_ref()).unwrap_or_else(|| {
                     unknown.push(key.clone());
                     Fact::Unavailable("it was not recorded".to_owned())
                 });
@@ -179,11 +179,24 @@ fn is_decided(record: &Record) -> bool {
     record.event.kind != EventKind::ApprovalDecided && record.slices.contains_key(HALTED)
 }
 
+/// The same as [`recorded_fact`], also about a call whose arguments guardrails changed.
+fn fact_about(key: &FactKey, record: &Record, modified: Option<&Event>) -> Option<Fact> {
+    match (key, modified) {
+        (FactKey::Modified(inner), Some(event)) => {
+            let facts = Facts { action_digest: record.facts.action_digest.clone(), ..Facts::default() };
+            let of_call = || Record { event: event.clone(), facts, ..record.clone() };
+            record.facts.get(key).cloned().or_else(|| recorded_fact(inner, &of_call()))
+        }
+        _ => recorded_fact(key, record),
+    }
+}
+
 /// A fact as it was when the record was made, if that is known.
 pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
     let recorded = record.facts.get(key).cloned();
     recorded.or_else(|| match key {
         FactKey::Action => Some(Fact::from_action(action::derive(&record.event))),
+        FactKey::Modified(_) => None,
         // An event with secrets has a digest of its own, because its record does not show it as it was.
         FactKey::Secrets if record.facts.action_digest.is_none() => Some(Fact::Secrets(Vec::new())),
         // Without a file system no link is followed.

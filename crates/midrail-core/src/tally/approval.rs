@@ -30,6 +30,10 @@ impl Tally<'_> {
         review.is_about_run = review.about.is_some() && review.verdict.effect == Effect::Escalate;
         if !review.is_about_run {
             review.finding_digest = finding_digest(self.inputs, &review.verdict);
+            if self.inputs.is_modified() && matches!(review.verdict.effect, Effect::Escalate | Effect::Block)
+            {
+                review.finding_digest = Some(current_action_digest(self.inputs));
+            }
         }
         // A guardrail without its inputs runs again before it can be bypassed.
         let is_too_early = review.error.is_some() && self.inputs.has_pending_needs.get();

@@ -11,12 +11,12 @@ use super::{Pending, Review, Tally, host};
 use crate::budget::Autonomy;
 use crate::decision::{Decision, Retry};
 use crate::effect::Effect;
-use crate::event::EventKind;
+use crate::event::{Event, EventKind};
 use crate::inputs::Inputs;
 use crate::run::Answer;
 use crate::session::{denied_key, quarantine_key};
 use crate::verdict::{Notice, Redaction};
-use crate::{redact, sub_agents};
+use crate::{json_pointer, redact, sub_agents};
 
 impl Tally<'_> {
     /// The decision, after all guardrails ran.
@@ -169,16 +169,64 @@ fn passed_text(
     if effect >= Effect::Escalate || !is_changed {
         return None;
     }
-    let content = event.result.as_ref().and_then(|result| result.content.as_ref());
-    let own = match (content.filter(|content| !content.is_null()), &event.text) {
-        (Some(Value::String(content)), _) => Some(content.clone()),
-        (Some(content), _) => Some(content.to_string()),
-        (None, text) => text.clone(),
-    };
-    match (own, replacement) {
-        (Some(own), None) => Some(redact::apply(&own, redactions)),
+    let Some(own) = PassedOn::of(event) else { return replacement };
+    match replacement {
+        None => Some(own.redacted(redactions)),
         // Guardrails saw the event's own text. What they redact there is redacted everywhere in the replacement.
-        (Some(own), Some(replacement)) => Some(redact::apply_elsewhere(&own, redactions, &replacement)),
-        (None, replacement) => replacement,
+        Some(replacement) => Some(own.redacted_elsewhere(redactions, replacement)),
     }
+}
+
+/// What an event passes on, as it is.
+enum PassedOn {
+    Text(String),
+    /// A value at this pointer of the event.
+    Value(Value, &'static str),
+}
+
+impl PassedOn {
+    fn of(event: &Event) -> Option<Self> {
+        if let (EventKind::BeforeTool, Some(tool)) = (event.kind, &event.tool) {
+            return Some(PassedOn::Value(Value::Object(tool.args.clone()), "/tool/args"));
+        }
+        let content = event.result.as_ref().and_then(|result| result.content.as_ref());
+        match content.filter(|content| !content.is_null()) {
+            Some(Value::String(content)) => Some(PassedOn::Text(content.clone())),
+            Some(content) => Some(PassedOn::Value(content.clone(), "/result/content")),
+            None => event.text.clone().map(PassedOn::Text),
+        }
+    }
+
+    fn redacted(self, redactions: &[Redaction]) -> String {
+        let (inside, whole) = split(redactions);
+        match self {
+            PassedOn::Text(own) => redact::apply(&own, redactions),
+            PassedOn::Value(own, _) if inside.is_empty() => redact::apply(&own.to_string(), &whole),
+            PassedOn::Value(own, base) => {
+                let mut value = own.clone();
+                redact::apply_inside(&mut value, base, &inside);
+                redact::apply_elsewhere(&own.to_string(), &whole, &value.to_string())
+            }
+        }
+    }
+
+    fn redacted_elsewhere(self, redactions: &[Redaction], mut other: String) -> String {
+        let (inside, whole) = split(redactions);
+        match self {
+            PassedOn::Text(own) => redact::apply_elsewhere(&own, redactions, &other),
+            PassedOn::Value(own, base) => {
+                for part in &inside {
+                    let pointer = part.at.as_deref().and_then(|at| at.strip_prefix(base)).unwrap_or_default();
+                    let text = json_pointer::text_at(&own, pointer).unwrap_or_default();
+                    other = redact::apply_elsewhere(&text, std::slice::from_ref(part), &other);
+                }
+                redact::apply_elsewhere(&own.to_string(), &whole, &other)
+            }
+        }
+    }
+}
+
+/// Redactions inside a value, and those of its whole text.
+fn split(redactions: &[Redaction]) -> (Vec<Redaction>, Vec<Redaction>) {
+    redactions.iter().cloned().partition(|part| part.at.is_some())
 }

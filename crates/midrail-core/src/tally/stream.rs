@@ -82,10 +82,9 @@ pub(super) fn passed_chunk(
     match replacement {
         // Text that was already sent cannot be changed.
         None => {
-            let parts = redactions.iter().map(|part| Redaction {
-                start: part.start.max(sent) - sent,
-                end: part.end.max(sent) - sent,
-                replacement: part.replacement.clone(),
+            let parts = redactions.iter().map(|part| {
+                let (start, end) = (part.start.max(sent) - sent, part.end.max(sent) - sent);
+                Redaction::new(start, end, &*part.replacement)
             });
             redact::apply(piece, &parts.collect::<Vec<_>>())
         }

@@ -190,7 +190,7 @@ pub(crate) fn findings() -> Vec<Option<StopFinding>> {
 
 pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
     let redaction = (0_usize..24, 0_usize..24, words(&["[a]", "[b]", ""]))
-        .prop_map(|(start, end, replacement)| Redaction { start, end, replacement });
+        .prop_map(|(start, end, replacement)| Redaction::new(start, end, replacement));
     let texts = (
         words(&["r1", "r2", "r3"]),
         of(words(&["a1", "a2"])),

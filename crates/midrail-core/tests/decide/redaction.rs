@@ -49,7 +49,7 @@ fn texts() -> impl Strategy<Value = String> {
 
 fn redactions() -> impl Strategy<Value = Vec<Redaction>> {
     let redaction = (0_usize..30, 0_usize..30, select(&["[a]", "[b]", ""][..]));
-    vec(redaction.prop_map(|(start, end, with)| Redaction { start, end, replacement: with.to_owned() }), 0..4)
+    vec(redaction.prop_map(|(start, end, with)| Redaction::new(start, end, with)), 0..4)
 }
 
 proptest! {
@@ -64,7 +64,7 @@ proptest! {
     ) {
         let hidden: Vec<String> =
             parts(&own, &redactions).into_iter().map(|(start, end, _)| own[start..end].to_owned()).collect();
-        let all = Redaction { start: 0, end: own.len(), replacement: "*".to_owned() };
+        let all = Redaction::new(0, own.len(), "*");
         let redacted = redact::apply_elsewhere(&own, &redactions, &other);
         if hidden.iter().all(|part| !other.contains(part.as_str())) {
             prop_assert_eq!(&redacted, &other);

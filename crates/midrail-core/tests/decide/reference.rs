@@ -270,11 +270,10 @@ impl Model<'_> {
         let parts = |vote: &&Vote| {
             let Verdict { effect, redactions, replacement, .. } = &vote.verdict;
             let is_whole = *effect == Effect::Redact && redactions.is_empty() && replacement.is_none();
-            let whole = own.as_ref().filter(|_| is_whole).map(|own| Redaction {
-                start: 0,
-                end: own.len(),
-                replacement: format!("[redacted:{}]", vote.id),
-            });
+            let whole = own
+                .as_ref()
+                .filter(|_| is_whole)
+                .map(|own| Redaction::new(0, own.len(), format!("[redacted:{}]", vote.id)));
             redactions.iter().cloned().chain(whole).collect::<Vec<_>>()
         };
         let redactions: Vec<Redaction> = enforced.iter().flat_map(parts).collect();
@@ -290,11 +289,9 @@ impl Model<'_> {
                 }
                 None => {
                     let shift = |at: usize| at.saturating_sub(sent);
-                    let shifted = redactions.into_iter().map(|it| Redaction {
-                        start: shift(it.start),
-                        end: shift(it.end),
-                        replacement: it.replacement,
-                    });
+                    let shifted = redactions
+                        .into_iter()
+                        .map(|it| Redaction::new(shift(it.start), shift(it.end), it.replacement));
                     redact::apply(rest, &shifted.collect::<Vec<_>>())
                 }
             };

@@ -45,7 +45,7 @@ impl Guardrail for Reader {
         let reason = format!("sees {text:?}, ok {:?}", result.ok);
         Ok(match text.find("secret") {
             Some(start) => {
-                let part = Redaction { start, end: start + 6, replacement: "[…]".into() };
+                let part = Redaction::new(start, start + 6, "[…]");
                 Verdict { redactions: vec![part], ..Verdict::new(Effect::Redact, reason) }
             }
             None => Verdict { reason, ..Verdict::allow() },

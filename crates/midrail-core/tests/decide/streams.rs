@@ -20,7 +20,7 @@ fn last(text: &str) -> Event {
 }
 
 fn redacts(id: &str, start: usize, end: usize) -> Plan {
-    let redactions = vec![Redaction { start, end, replacement: format!("[{id}]") }];
+    let redactions = vec![Redaction::new(start, end, format!("[{id}]"))];
     plan(id, Does::Says(Verdict { redactions, ..Verdict::new(Effect::Redact, "a secret") }))
 }
 

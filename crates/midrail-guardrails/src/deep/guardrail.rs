@@ -133,11 +133,7 @@ fn redactions(context: &Context<'_>, answer: &Value) -> Vec<Redaction> {
     let parts = answer.get("redactions").and_then(Value::as_array);
     let parts = parts.into_iter().flatten().filter_map(Value::as_str).filter(|part| !part.is_empty());
     let places = parts.flat_map(|part| text.match_indices(part));
-    let redaction = |(start, part): (usize, &str)| Redaction {
-        start,
-        end: start + part.len(),
-        replacement: replacement.clone(),
-    };
+    let redaction = |(start, part): (usize, &str)| Redaction::new(start, start + part.len(), &*replacement);
     places.map(redaction).take(MAX_REDACTIONS).collect()
 }
 

@@ -111,7 +111,8 @@ impl SensitiveData {
     }
 }
 
-fn is_passed_on(kind: EventKind, at: &str) -> bool {
+/// Whether a text of an event at this pointer is passed on.
+pub(crate) fn is_passed_on(kind: EventKind, at: &str) -> bool {
     match kind {
         EventKind::BeforeTool => return is_at(at, ARGUMENTS),
         EventKind::BeforeHandoff => return is_at(at, HANDOFF),

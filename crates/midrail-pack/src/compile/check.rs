@@ -35,6 +35,8 @@ impl Compiler<'_> {
             ("keyed", guard.keyed.is_some()),
             ("rules", guard.rules.is_some()),
             ("count", guard.count.is_some()),
+            ("redact", guard.redact.is_some()),
+            ("modify", guard.modify.is_some()),
             ("feedback", guard.feedback.is_some()),
             ("completion", guard.completion.is_some()),
             ("script", guard.script.is_some()),
@@ -92,6 +94,12 @@ impl Compiler<'_> {
         }
         if let Some(count) = &guard.count {
             return self.count(&format!("{at}/count"), count, &guard.command);
+        }
+        if let Some(redact) = &guard.redact {
+            return self.redact(&format!("{at}/redact"), redact);
+        }
+        if let Some(changes) = &guard.modify {
+            return self.modify(&format!("{at}/modify"), changes, guard);
         }
         if let Some(completion) = &guard.completion {
             // In a definition, its settings are next to the keys of the guardrail.

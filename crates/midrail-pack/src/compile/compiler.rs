@@ -185,6 +185,8 @@ impl<'p> Compiler<'p> {
             Guard { read_before_write: Some(_), .. } => PackKey::ReadBeforeWrite,
             Guard { completion: Some(_), .. } => PackKey::Completion,
             Guard { count: Some(_), .. } => PackKey::Count,
+            Guard { redact: Some(_), .. } => PackKey::Redact,
+            Guard { modify: Some(_), .. } => PackKey::Modify,
             Guard { script: Some(_), .. } => PackKey::Script,
             Guard { deep: Some(_), .. } => PackKey::Deep,
             Guard { require_before: Some(_), .. }
@@ -202,6 +204,8 @@ impl<'p> Compiler<'p> {
         let (message, help) = match found.map(|builtin| builtin.pack_key) {
             Some(PackKey::Feedback) => ("needs a text or another source", "write `feedback: {static: …}`"),
             Some(PackKey::Count) => ("needs its limit", "write `count: {most: NUMBER}`"),
+            Some(PackKey::Redact) => ("needs its patterns", "write `redact: [{match: TEXT}]`"),
+            Some(PackKey::Modify) => ("needs its changes", "write `modify: {args.NAME: VALUE}`"),
             Some(PackKey::Script) => ("needs its file", "write `script: FILE`"),
             Some(PackKey::Deep) => ("needs a service to call", "write `deep: {http: …}`"),
             Some(PackKey::Rules | PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite) => {

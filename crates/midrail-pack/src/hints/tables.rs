@@ -300,6 +300,8 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("rules", "write a list: `rules: [{require_before: {tool: deploy, requires: test}}]`"),
     ("completion", "write what must be complete, such as `completion: {command: cargo test}`"),
     ("feedback", "write `feedback: {static: TEXT}`"),
+    ("redact", "write a list: `redact: [{match: \"CUST-*\", as: \"[customer]\"}]`"),
+    ("modify", "write the arguments by name: `modify: {args.limit: 100}`"),
     ("deep", "write the service, such as `deep: {http: {url: URL}}`"),
     ("read_before_write", "write `read_before_write: {}`, or `read_before_write` alone"),
     ("with", "write the settings by name, such as `with: {allow: [Read]}`"),

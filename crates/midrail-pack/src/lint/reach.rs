@@ -157,6 +157,8 @@ fn essence(guard: &Guard) -> Guard {
         keyed: guard.keyed.clone(),
         rules: guard.rules.clone(),
         count: guard.count.clone(),
+        redact: guard.redact.clone(),
+        modify: guard.modify.clone(),
         feedback: guard.feedback.clone(),
         completion: guard.completion.clone(),
         script: guard.script.clone(),

@@ -5,8 +5,8 @@ use std::fmt;
 
 use midrail_core::{Category, Effect, EventKind, Mode, OnFault};
 use midrail_guardrails::{
-    Completion, DeepSettings, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite, Script, Seconds,
-    present,
+    Completion, DeepSettings, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite, Redact, Script,
+    Seconds, present,
 };
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -19,7 +19,7 @@ use crate::raw::gateway::Consequence;
 use crate::scalar::OneOrMany;
 
 /// A guardrail: its check (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
-/// `rules`, `count`, `feedback`, `completion`, `script`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
+/// `rules`, `count`, `redact`, `modify`, `feedback`, `completion`, `script`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
 /// violation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -66,6 +66,12 @@ pub struct Guard {
     /// The most calls, counted per tool, command or key, within a time, or since another call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<CountText>,
+    /// Parts of texts that are replaced: patterns of texts, or findings of detectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redact: Option<Redact>,
+    /// Changes of the call before it is made: `args.NAME: VALUE`, or `add: WORD` for its commands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modify: Option<BTreeMap<String, Value>>,
     /// Feedback that the agent receives with the results of its calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,

@@ -43,6 +43,10 @@ pub fn countries() -> Vec<&'static str> {
     all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
+pub(super) fn is_kind(kind: &str) -> bool {
+    IDENTITIES.iter().any(|identity| identity.kind == kind)
+}
+
 /// Returns the countries of a kind, by ISO code: `us` for `us-ssn`. Empty for kinds that belong to no country.
 pub fn countries_for_kind(kind: &str) -> &'static [&'static str] {
     IDENTITIES.iter().find(|identity| identity.kind == kind).map_or(&[], |identity| identity.countries)

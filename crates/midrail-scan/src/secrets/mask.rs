@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use hmac::{Hmac, KeyInit, Mac};
-use midrail_core::{Finding, Hit, hex};
+use midrail_core::{Finding, Hit, hex, json_pointer};
 use serde_json::Value;
 use sha2::Sha256;
-
-use crate::json_texts;
 
 /// Replaces each finding in a JSON value by its tag, also in names of members. Returns the findings at their tags' places.
 ///
@@ -19,9 +17,9 @@ pub fn mask(value: &mut Value, findings: &[Finding]) -> Vec<Finding> {
     // INVARIANT: `scan_json` returns the findings of one text one after the other.
     for in_text in tags.chunk_by_mut(|one, next| one.at == next.at) {
         let Some(at) = in_text.first().map(|first| first.at.clone()) else { continue };
-        match at.strip_suffix(json_texts::KEY) {
+        match at.strip_suffix(json_pointer::KEY) {
             Some(member) => {
-                if let Some(name) = json_texts::text_at(value, &at).map(|name| replace(&name, in_text)) {
+                if let Some(name) = json_pointer::text_at(value, &at).map(|name| replace(&name, in_text)) {
                     renamed.insert(member.to_owned(), name);
                 }
             }
@@ -34,7 +32,7 @@ pub fn mask(value: &mut Value, findings: &[Finding]) -> Vec<Finding> {
     }
     // Deeper members come first, so that the pointers to those above them stay valid.
     for (member, name) in renamed.iter_mut().rev() {
-        if let Some(got) = json_texts::rename(value, member, name) {
+        if let Some(got) = json_pointer::rename(value, member, name) {
             *name = got;
         }
     }
@@ -64,8 +62,8 @@ fn replace(text: &str, findings: &mut [Finding]) -> String {
 
 /// A pointer after members on its path were renamed.
 fn renamed_pointer(at: &str, renamed: &BTreeMap<String, String>) -> String {
-    let (path, suffix) = match at.strip_suffix(json_texts::KEY) {
-        Some(path) => (path, json_texts::KEY),
+    let (path, suffix) = match at.strip_suffix(json_pointer::KEY) {
+        Some(path) => (path, json_pointer::KEY),
         None => (at, ""),
     };
     let mut old = String::new();
@@ -75,7 +73,7 @@ fn renamed_pointer(at: &str, renamed: &BTreeMap<String, String>) -> String {
         old.push_str(token);
         new.push('/');
         match renamed.get(&old) {
-            Some(name) => json_texts::push_token(&mut new, name),
+            Some(name) => json_pointer::push_token(&mut new, name),
             None => new.push_str(token),
         }
     }
@@ -191,7 +189,7 @@ impl Mask {
         let mut global: BTreeMap<String, GlobalSecret> = BTreeMap::new();
         let mut local = Vec::new();
         for finding in findings {
-            let text = json_texts::text_at(value, &finding.at);
+            let text = json_pointer::text_at(value, &finding.at);
             let Some(secret) = text.as_ref().and_then(|text| text.get(finding.start..finding.end)) else {
                 continue;
             };
@@ -252,7 +250,7 @@ impl Mask {
     /// Returns a value with every secret replaced by its tag, also in keys.
     pub fn value(&self, mut value: Value) -> Value {
         let stays = |(finding, secret): &&(Finding, String)| {
-            let text = json_texts::text_at(&value, &finding.at);
+            let text = json_pointer::text_at(&value, &finding.at);
             text.and_then(|text| text.get(finding.start..finding.end).map(|text| text == secret))
                 .unwrap_or(false)
         };

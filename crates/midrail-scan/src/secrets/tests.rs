@@ -13,6 +13,7 @@ fn formats_find_their_examples() {
         // The mark keeps other scanners from reporting the examples.
         let plain = |text: &&str| text.replace('¦', "");
         for text in found.iter().map(plain) {
+            assert!(scan(&text).iter().all(|hit| is_kind(hit.kind)), "{text}");
             if scan(&text).is_empty() || !engine::finds(*index, &text) {
                 wrong.push(format!("{kind} is not found in {text}"));
             }
@@ -257,7 +258,7 @@ fn secrets_in_keys_are_found_and_masked() {
     let text = value.to_string();
     assert!(!text.contains("AKIA") && !whole.contains("AKIA"), "{text} {whole}");
     for found in &tags {
-        let text = crate::json_texts::text_at(&value, &found.at).unwrap();
+        let text = midrail_core::json_pointer::text_at(&value, &found.at).unwrap();
         assert_eq!(&text[found.start..found.end], tag(found), "{value}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use midrail_core::{Event, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
+use midrail_core::{Event, EventKind, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
 use midrail_guardrails::MODULE_STATE;
 use midrail_scan::{event as scan_event, secrets};
 use serde_json::Value;
@@ -21,29 +21,39 @@ const MAX_PARALLEL: usize = 8;
 
 /// Whether fetching a fact can take long.
 pub(super) fn is_slow(key: &FactKey) -> bool {
-    matches!(
-        key,
+    match key {
+        FactKey::Modified(key) => is_slow(key),
         FactKey::Command(_)
-            | FactKey::Tree(_)
-            | FactKey::Count(_)
-            | FactKey::Unsaved(_)
-            | FactKey::Hook(_)
-            | FactKey::Deep(_)
-            | FactKey::Answer(_)
-    )
+        | FactKey::Tree(_)
+        | FactKey::Count(_)
+        | FactKey::Unsaved(_)
+        | FactKey::Hook(_)
+        | FactKey::Deep(_)
+        | FactKey::Answer(_) => true,
+        _ => false,
+    }
 }
 
 impl Pipeline<'_> {
     pub(super) fn fetch(&self, key: &FactKey, inputs: &DecisionInputs) -> Fact {
+        match key {
+            // Only facts about the call as it is changed have such a key.
+            FactKey::Modified(key) => self.fetch_about(inputs.shown(&self.event), key, inputs),
+            key => self.fetch_about(&self.event, key, inputs),
+        }
+    }
+
+    fn fetch_about(&self, event: &Event, key: &FactKey, inputs: &DecisionInputs) -> Fact {
         let lookup = Lookup {
             root: inputs.facts.root.as_deref().map(Path::new),
-            cwd: self.event.cwd.as_deref(),
-            event: Some(&self.event),
+            cwd: event.cwd.as_deref(),
+            event: Some(event),
             key: &self.engine.fingerprint_key,
         };
         let files = &self.engine.files;
         match key {
-            FactKey::Action => self.engine.known_actions.derive(&self.event),
+            FactKey::Modified(key) => self.fetch_about(event, key, inputs),
+            FactKey::Action => self.engine.known_actions.derive(event),
             FactKey::Secrets => match &inputs.rewritten {
                 Some(event) => self.scan_with(event, secrets::scan_json, Fact::Secrets),
                 None => Fact::Secrets(self.scan.findings.clone()),
@@ -73,7 +83,13 @@ impl Pipeline<'_> {
             FactKey::Hook(call) => self.hook(call, inputs),
             FactKey::Deep(_) if files.recorded().is_some() => Fact::Unavailable(NOT_RECORDED.to_owned()),
             FactKey::Deep(call) => {
-                let (fact, late) = self.deep_request(inputs).send(call);
+                let modified = inputs.rewritten.as_ref().filter(|_| event.kind == EventKind::BeforeTool);
+                let scan = match modified.map(|event| self.scan_rewritten(event)).transpose() {
+                    Ok(scan) => scan,
+                    Err(error) => return Fact::Unavailable(error.to_string()),
+                };
+                let shown = scan.as_ref().map_or(&self.scan, |scan| scan).masked(event);
+                let (fact, late) = self.deep_request(shown, inputs).send(call);
                 self.late_answers.lock().extend(late);
                 fact
             }
@@ -134,11 +150,11 @@ impl Pipeline<'_> {
         })
     }
 
-    fn deep_request<'k>(&'k self, inputs: &'k DecisionInputs) -> DeepRequest<'k> {
+    fn deep_request<'k>(&'k self, event: &'k Event, inputs: &'k DecisionInputs) -> DeepRequest<'k> {
         DeepRequest {
             engine: self.engine,
             policy: self.policy,
-            event: self.scan.masked(&self.event),
+            event,
             session: &self.session,
             root: inputs.facts.root.as_deref(),
         }
@@ -191,11 +207,16 @@ impl Pipeline<'_> {
         Some(slice.clone().filter(|value| !value.is_null()))
     }
 
+    /// The event that scripts see. Before a call, it is the call as guardrails changed it.
+    fn hook_event<'k>(&'k self, inputs: &'k DecisionInputs) -> &'k Event {
+        if self.event.kind == EventKind::BeforeTool { inputs.shown(&self.event) } else { &self.event }
+    }
+
     fn hook_context<'k>(&'k self, inputs: &'k DecisionInputs) -> HookContext<'k> {
         HookContext {
             engine: self.engine,
             policy: self.policy,
-            event: &self.event,
+            event: self.hook_event(inputs),
             session: &self.session,
             facts: &inputs.facts,
             mask: &self.scan.mask,

@@ -1,7 +1,7 @@
 //! Makes the record of a decision, without the secrets that were found.
 
 use midrail_core::{
-    Changes, Decision, Effect, Event, Fact, FactKey, HookAnswer, HookOutcome, PolicyDenied, Record,
+    Changes, Decision, Effect, Event, EventKind, Fact, FactKey, HookAnswer, HookOutcome, PolicyDenied, Record,
 };
 use midrail_guardrails::{is_message_key, message_from_event};
 use midrail_scan::secrets::{self, Mask};
@@ -36,11 +36,13 @@ impl Pipeline<'_> {
         let rewritten = inputs.rewritten.as_ref().map(|event| self.scan_rewritten(event)).transpose()?;
         let scan = rewritten.as_ref().unwrap_or(&self.scan);
         let mut facts = inputs.facts;
-        if let Some(Fact::Secrets(findings)) = facts.known.get_mut(&FactKey::Secrets) {
-            findings.clone_from(&scan.tags);
-        }
-        for fact in facts.known.values_mut() {
+        for (key, fact) in &mut facts.known {
+            // What was known about a call before its arguments were changed is about the call as it arrived.
+            let is_of_rewritten =
+                self.event.kind != EventKind::BeforeTool || matches!(key, FactKey::Modified(_));
+            let scan = if is_of_rewritten { scan } else { &self.scan };
             match (fact, &inputs.rewritten) {
+                (Fact::Secrets(findings), _) => findings.clone_from(&scan.tags),
                 (Fact::Findings(findings), _) => {
                     secrets::shift_findings(findings, &scan.findings, &scan.tags);
                 }
@@ -95,7 +97,7 @@ impl Pipeline<'_> {
         Ok(record)
     }
 
-    fn scan_rewritten(&self, event: &Event) -> EngineResult<SecretScan> {
+    pub(super) fn scan_rewritten(&self, event: &Event) -> EngineResult<SecretScan> {
         let context = ScanContext { key: &self.engine.fingerprint_key, policy: self.policy };
         SecretScan::new(serde_json::to_value(event)?, context)
     }
