@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::pattern::literal;
-use super::rule::{Example, Finding, HostPolicy, PolicyRule, RuleSource, Subject, Verdict};
+use super::rule::{Example, Finding, HostPolicy, PolicyRule, RuleSource, Subject, Verdict, push_new};
 use super::shell_words;
 use super::yaml::yaml;
 
@@ -163,9 +163,7 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
             }
             Subject::ToolArgument { tool, .. } => (&mut names, tool),
         };
-        if !list.contains(name) {
-            list.push(name.clone());
-        }
+        push_new(list, name.clone());
     }
     match &first.subject {
         Subject::Command(_) => {
@@ -192,13 +190,10 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
             guard.insert("with".into(), json!({"paths": names, "read_only": edits, "except": except}));
         }
         Subject::Host(_) => {
-            let mut hosts: Vec<String> = Vec::new();
-            for name in &names {
-                let below = (!name.starts_with('*')).then(|| format!("*.{name}"));
-                hosts.extend([Some(name.clone()), below].into_iter().flatten());
-            }
+            let below = |name: &String| (!name.starts_with('*')).then(|| format!("*.{name}"));
+            let hosts = names.iter().flat_map(|name| std::iter::once(name.clone()).chain(below(name)));
             let parts: Vec<String> =
-                hosts.iter().map(|host| format!("action.hosts none match {}", quoted(host))).collect();
+                hosts.map(|host| format!("action.hosts none match {}", quoted(&host))).collect();
             guard.insert("check".into(), parts.join(" AND ").into());
             guard.insert("on_missing".into(), "allow".into());
         }
@@ -265,10 +260,8 @@ fn vouch(rules: &[PolicyRule]) -> Map<String, Value> {
             Subject::CommandText(_) | Subject::ToolArgument { .. } => continue,
         };
         let list = vouch.entry(key).or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(list) = list
-            && !list.contains(&value)
-        {
-            list.push(value);
+        if let Value::Array(list) = list {
+            push_new(list, value);
         }
     }
     vouch

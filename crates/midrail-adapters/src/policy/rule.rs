@@ -128,6 +128,13 @@ impl Subject {
     }
 }
 
+/// Adds an item to a list that does not contain it.
+pub(crate) fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
 /// Where a rule was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RuleSource {

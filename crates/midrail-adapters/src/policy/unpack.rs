@@ -13,20 +13,9 @@ pub(super) struct Unpacked {
     pub(super) left_out: Vec<Finding>,
 }
 
-/// Keys of a guardrail that a rule of a host can do without.
-const IGNORED: [&str; 11] = [
-    "id",
-    "name",
-    "description",
-    "effect",
-    "reason",
-    "advice",
-    "priority",
-    "category",
-    "enabled",
-    "lock",
-    "on_missing",
-];
+/// Keys of a guardrail that are read here, and keys that a rule of a host can do without.
+const READ: &str = "use with command tools when check on mode effect reason enabled";
+const IGNORED: &str = "id name description advice priority category lock on_missing";
 
 /// Parts of a pack that no host has.
 const OTHER_PARTS: [(&str, &str); 7] = [
@@ -114,10 +103,8 @@ fn rules(guard: &Map<String, Value>, source: &RuleSource) -> Result<Vec<PolicyRu
     }
     let when = guard.get("when").and_then(Value::as_str);
     let has = |key: &str| guard.contains_key(key);
-    let known: &[&str] = &["use", "with", "command", "tools", "when", "check", "on", "mode"];
-    if let Some(key) =
-        guard.keys().find(|key| !IGNORED.contains(&key.as_str()) && !known.contains(&key.as_str()))
-    {
+    let is_known = |key: &str| READ.split(' ').chain(IGNORED.split(' ')).any(|known| known == key);
+    if let Some(key) = guard.keys().find(|key| !is_known(key)) {
         return Err(format!("hosts have nothing like `{key}`"));
     }
     let (subjects, exceptions) = if has("use") {

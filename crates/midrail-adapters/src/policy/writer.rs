@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::rule::{Finding, PolicyRule, RuleSource, Subject, Verdict};
+use super::rule::{Finding, PolicyRule, RuleSource, Subject, Verdict, push_new};
 use super::unpack::Unpacked;
 
 /// Rules in the format of a host.
@@ -50,17 +50,11 @@ impl Writer {
     }
 
     pub(crate) fn leave_out(&mut self, source: &RuleSource, reason: impl Into<String>) {
-        let finding = source.finding(reason);
-        if !self.left_out.contains(&finding) {
-            self.left_out.push(finding);
-        }
+        push_new(&mut self.left_out, source.finding(reason));
     }
 
     pub(crate) fn is_stricter(&mut self, source: &RuleSource, reason: impl Into<String>) {
-        let finding = source.finding(reason);
-        if !self.stricter.contains(&finding) {
-            self.stricter.push(finding);
-        }
+        push_new(&mut self.stricter, source.finding(reason));
     }
 
     /// The texts of rules, each once, for a host whose rules have no exceptions.
@@ -77,11 +71,7 @@ impl Writer {
                         let reason = "the host has no exceptions, so the rule applies to them too";
                         self.is_stricter(&rule.source, reason);
                     }
-                    for text in texts {
-                        if !all.contains(&text) {
-                            all.push(text);
-                        }
-                    }
+                    texts.into_iter().for_each(|text| push_new(&mut all, text));
                 }
                 Err(reason) => self.leave_out(&rule.source, reason),
             }

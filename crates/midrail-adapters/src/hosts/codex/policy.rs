@@ -6,7 +6,7 @@ use crate::policy::ordered::strictest_first;
 use crate::policy::pattern::operator;
 use crate::policy::rule::{
     CommandPattern, Example, FileScope, HostPolicy, PolicyFile, PolicyRule, Problem, RuleSource, Subject,
-    Verdict, VerdictWords, dead, left_out,
+    Verdict, VerdictWords, dead, left_out, push_new,
 };
 use crate::policy::shell_words;
 use crate::policy::translate::PARSED;
@@ -230,8 +230,8 @@ fn add_examples(prefixes: &[PrefixRule], policy: &mut HostPolicy) {
             }
             let verdict = prefixes.iter().filter(|rule| rule.matches(words)).map(|rule| rule.verdict).max();
             let example = Example { command: line, verdict };
-            if !words.is_empty() && !policy.examples.contains(&example) {
-                policy.examples.push(example);
+            if !words.is_empty() {
+                push_new(&mut policy.examples, example);
             }
         }
     }
