@@ -1,5 +1,5 @@
 //! Compiles the hosts: `src/hosts/NAME/host.toml` describes the host of the module `NAME`, which has an adapter of the same
-//! name, `SETUP` and `TRANSCRIPTS`.
+//! name, `SETUP`, `TRANSCRIPTS` and `POLICY`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -116,7 +116,7 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
     let Files { folder, traces, project, user, managed, managed_macos } = &host.files;
     writeln!(
         list,
-        "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, \
+        "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, policy: &{module}::POLICY, \
          name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
          user_message: {:?}, environment_file: {:?}, disabling_variables: &{:?}, disabling_files: &{:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
          extension_files: &{:?}, \

@@ -1,4 +1,5 @@
-//! What Midrail knows about a host: its hook events, adapter, setup, recorded sessions, settings files and tools.
+//! What Midrail knows about a host: its hook events, adapter, setup, recorded sessions, permission rules, settings files
+//! and tools.
 
 pub(crate) mod event;
 mod output;
@@ -19,6 +20,8 @@ pub(crate) use payload::set_agent;
 pub use payload::{DecodeError, Decoded, Payload};
 
 use crate::mentions;
+use crate::policy::format::PolicyFormat;
+use crate::policy::rule::FileScope;
 use crate::setup::change::FileChange;
 use crate::setup::check::{CheckResult, HookFile};
 use crate::setup::command::{self, HookShell};
@@ -75,6 +78,8 @@ pub struct HostSpec {
     pub(crate) remarks: &'static [(InstallScope, &'static str)],
     /// Its tools, by what they do.
     pub tools: &'static [(ActionType, &'static [&'static str])],
+    /// Its permission rules.
+    pub policy: &'static PolicyFormat,
     /// How its recorded sessions are read.
     pub transcripts: Option<Transcripts>,
     pub(crate) setup: Setup,
@@ -173,8 +178,7 @@ pub(crate) struct LiveTest {
 impl HostFiles {
     /// The folder of the user.
     pub(crate) fn folder(&self, env: &Environment) -> PathBuf {
-        let (variable, default, below) = self.folder;
-        env.variable(variable).unwrap_or_else(|| env.home.join(default)).join(below)
+        env.user_folder(self.folder)
     }
 
     /// The file in which hooks are registered. `None`: the host has no such scope.
@@ -256,6 +260,18 @@ impl HostSpec {
     /// The folder of recorded sessions.
     pub fn recordings(&self, env: &Environment) -> Option<PathBuf> {
         self.transcripts.map(|transcripts| self.files.folder(env).join(transcripts.folder))
+    }
+
+    /// The files in which it looks for permission rules, the highest scope first. A path that ends in `*.EXTENSION` stands
+    /// for all such files of a folder. Some of them may not exist.
+    pub fn policy_files(&self, env: &Environment) -> Vec<(FileScope, PathBuf)> {
+        let user = env.user_folder(self.policy.user_folder.unwrap_or(self.files.folder));
+        let below = |scope| match scope {
+            FileScope::Managed => env.root.join("etc"),
+            FileScope::Local | FileScope::Project => env.project.clone(),
+            FileScope::User => user.clone(),
+        };
+        self.policy.files.iter().map(|(scope, file)| (*scope, below(*scope).join(file))).collect()
     }
 
     pub(crate) fn program(&self, env: &Environment) -> Option<PathBuf> {

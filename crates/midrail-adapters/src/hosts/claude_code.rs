@@ -1,6 +1,7 @@
 //! Claude Code: command hooks.
 
 mod format;
+mod policy;
 mod transcripts;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::shape;
 
 pub(super) use self::format::{Answer, common, tool};
 
+pub(super) use self::policy::POLICY;
 pub(super) use self::transcripts::TRANSCRIPTS;
 
 pub(super) struct ClaudeCode;

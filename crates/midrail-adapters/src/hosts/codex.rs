@@ -2,7 +2,9 @@
 //! a reason, asks the user, or is a plain allow.
 
 mod app_server;
+mod policy;
 mod setup;
+mod starlark;
 #[cfg(test)]
 mod tests;
 mod toml;
@@ -17,6 +19,7 @@ use crate::host::result::{number_after, with_exit_code};
 use crate::host::{Adapter, Decoded, HookEvent, HookOutput, Payload};
 use crate::messages;
 
+pub(super) use self::policy::POLICY;
 pub(super) use self::setup::SETUP;
 pub(super) use self::transcripts::TRANSCRIPTS;
 

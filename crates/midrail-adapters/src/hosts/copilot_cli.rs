@@ -1,6 +1,8 @@
 //! Copilot CLI: command hooks, under its own event names (`preToolUse`) and under those of Claude Code (`PreToolUse`),
 //! which have other payloads and answers.
 
+mod policy;
+
 use std::path::PathBuf;
 
 use midrail::{Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
@@ -16,6 +18,7 @@ use crate::setup::check::CheckResult;
 use crate::setup::json::{self, JsonFormat, Layout};
 use crate::transcripts::reader::Transcripts;
 
+pub(super) use self::policy::POLICY;
 pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
 pub(super) struct CopilotCli;

@@ -7,6 +7,8 @@
 //! `beforeReadFile` carries the content of a file that was read, before the model has it. It is the result of the read; the
 //! `postToolUse` of the same call has the length only, and is observed.
 
+mod policy;
+
 use midrail::{Decision, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -20,6 +22,7 @@ use crate::setup::check::CheckResult;
 use crate::setup::json::{self, JsonFormat, Layout};
 use crate::transcripts::reader::Transcripts;
 
+pub(super) use self::policy::POLICY;
 pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
 pub(super) struct Cursor;

@@ -1,5 +1,7 @@
 //! Gemini CLI: command hooks.
 
+mod policy;
+
 use std::path::{Path, PathBuf};
 
 use midrail::{Decision, Effect, Event, EventKind, ToolResult};
@@ -14,6 +16,7 @@ use crate::setup::command;
 use crate::setup::json::{self, JsonFormat, Layout};
 use crate::transcripts::reader::Transcripts;
 
+pub(super) use self::policy::POLICY;
 pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 
 pub(super) struct GeminiCli;

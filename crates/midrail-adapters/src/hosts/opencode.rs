@@ -4,6 +4,7 @@
 //! standard output is empty or one object: `replace` is the text of a result, `notes` are for the agent, and `continue` makes
 //! an agent continue that wants to stop.
 
+mod policy;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::host::{Adapter, DecodeError, Decoded, HookEvent, HookOutput, Payload}
 use crate::messages;
 use crate::transcripts::reader::Transcripts;
 
+pub(super) use self::policy::POLICY;
 pub(super) use self::setup::SETUP;
 pub(super) const TRANSCRIPTS: Option<Transcripts> = None;
 

@@ -1,18 +1,21 @@
 //! The order of rules: which rule decides first, and which therefore never decides.
 
+use std::cmp::Reverse;
+
 use super::rule::{Finding, HostPolicy, PolicyRule, Subject, Verdict};
 
-/// Adds rules of a host in which the strictest matching rule decides. A weaker rule that a stricter one includes never
+/// Orders the rules of a host in which the strictest matching rule decides. A weaker rule that a stricter one includes never
 /// decides, and neither does one that is listed twice.
-pub(super) fn strictest_first(rules: Vec<PolicyRule>, policy: &mut HostPolicy) {
-    let all = rules.clone();
+pub(crate) fn strictest_first(policy: &mut HostPolicy) {
+    policy.rules.sort_by_key(|rule| Reverse(rule.verdict));
+    let all = std::mem::take(&mut policy.rules);
     let mut found = Findings::default();
-    for (at, rule) in rules.into_iter().enumerate() {
+    for (at, rule) in all.iter().cloned().enumerate() {
         let stricter = all.iter().find(|other| other.verdict > rule.verdict && covers(other, &rule));
         let repeated =
             all.iter().take(at).find(|other| other.verdict == rule.verdict && other.subject == rule.subject);
         if let Some(other) = stricter {
-            found.dead.push((rule.verdict, decided_by(&rule, other)));
+            found.dead.push((rule.verdict, rule.source.finding(decides_before(other))));
         } else if let Some(other) = repeated {
             let reason = format!("`{}` in {} says the same", other.source.rule, other.source.file);
             found.left_out.push((rule.verdict, rule.source.finding(reason)));
@@ -23,14 +26,14 @@ pub(super) fn strictest_first(rules: Vec<PolicyRule>, policy: &mut HostPolicy) {
     found.add_to(policy);
 }
 
-/// Adds rules of a host in which the first matching rule decides, from the first to the last. An allow that decides before a
+/// Orders the rules of a host in which the first matching rule decides, from the first to the last. An allow that decides before a
 /// deny or an ask becomes an exception of it, so that Midrail is never weaker and rarely stricter.
-pub(super) fn first_match(rules: Vec<PolicyRule>, policy: &mut HostPolicy) {
+pub(crate) fn first_match(policy: &mut HostPolicy) {
     let mut before: Vec<PolicyRule> = Vec::new();
     let mut found = Findings::default();
-    for mut rule in rules {
+    for mut rule in std::mem::take(&mut policy.rules) {
         if let Some(other) = before.iter().find(|other| covers(other, &rule)) {
-            found.dead.push((rule.verdict, decided_by(&rule, other)));
+            found.dead.push((rule.verdict, rule.source.finding(decides_before(other))));
             continue;
         }
         before.push(rule.clone());
@@ -48,16 +51,16 @@ pub(super) fn first_match(rules: Vec<PolicyRule>, policy: &mut HostPolicy) {
         let (kept, lost): (Vec<&PolicyRule>, Vec<&PolicyRule>) =
             weaker.into_iter().partition(|other| other.verdict == Verdict::Allow && can_except(&rule, other));
         rule.exceptions = kept.iter().map(|other| other.subject.clone()).collect();
-        let why = lost.first().map(|other| {
-            format!("`{}` ({}) decides before it in the host", other.source.rule, other.verdict.name())
+        policy.rules.push(match lost.first() {
+            Some(other) => rule.stricter(format!("{} in the host", decides_before(other))),
+            None => rule,
         });
-        policy.rules.push(rule.stricter(why));
     }
     found.add_to(policy);
 }
 
-fn decided_by(rule: &PolicyRule, other: &PolicyRule) -> Finding {
-    rule.source.finding(format!("`{}` ({}) decides before it", other.source.rule, other.verdict.name()))
+fn decides_before(rule: &PolicyRule) -> String {
+    format!("`{}` ({}) decides before it", rule.source.rule, rule.verdict.name())
 }
 
 /// Findings about parts of rules.

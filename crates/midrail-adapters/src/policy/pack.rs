@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::host::PolicyHost;
 use super::pattern::literal;
-use super::rule::{Example, Finding, HostPolicy, PolicyRule, RuleSource, Subject, Verdict};
+use super::rule::{Example, Finding, HostPolicy, PolicyRule, RuleSource, Subject, Verdict, push_new};
 use super::shell_words;
+use super::yaml::yaml;
 
 /// Characters that separate or start commands in a line. An exception applies to lines without them only.
 const SPECIAL: &str = "*[;&|`$()<>\\n\\r]*";
@@ -29,7 +29,8 @@ pub struct Imported {
 }
 
 impl Imported {
-    pub(super) fn new(host: PolicyHost, policy: HostPolicy) -> Self {
+    /// The rules of a host with a name and a title.
+    pub(super) fn new(name: &str, title: &str, policy: HostPolicy) -> Self {
         let HostPolicy { rules, left_out, dead, examples } = policy;
         let mut taken: Vec<RuleSource> = Vec::new();
         let mut stricter: Vec<Finding> = Vec::new();
@@ -43,23 +44,25 @@ impl Imported {
                 None => taken.push(rule.source.clone()),
             }
         }
-        let pack = pack(host, &rules, &examples);
+        let pack = pack(name, title, &rules, &examples);
         let yaml = format!(
-            "# The permission rules of {}, imported by `midrail import --policy {}`.\n{}",
-            host.title(),
-            host.name(),
+            "# The permission rules of {title}, imported by `midrail import --policy {name}`.\n{}",
             yaml(&pack)
         );
         Imported { yaml, pack, taken, stricter, left_out, dead }
     }
 }
 
-/// The reason of imported guardrails whose rules have none.
-pub(super) fn default_reason(host: PolicyHost, verdict: Verdict) -> String {
-    match verdict {
-        Verdict::Deny => format!("The permission rules of {} deny this.", host.title()),
-        _ => format!("The permission rules of {} require an approval for this.", host.title()),
-    }
+/// The start and the end of the reason of imported guardrails whose rules have none.
+fn default_reason(verdict: Verdict) -> (&'static str, &'static str) {
+    let end = if verdict == Verdict::Deny { " deny this." } else { " require an approval for this." };
+    ("The permission rules of ", end)
+}
+
+/// Whether a reason is one that the import gave. It says no more than the rule.
+pub(super) fn is_default_reason(reason: &str, verdict: Verdict) -> bool {
+    let (start, end) = default_reason(verdict);
+    reason.starts_with(start) && reason.ends_with(end)
 }
 
 /// A reason of a host in which packs see no placeholder such as `{tool.name}`.
@@ -79,19 +82,20 @@ fn without_placeholders(reason: &str) -> String {
     out
 }
 
-fn pack(host: PolicyHost, rules: &[PolicyRule], examples: &[Example]) -> Value {
+fn pack(name: &str, title: &str, rules: &[PolicyRule], examples: &[Example]) -> Value {
     let mut pack = Map::new();
-    pack.insert("pack".into(), format!("{}-permissions", host.name()).into());
+    pack.insert("pack".into(), format!("{name}-permissions").into());
     let mut guardrails = Vec::new();
     for verdict in [Verdict::Deny, Verdict::Ask] {
         let of_verdict: Vec<&PolicyRule> = rules.iter().filter(|rule| rule.verdict == verdict).collect();
         for (number, group) in groups(&of_verdict).iter().enumerate() {
             let mut guard = guardrail(group);
-            guard.insert("id".into(), format!("{}-{}-{}", host.name(), verdict.name(), number + 1).into());
+            guard.insert("id".into(), format!("{name}-{}-{}", verdict.name(), number + 1).into());
             let effect = if verdict == Verdict::Deny { "block" } else { "escalate" };
             guard.insert("effect".into(), effect.into());
             let reason = group.first().and_then(|rule| rule.reason.as_deref()).map(without_placeholders);
-            guard.insert("reason".into(), reason.unwrap_or_else(|| default_reason(host, verdict)).into());
+            let (start, end) = default_reason(verdict);
+            guard.insert("reason".into(), reason.unwrap_or_else(|| format!("{start}{title}{end}")).into());
             guardrails.push(Value::Object(guard));
         }
     }
@@ -102,7 +106,7 @@ fn pack(host: PolicyHost, rules: &[PolicyRule], examples: &[Example]) -> Value {
     if !vouch.is_empty() {
         pack.insert("vouch".into(), vouch.into());
     }
-    let tests = tests(host, rules, examples);
+    let tests = tests(name, rules, examples);
     if !tests.is_empty() {
         pack.insert("tests".into(), tests.into());
     }
@@ -159,9 +163,7 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
             }
             Subject::ToolArgument { tool, .. } => (&mut names, tool),
         };
-        if !list.contains(name) {
-            list.push(name.clone());
-        }
+        push_new(list, name.clone());
     }
     match &first.subject {
         Subject::Command(_) => {
@@ -188,13 +190,10 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
             guard.insert("with".into(), json!({"paths": names, "read_only": edits, "except": except}));
         }
         Subject::Host(_) => {
-            let mut hosts: Vec<String> = Vec::new();
-            for name in &names {
-                let below = (!name.starts_with('*')).then(|| format!("*.{name}"));
-                hosts.extend([Some(name.clone()), below].into_iter().flatten());
-            }
+            let below = |name: &String| (!name.starts_with('*')).then(|| format!("*.{name}"));
+            let hosts = names.iter().flat_map(|name| std::iter::once(name.clone()).chain(below(name)));
             let parts: Vec<String> =
-                hosts.iter().map(|host| format!("action.hosts none match {}", quoted(host))).collect();
+                hosts.map(|host| format!("action.hosts none match {}", quoted(&host))).collect();
             guard.insert("check".into(), parts.join(" AND ").into());
             guard.insert("on_missing".into(), "allow".into());
         }
@@ -237,7 +236,7 @@ fn command_exceptions(exceptions: &[Subject]) -> Option<String> {
 }
 
 /// A text in an expression.
-pub(super) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
 }
 
@@ -261,10 +260,8 @@ fn vouch(rules: &[PolicyRule]) -> Map<String, Value> {
             Subject::CommandText(_) | Subject::ToolArgument { .. } => continue,
         };
         let list = vouch.entry(key).or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(list) = list
-            && !list.contains(&value)
-        {
-            list.push(value);
+        if let Value::Array(list) = list {
+            push_new(list, value);
         }
     }
     vouch
@@ -280,7 +277,7 @@ fn command_test(glob: &str) -> String {
     format!("action.command {operator} {}", quoted(glob))
 }
 
-fn tests(host: PolicyHost, rules: &[PolicyRule], examples: &[Example]) -> Vec<Value> {
+fn tests(name: &str, rules: &[PolicyRule], examples: &[Example]) -> Vec<Value> {
     let mut tests = Vec::new();
     for example in examples {
         let expect = match example.verdict {
@@ -289,7 +286,7 @@ fn tests(host: PolicyHost, rules: &[PolicyRule], examples: &[Example]) -> Vec<Va
             _ if may_object(rules, &example.command) => continue,
             _ => "allow",
         };
-        let id = format!("{}-example-{}", host.name(), tests.len() + 1);
+        let id = format!("{name}-example-{}", tests.len() + 1);
         let event = json!({"before_tool": "Bash", "args": {"command": example.command}, "expect": expect});
         tests.push(json!({"id": id, "events": [event]}));
     }
@@ -316,115 +313,4 @@ fn may_object(rules: &[PolicyRule], command: &str) -> bool {
             }
             _ => false,
         })
-}
-
-/// The order of keys in a pack.
-const ORDER: [&str; 23] = [
-    "pack",
-    "guardrails",
-    "vouch",
-    "tests",
-    "id",
-    "use",
-    "with",
-    "tools",
-    "command",
-    "when",
-    "check",
-    "on_missing",
-    "effect",
-    "reason",
-    "events",
-    "before_tool",
-    "args",
-    "expect",
-    "paths",
-    "read_only",
-    "except",
-    "commands",
-    "reads",
-];
-
-/// A pack as YAML.
-fn yaml(pack: &Value) -> String {
-    let mut out = String::new();
-    write(pack, 0, &mut out);
-    out
-}
-
-fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
-    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-    fields.sort_by_key(|(key, _)| ORDER.iter().position(|it| it == key).unwrap_or(ORDER.len()));
-    fields
-}
-
-fn write(value: &Value, indent: usize, out: &mut String) {
-    let Value::Object(fields) = value else { return };
-    let pad = " ".repeat(indent);
-    for (at, (key, value)) in sorted(fields).into_iter().enumerate() {
-        // The first key of an item follows its dash.
-        let pad = if at == 0 && out.ends_with("- ") { "" } else { pad.as_str() };
-        match value {
-            Value::Array(items) if matches!(key.as_str(), "guardrails" | "tests" | "events") => {
-                out.push_str(&format!("{pad}{key}:\n"));
-                for item in items {
-                    let flow = key == "events";
-                    if flow {
-                        out.push_str(&format!("{}  - {}\n", " ".repeat(indent), flow_value(item)));
-                        continue;
-                    }
-                    out.push_str(&format!("{}  - ", " ".repeat(indent)));
-                    write(item, indent + 4, out);
-                }
-            }
-            Value::Array(items) if items.len() > 3 => {
-                out.push_str(&format!("{pad}{key}:\n"));
-                for item in items {
-                    out.push_str(&format!("{}  - {}\n", " ".repeat(indent), flow_value(item)));
-                }
-            }
-            Value::Object(_) if matches!(key.as_str(), "vouch" | "with") => {
-                out.push_str(&format!("{pad}{key}:\n"));
-                write(value, indent + 2, out);
-            }
-            other => out.push_str(&format!("{pad}{key}: {}\n", flow_value(other))),
-        }
-    }
-}
-
-/// A value on one line.
-fn flow_value(value: &Value) -> String {
-    match value {
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(flow_value).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(fields) => {
-            let fields =
-                sorted(fields).into_iter().map(|(key, value)| format!("{key}: {}", flow_value(value)));
-            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
-        }
-        Value::String(text) => scalar(text),
-        other => other.to_string(),
-    }
-}
-
-/// A text. One that could be read as something else, or could drive a terminal, is quoted as in JSON.
-fn scalar(text: &str) -> String {
-    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
-        && text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && !matches!(
-            text.to_lowercase().as_str(),
-            "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
-        );
-    if is_plain {
-        return text.to_owned();
-    }
-    let json = Value::from(text).to_string();
-    let mut out = String::new();
-    for c in json.chars() {
-        let hides = c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if hides { out.push_str(&format!("\\u{:04x}", u32::from(c))) } else { out.push(c) }
-    }
-    out
 }

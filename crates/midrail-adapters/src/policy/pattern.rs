@@ -1,14 +1,14 @@
 //! Text patterns of hosts: `*` and sometimes `?`.
 
 /// Characters that patterns of commands cannot contain, because a shell or a glob pattern reads them.
-pub(super) const MARKS: [char; 18] =
+pub(crate) const MARKS: [char; 18] =
     ['"', '\'', '\\', '$', '`', '[', ']', '{', '}', '?', '>', '<', '(', ')', '#', '|', '&', ';'];
 
 /// The operators of a shell that separate commands or run others.
 const OPERATORS: [&str; 5] = ["&&", "||", ";", "|", "\n"];
 
 /// A text pattern of a host (only `*` is special) as a glob pattern.
-pub(super) fn literal(pattern: &str) -> String {
+pub(crate) fn literal(pattern: &str) -> String {
     let mut out = String::new();
     for c in pattern.chars() {
         if matches!(c, '\\' | '[' | ']' | '{' | '}' | '?') {
@@ -19,13 +19,44 @@ pub(super) fn literal(pattern: &str) -> String {
     out
 }
 
+/// A glob pattern without escapes, if only `*` is special in it.
+pub(crate) fn unescaped(glob: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = glob.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.push(chars.next()?),
+            '[' | '{' | '?' => return None,
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}
+
+/// The patterns of a path that may be a folder, and everything below a folder. Those of a strict rule match at least as much.
+pub(super) fn folder_patterns(path: &str, is_strict: bool) -> Vec<String> {
+    if let Some(folder) = path.strip_suffix("/*") {
+        return vec![if is_strict { format!("{folder}/**") } else { path.to_owned() }];
+    }
+    match path {
+        "*" => vec!["**".to_owned()],
+        _ if path.ends_with("**") => vec![path.to_owned()],
+        _ => {
+            let folder = path.trim_end_matches('/');
+            // A pattern without `/` applies in every folder.
+            let below = if folder.contains('/') { format!("{folder}/**") } else { format!("**/{folder}/**") };
+            if path.ends_with('/') { vec![below] } else { vec![folder.to_owned(), below] }
+        }
+    }
+}
+
 /// The operator of a shell in a pattern, if it has one. Hosts split lines there before they compare.
-pub(super) fn operator(pattern: &str) -> Option<&'static str> {
+pub(crate) fn operator(pattern: &str) -> Option<&'static str> {
     OPERATORS.into_iter().find(|operator| pattern.contains(operator))
 }
 
 /// Whether a text matches a pattern with `*` and `?`.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {
@@ -48,7 +79,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// Whether every text of one pattern is a text of another.
-pub(super) fn pattern_covers(general: &str, specific: &str) -> bool {
+pub(crate) fn pattern_covers(general: &str, specific: &str) -> bool {
     // `?` of the general pattern could match the `*` of the specific one as one character.
     if general.contains('?') && specific.contains('*') {
         return general == specific;

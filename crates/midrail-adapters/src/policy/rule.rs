@@ -6,9 +6,8 @@ use serde::Serialize;
 use super::pattern::literal;
 
 /// The answer of a rule, the strictest last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verdict {
     /// The host does not ask.
     Allow,
     /// The host asks the user.
@@ -19,45 +18,65 @@ pub enum Verdict {
 
 impl Verdict {
     /// Its name in ids of imported guardrails.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Allow => "allow",
-            Verdict::Ask => "ask",
-            Verdict::Deny => "deny",
+    pub(crate) fn name(self) -> &'static str {
+        VerdictWords::NAMES.word(self)
+    }
+}
+
+/// The words of a host for the verdicts.
+pub(crate) struct VerdictWords {
+    pub(crate) allow: &'static str,
+    pub(crate) ask: &'static str,
+    pub(crate) deny: &'static str,
+}
+
+impl VerdictWords {
+    pub(crate) const NAMES: VerdictWords = VerdictWords { allow: "allow", ask: "ask", deny: "deny" };
+
+    /// The word for a verdict.
+    pub(crate) fn word(&self, verdict: Verdict) -> &'static str {
+        match verdict {
+            Verdict::Allow => self.allow,
+            Verdict::Ask => self.ask,
+            Verdict::Deny => self.deny,
         }
+    }
+
+    /// The verdict that a word stands for.
+    pub(crate) fn verdict(&self, word: &str) -> Option<Verdict> {
+        [Verdict::Allow, Verdict::Ask, Verdict::Deny].into_iter().find(|verdict| self.word(*verdict) == word)
     }
 }
 
 /// A command in a rule.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct CommandPattern {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CommandPattern {
     /// The program and its leading words, with `*` as a wildcard. `*` alone: every command.
-    pub words: String,
+    pub(crate) words: String,
     /// Nothing may follow the words.
-    pub is_exact: bool,
+    pub(crate) is_exact: bool,
 }
 
 impl CommandPattern {
     /// The program and its leading words; anything may follow.
-    pub fn prefix(words: impl Into<String>) -> Self {
+    pub(crate) fn prefix(words: impl Into<String>) -> Self {
         CommandPattern { words: words.into(), is_exact: false }
     }
 
     /// The whole command.
-    pub fn exact(words: impl Into<String>) -> Self {
+    pub(crate) fn exact(words: impl Into<String>) -> Self {
         CommandPattern { words: words.into(), is_exact: true }
     }
 
     /// Whether it matches every command.
-    pub fn is_every(&self) -> bool {
+    pub(crate) fn is_every(&self) -> bool {
         self.words == "*"
     }
 }
 
 /// What a rule is about.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
     /// A command on its parsed form.
     Command(CommandPattern),
     /// A command line by its text: a glob pattern. Only for rules that cannot be expressed on the parsed form.
@@ -82,6 +101,16 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// Every command.
+    pub(crate) fn every_command() -> Self {
+        Subject::Command(CommandPattern::prefix("*"))
+    }
+
+    /// A tool of an MCP server.
+    pub(crate) fn mcp(server: &str, tool: &str) -> Self {
+        Subject::Tool(format!("mcp__{server}__{tool}"))
+    }
+
     /// Escapes the special characters of an invalid glob pattern. False: it cannot be written as one.
     fn escape_invalid(&mut self) -> bool {
         let pattern = match self {
@@ -99,6 +128,13 @@ impl Subject {
     }
 }
 
+/// Adds an item to a list that does not contain it.
+pub(crate) fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
 /// Where a rule was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RuleSource {
@@ -111,45 +147,48 @@ pub struct RuleSource {
 }
 
 impl RuleSource {
-    pub(super) fn new(file: &PolicyFile, line: usize, rule: impl Into<String>) -> Self {
+    pub(crate) fn new(file: &PolicyFile, line: usize, rule: impl Into<String>) -> Self {
         RuleSource { file: file.name.clone(), line, rule: rule.into() }
     }
 
-    pub(super) fn finding(&self, reason: impl Into<String>) -> Finding {
+    pub(crate) fn finding(&self, reason: impl Into<String>) -> Finding {
         Finding { source: self.clone(), reason: reason.into() }
     }
 }
 
 /// One rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PolicyRule {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PolicyRule {
     /// The answer.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// What it is about.
-    pub subject: Subject,
+    pub(crate) subject: Subject,
     /// The reason that the host shows.
-    pub reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// Subjects to which it does not apply, because a rule with precedence allows them.
-    pub exceptions: Vec<Subject>,
+    pub(crate) exceptions: Vec<Subject>,
     /// Where it was read.
-    pub source: RuleSource,
+    pub(crate) source: RuleSource,
     /// Why Midrail is stricter than the host, if it is.
-    pub stricter: Option<String>,
+    pub(crate) stricter: Option<String>,
 }
 
 impl PolicyRule {
-    pub(super) fn new(verdict: Verdict, subject: Subject, source: RuleSource) -> Self {
+    /// A rule without a source.
+    pub(crate) fn new(verdict: Verdict, subject: Subject) -> Self {
+        let source = RuleSource::default();
         PolicyRule { verdict, subject, reason: None, exceptions: Vec::new(), source, stricter: None }
     }
 
-    pub(super) fn because(mut self, reason: Option<String>) -> Self {
+    pub(crate) fn because(mut self, reason: Option<String>) -> Self {
         self.reason = reason.filter(|reason| !reason.trim().is_empty());
         self
     }
 
-    /// Adds a reason why Midrail is stricter.
-    pub(super) fn stricter(mut self, why: Option<impl Into<String>>) -> Self {
-        if let Some(why) = why.map(Into::into) {
+    /// Adds a reason why Midrail is stricter. An allow never is.
+    pub(crate) fn stricter(mut self, why: impl Into<String>) -> Self {
+        if self.verdict != Verdict::Allow {
+            let why = why.into();
             self.stricter = Some(match self.stricter.take() {
                 Some(before) if before != why => format!("{before}; {why}"),
                 _ => why,
@@ -157,6 +196,30 @@ impl PolicyRule {
         }
         self
     }
+
+    pub(crate) fn stricter_if(self, is_stricter: bool, why: impl Into<String>) -> Self {
+        if is_stricter { self.stricter(why) } else { self }
+    }
+}
+
+/// Why a rule is not imported.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// It has no effect in the host itself.
+    Dead(String),
+    /// A pack cannot express it.
+    LeftOut(String),
+}
+
+/// The rules that one rule of a host stands for.
+pub(crate) type RuleResult = Result<Vec<PolicyRule>, Problem>;
+
+pub(crate) fn dead(reason: impl Into<String>) -> Problem {
+    Problem::Dead(reason.into())
+}
+
+pub(crate) fn left_out(reason: impl Into<String>) -> Problem {
+    Problem::LeftOut(reason.into())
 }
 
 /// A rule that was not imported as it is written, and why.
@@ -170,34 +233,46 @@ pub struct Finding {
 }
 
 /// An example of a rule: a command, and the answer that all rules together give.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Example {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Example {
     /// The command line.
-    pub command: String,
+    pub(crate) command: String,
     /// The answer. `None`: no rule matches.
-    pub verdict: Option<Verdict>,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 /// The rules of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct HostPolicy {
+pub(crate) struct HostPolicy {
     /// The rules that can be expressed in a pack.
-    pub rules: Vec<PolicyRule>,
+    pub(crate) rules: Vec<PolicyRule>,
     /// Rules that cannot be expressed.
-    pub left_out: Vec<Finding>,
+    pub(crate) left_out: Vec<Finding>,
     /// Rules without effect in the host itself.
-    pub dead: Vec<Finding>,
+    pub(crate) dead: Vec<Finding>,
     /// Examples.
-    pub examples: Vec<Example>,
+    pub(crate) examples: Vec<Example>,
 }
 
 impl HostPolicy {
-    pub(super) fn leave_out(&mut self, source: &RuleSource, reason: impl Into<String>) {
+    /// Adds the rules from a source, or reports why there are none.
+    pub(crate) fn add(&mut self, source: &RuleSource, rules: RuleResult) {
+        match rules {
+            Ok(rules) => {
+                let rules = rules.into_iter().map(|rule| PolicyRule { source: source.clone(), ..rule });
+                self.rules.extend(rules);
+            }
+            Err(Problem::Dead(reason)) => self.is_dead(source, reason),
+            Err(Problem::LeftOut(reason)) => self.leave_out(source, reason),
+        }
+    }
+
+    pub(crate) fn leave_out(&mut self, source: &RuleSource, reason: impl Into<String>) {
         self.left_out.push(source.finding(reason));
     }
 
     /// Makes every pattern a valid glob pattern. Hosts take brackets that are not closed literally.
-    pub(super) fn check_patterns(&mut self) {
+    pub(crate) fn check_patterns(&mut self) {
         for mut rule in std::mem::take(&mut self.rules) {
             if rule.subject.escape_invalid() {
                 rule.exceptions.retain_mut(Subject::escape_invalid);
@@ -208,7 +283,7 @@ impl HostPolicy {
         }
     }
 
-    pub(super) fn is_dead(&mut self, source: &RuleSource, reason: impl Into<String>) {
+    pub(crate) fn is_dead(&mut self, source: &RuleSource, reason: impl Into<String>) {
         self.dead.push(source.finding(reason));
     }
 }

@@ -1,7 +1,9 @@
 //! Words of a command line in a rule or an example, as `shlex` splits them.
 
+use crate::setup::command::quote;
+
 /// The words of a line. `None`: a quote is not closed.
-pub(super) fn split(line: &str) -> Option<Vec<String>> {
+pub(crate) fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
@@ -40,14 +42,6 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
 }
 
 /// Words as one line, quoted where needed.
-pub(super) fn join(words: &[String]) -> String {
+pub(crate) fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
-}
-
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,^".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

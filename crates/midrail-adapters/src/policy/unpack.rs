@@ -3,8 +3,8 @@
 use midrail::guardrails::guardrail_id;
 use serde_json::{Map, Value};
 
-use super::host::PolicyHost;
-use super::pack::default_reason;
+use super::pack::is_default_reason;
+use super::pattern::unescaped;
 use super::rule::{CommandPattern, Finding, PolicyRule, RuleSource, Subject, Verdict};
 
 /// The rules of a pack, and the guardrails that no host can express.
@@ -13,20 +13,9 @@ pub(super) struct Unpacked {
     pub(super) left_out: Vec<Finding>,
 }
 
-/// Keys of a guardrail that a rule of a host can do without.
-const IGNORED: [&str; 11] = [
-    "id",
-    "name",
-    "description",
-    "effect",
-    "reason",
-    "advice",
-    "priority",
-    "category",
-    "enabled",
-    "lock",
-    "on_missing",
-];
+/// Keys of a guardrail that are read here, and keys that a rule of a host can do without.
+const READ: &str = "use with command tools when check on mode effect reason enabled";
+const IGNORED: &str = "id name description advice priority category lock on_missing";
 
 /// Parts of a pack that no host has.
 const OTHER_PARTS: [(&str, &str); 7] = [
@@ -39,8 +28,8 @@ const OTHER_PARTS: [(&str, &str); 7] = [
     ("extends", "the packs that it extends are not exported"),
 ];
 
-/// Makes a subject of a pattern.
-type ToSubject = fn(String) -> Subject;
+/// Makes a subject of an entry in `vouch`.
+type ToSubject = fn(&Value) -> Option<Subject>;
 
 /// The rules of a pack, given as JSON.
 pub(super) fn unpack(pack: &Value) -> Unpacked {
@@ -59,39 +48,32 @@ pub(super) fn unpack(pack: &Value) -> Unpacked {
             Err(reason) => unpacked.left_out.push(source.finding(reason)),
         }
     }
-    let lists: [(&str, ToSubject); 4] = [
-        ("reads", Subject::Read),
-        ("edits", Subject::Edit),
-        ("hosts", Subject::Host),
-        ("tools", Subject::Tool),
+    let lists: [(&str, ToSubject); 5] = [
+        ("reads", |value| text_subject(value, Subject::Read)),
+        ("edits", |value| text_subject(value, Subject::Edit)),
+        ("hosts", |value| text_subject(value, Subject::Host)),
+        ("tools", |value| text_subject(value, Subject::Tool)),
+        ("commands", vouched_command),
     ];
     for (key, subject) in lists {
-        for text in texts(pack.pointer(&format!("/vouch/{key}"))) {
-            let source = source(&format!("vouch.{key}"));
-            unpacked.rules.push(PolicyRule::new(Verdict::Allow, subject(text), source));
+        for subject in items(pack.pointer(&format!("/vouch/{key}"))).into_iter().filter_map(subject) {
+            let rule = PolicyRule::new(Verdict::Allow, subject);
+            unpacked.rules.push(PolicyRule { source: source(&format!("vouch.{key}")), ..rule });
         }
     }
-    for command in items(pack.pointer("/vouch/commands")) {
-        let pattern = match command {
-            Value::String(words) => CommandPattern::prefix(words.as_str()),
-            other => match other.get("exact").and_then(Value::as_str) {
-                Some(words) => CommandPattern::exact(words),
-                None => continue,
-            },
-        };
-        let source = source("vouch.commands");
-        unpacked.rules.push(PolicyRule::new(Verdict::Allow, Subject::Command(pattern), source));
-    }
-    let is_used = |value: &Value| match value {
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Null => false,
-        _ => true,
-    };
-    for (key, reason) in OTHER_PARTS.iter().filter(|(key, _)| pack.get(key).is_some_and(is_used)) {
+    for (key, reason) in OTHER_PARTS.iter().filter(|(key, _)| !pack.get(key).is_none_or(is_empty)) {
         unpacked.left_out.push(source(key).finding(*reason));
     }
     unpacked
+}
+
+fn text_subject(value: &Value, subject: fn(String) -> Subject) -> Option<Subject> {
+    value.as_str().map(|text| subject(text.to_owned()))
+}
+
+fn vouched_command(value: &Value) -> Option<Subject> {
+    let exact = || Some(CommandPattern::exact(value.get("exact")?.as_str()?));
+    value.as_str().map(CommandPattern::prefix).or_else(exact).map(Subject::Command)
 }
 
 fn items(value: Option<&Value>) -> Vec<&Value> {
@@ -121,10 +103,8 @@ fn rules(guard: &Map<String, Value>, source: &RuleSource) -> Result<Vec<PolicyRu
     }
     let when = guard.get("when").and_then(Value::as_str);
     let has = |key: &str| guard.contains_key(key);
-    let known: &[&str] = &["use", "with", "command", "tools", "when", "check", "on", "mode"];
-    if let Some(key) =
-        guard.keys().find(|key| !IGNORED.contains(&key.as_str()) && !known.contains(&key.as_str()))
-    {
+    let is_known = |key: &str| READ.split(' ').chain(IGNORED.split(' ')).any(|known| known == key);
+    if let Some(key) = guard.keys().find(|key| !is_known(key)) {
         return Err(format!("hosts have nothing like `{key}`"));
     }
     let (subjects, exceptions) = if has("use") {
@@ -146,10 +126,7 @@ fn rules(guard: &Map<String, Value>, source: &RuleSource) -> Result<Vec<PolicyRu
         command_text(when.unwrap_or_default()).ok_or("hosts have no conditions")?
     };
     let reason = guard.get("reason").and_then(Value::as_str).map(str::to_owned);
-    // The reason that the import gave says nothing more than the rule.
-    let is_default =
-        |reason: &String| PolicyHost::ALL.iter().any(|host| *reason == default_reason(*host, verdict));
-    let reason = reason.filter(|reason| !is_default(reason));
+    let reason = reason.filter(|reason| !is_default_reason(reason, verdict));
     let excepted = |subject: &Subject| match subject {
         // A file that may not be changed has exceptions for changes only.
         Subject::Edit(_) => exceptions.iter().filter(|it| matches!(it, Subject::Edit(_))).cloned().collect(),
@@ -157,7 +134,8 @@ fn rules(guard: &Map<String, Value>, source: &RuleSource) -> Result<Vec<PolicyRu
     };
     let rule = |subject: Subject| PolicyRule {
         exceptions: excepted(&subject),
-        ..PolicyRule::new(verdict, subject, source.clone()).because(reason.clone())
+        source: source.clone(),
+        ..PolicyRule::new(verdict, subject).because(reason.clone())
     };
     Ok(subjects.into_iter().map(rule).collect())
 }
@@ -277,20 +255,6 @@ fn tools(tools: &[String], when: Option<&str>) -> Option<Subjects> {
     let ([tool], [value]) = (tools, values.as_slice()) else { return None };
     let (tool, argument) = (tool.clone(), argument.to_owned());
     Some((vec![Subject::ToolArgument { tool, argument, value: unescaped(value)? }], Vec::new()))
-}
-
-/// A glob pattern without escapes, if only `*` is special in it.
-pub(super) fn unescaped(glob: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut chars = glob.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => out.push(chars.next()?),
-            '[' | '{' | '?' => return None,
-            c => out.push(c),
-        }
-    }
-    Some(out)
 }
 
 /// The exceptions in a condition that the import writes.

@@ -104,6 +104,11 @@ impl Environment {
         path.filter(|path| path.is_absolute())
     }
 
+    /// A folder of the user: a variable that moves it, its default below the home, and a folder below that.
+    pub(crate) fn user_folder(&self, (variable, default, below): (&str, &str, &str)) -> PathBuf {
+        self.variable(variable).unwrap_or_else(|| self.home.join(default)).join(below)
+    }
+
     /// A program on the search path.
     pub(crate) fn on_path(&self, name: &str) -> Option<PathBuf> {
         let folders = env::split_paths(self.path.as_ref()?).filter(|folder| folder.is_absolute());

@@ -1,10 +1,10 @@
 //! Claude Code.
 
-use midrail_adapters::policy::{FileScope, PolicyHost};
+use midrail_adapters::policy::FileScope;
 
-use crate::world::{Sample, check, decide, engine, file, import, rules};
+use crate::world::{Sample, check, decide, engine, file, import, policy, rules};
 
-const HOST: PolicyHost = PolicyHost::ClaudeCode;
+const HOST: &str = "claude-code";
 
 pub(crate) const SAMPLES: &[Sample] = &[
     Sample {
@@ -263,7 +263,7 @@ fn allow_rules_become_vouch_and_exact_ones_stay_exact() {
 /// Lists of all files are joined, and a deny of any of them decides.
 #[test]
 fn files_of_all_scopes_are_joined() {
-    let imported = HOST.import(&[
+    let imported = policy(HOST).import(&[
         file("managed", FileScope::Managed, r#"{"permissions": {"deny": ["Bash(curl:*)"]}}"#),
         file("local", FileScope::Local, r#"{"permissions": {"allow": ["Bash(curl https://a.example:*)", "Bash(make:*)"]}}"#),
         file("user", FileScope::User, r#"{"permissions": {"deny": ["Read(/.env)", "Read(/notes/x)"], "ask": ["Bash(make install:*)"]}}"#),

@@ -1,10 +1,8 @@
 //! Codex.
 
-use midrail_adapters::policy::PolicyHost;
-
 use crate::world::{Sample, check, decide, engine, import, rules};
 
-const HOST: PolicyHost = PolicyHost::Codex;
+const HOST: &str = "codex";
 
 pub(crate) const SAMPLES: &[Sample] = &[
     Sample {

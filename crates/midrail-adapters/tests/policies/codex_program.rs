@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use midrail_adapters::policy::PolicyHost;
 use serde_json::Value;
 
 use crate::codex::SAMPLES;
@@ -37,7 +36,7 @@ fn verdicts_are_those_of_the_real_codex() {
     let mut compared = 0;
     for sample in SAMPLES {
         fs::write(&rules, sample.text).unwrap();
-        let yaml = import(PolicyHost::Codex, sample.text).yaml;
+        let yaml = import("codex", sample.text).yaml;
         let engine = engine(&yaml);
         for (command, written) in sample.calls {
             // `check` takes words, and compares programs without their folder only on request.

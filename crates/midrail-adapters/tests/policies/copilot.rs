@@ -1,10 +1,8 @@
 //! Copilot CLI and VS Code.
 
-use midrail_adapters::policy::PolicyHost;
-
 use crate::world::{Sample, check, import, rules};
 
-const HOST: PolicyHost = PolicyHost::Copilot;
+const HOST: &str = "copilot";
 
 pub(crate) const SAMPLES: &[Sample] = &[
     Sample {

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use midrail::Effect;
-use midrail_adapters::policy::PolicyHost;
 use serde_json::Value;
 
 use crate::decided::host_matches;
@@ -59,7 +58,7 @@ fn denied_commands_of_the_corpora_are_blocked() {
     }
     let rules: Vec<String> = DENIED.iter().map(|pattern| format!("\"Bash({pattern})\"")).collect();
     let settings = format!("{{\"permissions\": {{\"deny\": [{}]}}}}", rules.join(", "));
-    let engine = engine(&import(PolicyHost::ClaudeCode, &settings).yaml);
+    let engine = engine(&import("claude-code", &settings).yaml);
     let (mut denied, mut missed) = (0, Vec::new());
     for file in files {
         for line in fs::read_to_string(&file).unwrap().lines() {

@@ -1,10 +1,10 @@
 //! Cursor.
 
-use midrail_adapters::policy::{FileScope, PolicyHost};
+use midrail_adapters::policy::FileScope;
 
-use crate::world::{Sample, check, file, import, rules};
+use crate::world::{Sample, check, file, import, policy, rules};
 
-const HOST: PolicyHost = PolicyHost::Cursor;
+const HOST: &str = "cursor";
 
 pub(crate) const SAMPLES: &[Sample] = &[
     Sample {
@@ -89,7 +89,7 @@ fn imported_rules_decide_like_cursor_or_more_strictly() {
 /// The list of the project replaces that of the user; denies of both are kept.
 #[test]
 fn deeper_files_replace_the_allowed_calls() {
-    let imported = HOST.import(&[
+    let imported = policy(HOST).import(&[
         file("project", FileScope::Project, r#"{"permissions": {"allow": ["Shell(ls)"]}}"#),
         file("user", FileScope::User, r#"{"permissions": {"allow": ["Shell(git)"], "deny": ["Shell(rm)"]}}"#),
     ]);

@@ -1,11 +1,11 @@
 //! Gemini CLI.
 
 use midrail::Effect;
-use midrail_adapters::policy::{FileScope, PolicyHost};
+use midrail_adapters::policy::FileScope;
 
-use crate::world::{Sample, check, decide, engine, file, import, rules};
+use crate::world::{Sample, check, decide, engine, file, import, policy, rules};
 
-const HOST: PolicyHost = PolicyHost::Gemini;
+const HOST: &str = "gemini";
 
 pub(crate) const SAMPLES: &[Sample] = &[
     Sample {
@@ -104,13 +104,13 @@ fn the_tier_decides_first() {
             "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"make\"\ndecision = \"{decision}\"\npriority = {priority}\n"
         )
     };
-    let imported = HOST.import(&[
+    let imported = policy(HOST).import(&[
         file("admin", FileScope::Managed, &rule("deny", 1)),
         file("project", FileScope::Project, &rule("allow", 999)),
     ]);
     assert_eq!(imported.dead.len(), 1);
     assert!(decide(&engine(&imported.yaml), "make") >= Effect::Block);
-    let imported = HOST.import(&[
+    let imported = policy(HOST).import(&[
         file("project", FileScope::Project, &rule("deny", 999)),
         file("user", FileScope::User, &rule("allow", 1)),
     ]);

@@ -1,10 +1,10 @@
 //! Hostile texts: no reader panics, and what it writes is always a valid pack.
 
 use midrail::pack::PackDocument;
-use midrail_adapters::policy::{FileScope, PolicyFile, PolicyHost};
+use midrail_adapters::policy::{FileScope, PolicyFile, PolicyFormat};
 use proptest::prelude::*;
 
-use crate::world::of_project;
+use crate::world::{of_project, policies, policy};
 
 /// Parts of settings in an order that makes little sense.
 fn fragments() -> impl Strategy<Value = String> {
@@ -32,15 +32,15 @@ fn fragments() -> impl Strategy<Value = String> {
 }
 
 /// A rule of a host in a valid file.
-fn rule_files() -> impl Strategy<Value = (PolicyHost, String)> {
+fn rule_files() -> impl Strategy<Value = (&'static PolicyFormat, String)> {
     ("[ -~é\u{202e}]{0,24}", 0..3_usize).prop_map(|(text, kind)| {
         let quoted = serde_json::to_string(&text).unwrap();
         let shell = serde_json::to_string(&format!("Bash({text})")).unwrap();
         let path = serde_json::to_string(&format!("Read({text})")).unwrap();
         match kind {
-            0 => (PolicyHost::ClaudeCode, format!("{{\"permissions\": {{\"deny\": [{shell}, {path}, {quoted}], \"ask\": [{quoted}], \"allow\": [{shell}]}}}}")),
-            1 => (PolicyHost::OpenCode, format!("{{\"permission\": {{\"bash\": {{\"*\": \"deny\", {quoted}: \"allow\"}}, \"edit\": {{{quoted}: \"deny\"}}, \"webfetch\": {{{quoted}: \"deny\"}}}}}}")),
-            _ => (PolicyHost::Codex, format!("prefix_rule(pattern=[\"git\", {quoted}], decision=\"forbidden\", match=[[\"git\", {quoted}]])")),
+            0 => (policy("claude-code"), format!("{{\"permissions\": {{\"deny\": [{shell}, {path}, {quoted}], \"ask\": [{quoted}], \"allow\": [{shell}]}}}}")),
+            1 => (policy("opencode"), format!("{{\"permission\": {{\"bash\": {{\"*\": \"deny\", {quoted}: \"allow\"}}, \"edit\": {{{quoted}: \"deny\"}}, \"webfetch\": {{{quoted}: \"deny\"}}}}}}")),
+            _ => (policy("codex"), format!("prefix_rule(pattern=[\"git\", {quoted}], decision=\"forbidden\", match=[[\"git\", {quoted}]])")),
         }
     })
 }
@@ -56,7 +56,7 @@ proptest! {
 
     #[test]
     fn every_reader_survives_every_text(text in fragments()) {
-        for host in PolicyHost::ALL {
+        for host in policies() {
             for scope in [FileScope::Managed, FileScope::User, FileScope::Project] {
                 let imported = host.import(&[PolicyFile { name: "x".to_owned(), text: text.clone(), scope }]);
                 is_valid(&imported.yaml)?;
@@ -69,7 +69,7 @@ proptest! {
     fn every_rule_gives_a_valid_pack((host, text) in rule_files()) {
         let imported = host.import(&of_project(&text));
         is_valid(&imported.yaml)?;
-        for other in PolicyHost::ALL {
+        for other in policies() {
             let exported = other.export(&imported.pack);
             let again = other.import(&of_project(&exported.text));
             is_valid(&again.yaml)?;
@@ -83,12 +83,12 @@ fn deep_and_long_texts_are_read() {
     let deep = ["[", "{\"a\":", "prefix_rule(pattern=[", "(((", "x = [", "copilot --deny-tool 'shell("];
     for part in deep {
         let text = part.repeat(20_000);
-        for host in PolicyHost::ALL {
+        for host in policies() {
             host.import(&of_project(&text));
         }
     }
     let rules: Vec<String> = (0..500).map(|i| format!("\"Bash(tool{i} *)\"")).collect();
     let text = format!("{{\"permissions\": {{\"deny\": [{}]}}}}", rules.join(", "));
-    let imported = PolicyHost::ClaudeCode.import(&of_project(&text));
+    let imported = policy("claude-code").import(&of_project(&text));
     assert_eq!(imported.stricter.len(), 500);
 }

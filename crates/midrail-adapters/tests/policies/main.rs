@@ -14,6 +14,7 @@ mod copilot;
 mod corpora;
 mod cursor;
 mod decided;
+mod files;
 mod gemini;
 mod hostile;
 mod opencode;

@@ -1,11 +1,11 @@
 //! OpenCode.
 
 use midrail::Effect;
-use midrail_adapters::policy::{FileScope, PolicyHost};
+use midrail_adapters::policy::FileScope;
 
-use crate::world::{Sample, check, decide, engine, file, import, rules};
+use crate::world::{Sample, check, decide, engine, file, import, policy, rules};
 
-const HOST: PolicyHost = PolicyHost::OpenCode;
+const HOST: &str = "opencode";
 
 pub(crate) const SAMPLES: &[Sample] = &[
     Sample {
@@ -140,7 +140,7 @@ fn imported_rules_decide_like_opencode_or_more_strictly() {
 /// The rules of a project come after those of the user.
 #[test]
 fn the_project_decides_before_the_user() {
-    let imported = HOST.import(&[
+    let imported = policy(HOST).import(&[
         file("project", FileScope::Project, r#"{"permission": {"bash": {"make *": "allow"}}}"#),
         file(
             "user",

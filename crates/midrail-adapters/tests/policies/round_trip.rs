@@ -1,19 +1,20 @@
 //! Import, export and import again: nothing is lost or added.
 
-use midrail_adapters::policy::{Exported, Imported, PolicyHost};
+use midrail_adapters::policy::{Exported, Imported, PolicyFormat};
 use serde_json::{Value, json};
 
-use crate::world::{Sample, import, rules};
+use crate::world::{Sample, import, policies, policy, rules};
 use crate::{claude_code, codex, copilot, cursor, gemini, opencode};
 
-fn samples(host: PolicyHost) -> &'static [Sample] {
-    match host {
-        PolicyHost::ClaudeCode => claude_code::SAMPLES,
-        PolicyHost::Codex => codex::SAMPLES,
-        PolicyHost::Gemini => gemini::SAMPLES,
-        PolicyHost::Cursor => cursor::SAMPLES,
-        PolicyHost::OpenCode => opencode::SAMPLES,
-        PolicyHost::Copilot => copilot::SAMPLES,
+fn samples(host: &PolicyFormat) -> &'static [Sample] {
+    match host.name {
+        "claude-code" => claude_code::SAMPLES,
+        "codex" => codex::SAMPLES,
+        "gemini" => gemini::SAMPLES,
+        "cursor" => cursor::SAMPLES,
+        "opencode" => opencode::SAMPLES,
+        "copilot" => copilot::SAMPLES,
+        other => panic!("there are no samples for {other}"),
     }
 }
 
@@ -27,19 +28,19 @@ fn without_tests(imported: &Imported) -> Value {
 #[test]
 fn the_exported_rules_of_a_host_are_imported_as_the_same_pack() {
     let mut same = 0;
-    for host in PolicyHost::ALL {
+    for host in policies() {
         for sample in samples(host) {
-            let first = import(host, sample.text);
+            let first = import(host.name, sample.text);
             let exported = host.export(&first.pack);
-            let second = import(host, &exported.text);
-            let name = format!("{}: {}\n{}\n{}", host.name(), sample.name, first.yaml, exported.text);
+            let second = import(host.name, &exported.text);
+            let name = format!("{}: {}\n{}\n{}", host.name, sample.name, first.yaml, exported.text);
             assert_eq!(rules(&second.dead), Vec::<&str>::new(), "{name}");
             if exported.left_out.is_empty() && exported.stricter.is_empty() {
                 assert_eq!(without_tests(&first), without_tests(&second), "{name}");
                 same += 1;
             }
             // What a host can express stays as it is.
-            let third = import(host, &host.export(&second.pack).text);
+            let third = import(host.name, &host.export(&second.pack).text);
             assert_eq!(without_tests(&second), without_tests(&third), "{name}");
         }
     }
@@ -51,23 +52,23 @@ fn the_exported_rules_of_a_host_are_imported_as_the_same_pack() {
 fn rules_of_one_host_are_exported_for_all_others() {
     let claude =
         r#"{"permissions": {"deny": ["Bash(git push:*)", "mcp__prod__*"], "allow": ["Bash(cargo test:*)"]}}"#;
-    let pack = import(PolicyHost::ClaudeCode, claude).pack;
-    for host in PolicyHost::ALL {
+    let pack = import("claude-code", claude).pack;
+    for host in policies() {
         let exported = host.export(&pack);
-        let again = import(host, &exported.text);
+        let again = import(host.name, &exported.text);
         let commands: Vec<&Value> =
             again.pack["guardrails"].as_array().unwrap().iter().map(|it| &it["command"]).collect();
-        assert!(commands.contains(&&json!("git push")), "{}\n{}", host.name(), exported.text);
+        assert!(commands.contains(&&json!("git push")), "{}\n{}", host.name, exported.text);
         assert_eq!(
             again.pack["vouch"]["commands"],
             json!(["cargo test"]),
             "{}\n{}",
-            host.name(),
+            host.name,
             exported.text
         );
-        let has_tools = host != PolicyHost::Codex;
-        assert_eq!(exported.left_out.is_empty(), has_tools, "{}: {:?}", host.name(), exported.left_out);
-        assert_eq!(again.yaml.contains("prod"), has_tools, "{}\n{}", host.name(), again.yaml);
+        let has_tools = host.name != "codex";
+        assert_eq!(exported.left_out.is_empty(), has_tools, "{}: {:?}", host.name, exported.left_out);
+        assert_eq!(again.yaml.contains("prod"), has_tools, "{}\n{}", host.name, again.yaml);
     }
 }
 
@@ -91,12 +92,12 @@ fn guardrails_that_no_host_can_express_are_reported() {
         ],
         "budgets": {"tokens": 5},
     });
-    for host in PolicyHost::ALL {
+    for host in policies() {
         let exported = host.export(&pack);
         let names: Vec<&str> = reasons(&exported).iter().map(|(rule, _)| *rule).collect();
         let expected = ["tests-first", "big", "careful", "later", "builtin", "branch", "budgets"];
-        assert_eq!(names, expected, "{}", host.name());
-        assert_eq!(exported.rules, 2, "{}\n{}", host.name(), exported.text);
+        assert_eq!(names, expected, "{}", host.name);
+        assert_eq!(exported.rules, 2, "{}\n{}", host.name, exported.text);
     }
 }
 
@@ -108,7 +109,7 @@ fn an_escalation_is_never_exported_as_an_allow() {
         "guardrails": [{"id": "ask", "command": "git push", "effect": "escalate"}],
         "vouch": {"commands": ["git", "ls"]},
     });
-    for host in [PolicyHost::Cursor, PolicyHost::Copilot] {
+    for host in ["cursor", "copilot"].map(policy) {
         let exported = host.export(&pack);
         assert!(!exported.text.contains("git"), "{}", exported.text);
         assert!(exported.text.contains("ls"), "{}", exported.text);

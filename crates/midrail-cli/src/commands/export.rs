@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use midrail::LoadError;
 use midrail::pack::{Layer, PackDocument};
-use midrail_adapters::policy::PolicyHost;
 use serde_json::{Map, Value, json};
 
-use crate::commands::import::policy::{find, section};
+use crate::commands::import::policy::{find, names, section};
 use crate::error::{CliError, CliResult, count, with_fields};
 use crate::exit::Exit;
 use crate::input::{PackArgs, quoted};
@@ -23,7 +22,7 @@ use crate::output::Output;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The coding agent
-    #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(PolicyHost::ALL.map(|host| host.name())))]
+    #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(names()))]
     policy: String,
     #[command(flatten)]
     packs: PackArgs,
@@ -39,12 +38,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         Err(LoadError::Problems(reports)) => return Err(CliError::problems(reports)),
         Err(error) => return Err(error.into()),
     };
-    let exported = host.export(&joined(&documents)?);
+    let exported = host.policy.export(&joined(&documents)?);
     if let Some(path) = &args.out {
         create(path, &exported.text)?;
     }
     if output.is_json {
-        output.json(&with_fields(&exported, json!({"host": host.name()})))?;
+        output.json(&with_fields(&exported, json!({"host": host.policy.name})))?;
         return Ok(Exit::Good);
     }
     if args.out.is_none() {

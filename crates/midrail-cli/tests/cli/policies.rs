@@ -59,7 +59,11 @@ fn a_pack_is_written_to_a_file() {
 fn mistakes_on_the_command_line_are_explained() {
     let world = World::new();
     let ended = world.run(&["import", "--policy", "vim"]).code(1);
-    assert!(ended.err.contains("the hosts are claude-code, codex, gemini"), "{}", ended.err);
+    assert!(
+        ended.err.contains("the hosts are claude-code, codex, copilot, cursor, gemini, opencode"),
+        "{}",
+        ended.err
+    );
     let ended = world.run(&["import", "--policy", "codex"]).code(1);
     assert!(ended.err.contains("found no permission rules of Codex"), "{}", ended.err);
     let ended = world.run(&["import", "--policy", "codex", "no.rules"]).code(1);

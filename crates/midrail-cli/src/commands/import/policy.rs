@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use midrail_adapters::policy::{FileScope, Imported, PolicyFile, PolicyHost, RuleSource, usual_files};
+use midrail_adapters::host::HostSpec;
+use midrail_adapters::hosts;
+use midrail_adapters::policy::{FileScope, Imported, PolicyFile, RuleSource};
 use midrail_adapters::setup::Environment;
 use serde_json::json;
 
@@ -29,17 +31,17 @@ pub(super) fn run(host: &str, files: &[String], out: Option<&Path>, output: &mut
         names => named_files(host, names, env.as_ref())?,
     };
     if files.is_empty() {
-        return Err(CliError::new(format!("found no permission rules of {}", host.title()))
+        return Err(CliError::new(format!("found no permission rules of {}", host.policy.title))
             .help("name the files: `midrail import --policy HOST FILE`"));
     }
-    let imported = host.import(&files);
+    let imported = host.policy.import(&files);
     if let Some(path) = out {
         fs::write(path, &imported.yaml)
             .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(path))))?;
     }
     if output.is_json {
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        output.json(&with_fields(&imported, json!({"host": host.name(), "files": names})))?;
+        output.json(&with_fields(&imported, json!({"host": host.policy.name, "files": names})))?;
         return Ok(Exit::Good);
     }
     if out.is_none() {
@@ -49,19 +51,24 @@ pub(super) fn run(host: &str, files: &[String], out: Option<&Path>, output: &mut
     Ok(Exit::Good)
 }
 
+/// The names of hosts with permission rules.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    hosts::ALL.iter().map(|host| host.policy.name)
+}
+
 /// The host with a name.
-pub(crate) fn find(name: &str) -> CliResult<PolicyHost> {
-    PolicyHost::find(name).ok_or_else(|| {
-        let names: Vec<&str> = PolicyHost::ALL.iter().map(|host| host.name()).collect();
+pub(crate) fn find(name: &str) -> CliResult<&'static HostSpec> {
+    hosts::ALL.iter().find(|host| host.policy.name == name).ok_or_else(|| {
+        let names: Vec<&str> = names().collect();
         CliError::new(format!("`{name}` is not a host with permission rules"))
             .help(format!("the hosts are {}", names.join(", ")))
     })
 }
 
 /// The files of the usual places that exist.
-fn found_files(host: PolicyHost, env: &Environment) -> CliResult<Vec<PolicyFile>> {
+fn found_files(host: &HostSpec, env: &Environment) -> CliResult<Vec<PolicyFile>> {
     let mut found = Vec::new();
-    for (scope, place) in usual_files(host, env) {
+    for (scope, place) in host.policy_files(env) {
         for path in expand(&place) {
             let name = path.strip_prefix(&env.project).unwrap_or(&path).display().to_string();
             found.extend(read(&path, name, scope)?);
@@ -82,8 +89,8 @@ fn expand(place: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn named_files(host: PolicyHost, names: &[String], env: Option<&Environment>) -> CliResult<Vec<PolicyFile>> {
-    let usual: Vec<(FileScope, PathBuf)> = env.map(|env| usual_files(host, env)).unwrap_or_default();
+fn named_files(host: &HostSpec, names: &[String], env: Option<&Environment>) -> CliResult<Vec<PolicyFile>> {
+    let usual: Vec<(FileScope, PathBuf)> = env.map(|env| host.policy_files(env)).unwrap_or_default();
     let mut files = Vec::new();
     for name in names {
         let path = Path::new(name);

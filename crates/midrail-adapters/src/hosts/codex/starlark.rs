@@ -1,5 +1,7 @@
 //! A reader for the part of Starlark that rule files use: calls with literal arguments.
 
+use crate::policy::json::line_at;
+
 /// A literal value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Literal {
@@ -108,7 +110,7 @@ impl<'s> Reader<'s> {
     }
 
     fn line(&self) -> usize {
-        self.source.as_bytes().iter().take(self.at).filter(|byte| **byte == b'\n').count() + 1
+        line_at(self.source, self.at)
     }
 
     /// Skips spaces, comments, and line breaks if they do not end a statement.

@@ -1,70 +1,15 @@
-//! Commands in rules: text patterns of hosts as patterns of Midrail, and which subject includes another.
+//! Which subject of a rule includes another, and which may be about the same call.
 
-use super::pattern::{MARKS, literal, pattern_covers};
-use super::rule::{CommandPattern, PolicyRule, RuleSource, Subject, Verdict};
-
-/// Why every imported deny of a command is stricter than in its host.
-pub(super) const PARSED: &str = "Midrail parses the command, so other spellings and wrappers count too (`/bin/rm`, `env rm`, `sh -c 'rm …'`)";
-
-/// Why an exact deny is stricter.
-const LONGER: &str = "Midrail also blocks the command with further arguments";
-
-/// Why a deny with an inner `*` is stricter.
-const TEXT: &str = "Midrail compares the text of the whole line, so a line that contains it counts too";
-
-/// A rule on the text of a command: `*` matches anything, a trailing ` *` also nothing.
-pub(super) fn text_rule(verdict: Verdict, pattern: &str, source: RuleSource) -> PolicyRule {
-    let pattern = collapse(pattern);
-    let inner = pattern.strip_suffix('*').unwrap_or(&pattern);
-    let stem = inner.strip_suffix(' ').unwrap_or(inner);
-    let rule = |subject| PolicyRule::new(verdict, subject, source.clone());
-    let parsed = (verdict != Verdict::Allow).then_some(PARSED);
-    if stem.is_empty() {
-        return rule(Subject::Command(CommandPattern::prefix("*")));
-    }
-    let is_open = inner.len() < pattern.len();
-    // A pattern that the words of a command cannot express.
-    if stem.contains('*') || stem.starts_with('-') || stem.contains(MARKS) {
-        if verdict == Verdict::Allow {
-            return rule(Subject::Command(CommandPattern::exact(pattern)));
-        }
-        return rule(Subject::CommandText(contained(&pattern))).stricter(Some(TEXT));
-    }
-    if !is_open {
-        let longer = (verdict != Verdict::Allow).then_some(LONGER);
-        return rule(Subject::Command(CommandPattern::exact(pattern))).stricter(parsed).stricter(longer);
-    }
-    let words = if stem.len() < inner.len() { stem.to_owned() } else { pattern };
-    rule(Subject::Command(CommandPattern::prefix(words))).stricter(parsed)
-}
-
-/// A rule on the leading words of a command, without wildcards.
-pub(super) fn words_rule(verdict: Verdict, words: &str, source: RuleSource) -> PolicyRule {
-    text_rule(verdict, &format!("{} *", words.trim()), source)
-}
-
-/// A text with single spaces.
-fn collapse(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A glob pattern for lines that contain a text pattern. Every character but `*` is literal.
-fn contained(pattern: &str) -> String {
-    let inner = literal(pattern.trim_matches('*'));
-    format!("*{}*", inner.trim())
-}
+use super::pattern::{literal, pattern_covers};
+use super::rule::{CommandPattern, Subject};
 
 impl CommandPattern {
     /// The text patterns that it stands for.
     fn texts(&self) -> Vec<String> {
-        if self.is_exact || self.is_every() {
+        if self.is_exact || self.words.ends_with('*') {
             return vec![self.words.clone()];
         }
-        let mut texts = vec![self.words.clone(), format!("{} *", self.words)];
-        if self.words.ends_with('*') {
-            texts.truncate(1);
-        }
-        texts
+        vec![self.words.clone(), format!("{} *", self.words)]
     }
 
     fn covers(&self, other: &CommandPattern) -> bool {
@@ -102,7 +47,7 @@ impl Subject {
     }
 
     /// Whether both may be about the same call. Only a clear difference counts as "no".
-    pub(super) fn may_overlap(&self, other: &Subject) -> bool {
+    pub(crate) fn may_overlap(&self, other: &Subject) -> bool {
         let first = |words: &str| words.split(' ').next().unwrap_or_default().to_owned();
         match (self, other) {
             (Subject::Tool(pattern), _) | (_, Subject::Tool(pattern)) if pattern == "*" => true,

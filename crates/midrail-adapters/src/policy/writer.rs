@@ -1,0 +1,140 @@
+//! Rules in the format of a host, and the report about them.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::rule::{Finding, PolicyRule, RuleSource, Subject, Verdict, push_new};
+use super::unpack::Unpacked;
+
+/// Rules in the format of a host.
+#[derive(Debug, Clone, Serialize)]
+pub struct Exported {
+    /// The text.
+    pub text: String,
+    /// The file of a project that it belongs into.
+    pub file: &'static str,
+    /// How many rules it has.
+    pub rules: usize,
+    /// Guardrails that are stricter in the host, and why.
+    pub stricter: Vec<Finding>,
+    /// Guardrails that the host cannot express, and why.
+    pub left_out: Vec<Finding>,
+}
+
+/// The report about the rules of a host so far.
+pub(crate) struct Writer {
+    pub(crate) rules: usize,
+    stricter: Vec<Finding>,
+    left_out: Vec<Finding>,
+}
+
+impl Writer {
+    /// The rules to write, the strictest first, without those that another one includes.
+    pub(super) fn start(unpacked: Unpacked) -> (Vec<PolicyRule>, Writer) {
+        let Unpacked { rules, left_out } = unpacked;
+        let is_below = |rule: &PolicyRule| {
+            rules.iter().any(|other| match (&other.subject, &rule.subject) {
+                (Subject::Read(whole), Subject::Read(path)) | (Subject::Edit(whole), Subject::Edit(path)) => {
+                    other.verdict == rule.verdict && folder(path) == Some(whole)
+                }
+                _ => false,
+            })
+        };
+        let mut kept: Vec<PolicyRule> = rules.iter().filter(|rule| !is_below(rule)).cloned().collect();
+        kept.sort_by_key(|rule| std::cmp::Reverse(rule.verdict));
+        (kept, Writer { rules: 0, stricter: Vec::new(), left_out })
+    }
+
+    pub(super) fn finish(self, text: String, file: &'static str) -> Exported {
+        Exported { text, file, rules: self.rules, stricter: self.stricter, left_out: self.left_out }
+    }
+
+    pub(crate) fn leave_out(&mut self, source: &RuleSource, reason: impl Into<String>) {
+        push_new(&mut self.left_out, source.finding(reason));
+    }
+
+    pub(crate) fn is_stricter(&mut self, source: &RuleSource, reason: impl Into<String>) {
+        push_new(&mut self.stricter, source.finding(reason));
+    }
+
+    /// The texts of rules, each once, for a host whose rules have no exceptions.
+    pub(crate) fn texts<'r>(
+        &mut self,
+        rules: impl IntoIterator<Item = &'r PolicyRule>,
+        write: impl Fn(&PolicyRule) -> Written,
+    ) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for rule in rules {
+            match write(rule) {
+                Ok(texts) => {
+                    if !rule.exceptions.is_empty() && rule.verdict != Verdict::Allow {
+                        let reason = "the host has no exceptions, so the rule applies to them too";
+                        self.is_stricter(&rule.source, reason);
+                    }
+                    texts.into_iter().for_each(|text| push_new(&mut all, text));
+                }
+                Err(reason) => self.leave_out(&rule.source, reason),
+            }
+        }
+        self.rules += all.len();
+        all
+    }
+
+    /// Settings with a list of rules per verdict.
+    pub(crate) fn lists(
+        &mut self,
+        lists: &[(&str, Verdict)],
+        rules: &[PolicyRule],
+        write: fn(&PolicyRule) -> Written,
+    ) -> String {
+        let mut parts = Vec::new();
+        for (name, verdict) in lists {
+            let texts = self.texts(rules.iter().filter(|rule| rule.verdict == *verdict), write);
+            if !texts.is_empty() {
+                let texts: Vec<String> = texts.iter().map(|text| json_text(text)).collect();
+                parts.push(format!("    \"{name}\": [\n      {}\n    ]", texts.join(",\n      ")));
+            }
+        }
+        let body = if parts.is_empty() { String::new() } else { format!("\n{}\n  ", parts.join(",\n")) };
+        format!("{{\n  \"permissions\": {{{body}}}\n}}\n")
+    }
+
+    /// The rules of a host that cannot ask: without those that ask, and without those that allow the same calls.
+    pub(crate) fn without_asking(&mut self, rules: Vec<PolicyRule>, reason: &str) -> Vec<PolicyRule> {
+        let (asks, mut kept): (Vec<PolicyRule>, Vec<PolicyRule>) =
+            rules.into_iter().partition(|rule| rule.verdict == Verdict::Ask);
+        for ask in &asks {
+            self.leave_out(&ask.source, reason);
+        }
+        kept.retain(|rule| {
+            let asked = asks.iter().find(|ask| ask.subject.may_overlap(&rule.subject));
+            let Some(ask) = asked.filter(|_| rule.verdict == Verdict::Allow) else { return true };
+            let reason =
+                format!("`{}` requires an approval, which an allow would take away", ask.source.rule);
+            self.leave_out(&rule.source, reason);
+            false
+        });
+        kept
+    }
+}
+
+/// The rules of a host that stand for one rule of a pack, or why there are none.
+pub(crate) type Written = Result<Vec<String>, &'static str>;
+
+/// The folder whose content a path pattern matches.
+fn folder(path: &str) -> Option<&str> {
+    let folder = path.strip_suffix("/**")?;
+    Some(folder.strip_prefix("**/").filter(|name| !name.contains('/')).unwrap_or(folder))
+}
+
+/// The server and the tool of an MCP tool.
+pub(crate) fn mcp(tool: &str) -> Option<(&str, &str)> {
+    tool.strip_prefix("mcp__")?
+        .split_once("__")
+        .filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
+}
+
+/// A text as in JSON.
+pub(crate) fn json_text(text: &str) -> String {
+    Value::from(text).to_string()
+}
