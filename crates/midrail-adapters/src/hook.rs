@@ -4,7 +4,9 @@ use midrail::core::Host;
 use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::Value;
 
-use crate::host::{Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, Payload, hook_event};
+use crate::host::{
+    Capabilities, DecodeError, HookEvent, HookOutput, HostSpec, Payload, hook_event, modified_args,
+};
 use crate::wire::{self, WireError};
 
 /// A hook call.
@@ -127,6 +129,11 @@ impl Hook {
         }
         let Some(mut decision) = strongest else { return self.refuse("there is no decision") };
         decision.feedback.extend(feedback.into_iter().flatten());
+        let is_changed = hook_event.kind == EventKind::BeforeTool && decision.effect.allows();
+        if is_changed && decision.content.is_some() && modified_args(hook_event, &decision).is_none() {
+            // The call as the agent wrote it is not allowed.
+            return self.refuse("the arguments of this call were changed, and this program cannot use them");
+        }
         self.host.adapter.encode(hook_event, &self.payload, &decision)
     }
 

@@ -14,7 +14,7 @@ use midrail::{Decision, Event};
 use serde_json::Value;
 
 pub use event::{Capabilities, HookEvent};
-pub(crate) use event::{OnFailure, Registration, hook_event};
+pub(crate) use event::{OnFailure, Registration, hook_event, modified_args};
 pub use output::HookOutput;
 pub(crate) use payload::set_agent;
 pub use payload::{DecodeError, Decoded, Payload};

@@ -76,30 +76,49 @@ fn expand(pattern: &str, groups_left: u32, test: &mut dyn FnMut(&str) -> bool) -
     })
 }
 
-/// The first `{…}` of a pattern: the text before it, its alternatives, the text after it.
+/// The first `{…}` of a pattern: the text before it, its alternatives, the text after it. After `\\` and inside `[…]`, its signs are
+/// plain characters.
 fn split_group(pattern: &str) -> Option<(&str, Vec<&str>, &str)> {
-    let open = pattern.find('{')?;
+    let mut open = None;
     let mut depth = 0_usize;
-    let mut start = open + 1;
+    let mut start = 0;
     let mut alternatives = Vec::new();
-    for (at, byte) in pattern.bytes().enumerate().skip(open) {
+    let bytes = pattern.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
         match byte {
-            b'{' => depth += 1,
-            b'}' => {
-                depth -= 1;
-                if depth == 0 {
-                    alternatives.push(pattern.get(start..at)?);
-                    return Some((pattern.get(..open)?, alternatives, pattern.get(at + 1..)?));
+            b'\\' => at += 1,
+            b'[' => at = class_end(bytes, at),
+            b'{' => {
+                if open.is_none() {
+                    open = Some(at);
+                    start = at + 1;
                 }
+                depth += 1;
             }
+            b'}' if depth == 1 => {
+                alternatives.push(pattern.get(start..at)?);
+                return Some((pattern.get(..open?)?, alternatives, pattern.get(at + 1..)?));
+            }
+            b'}' => depth = depth.saturating_sub(1),
             b',' if depth == 1 => {
                 alternatives.push(pattern.get(start..at)?);
                 start = at + 1;
             }
             _ => {}
         }
+        at += 1;
     }
     None
+}
+
+/// The `]` that ends the class which begins here, or the beginning if none does.
+fn class_end(pattern: &[u8], open: usize) -> usize {
+    let negated = usize::from(matches!(pattern.get(open + 1), Some(b'!' | b'^')));
+    // The first character may be a `]`.
+    let from = open + 2 + negated;
+    let rest = pattern.get(from..).unwrap_or_default();
+    rest.iter().position(|byte| *byte == b']').map_or(open, |end| from + end)
 }
 
 /// The rest of a path. `None`: there is no segment left, which is not the same as an empty one.

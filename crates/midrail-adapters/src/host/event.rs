@@ -1,7 +1,8 @@
 //! The events for which a host calls hooks, and what it can do with the answer.
 
-use midrail::EventKind;
 use midrail::core::HostLimit;
+use midrail::{Decision, EventKind};
+use serde_json::{Map, Value};
 
 /// An event for which a host calls a hook.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +73,13 @@ impl HookEvent {
     }
 }
 
+/// The arguments with which a call has to be made, if guardrails changed them and the host can do so.
+pub(crate) fn modified_args(hook_event: &HookEvent, decision: &Decision) -> Option<Map<String, Value>> {
+    let can_change = hook_event.kind == EventKind::BeforeTool && hook_event.capabilities.redact;
+    let content = decision.content.as_ref().filter(|_| can_change && decision.effect.allows())?;
+    serde_json::from_str(content).ok()
+}
+
 /// What a host can do with an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
@@ -79,7 +87,7 @@ pub struct Capabilities {
     pub block: bool,
     /// Ask its user.
     pub ask: bool,
-    /// Replace a text.
+    /// Replace a text, or the arguments of a call.
     pub redact: bool,
     /// Give the agent notes with an answer that allows.
     pub notes: bool,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use midrail::{Decision, Effect, ErrorInfo, Event, EventKind, ToolResult};
 use serde_json::{Value, json};
 
-use crate::host::{Adapter, Decoded, HookEvent, HookOutput, OnFailure, Payload, Setup};
+use crate::host::{Adapter, Decoded, HookEvent, HookOutput, OnFailure, Payload, Setup, modified_args};
 use crate::messages;
 use crate::setup::json::{self, JsonFormat, Layout};
 use crate::shape;
@@ -63,6 +63,11 @@ impl Adapter for ClaudeCode {
         };
         if let Some(output) = output {
             answer.specific("updatedToolOutput", output);
+        }
+        if let Some(args) = modified_args(hook_event, decision) {
+            // Without a `permissionDecision`, the user's own permission rules still apply to the changed call.
+            answer.specific("updatedInput", args);
+            answer.set("systemMessage", messages::notes(decision).unwrap_or_default());
         }
         if can.notes
             && (decision.effect.allows() || !can.block)

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::claude_code::Answer;
 use crate::host::result::{number_after, with_exit_code};
 use crate::host::{
-    Adapter, DecodeError, Decoded, HookEvent, HookOutput, Installation, Payload, Setup, set_agent,
+    Adapter, DecodeError, Decoded, HookEvent, HookOutput, Installation, Payload, Setup, modified_args,
+    set_agent,
 };
 use crate::messages;
 use crate::setup::check::CheckResult;
@@ -69,6 +70,13 @@ impl Adapter for CopilotCli {
             }
         } else {
             let notes = messages::context(decision).filter(|_| can.notes);
+            if let Some(args) = modified_args(hook_event, decision) {
+                // What is typed was decoded, and cannot be passed on like that.
+                if owned(payload, "toolName", "tool_name").as_deref() == Some("write_bash") {
+                    return self.refuse(Some(hook_event), &messages::refusal(decision));
+                }
+                answer.specific("modifiedArgs", args);
+            }
             match decision.content.as_ref().filter(|_| is_result && can.redact) {
                 Some(content) => {
                     answer.set("modifiedResult", modified(kind(payload), content));

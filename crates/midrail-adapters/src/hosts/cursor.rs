@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::host::result::{flat, with_exit_code};
 use crate::host::{
     Adapter, Capabilities, DecodeError, Decoded, HookEvent, HookOutput, Installation, OnFailure, Payload,
-    Setup, hook_event, set_agent,
+    Setup, hook_event, modified_args, set_agent,
 };
 use crate::messages;
 use crate::setup::check::CheckResult;
@@ -80,7 +80,9 @@ impl Adapter for Cursor {
         if let Some(notes) = messages::context(decision).filter(|_| can.notes) {
             answer.insert("additional_context".to_owned(), notes.into());
         }
-        if let Some(content) = decision.content.as_ref().filter(|_| can.redact) {
+        if let Some(args) = modified_args(hook_event, decision) {
+            answer.insert("updated_input".to_owned(), args.into());
+        } else if let Some(content) = decision.content.as_ref().filter(|_| can.redact) {
             let result = serde_json::from_str(content).ok().filter(Value::is_object);
             answer.insert(REPLACED.to_owned(), result.unwrap_or_else(|| content.as_str().into()));
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::claude_code::{Answer, common, tool};
 use crate::host::result::{flat, number_after, with_exit_code};
-use crate::host::{Adapter, Decoded, HookEvent, HookOutput, Installation, Payload, Setup};
+use crate::host::{Adapter, Decoded, HookEvent, HookOutput, Installation, Payload, Setup, modified_args};
 use crate::messages;
 use crate::setup::check::CheckResult;
 use crate::setup::command;
@@ -58,6 +58,14 @@ impl Adapter for GeminiCli {
             }
             Some(content) if hook_event.kind == EventKind::AfterModel => {
                 answer.specific("llm_response", response(payload, content));
+            }
+            Some(_) if hook_event.kind == EventKind::BeforeTool => {
+                let args = modified_args(hook_event, decision).unwrap_or_default();
+                // Gemini CLI adds these to the agent's own arguments, and so removes none.
+                if payload.object("tool_input").keys().any(|name| !args.contains_key(name)) {
+                    return self.refuse(Some(hook_event), &messages::refusal(decision));
+                }
+                answer.specific("tool_input", args);
             }
             _ => {
                 if let Some(notes) = messages::context(decision).filter(|_| can.notes) {

@@ -1,7 +1,7 @@
 //! OpenCode: a plugin of Midrail's (`plugin.js`), which calls `midrail hook opencode` for each hook.
 //!
 //! Midrail defines the answers. Exit code 2 refuses: the plugin throws the text, or replaces a result with it. Otherwise
-//! standard output is empty or one object: `replace` is the text of a result, `notes` are for the agent, and `continue` makes
+//! standard output is empty or one object: `replace` is the text of a result, `args` are the arguments of a call, `notes` are for the agent, and `continue` makes
 //! an agent continue that wants to stop.
 
 mod policy;
@@ -13,7 +13,7 @@ use midrail::{Agent, Decision, ErrorInfo, Event, EventKind, ToolCall, ToolResult
 use serde_json::{Map, Value, json};
 
 use crate::host::result::{flat, with_exit_code};
-use crate::host::{Adapter, DecodeError, Decoded, HookEvent, HookOutput, Payload};
+use crate::host::{Adapter, DecodeError, Decoded, HookEvent, HookOutput, Payload, modified_args};
 use crate::messages;
 use crate::transcripts::reader::Transcripts;
 
@@ -77,7 +77,9 @@ impl Adapter for Opencode {
             };
         }
         let mut answer = Map::new();
-        if let Some(content) = decision.content.as_ref().filter(|_| can.redact) {
+        if let Some(args) = modified_args(hook_event, decision) {
+            answer.insert("args".to_owned(), args.into());
+        } else if let Some(content) = decision.content.as_ref().filter(|_| can.redact) {
             answer.insert("replace".to_owned(), json!(content));
         }
         if let Some(notes) = messages::context(decision).filter(|_| can.notes) {

@@ -9,7 +9,7 @@ use super::preconditions::HALTED;
 use super::stream::{self, chunk_stream};
 use super::{Pending, Review, Tally, host};
 use crate::budget::Autonomy;
-use crate::decision::{Decision, Retry};
+use crate::decision::{Decision, Retry, VerdictRecord};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
 use crate::inputs::Inputs;
@@ -86,6 +86,9 @@ impl Tally<'_> {
             notes.filter(|(effect, _)| !(is_withheld && effect.allows())).map(|(_, note)| note).collect();
         let replacement = decision.content.take();
         decision.content = passed_text(self.inputs, replacement, &self.redactions, decision.effect);
+        if event.kind == EventKind::BeforeTool && decision.content.is_some() {
+            decision.feedback.push(changed_call_note(&decision.verdicts));
+        }
         decision.rollback_requested =
             event.kind == EventKind::AfterTool && self.ranking.requested >= Effect::Block;
         decision.risk = self.inputs.risk();
@@ -153,6 +156,13 @@ fn join(retries: Vec<Retry>) -> Option<Retry> {
     Some(Retry { message: messages.join("\n\n"), ..*fewest })
 }
 
+/// A note to the agent that its call is made with other arguments.
+fn changed_call_note(verdicts: &[VerdictRecord]) -> String {
+    let changes = verdicts.iter().filter(|it| it.effect == Some(Effect::Redact) && !it.shadow);
+    let reasons: Vec<&str> = changes.map(|verdict| verdict.reason.as_str()).collect();
+    format!("Midrail changed the arguments of this call. {}", reasons.join(" "))
+}
+
 /// The text that is passed on, if it differs from the event's: a replacement first, then redactions on it.
 fn passed_text(
     inputs: &Inputs<'_>,
@@ -164,6 +174,9 @@ fn passed_text(
     if chunk_stream(event).is_some() {
         return effect.allows().then(|| stream::passed_chunk(inputs, replacement, redactions));
     }
+    // A call has no text of its own, only texts in its arguments.
+    let (inside, _) = split(redactions);
+    let redactions = if event.kind == EventKind::BeforeTool { &inside[..] } else { redactions };
     let is_rewritten = inputs.rewrites.borrow().iter().any(|(_, is_rewritten)| *is_rewritten);
     let is_changed = is_rewritten || replacement.is_some() || !redactions.is_empty();
     if effect >= Effect::Escalate || !is_changed {

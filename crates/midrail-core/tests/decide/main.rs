@@ -19,6 +19,7 @@ mod bypass;
 mod faults;
 mod generate;
 mod ladder;
+mod modifying;
 mod pauses;
 mod plan;
 mod policies;

@@ -229,6 +229,13 @@ impl Model<'_> {
         let retry = fewest.map(|retry| Retry { message: messages.join("\n\n"), ..retry });
         decision.retry = retry.filter(|_| effect == Effect::Retry);
         decision.content = self.passed_text(&enforced, effect);
+        if self.event.kind == EventKind::BeforeTool && decision.content.is_some() {
+            let changes = enforced.iter().filter(|vote| vote.verdict.effect == Effect::Redact);
+            let reasons: Vec<&str> = changes.map(|vote| vote.verdict.reason.as_str()).collect();
+            decision
+                .feedback
+                .push(format!("Midrail changed the arguments of this call. {}", reasons.join(" ")));
+        }
         (decision, expired)
     }
 
