@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use midrail_core::{Context, Effect};
 
+use super::content::requirement;
 use super::settings::Completion;
 use crate::shared::durations::Timeout;
 use crate::shared::required_command::{RequiredCommand, all_files};
@@ -46,6 +47,15 @@ impl Completion {
         let parts = [
             self.files.as_ref().and_then(|files| joined(quoted(files), ", ")),
             self.glob.as_ref().map(|glob| format!("{} of `{}`", self.at_least.unwrap_or(1), glob.0)),
+            self.changed.as_ref().and_then(|changed| {
+                joined(changed.iter().map(|pattern| format!("a change of `{}`", pattern.0)), ", ")
+            }),
+            joined(
+                self.wanted_texts()
+                    .iter()
+                    .map(|(file, wanted)| format!("`{file}` that {}", requirement(wanted))),
+                ", ",
+            ),
             self.todos.map(|_| "no open item on the to-do list".to_owned()),
             self.output.as_ref().map(|_| "an output that conforms to its schema".to_owned()),
             self.check.as_ref().map(|check| check.trim().to_owned()),
