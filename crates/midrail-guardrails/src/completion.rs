@@ -62,7 +62,7 @@ impl Completion {
         if self.maps().iter().any(|(_, checks)| checks.command.is_some() || checks.output.is_some()) {
             watches.extend([EventKind::BeforeStop, EventKind::BeforeHandoff]);
         }
-        if self.has_changed() {
+        if self.compares_content() {
             watches.extend(content::STARTS);
         }
         Ok(Arc::new(Checker { checks: self.clone(), conditions, watches }))
@@ -229,7 +229,7 @@ impl Guardrail for Checker {
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let kind = context.event.kind;
-        if self.checks.has_changed() && content::STARTS.contains(&kind) {
+        if self.checks.compares_content() && content::STARTS.contains(&kind) {
             content::observe(&self.evaluation(context, Moment::Stop), changes)?;
         }
         if !matches!(kind, EventKind::SessionStart | EventKind::BeforeModel | EventKind::BeforeTool) {
@@ -253,7 +253,7 @@ impl Guardrail for Checker {
     }
 
     fn tools(&self) -> Tools {
-        if self.checks.has_todos() && !self.checks.also_after_tool && !self.checks.has_changed() {
+        if self.checks.has_todos() && !self.checks.also_after_tool && !self.checks.compares_content() {
             return Tools::only(TOOLS.list("to-do tools").iter().copied());
         }
         Tools::All

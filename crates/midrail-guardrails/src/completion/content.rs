@@ -23,7 +23,7 @@ pub(super) const STARTS: &[EventKind] = &[
 /// The most bytes of a wanted text that are shown.
 const SHOWN: usize = 80;
 
-/// The content of the files of one `changed`.
+/// The content of the files of one path or pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Content {
@@ -37,7 +37,7 @@ pub(super) enum Content {
     Unknown(String),
 }
 
-/// The files of one `changed`.
+/// The files of one path or pattern.
 enum Watched {
     /// One file, by its path.
     File(String),
@@ -73,26 +73,41 @@ impl Watched {
     }
 }
 
-/// The slice with the content of each `changed` at the beginning of the session, by its text.
-fn start_key(context: &Context<'_>) -> Key<BTreeMap<String, Content>> {
+/// The content of files, by their path or pattern in the settings.
+type Contents = BTreeMap<String, Content>;
+
+/// The content of files compared with that at the beginning of the session.
+enum Comparison {
+    Same(Content),
+    Differs(Content),
+    /// It is not known, or not compared now.
+    Unknown(State),
+}
+
+/// The slice with the content of files at the beginning of the session.
+fn start_key(context: &Context<'_>) -> Key<Contents> {
     Key::own(context, "start")
 }
 
 impl Completion {
-    pub(super) fn has_changed(&self) -> bool {
-        self.maps().iter().any(|(_, checks)| checks.changed.is_some())
+    /// Whether any content is compared with that at the beginning of the session.
+    pub(super) fn compares_content(&self) -> bool {
+        self.maps().iter().any(|(_, checks)| checks.changed.is_some() || checks.unchanged.is_some())
+    }
+
+    /// The files that are compared, without those of the maps below.
+    pub(super) fn compared(&self) -> impl Iterator<Item = &Pattern> {
+        [&self.changed, &self.unchanged].into_iter().flatten().flat_map(|patterns| patterns.iter())
     }
 }
 
 impl Evaluation<'_, '_> {
-    /// Requests the facts of `changed`, `contains` and `matches` of a map.
+    /// Requests the facts about the content of files of a map.
     pub(super) fn prefetch_content(&self, checks: &Completion) {
-        if let Some(changed) = &checks.changed {
+        for watched in checks.compared().map(Watched::new) {
             let _ = start_key(self.context).exists(self.context);
-            for watched in changed.iter().map(Watched::new) {
-                if self.moment != Moment::Call || matches!(watched, Watched::File(_)) {
-                    let _ = watched.content(self);
-                }
+            if self.moment != Moment::Call || matches!(watched, Watched::File(_)) {
+                let _ = watched.content(self);
             }
         }
         for (file, _) in checks.wanted_texts() {
@@ -106,39 +121,22 @@ impl Evaluation<'_, '_> {
         let mut is_known = true;
         let mut unchanged: Vec<&str> = Vec::new();
         for pattern in files {
-            let (name, watched) = (pattern.0.as_str(), Watched::new(pattern));
-            // The content of many files is not read after every call.
-            if self.moment == Moment::Call && matches!(watched, Watched::Files(_)) {
-                is_known = false;
-                continue;
-            }
-            let unknown =
-                |why: &str| Ok(State::lacks(format!("Whether `{name}` changed is unknown: {why}.")));
-            match (start.get(name), self.available(watched.content(self))?) {
-                (_, Err(Missing(why))) => return unknown(&why),
-                (_, Ok(Content::Absent)) => {
-                    let what = match watched {
-                        Watched::File(_) => format!("`{name}` must change, but it does not exist."),
-                        Watched::Files(_) => format!("`{name}` must change, but no file matches."),
+            let name = pattern.0.as_str();
+            let lacks = |why: &str| Ok(State::lacks(format!("`{name}` must change, but {why}.")));
+            match self.compare(&start, pattern)? {
+                Comparison::Unknown(State::Unknown) => is_known = false,
+                Comparison::Unknown(state) => return Ok(state),
+                Comparison::Same(Content::Absent) | Comparison::Differs(Content::Absent) => {
+                    return match Watched::new(pattern) {
+                        Watched::File(_) => lacks("it does not exist"),
+                        Watched::Files(_) => lacks("no file matches"),
                     };
-                    return Ok(State::lacks(what));
                 }
-                (_, Ok(Content::Special)) => {
-                    return Ok(State::lacks(format!("`{name}` must change, but it is not a file.")));
+                Comparison::Same(Content::Special) | Comparison::Differs(Content::Special) => {
+                    return lacks("it is not a file");
                 }
-                (None | Some(Content::Unknown(_)), _) if self.moment == Moment::Call => is_known = false,
-                (Some(Content::Unknown(why)), _) => {
-                    return unknown(&format!(
-                        "its content at the beginning of the session is not known ({why})"
-                    ));
-                }
-                (None, _) => {
-                    return unknown(
-                        "no earlier event of this session was seen, so changes count from this stop on",
-                    );
-                }
-                (Some(start), Ok(now)) if *start == now => unchanged.push(name),
-                (Some(_), Ok(_)) => {}
+                Comparison::Same(_) => unchanged.push(name),
+                Comparison::Differs(_) => {}
             }
         }
         let what = match (unchanged.len(), is_known) {
@@ -150,6 +148,48 @@ impl Evaluation<'_, '_> {
             }
         };
         Ok(State::Incomplete(what, StopFinding::new(format!("unchanged: {}", unchanged.join("\n")))))
+    }
+
+    /// Files that must be as at the beginning of the session.
+    pub(super) fn unchanged(&self, files: &[Pattern]) -> Result<State, Fault> {
+        let start = start_key(self.context).read(self.context)?.unwrap_or_default();
+        let mut whole = State::Complete;
+        for pattern in files {
+            match self.compare(&start, pattern)? {
+                Comparison::Same(_) => {}
+                Comparison::Unknown(State::Unknown) => whole = State::Unknown,
+                Comparison::Unknown(state) => return Ok(state),
+                Comparison::Differs(_) => {
+                    let name = &pattern.0;
+                    return Ok(State::lacks(format!("`{name}` must be as it was when the session began.")));
+                }
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Compares the files of a pattern with those at the beginning of the session.
+    fn compare(&self, start: &Contents, pattern: &Pattern) -> Result<Comparison, Fault> {
+        let (name, watched) = (pattern.0.as_str(), Watched::new(pattern));
+        // The content of many files is not read after every call.
+        if self.moment == Moment::Call && matches!(watched, Watched::Files(_)) {
+            return Ok(Comparison::Unknown(State::Unknown));
+        }
+        let why = match (start.get(name), self.available(watched.content(self))?) {
+            (_, Err(Missing(why))) => why,
+            (None | Some(Content::Unknown(_)), _) if self.moment == Moment::Call => {
+                return Ok(Comparison::Unknown(State::Unknown));
+            }
+            (Some(Content::Unknown(why)), _) => {
+                format!("its content at the beginning of the session is not known ({why})")
+            }
+            (None, _) => {
+                "no earlier event of this session was seen, so changes count from this stop on".to_owned()
+            }
+            (Some(start), Ok(now)) if *start == now => return Ok(Comparison::Same(now)),
+            (Some(_), Ok(now)) => return Ok(Comparison::Differs(now)),
+        };
+        Ok(Comparison::Unknown(State::lacks(format!("Whether `{name}` changed is unknown: {why}."))))
     }
 
     /// Texts that a file must contain, and patterns that one of its lines must match.
@@ -208,12 +248,8 @@ pub(super) fn observe(evaluation: &Evaluation<'_, '_>, changes: &mut Changes) ->
     let before = key.read(context)?.unwrap_or_default();
     let mut after = if event.is_new_run() { BTreeMap::new() } else { before.clone() };
     let mut pending = None;
-    for pattern in evaluation
-        .whole
-        .maps()
-        .into_iter()
-        .flat_map(|(_, checks)| checks.changed.iter().flat_map(|it| it.iter()))
-    {
+    let maps = evaluation.whole.maps();
+    for pattern in maps.iter().flat_map(|(_, checks)| checks.compared()) {
         let is_known = match after.get(&pattern.0) {
             None => false,
             Some(Content::Unknown(_)) => event.kind != EventKind::BeforeStop,

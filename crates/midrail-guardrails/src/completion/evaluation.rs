@@ -65,10 +65,11 @@ impl Evaluation<'_, '_> {
 
     /// The state of the map at a place, the most expensive checks last.
     pub(super) fn state(&self, at: &str, checks: &Completion) -> Result<State, Fault> {
-        let parts: [&dyn Fn() -> Option<Result<State, Fault>>; 11] = [
+        let parts: [&dyn Fn() -> Option<Result<State, Fault>>; 12] = [
             &|| Some(self.files(checks.files.as_deref()?)),
             &|| Some(self.glob(checks.glob.as_ref()?, checks.at_least.unwrap_or(1))),
             &|| Some(self.changed(checks.changed.as_ref()?)),
+            &|| Some(self.unchanged(checks.unchanged.as_ref()?)),
             &|| Some(self.texts(checks)),
             &|| checks.todos.map(|_| self.todos()),
             &|| Some(self.output(at, &checks.output.as_ref()?.schema)),

@@ -35,6 +35,9 @@ pub struct Completion {
     /// that ends with `/` is a folder. Of each, at least one file must have changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<OneOrMany<Pattern>>,
+    /// Files whose content must be the same as at the beginning of the session: paths below the root, or glob patterns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<OneOrMany<Pattern>>,
     /// Texts that files must contain, by the path of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contains: Option<BTreeMap<String, OneOrMany>>,
@@ -121,7 +124,7 @@ pub(super) type Conditions = BTreeMap<String, Arc<dyn Condition>>;
 
 impl Completion {
     /// This map of checks and all maps below it, each with its place, as a JSON pointer.
-    pub(super) fn maps(&self) -> Vec<(String, &Completion)> {
+    pub fn maps(&self) -> Vec<(String, &Completion)> {
         self.maps_at(String::new())
     }
 
@@ -217,15 +220,17 @@ impl Completion {
         }
     }
 
-    /// The errors in `changed`, `contains` and `matches`.
+    /// The errors in settings about the content of files.
     fn content_problems(&self, wrong: &mut dyn FnMut(&str, &str, &str)) {
         const RELATIVE: &str = "write a path relative to the root";
-        for (i, pattern) in self.changed.iter().flat_map(|it| it.iter()).enumerate() {
-            let (at, path) = (format!("changed/{i}"), pattern.0.as_str());
-            if path.trim().is_empty() {
-                wrong(&at, "the file name is empty", RELATIVE);
-            } else if path.starts_with(['~', '/']) || path.split('/').any(|part| part == "..") {
-                wrong(&at, &format!("`{path}` is outside of the project"), RELATIVE);
+        for (name, patterns) in [("changed", &self.changed), ("unchanged", &self.unchanged)] {
+            for (i, pattern) in patterns.iter().flat_map(|it| it.iter()).enumerate() {
+                let (at, path) = (format!("{name}/{i}"), pattern.0.as_str());
+                if path.trim().is_empty() {
+                    wrong(&at, "the file name is empty", RELATIVE);
+                } else if path.starts_with(['~', '/']) || path.split('/').any(|part| part == "..") {
+                    wrong(&at, &format!("`{path}` is outside of the project"), RELATIVE);
+                }
             }
         }
         let contains =

@@ -546,3 +546,18 @@ fn meaningless_content_is_rejected() {
     let needs = "a change of `a`; `b` that contains `x`, `c` that has a line `* y`.";
     assert_eq!(summary, format!("Before you stop, this is required: {needs}"));
 }
+
+#[test]
+fn unchanged_files_are_as_at_the_beginning() {
+    let mut run = run_of(json!({"any": [{"changed": "log.md"}, {"unchanged": ["src/**", "x.md"]}]}));
+    is_incomplete(&mut run, &["Whether `src/**` changed is unknown"]);
+    is_complete(&mut run);
+    let mut run = run.with_file("src/a.rs", "1");
+    is_incomplete(&mut run, &["`log.md` must change, but it does not exist. Or: `src/**` must be as it was"]);
+    let mut run = run.with_file("log.md", "1");
+    is_complete(&mut run);
+    let mut run = run_of(json!({"unchanged": "x.md"})).with_file("x.md", "1");
+    run.before("Edit", json!({}));
+    is_complete(&mut run);
+    is_incomplete(&mut run.with_file("x.md", "2"), &["`x.md` must be as it was when the session began."]);
+}
