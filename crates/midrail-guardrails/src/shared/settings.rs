@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Pattern {
         match glob::check(&pattern) {
             Ok(()) => Ok(Pattern::new(pattern)),
             Err(why) => Err(D::Error::custom(format!(
-                "the pattern `{pattern}` {why}; write a backslash before a character that stands for itself"
+                "the pattern `{pattern}` {why}; write `\\` before a literal special character"
             ))),
         }
     }
