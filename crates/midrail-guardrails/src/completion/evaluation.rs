@@ -106,7 +106,7 @@ impl Evaluation<'_, '_> {
         }
         let what = match missing.as_slice() {
             [one] => one.clone(),
-            _ => format!("One of these is required: {}", missing.join(" Or: ")),
+            _ => format!("One of these must be fixed: {}", missing.join(" Or: ")),
         };
         let in_output = found.iter().any(|found| found.in_output);
         let exactly: Vec<String> = found.into_iter().map(|found| found.what).collect();

@@ -110,7 +110,7 @@ fn any_passes_with_the_first_passing_check() {
     run.ends("two", 2, "");
     is_incomplete(
         &mut run,
-        &["One of these is required", "`one` exited with code 1", "`two` exited with code 2"],
+        &["One of these must be fixed", "`one` exited with code 1", "`two` exited with code 2"],
     );
     // Files and a command in the same map are both needed.
     let both = json!({"any": [{"files": ["a"], "command": "one"}, {"files": ["b"]}]});
