@@ -147,6 +147,9 @@ pub struct CommandCall {
     /// The whole line succeeds only if this command runs and succeeds: not so for `a` in `a || b`, `a; b` and `a | b`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decides: bool,
+    /// It only starts the command that follows and ends as it does: `timeout 5 make`, `bash -c make`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wraps: bool,
 }
 
 /// A destructive part of a command line, a script or a statement.

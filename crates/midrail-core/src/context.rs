@@ -20,6 +20,7 @@ use crate::routing::WaitRule;
 use crate::script_source::ScriptSource;
 use crate::session::{denied_key, state_prefix, variable_key};
 use crate::spec::Spec;
+use crate::text_test::{TextTest, WantedText};
 
 /// The view of one guardrail on the inputs of a decision. It dereferences to [`Inputs`], which has what concerns all guardrails:
 /// slices, budgets, deadline, definitions.
@@ -176,6 +177,21 @@ impl<'a> Context<'a> {
         let Fact::Count(count) = self.fact(FactKey::Count(patterns.to_vec()))? else {
             return mismatch();
         };
+        Ok(*count)
+    }
+
+    /// A digest of the content of all files below the root that match any of these patterns. Empty: no file matches.
+    pub fn contents_digest(&self, patterns: &[String]) -> Result<&'a str, Missing> {
+        let Fact::Tree(digest) = self.fact(FactKey::Contents(patterns.to_vec()))? else {
+            return mismatch();
+        };
+        Ok(digest)
+    }
+
+    /// How often the text of a file has what is wanted.
+    pub fn count_texts(&self, place: &Place, wanted: &WantedText) -> Result<u64, Missing> {
+        let test = TextTest { place: place.key.clone(), wanted: wanted.clone() };
+        let Fact::Count(count) = self.fact(FactKey::Text(test))? else { return mismatch() };
         Ok(*count)
     }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::action::Action;
 use crate::hit::{Confidence, Severity};
+use crate::text_test::TextTest;
 
 /// The name of a fact. On the wire it is a text such as `file:src/a.rs`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +35,10 @@ pub enum FactKey {
     Tree(Vec<String>),
     /// The number of files below the root that match any of these glob patterns.
     Count(Vec<String>),
+    /// The content of the files below the root that match any of these glob patterns, as one digest. Empty: no file matches.
+    Contents(Vec<String>),
+    /// How often the text of a file passes a test.
+    Text(TextTest),
     /// The unsaved files at and below a place.
     Unsaved(String),
     /// The state of the repository around the root.
@@ -70,6 +75,8 @@ impl fmt::Display for FactKey {
             FactKey::Command(run) => write!(f, "command:{}:{}", run.timeout_ms, run.command),
             FactKey::Tree(patterns) => write!(f, "tree:{}", Value::from(patterns.as_slice())),
             FactKey::Count(patterns) => write!(f, "count:{}", Value::from(patterns.as_slice())),
+            FactKey::Contents(patterns) => write!(f, "contents:{}", Value::from(patterns.as_slice())),
+            FactKey::Text(test) => write!(f, "text:{}", serde_json::to_string(test).map_err(|_| fmt::Error)?),
             FactKey::Unsaved(place) => write!(f, "unsaved:{place}"),
             FactKey::Git => f.write_str("git"),
             FactKey::Hook(call) if call.after.is_empty() => write!(f, "hook:{}", call.script),
@@ -115,6 +122,8 @@ impl FromStr for FactKey {
             "modified" => FactKey::Modified(Box::new(argument.parse()?)),
             "tree" => FactKey::Tree(patterns()?),
             "count" => FactKey::Count(patterns()?),
+            "contents" => FactKey::Contents(patterns()?),
+            "text" => FactKey::Text(serde_json::from_str(argument).map_err(|_| unknown())?),
             "command" => timed().map(|(timeout_ms, command)| {
                 FactKey::Command(PackCommand { command: command.to_owned(), timeout_ms })
             })?,
@@ -308,7 +317,7 @@ pub enum Fact {
     Command(CommandOutcome),
     /// The digest of a set of files.
     Tree(String),
-    /// The number of files.
+    /// The number of files, or of places in a file's text.
     Count(u64),
     /// The unsaved files.
     Unsaved(UnsavedFiles),
@@ -522,6 +531,7 @@ impl Needs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text_test::WantedText;
 
     #[test]
     fn facts_survive_the_audit_record() {
@@ -529,6 +539,10 @@ mod tests {
         facts.insert(FactKey::File("a:b.rs".into()), Fact::File(FileState::Absent));
         facts.insert(FactKey::Tree(vec!["src/**".into()]), Fact::Tree("ab".into()));
         facts.insert(FactKey::Count(vec!["out/*.md".into()]), Fact::Count(2));
+        facts.insert(FactKey::Contents(vec!["docs/**".into()]), Fact::Tree("cd".into()));
+        for wanted in [WantedText::Contains("b:\"c\"".into()), WantedText::Matches("## *".into())] {
+            facts.insert(FactKey::Text(TextTest { place: "a:b.md".into(), wanted }), Fact::Count(1));
+        }
         facts.insert(FactKey::Git, Fact::Git(None));
         let lost = UnsavedFiles { files: vec!["b:c".into()], more: true };
         facts.insert(FactKey::Unsaved("b:c".into()), Fact::Unsaved(lost));

@@ -42,6 +42,7 @@ mod spec;
 mod stored_approval;
 mod sub_agents;
 mod tally;
+mod text_test;
 mod usage;
 mod verdict;
 
@@ -88,5 +89,6 @@ pub use tally::host::pending_notes_key;
 pub use tally::preconditions::{HALTED, builtin_slice_keys};
 pub use tally::stream::{chunk_stream, stopped_stream_key};
 pub use tally::strikes::{EMIT_ALERT, FLAG, FLAG_TRAJECTORY, INCREMENT_STRIKE, STRIKES};
+pub use text_test::{TextTest, WantedText};
 pub use usage::RUN_START;
 pub use verdict::{Notice, Recovery, Redaction, StopFinding, Verdict};

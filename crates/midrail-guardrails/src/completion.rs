@@ -1,8 +1,10 @@
 //! completion: checks that the work is complete when an agent wants to stop.
 //!
-//! `settings` contains the settings of a pack, `checks` describes them, and `evaluation` has their state.
+//! `settings` contains the settings of a pack, `checks` describes them, and `evaluation` has their state; `content` is about the
+//! content of files, `todos` about to-do lists and `output` about the output.
 
 mod checks;
+mod content;
 mod evaluation;
 mod output;
 mod settings;
@@ -59,6 +61,9 @@ impl Completion {
         }
         if self.maps().iter().any(|(_, checks)| checks.command.is_some() || checks.output.is_some()) {
             watches.extend([EventKind::BeforeStop, EventKind::BeforeHandoff]);
+        }
+        if self.compares_content() {
+            watches.extend(content::STARTS);
         }
         Ok(Arc::new(Checker { checks: self.clone(), conditions, watches }))
     }
@@ -182,6 +187,7 @@ fn prefetch(evaluation: &Evaluation<'_, '_>) {
         for file in checks.files.iter().flatten() {
             let _ = context.file(&evaluation.place(file));
         }
+        evaluation.prefetch_content(checks);
         if let Some(pattern) = &checks.glob {
             let _ = context.count_files(std::slice::from_ref(&pattern.0));
         }
@@ -222,7 +228,13 @@ impl Guardrail for Checker {
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        self.observe_parts(context, changes)?;
+        let kind = context.event.kind;
+        if self.checks.compares_content() && content::STARTS.contains(&kind) {
+            content::observe(&self.evaluation(context, Moment::Stop), changes)?;
+        }
+        if !matches!(kind, EventKind::SessionStart | EventKind::BeforeModel | EventKind::BeforeTool) {
+            self.observe_parts(context, changes)?;
+        }
         if context.event.kind != EventKind::AfterTool {
             return Ok(());
         }
@@ -241,7 +253,7 @@ impl Guardrail for Checker {
     }
 
     fn tools(&self) -> Tools {
-        if self.checks.has_todos() && !self.checks.also_after_tool {
+        if self.checks.has_todos() && !self.checks.also_after_tool && !self.checks.compares_content() {
             return Tools::only(TOOLS.list("to-do tools").iter().copied());
         }
         Tools::All

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use midrail_core::CommandCall;
 use midrail_core::duration::span;
+use midrail_core::path::{self, Roots};
 use midrail_shell::command::CommandPattern;
 
 use crate::builtin::PackKey;
@@ -260,14 +262,17 @@ fn may_run(context: &Context<'_>, patterns: &[CommandPattern]) -> Result<bool, M
     }
 }
 
-/// The commands of the event's call in one spelling. `None`: it runs none.
+/// The commands of the event's call in one spelling, without wrappers and changes of the folder. `None`: it runs none.
 fn command_line(context: &Context<'_>) -> Result<Option<String>, Missing> {
     let action = context.action()?;
-    let lines = action.commands.iter().map(|call| {
-        let words = std::iter::once(&call.program).chain(&call.args).map(String::as_str);
-        words.collect::<Vec<_>>().join(" ")
-    });
-    let lines: Vec<String> = lines.collect();
+    let commands = &action.commands;
+    let is_inner = |call: &&CommandCall| !call.wraps && call.program != "cd";
+    let mut lines: Vec<String> =
+        commands.iter().filter(is_inner).map(|call| spelling(context, call)).collect();
+    if lines.is_empty() {
+        lines = commands.iter().map(|call| spelling(context, call)).collect();
+    }
+    lines.dedup();
     Ok(match (lines.is_empty(), &action.command) {
         (false, _) => Some(lines.join("; ")),
         (true, Some(command)) => Some(command.split_whitespace().collect::<Vec<_>>().join(" ")),
@@ -275,10 +280,22 @@ fn command_line(context: &Context<'_>) -> Result<Option<String>, Missing> {
     })
 }
 
+/// A command in one spelling, with its folder if that is not the session's.
+fn spelling(context: &Context<'_>, call: &CommandCall) -> String {
+    let words = std::iter::once(&call.program).chain(&call.args).map(String::as_str);
+    let line = words.collect::<Vec<_>>().join(" ");
+    let Some(folder) = &call.folder else { return format!("{line} (in an unknown folder)") };
+    let folder = if folder.is_empty() { "." } else { folder };
+    let roots = Roots { root: context.root(), aliases: &[] };
+    let place = path::resolve(folder, context.event.cwd.as_deref(), roots, None).key;
+    if matches!(place.as_str(), "" | ".") { line } else { format!("{line} (in {place})") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::Run;
+    use midrail_core::{Event, ToolResult};
     use serde_json::{Value, json};
 
     fn bash(command: &str) -> Value {
@@ -299,6 +316,44 @@ mod tests {
         let denied = run.before("Bash", bash("make build"));
         assert_eq!(denied.reason, "`make build` failed 3 times; 3 is the most.");
         assert_eq!(run.before("Bash", bash("make clean")).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn wrappers_and_spellings_do_not_matter() {
+        let same = [
+            "make",
+            "timeout 5 make",
+            "sudo env A=b make",
+            "bash -c 'make'",
+            "cd . && make",
+            "/usr/bin/make",
+        ];
+        for line in same {
+            let mut run = Run::of(retries());
+            same.iter().take(3).for_each(|line| drop(run.fail("Bash", bash(line))));
+            assert_eq!(
+                run.before("Bash", bash(line)).reason,
+                "`make` failed 3 times; 3 is the most.",
+                "{line}"
+            );
+        }
+        let mut run = Run::of(retries());
+        (0..3).for_each(|_| drop(run.fail("Bash", bash("cd sub && make"))));
+        for line in ["make", "cd other && make", "ssh host make", "timeout 5", "cd sub"] {
+            assert_eq!(run.before("Bash", bash(line)).effect, Effect::Allow, "{line}");
+        }
+        let denied = run.before("Bash", bash("cd ./sub; timeout 9 make"));
+        assert_eq!(denied.reason, "`make (in sub)` failed 3 times; 3 is the most.");
+        // The folder that the agent is in counts, however it came there.
+        let mut run = Run::of(retries());
+        let at =
+            |cwd: &str, line: &str| Event { cwd: Some(cwd.into()), ..Event::before_tool("Bash", bash(line)) };
+        let failed = |cwd: &str, line: &str| Event {
+            cwd: Some(cwd.into()),
+            ..Event::after_tool("Bash", bash(line), ToolResult::failed("no"))
+        };
+        (0..3).for_each(|_| drop(run.decide(&failed("/repo", "cd /repo && make"))));
+        assert_eq!(run.decide(&at("/repo", "make")).effect, Effect::Block);
     }
 
     #[test]

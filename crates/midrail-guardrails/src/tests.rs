@@ -194,7 +194,19 @@ impl Run {
                     |path: &&String| patterns.iter().any(|it| midrail_core::glob::path_matches(it, path));
                 Fact::Count(u64::try_from(files.keys().filter(fits).count()).unwrap())
             }
-            (FactKey::Count(_), None) => Fact::Unavailable("there is no file system".to_owned()),
+            (FactKey::Contents(patterns), Some(files)) => {
+                let fits =
+                    |path: &&String| patterns.iter().any(|it| midrail_core::glob::path_matches(it, path));
+                let contents = files.iter().filter(|(path, _)| fits(path));
+                Fact::Tree(contents.map(|(path, (_, content))| format!("{path}:{content};")).collect())
+            }
+            (FactKey::Text(test), Some(files)) => match files.get(&test.place) {
+                Some((_, content)) => Fact::Count(test.wanted.count(content)),
+                None => Fact::Unavailable("there is no such file".to_owned()),
+            },
+            (FactKey::Count(_) | FactKey::Contents(_) | FactKey::Text(_), None) => {
+                Fact::Unavailable("there is no file system".to_owned())
+            }
             (FactKey::Hook(_) | FactKey::Deep(_), _) => {
                 Fact::Unavailable("there is no external service".to_owned())
             }

@@ -371,7 +371,7 @@ fn advice(expected: &str, place: &Place) -> Option<String> {
         },
         _ if key.and_then(hints::shape).is_some() => key.and_then(hints::shape).map(str::to_owned),
         ("a list", Some(text)) => Some(format!("write `[{text}]`")),
-        ("a text", Some(number)) => Some(format!("write `\"{number}\"`")),
+        ("a text" | "a text or a list of texts", Some(number)) => Some(format!("write `\"{number}\"`")),
         _ => None,
     }
 }

@@ -63,6 +63,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     traps::comments(packs, out);
     traps::shares(packs, out);
     definition::without_effect(packs, out);
+    definition::wanted_texts(packs, out);
     definition::feedback_names(packs, out);
     definition::same_names(packs, out);
     vouch::not_in_effect(packs, out);

@@ -199,6 +199,11 @@ impl Simulation {
             FactKey::Command(run) => Fact::Command(self.command(&run.command)?),
             FactKey::Tree(patterns) => probes::tree_in(&files, patterns),
             FactKey::Count(patterns) => probes::count_in(&files, patterns),
+            FactKey::Contents(patterns) => probes::contents_in(&files, patterns),
+            FactKey::Text(test) => match files.get(&test.place) {
+                Some(text) => Fact::Count(test.wanted.count(text)),
+                None => return Err(Unavailable::new(format!("`{}`: there is no such file", test.place))),
+            },
             // A simulation has no commits.
             FactKey::Unsaved(place) => {
                 let folder = probes::plain(place);

@@ -322,15 +322,17 @@ fn log_record(record: &Record, place: &AuditRef) {
 /// Rejects an event that is too large to be decided in time, from every source. Guardrails see an accepted event as a whole.
 /// Returns whether it may have secrets.
 fn check_texts(event: &Event) -> EngineResult<bool> {
+    let mut bytes = 0;
+    if let Some(tool) = &event.tool {
+        visit_texts(&tool.args, &mut |_, text| bytes += text.len())?;
+    }
     let mut may_have_secrets = false;
     let extent = visit_texts(event, &mut |member, text| {
-        may_have_secrets = may_have_secrets || secrets::may_contain(member, text);
+        // A call that is rejected for its size is not scanned.
+        if !may_have_secrets && bytes <= Event::MAX_ARGS_BYTES {
+            may_have_secrets = secrets::may_contain(member, text);
+        }
     })?;
-    let args = event.tool.as_ref().map(|tool| &tool.args);
-    let mut bytes = 0;
-    if let Some(args) = args {
-        visit_texts(args, &mut |_, text| bytes += text.len())?;
-    }
     if extent.depth > Event::MAX_DEPTH {
         Err(EngineError::TooDeep)
     } else if extent.values > Event::MAX_VALUES {

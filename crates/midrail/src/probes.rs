@@ -10,5 +10,5 @@ mod unsaved;
 pub(crate) use command::{Exec, converse, exec, run};
 pub(crate) use git::state as git;
 pub(crate) use project::answer;
-pub(crate) use tree::{count, count_in, digest as tree, digest_in as tree_in};
+pub(crate) use tree::{contents, contents_in, count, count_in, digest as tree, digest_in as tree_in};
 pub(crate) use unsaved::{plain, unsaved};

@@ -210,6 +210,8 @@ pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
         | FactKey::Command(_)
         | FactKey::Tree(_)
         | FactKey::Count(_)
+        | FactKey::Contents(_)
+        | FactKey::Text(_)
         | FactKey::Git
         | FactKey::Hook(_)
         | FactKey::Deep(_)

@@ -4,8 +4,10 @@ use std::sync::LazyLock;
 
 use midrail_core::{Context, Effect};
 
+use super::content::requirement;
 use super::settings::Completion;
 use crate::shared::durations::Timeout;
+use crate::shared::one_or_many::OneOrMany;
 use crate::shared::required_command::{RequiredCommand, all_files};
 use crate::shared::settings::Pattern;
 
@@ -43,9 +45,20 @@ impl Completion {
     /// The requirements in words. `None`: there are none, so that it always passes.
     pub(super) fn description(&self) -> Option<String> {
         let quoted = |files: &Vec<String>| files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>();
+        let changes = |what: &str, files: Option<&OneOrMany<Pattern>>| {
+            joined(files?.iter().map(|pattern| format!("{what} `{}`", pattern.0)), ", ")
+        };
         let parts = [
             self.files.as_ref().and_then(|files| joined(quoted(files), ", ")),
             self.glob.as_ref().map(|glob| format!("{} of `{}`", self.at_least.unwrap_or(1), glob.0)),
+            changes("a change of", self.changed.as_ref()),
+            changes("no change of", self.unchanged.as_ref()),
+            joined(
+                self.wanted_texts()
+                    .iter()
+                    .map(|(file, wanted)| format!("`{file}` that {}", requirement(wanted))),
+                ", ",
+            ),
             self.todos.map(|_| "no open item on the to-do list".to_owned()),
             self.output.as_ref().map(|_| "an output that conforms to its schema".to_owned()),
             self.check.as_ref().map(|check| check.trim().to_owned()),

@@ -65,9 +65,12 @@ impl Evaluation<'_, '_> {
 
     /// The state of the map at a place, the most expensive checks last.
     pub(super) fn state(&self, at: &str, checks: &Completion) -> Result<State, Fault> {
-        let parts: [&dyn Fn() -> Option<Result<State, Fault>>; 9] = [
+        let parts: [&dyn Fn() -> Option<Result<State, Fault>>; 12] = [
             &|| Some(self.files(checks.files.as_deref()?)),
             &|| Some(self.glob(checks.glob.as_ref()?, checks.at_least.unwrap_or(1))),
+            &|| Some(self.changed(checks.changed.as_ref()?)),
+            &|| Some(self.unchanged(checks.unchanged.as_ref()?)),
+            &|| Some(self.texts(checks)),
             &|| checks.todos.map(|_| self.todos()),
             &|| Some(self.output(at, &checks.output.as_ref()?.schema)),
             &|| Some(self.expression(at, checks.check.as_deref()?)),
@@ -103,7 +106,7 @@ impl Evaluation<'_, '_> {
         }
         let what = match missing.as_slice() {
             [one] => one.clone(),
-            _ => format!("One of these is required: {}", missing.join(" Or: ")),
+            _ => format!("One of these must be fixed: {}", missing.join(" Or: ")),
         };
         let in_output = found.iter().any(|found| found.in_output);
         let exactly: Vec<String> = found.into_iter().map(|found| found.what).collect();

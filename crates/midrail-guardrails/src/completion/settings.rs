@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail_core::Condition;
+use midrail_core::{Condition, WantedText};
 
 use crate::deep::DeepSettings;
 use crate::prelude::*;
 use crate::shared::compiled_schema::CompiledSchema;
 use crate::shared::durations::Timeout;
+use crate::shared::one_or_many::OneOrMany;
 use crate::shared::settings::{CommandLine, Pattern, SettingsProblem};
 
 /// Maximum depth of nested `all` and `any`.
@@ -30,6 +31,19 @@ pub struct Completion {
     /// How many files must match `glob`. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least: Option<u64>,
+    /// Files whose content must differ from that at the beginning of the session: paths below the root, or glob patterns. A path
+    /// that ends with `/` is a folder. Of each, at least one file must have changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<OneOrMany<Pattern>>,
+    /// Files whose content must be the same as at the beginning of the session: paths below the root, or glob patterns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<OneOrMany<Pattern>>,
+    /// Texts that files must contain, by the path of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contains: Option<BTreeMap<String, OneOrMany>>,
+    /// Text patterns, by the path of a file: a line of it must match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matches: Option<BTreeMap<String, OneOrMany<Pattern>>>,
     /// `none_open`: the agent's to-do list has no open item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todos: Option<TodoCheck>,
@@ -110,7 +124,7 @@ pub(super) type Conditions = BTreeMap<String, Arc<dyn Condition>>;
 
 impl Completion {
     /// This map of checks and all maps below it, each with its place, as a JSON pointer.
-    pub(super) fn maps(&self) -> Vec<(String, &Completion)> {
+    pub fn maps(&self) -> Vec<(String, &Completion)> {
         self.maps_at(String::new())
     }
 
@@ -121,6 +135,17 @@ impl Completion {
             maps.extend(parts.flat_map(|(i, part)| part.maps_at(format!("{at}/{name}/{i}"))));
         }
         maps
+    }
+
+    /// The texts that files must have, by path.
+    pub(super) fn wanted_texts(&self) -> Vec<(&str, WantedText)> {
+        let contains = self.contains.iter().flatten().flat_map(|(file, texts)| {
+            texts.iter().map(move |text| (file.as_str(), WantedText::Contains(text.clone())))
+        });
+        let matches = self.matches.iter().flatten().flat_map(|(file, patterns)| {
+            patterns.iter().map(move |pattern| (file.as_str(), WantedText::Matches(pattern.0.clone())))
+        });
+        contains.chain(matches).collect()
     }
 
     /// The compiled expressions, or all errors in the settings.
@@ -169,6 +194,7 @@ impl Completion {
                 wrong(&format!("files/{i}"), "the file name is empty", help);
             }
         }
+        self.content_problems(&mut wrong);
         if self.at_least.is_some() && self.glob.is_none() {
             wrong("at_least", "`at_least` needs `glob`", "add `glob: PATTERN`, or remove it");
         }
@@ -190,6 +216,41 @@ impl Completion {
             if is_set && !at.is_empty() {
                 let message = format!("`{name}` applies to all checks");
                 wrong(name, &message, "move it to the outermost map");
+            }
+        }
+    }
+
+    /// The errors in settings about the content of files.
+    fn content_problems(&self, wrong: &mut dyn FnMut(&str, &str, &str)) {
+        const RELATIVE: &str = "write a path relative to the root";
+        for (name, patterns) in [("changed", &self.changed), ("unchanged", &self.unchanged)] {
+            for (i, pattern) in patterns.iter().flat_map(|it| it.iter()).enumerate() {
+                let (at, path) = (format!("{name}/{i}"), pattern.0.as_str());
+                if path.trim().is_empty() {
+                    wrong(&at, "the file name is empty", RELATIVE);
+                } else if path.starts_with(['~', '/']) || path.split('/').any(|part| part == "..") {
+                    wrong(&at, &format!("`{path}` is outside of the project"), RELATIVE);
+                }
+            }
+        }
+        let contains =
+            self.contains.iter().flatten().map(|(file, texts)| ("contains", file, texts.0.clone()));
+        let matches = self.matches.iter().flatten().map(|(file, patterns)| {
+            ("matches", file, patterns.iter().map(|pattern| pattern.0.clone()).collect())
+        });
+        for (name, file, texts) in contains.chain(matches) {
+            let at = format!("{name}/{}", file.replace('~', "~0").replace('/', "~1"));
+            if file.trim().is_empty() || file.starts_with('~') {
+                wrong(&at, &format!("`{file}` does not name a file of the project"), RELATIVE);
+            } else if file.contains(['*', '?']) {
+                let help = "write the path of one file; for several files, write each of them";
+                wrong(&at, &format!("`{name}` does not take a pattern of files: `{file}`"), help);
+            }
+            if texts.is_empty() || texts.iter().any(String::is_empty) {
+                wrong(&at, "the text is empty", "write the text that the file must have");
+            } else if name == "matches" && texts.iter().any(|text| text.trim_end().contains('\n')) {
+                let help = "write a list with a pattern for each line, or use `contains`";
+                wrong(&at, "the pattern has several lines, and it is compared with one line", help);
             }
         }
     }

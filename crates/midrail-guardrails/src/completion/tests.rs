@@ -110,7 +110,7 @@ fn any_passes_with_the_first_passing_check() {
     run.ends("two", 2, "");
     is_incomplete(
         &mut run,
-        &["One of these is required", "`one` exited with code 1", "`two` exited with code 2"],
+        &["One of these must be fixed", "`one` exited with code 1", "`two` exited with code 2"],
     );
     // Files and a command in the same map are both needed.
     let both = json!({"any": [{"files": ["a"], "command": "one"}, {"files": ["b"]}]});
@@ -397,4 +397,167 @@ fn summary_lists_requirements_and_alternatives() {
         assert!(serde_json::from_value::<Completion>(nothing).unwrap().is_empty());
     }
     assert!(!serde_json::from_value::<Completion>(json!({"all": [{}, {"glob": "*"}]})).unwrap().is_empty());
+}
+
+fn session_start() -> Event {
+    Event { source: Some("startup".into()), ..Event::new(EventKind::SessionStart) }
+}
+
+#[test]
+fn changes_count_from_the_beginning_of_the_session() {
+    for first in [session_start(), Event::new(EventKind::BeforeModel), Event::before_tool("Bash", json!({}))]
+    {
+        let mut run = run_of(json!({"changed": "CHANGELOG.md"})).with_file("CHANGELOG.md", "1");
+        assert_eq!(run.decide(&first).effect, Effect::Allow);
+        is_incomplete(&mut run, &["`CHANGELOG.md` has not changed since the session began."]);
+        let mut run = run.with_file("CHANGELOG.md", "2");
+        is_complete(&mut run);
+        assert_eq!(run.decide(&end()).effect, Effect::Allow);
+        // Later events do not move the beginning.
+        run.before("Read", json!({}));
+        is_complete(&mut run);
+        // Changed and changed back.
+        let mut run = run.with_file("CHANGELOG.md", "1");
+        is_incomplete(&mut run, &["has not changed"]);
+        assert!(run.decide(&end()).reason.contains("has not changed since the session began"));
+    }
+}
+
+#[test]
+fn created_files_have_changed_and_missing_ones_have_not() {
+    let mut run = run_of(json!({"changed": ["a.md", "./b.md"]})).with_file("b.md", "1");
+    run.decide(&session_start());
+    is_incomplete(&mut run, &["`a.md` must change, but it does not exist."]);
+    let mut run = run.with_file("a.md", "1");
+    is_incomplete(&mut run, &["`./b.md` has not changed"]);
+    is_complete(&mut run.with_file("b.md", "2"));
+}
+
+#[test]
+fn unseen_beginning_is_never_a_change() {
+    let mut run = run_of(json!({"changed": "a.md"})).with_file("a.md", "1");
+    is_incomplete(&mut run, &["Whether `a.md` changed is unknown", "changes count from this stop on"]);
+    is_incomplete(&mut run, &["`a.md` has not changed"]);
+    is_complete(&mut run.with_file("a.md", "2"));
+    // Without a file system, neither the beginning nor the end is known.
+    let mut run = run_of(json!({"changed": "a.md"})).without_files();
+    run.decide(&session_start());
+    is_incomplete(&mut run, &["Whether `a.md` changed is unknown", "there is no file system"]);
+    // A beginning that could not be read counts from the next stop on.
+    let unknown = json!({"a.md": {"unknown": "no permission"}});
+    let mut run =
+        run_of(json!({"changed": "a.md"})).with_file("a.md", "1").with_slice("under-test/start", unknown);
+    is_incomplete(&mut run, &["at the beginning of the session is not known (no permission)"]);
+    is_complete(&mut run.with_file("a.md", "2"));
+}
+
+#[test]
+fn new_run_begins_anew_and_resumed_run_does_not() {
+    let mut run = run_of(json!({"changed": "a.md"})).with_file("a.md", "1");
+    run.decide(&session_start());
+    let mut run = run.with_file("a.md", "2");
+    run.decide(&Event { source: Some("resume".into()), ..session_start() });
+    is_complete(&mut run);
+    run.decide(&session_start());
+    is_incomplete(&mut run, &["has not changed"]);
+}
+
+#[test]
+fn one_file_of_a_pattern_must_have_changed() {
+    for pattern in ["docs/**", "docs/", "./docs/*.md"] {
+        let mut run = run_of(json!({"changed": pattern})).with_file("src/a.rs", "1");
+        run.decide(&session_start());
+        is_incomplete(&mut run, &["must change, but no file matches"]);
+        is_complete(&mut run.with_file("docs/a.md", "1"));
+        let mut run =
+            run_of(json!({"changed": pattern})).with_file("docs/a.md", "1").with_file("docs/b.md", "1");
+        run.decide(&session_start());
+        is_incomplete(&mut run, &[&format!("`{pattern}` has not changed")]);
+        let mut run = run.with_file("src/a.rs", "2");
+        is_incomplete(&mut run, &["has not changed"]);
+        is_complete(&mut run.with_file("docs/b.md", "2"));
+    }
+}
+
+#[test]
+fn files_must_have_texts() {
+    let settings = json!({"contains": {"a.md": ["## 1.2", "b"]}, "matches": {"a.md": "- *"}});
+    let mut run = run_of(settings);
+    is_incomplete(&mut run, &["`a.md` does not exist, and it must be a file that contains `## 1.2`."]);
+    let mut run = run.with_file("a.md", "b -");
+    is_incomplete(&mut run, &["`a.md` does not contain `## 1.2`. `a.md` has no line that matches `- *`."]);
+    let mut run = run.with_file("a.md", "## 1.2\n- b\n");
+    is_complete(&mut run);
+    assert_eq!(run.decide(&end()).effect, Effect::Allow);
+    is_incomplete(
+        &mut run.without_files(),
+        &["Whether `a.md` contains `## 1.2` is unknown", "no file system"],
+    );
+    let mut many = run_of(json!({"contains": {"a": ["1", "2", "3", "4", "5"]}})).with_file("a", "");
+    is_incomplete(&mut many, &["`a` does not contain `3`. 2 more texts are missing."]);
+}
+
+#[test]
+fn content_is_reported_after_calls() {
+    let settings = json!({"changed": ["a.md"], "contains": {"b.md": "x"}, "also_after_tool": true});
+    let mut run = run_of(settings).with_file("a.md", "1").with_file("b.md", "x");
+    run.before("Write", json!({}));
+    assert!(run.succeed("Read", json!({})).feedback[0].contains("`a.md` has not changed"));
+    let mut run = run.with_file("a.md", "2").with_file("b.md", "y");
+    assert!(run.succeed("Write", json!({})).feedback[0].contains("`b.md` does not contain `x`"));
+    // The files of a pattern are not read after each call, and an unseen beginning is not reported.
+    for settings in [json!({"changed": "*.md"}), json!({"changed": "a.md"})] {
+        let mut settings = settings;
+        settings["also_after_tool"] = json!(true);
+        let mut run = run_of(settings).with_file("a.md", "1");
+        assert_eq!(run.succeed("Read", json!({})).feedback, [""; 0]);
+    }
+}
+
+#[test]
+fn content_works_with_the_other_checks() {
+    let settings = json!({"files": ["b.md"], "any": [{"changed": "a.md"}, {"todos": "none_open", "matches": {"c": "ok*"}}]});
+    let mut run = run_of(settings).with_file("a.md", "1").with_file("b.md", "");
+    run.before("Read", json!({}));
+    is_incomplete(&mut run, &["`a.md` has not changed", "Or: `c` does not exist"]);
+    is_complete(&mut run.with_file("c", "ok then"));
+}
+
+#[test]
+fn meaningless_content_is_rejected() {
+    for (settings, at) in [
+        (json!({"changed": ""}), "/changed/0"),
+        (json!({"changed": ["a", "../b"]}), "/changed/1"),
+        (json!({"changed": "~/a"}), "/changed/0"),
+        (json!({"contains": {"docs/*.md": "x"}}), "/contains/docs~1*.md"),
+        (json!({"contains": {"a": ""}}), "/contains/a"),
+        (json!({"matches": {"a": "b\nc"}}), "/matches/a"),
+        (json!({"matches": {"a": []}}), "/matches/a"),
+        (json!({"all": [{"contains": {"": "x"}}]}), "/all/0/contains/"),
+    ] {
+        let problem = BUILTIN.settings.build(&settings).err().unwrap();
+        assert_eq!(problem.at, at, "{settings}");
+    }
+    assert!(serde_json::from_value::<Completion>(json!({"changed": "[a"})).is_err());
+    let all = json!({"changed": ["a"], "contains": {"b": ["x"]}, "matches": {"c": ["* y"]}});
+    let completion: Completion = serde_json::from_value(all.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&completion).unwrap(), all);
+    let summary = completion.compiled(&mut |_, _| None).unwrap().summary().unwrap();
+    let needs = "a change of `a`; `b` that contains `x`, `c` that has a line `* y`.";
+    assert_eq!(summary, format!("Before you stop, this is required: {needs}"));
+}
+
+#[test]
+fn unchanged_files_are_as_at_the_beginning() {
+    let mut run = run_of(json!({"any": [{"changed": "log.md"}, {"unchanged": ["src/**", "x.md"]}]}));
+    is_incomplete(&mut run, &["Whether `src/**` changed is unknown"]);
+    is_complete(&mut run);
+    let mut run = run.with_file("src/a.rs", "1");
+    is_incomplete(&mut run, &["`log.md` must change, but it does not exist. Or: `src/**` must be as it was"]);
+    let mut run = run.with_file("log.md", "1");
+    is_complete(&mut run);
+    let mut run = run_of(json!({"unchanged": "x.md"})).with_file("x.md", "1");
+    run.before("Edit", json!({}));
+    is_complete(&mut run);
+    is_incomplete(&mut run.with_file("x.md", "2"), &["`x.md` must be as it was when the session began."]);
 }

@@ -50,7 +50,9 @@ impl<'de> Deserialize<'de> for Pattern {
         let pattern = String::deserialize(deserializer)?;
         match glob::check(&pattern) {
             Ok(()) => Ok(Pattern::new(pattern)),
-            Err(why) => Err(D::Error::custom(format!("the pattern `{pattern}` {why}"))),
+            Err(why) => Err(D::Error::custom(format!(
+                "the pattern `{pattern}` {why}; write `\\` before a literal special character"
+            ))),
         }
     }
 }

@@ -51,6 +51,27 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
         &["tests", "test", "run", "cmd", "commands", "script", "check_command"],
         "use `command: LINE`, a command that must succeed",
     ),
+    (
+        COMPLETION,
+        &["change", "changes", "modified", "modifies", "edited", "updated", "touched"],
+        "use `changed: FILE`: its content differs from that at the beginning of the session",
+    ),
+    (COMPLETION, &["file", "exists", "paths"], "use `files: [FILE, …]`, files that must exist"),
+    (
+        COMPLETION,
+        &["contain", "includes", "has", "text", "content"],
+        "use `contains: {FILE: TEXT}`, a text that the file must contain",
+    ),
+    (
+        COMPLETION,
+        &["match", "pattern", "regex", "grep"],
+        "use `matches: {FILE: PATTERN}`, a pattern that a line of the file must match",
+    ),
+    (
+        GUARDRAIL,
+        &["changed", "unchanged", "contains", "matches"],
+        "files are checked when the agent stops: write it below `completion`, such as `completion: {changed: CHANGELOG.md}`",
+    ),
     (SCRIPT, &["path", "src", "source", "script"], "use `file: FILE`"),
     (PACK, &["name", "title", "id"], "the name of a pack is `pack: NAME`"),
     (
@@ -298,7 +319,14 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("sequential", "write `sequential: {deploy: [test, build]}`: each tool with its prerequisites"),
     ("keyed", "write a list: `keyed: [{tool: merge, requires: review, key: pr_id}]`"),
     ("rules", "write a list: `rules: [{require_before: {tool: deploy, requires: test}}]`"),
-    ("completion", "write what must be complete, such as `completion: {command: cargo test}`"),
+    (
+        "completion",
+        "write what must be complete, such as `completion: {command: cargo test}` or `completion: {changed: CHANGELOG.md}`",
+    ),
+    ("changed", "write a path or a pattern, or a list of them: `changed: CHANGELOG.md`"),
+    ("unchanged", "write a path or a pattern, or a list of them: `unchanged: \"tests/**\"`"),
+    ("contains", "write each file with its text: `contains: {CHANGELOG.md: \"## 1.2\"}`"),
+    ("matches", "write each file with its pattern: `matches: {CHANGELOG.md: \"## 1.*\"}`"),
     ("feedback", "write `feedback: {static: TEXT}`"),
     ("redact", "write a list: `redact: [{match: \"CUST-*\", as: \"[customer]\"}]`"),
     ("modify", "write the arguments by name: `modify: {args.limit: 100}`"),

@@ -1,4 +1,5 @@
-//! Feedback that is never given, completion without requirements, and unknown names of feedback providers.
+//! Feedback that is never given, completion without requirements or with texts that no file has, and unknown names of feedback
+//! providers.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +8,11 @@ use midrail_guardrails::{Completion, PackKey};
 use serde::Deserialize;
 
 use crate::compile::{feedback_place, provider_name};
-use crate::diagnostic::{DiagnosticLevel, did_you_mean};
+use crate::diagnostic::{DiagnosticLevel, did_you_mean, excerpt};
 use crate::expr::Expected;
-use crate::issue::Issue;
+use crate::issue::{Issue, pointer_key};
 use crate::lint::linter::{Findings, Found, Packs};
+use crate::lint::traps::foreign_pattern;
 use crate::names::event_expression;
 
 /// Feedback and completion without effect.
@@ -46,6 +48,45 @@ pub(super) fn without_effect(packs: &Packs<'_>, out: &mut Findings<'_>) {
         (effect == Effect::Allow)
             .then_some(issue.help("leave `effect` out, or use `mode: shadow` to try it out"))
     });
+}
+
+/// Texts of completion that are written in another language of patterns.
+pub(super) fn wanted_texts(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    for found in &packs.guards {
+        let Some((at, completion)) = completion(found) else { continue };
+        for (below, checks) in completion.maps() {
+            let place = |name: &str, file: &str| format!("{at}{below}/{name}/{}", pointer_key(file));
+            for (file, patterns) in checks.matches.iter().flatten() {
+                for text in patterns.iter().map(|pattern| pattern.0.as_str()) {
+                    let Some((why, help)) = foreign_pattern(text) else { continue };
+                    let message = format!("`{}`: {why}", excerpt(text));
+                    out.warn(
+                        "foreign-pattern",
+                        found.document,
+                        Issue::new(place("matches", file), message).help(help),
+                    );
+                }
+            }
+            for (file, texts) in checks.contains.iter().flatten() {
+                for text in texts.iter().filter(|text| is_wildcard(text)) {
+                    let message = format!("`*` has no special meaning in `contains`: `{}`", excerpt(text));
+                    let help =
+                        format!("write `{}` without `*`, or use `matches`", excerpt(text.trim_matches('*')));
+                    out.warn(
+                        "literal-wildcard",
+                        found.document,
+                        Issue::new(place("contains", file), message).help(help),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Whether a text is meant as a pattern: `*text*`, and not `**text**` or `* item`.
+fn is_wildcard(text: &str) -> bool {
+    let inner = text.strip_prefix('*').and_then(|rest| rest.strip_suffix('*'));
+    inner.is_some_and(|inner| !inner.is_empty() && !inner.starts_with(['*', ' ']))
 }
 
 /// Names of feedback in expressions without a provider.

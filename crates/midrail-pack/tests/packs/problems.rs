@@ -176,7 +176,7 @@ fn problems_use_the_terms_of_packs() {
         (
             "pack: p\nguardrails:\n  - {use: safety-001, with: {ignore: ['a[']}}\n",
             "the pattern `a[` ",
-            "`midrail explain safety-001` lists its settings",
+            "write `\\` before a literal special character",
         ),
         (
             "pack: p\nguardrails:\n  - {use: safety-003, with: {locales: [zz]}}\n",

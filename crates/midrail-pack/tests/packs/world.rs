@@ -140,9 +140,11 @@ impl World {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Findings(midrail_scan::event::find_injections(&value, b"key"))
             }
-            FactKey::Command(_) | FactKey::Tree(_) | FactKey::Count(_) => {
-                Fact::Unavailable("not in this world".to_owned())
-            }
+            FactKey::Command(_)
+            | FactKey::Tree(_)
+            | FactKey::Count(_)
+            | FactKey::Contents(_)
+            | FactKey::Text(_) => Fact::Unavailable("not in this world".to_owned()),
             FactKey::Git => Fact::Git(None),
             FactKey::Unsaved(_) => Fact::Unsaved(midrail_core::UnsavedFiles::default()),
             FactKey::Script(key) => {

@@ -3,6 +3,7 @@
 use midrail_core::{Action, CommandCall};
 
 use super::invocation::{Folder, Invocation};
+use crate::words::shell::STATUS_KEEPERS;
 
 /// How many commands of one line are kept.
 const MAX_CALLS: usize = 1_000;
@@ -32,10 +33,22 @@ pub(super) fn add_call(analysis: &mut Action, invocation: &Invocation, name: &st
             Folder::Known(_) | Folder::Unknown(_) => None,
         },
         decides,
+        wraps: false,
     };
     // A loop is walked more than once.
     if analysis.commands.last() != Some(&call) {
         analysis.commands.push(call);
+    }
+}
+
+/// Marks the command that was added as number `at` as a wrapper, if it started others and ends as they do.
+pub(super) fn mark_wrapper(analysis: &mut Action, program: &str, at: usize) {
+    let starts_others = analysis.commands.len() > at.saturating_add(1);
+    if let Some(call) = analysis.commands.get_mut(at)
+        && call.program == program
+        && (program == "eval" || STATUS_KEEPERS.contains(&program))
+    {
+        call.wraps = starts_others;
     }
 }
 
@@ -80,6 +93,31 @@ mod tests {
         let call = analyse("git push origin $1").commands.pop().unwrap();
         assert_eq!(call.unknown, [2]);
         assert_eq!(analyse("echo x | xargs git push").commands.pop().unwrap().args[0], "push");
+    }
+
+    #[test]
+    fn wrappers_are_marked() {
+        let inner = |line: &str| {
+            let calls = analyse(line).commands.into_iter().filter(|call| !call.wraps);
+            calls.map(|call| format!("{} {}", call.program, call.args.join(" "))).collect::<Vec<_>>()
+        };
+        for line in [
+            "make -j2",
+            "timeout 5 make -j2",
+            "sudo -u x nice env A=b make -j2",
+            "bash -lc 'make -j2'",
+            "time make -j2",
+            "command make -j2",
+            "exec make -j2",
+            "eval 'make -j2'",
+            "A=b nohup make -j2",
+        ] {
+            assert_eq!(inner(line), ["make -j2"], "{line}");
+        }
+        assert_eq!(inner("timeout 5"), ["timeout 5"]);
+        assert_eq!(inner("bash build.sh"), ["bash build.sh"]);
+        assert_eq!(inner("ssh host make"), ["ssh host make", "make "]);
+        assert_eq!(inner("echo a | xargs make"), ["echo a", "xargs make", "make a"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use midrail_core::{Fact, FactKey, FileState, ScriptSource};
+use midrail_core::{Fact, FactKey, FileState, ScriptSource, TextTest};
 
 use super::lookup::{Lookup, digest, no_probe, scripts};
 use crate::error::{Available, Unavailable};
@@ -15,8 +15,10 @@ use crate::probes;
 /// Larger files are identified by size and time of change.
 const MAX_DIGESTED: u64 = 64 << 20;
 
-/// The largest file that a script may read.
+/// The largest file whose text is read, for a script or a test of its text.
 const MAX_READ: u64 = 16 << 20;
+
+const TOO_LARGE: &str = "it is larger than 16 MiB";
 
 /// Scripts are scanned up to this many bytes.
 const MAX_SCRIPT: u64 = 1 << 20;
@@ -34,6 +36,8 @@ pub(super) fn fact(root: &Path, key: &FactKey, lookup: &Lookup<'_>) -> Available
         FactKey::Command(run) => probes::run(root, run, lookup.key),
         FactKey::Tree(patterns) => probes::tree(root, patterns),
         FactKey::Count(patterns) => probes::count(root, patterns),
+        FactKey::Contents(patterns) => probes::contents(root, patterns),
+        FactKey::Text(test) => count_texts(root, test),
         FactKey::Unsaved(place) => probes::unsaved(root, place),
         FactKey::Git => probes::git(root),
         FactKey::Answer(name) => probes::answer(root, name),
@@ -43,9 +47,16 @@ pub(super) fn fact(root: &Path, key: &FactKey, lookup: &Lookup<'_>) -> Available
 
 /// The text of a file below the root.
 pub(super) fn read(root: &Path, place: &str) -> io::Result<String> {
-    let too_large = || io::Error::other("it is larger than 16 MiB");
-    let bytes = read_limited(&root.join(place), MAX_READ)?.ok_or_else(too_large)?;
+    let bytes = read_limited(&root.join(place), MAX_READ)?.ok_or_else(|| io::Error::other(TOO_LARGE))?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// How often the text of a file passes a test. Bytes that are no text are replaced.
+fn count_texts(root: &Path, test: &TextTest) -> Available<Fact> {
+    let failed = |why: String| Unavailable::new(format!("`{}`: {why}", test.place));
+    let bytes = read_limited(&root.join(&test.place), MAX_READ).map_err(|error| failed(error.to_string()))?;
+    let bytes = bytes.ok_or_else(|| failed(TOO_LARGE.to_owned()))?;
+    Ok(Fact::Count(test.wanted.count(&String::from_utf8_lossy(&bytes))))
 }
 
 /// The folder that paths are resolved against, with links followed, and other spellings of it.

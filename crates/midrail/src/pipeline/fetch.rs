@@ -26,6 +26,7 @@ pub(super) fn is_slow(key: &FactKey) -> bool {
         FactKey::Command(_)
         | FactKey::Tree(_)
         | FactKey::Count(_)
+        | FactKey::Contents(_)
         | FactKey::Unsaved(_)
         | FactKey::Hook(_)
         | FactKey::Deep(_)
@@ -77,6 +78,8 @@ impl Pipeline<'_> {
             | FactKey::Script(_)
             | FactKey::Tree(_)
             | FactKey::Count(_)
+            | FactKey::Contents(_)
+            | FactKey::Text(_)
             | FactKey::Git
             | FactKey::Unsaved(_)
             | FactKey::Answer(_) => files.fact(key, &lookup),

@@ -1,9 +1,9 @@
-//! The state of a set of files as one digest: which there are, how large they are and when they last changed. Their
-//! content is not read. Also how many they are.
+//! The state of a set of files as one digest: which there are, how large they are and when they last changed, or their
+//! content. Also how many they are.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
-use std::io;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,9 @@ const PASSED_OVER: &[&str] = &[".git", ".midrail", "node_modules", "target"];
 /// Entries of folders that are looked at.
 const MAX_ENTRIES: usize = 200_000;
 
+/// The most bytes of files whose content is compared.
+const MAX_CONTENT: u64 = 32 << 20;
+
 /// How long it may take.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
@@ -31,6 +34,19 @@ pub(crate) fn digest(root: &Path, patterns: &[String]) -> Available<Fact> {
 /// How many files below a folder fit any of these patterns.
 pub(crate) fn count(root: &Path, patterns: &[String]) -> Available<Fact> {
     Walk::new(patterns, MAX_ENTRIES).count(root)
+}
+
+/// The digest of the content of the files below a folder that fit any of these patterns. Empty: none does.
+pub(crate) fn contents(root: &Path, patterns: &[String]) -> Available<Fact> {
+    Walk::new(patterns, MAX_ENTRIES).contents(root, MAX_CONTENT)
+}
+
+/// The same of made-up files.
+pub(crate) fn contents_in(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
+    match count_in(files, patterns) {
+        Fact::Count(0) => Fact::Tree(String::new()),
+        _ => digest_in(files, patterns),
+    }
 }
 
 /// How many made-up files fit.
@@ -63,8 +79,37 @@ impl<'p> Walk<'p> {
 
     fn digest(self, root: &Path) -> Available<Fact> {
         let mut hash = Sha256::new();
-        self.each(root, |path, full, metadata| add(&mut hash, path, full, metadata))?;
+        self.each(root, |path, full, metadata| {
+            add(&mut hash, path, full, metadata);
+            Ok(())
+        })?;
         Ok(Fact::Tree(hex::encode(&hash.finalize())))
+    }
+
+    /// Links count where a file is behind them. Times and permissions do not.
+    fn contents(self, root: &Path, mut bytes_left: u64) -> Available<Fact> {
+        let mut hash = Sha256::new();
+        let mut has_any = false;
+        self.each(root, |path, full, metadata| {
+            if !(if metadata.is_symlink() { full.is_file() } else { metadata.is_file() }) {
+                return Ok(());
+            }
+            let mut content = Vec::new();
+            let file = File::open(full).map_err(|error| failed(full, &error))?;
+            let most = bytes_left.saturating_add(1);
+            file.take(most).read_to_end(&mut content).map_err(|error| failed(full, &error))?;
+            let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
+            bytes_left = bytes_left
+                .checked_sub(length)
+                .ok_or_else(|| format!("the files have more than {} MiB", MAX_CONTENT >> 20))?;
+            let name = path.as_os_str().as_bytes();
+            hash.update(format!("{}:{length}:", name.len()));
+            hash.update(name);
+            hash.update(content);
+            has_any = true;
+            Ok(())
+        })?;
+        Ok(Fact::Tree(if has_any { hex::encode(&hash.finalize()) } else { String::new() }))
     }
 
     /// Links count where a file is behind them.
@@ -73,12 +118,13 @@ impl<'p> Walk<'p> {
         self.each(root, |_, full, metadata| {
             let is_file = if metadata.is_symlink() { full.is_file() } else { metadata.is_file() };
             count = count.saturating_add(u64::from(is_file));
+            Ok(())
         })?;
         Ok(Fact::Count(count))
     }
 
     /// Visits every file that fits, in a fixed order.
-    fn each(mut self, root: &Path, mut visit: impl FnMut(&Path, &Path, &Metadata)) -> Available {
+    fn each(mut self, root: &Path, mut visit: impl FnMut(&Path, &Path, &Metadata) -> Available) -> Available {
         // Folders still to be looked at, the next one last.
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -94,7 +140,7 @@ impl<'p> Walk<'p> {
                         below.push(path);
                     }
                 } else if self.fits(&text) {
-                    visit(&path, &full, &metadata);
+                    visit(&path, &full, &metadata)?;
                 }
             }
             folders.extend(below.into_iter().rev());
@@ -364,6 +410,42 @@ mod tests {
         assert_eq!(counted(&["nothing/**"]), Fact::Count(0));
         let files = ["out/a.md", "target/d.md"].map(|name| (name.to_owned(), String::new())).into();
         assert_eq!(count_in(&files, &patterns(&["**/*.md"])), Fact::Count(1));
+    }
+
+    #[test]
+    fn only_content_and_names_count_for_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let docs = patterns(&["docs/**"]);
+        let of = || contents(root, &docs).unwrap();
+        assert_eq!(of(), Fact::Tree(String::new()));
+        write(root, "docs/a.md", "1");
+        write(root, "docs/deep/b.md", "2");
+        let first = of();
+        File::options()
+            .write(true)
+            .open(root.join("docs/a.md"))
+            .unwrap()
+            .set_modified(std::time::UNIX_EPOCH)
+            .unwrap();
+        assert_eq!(of(), first);
+        write(root, "docs/a.md", "3");
+        assert_ne!(of(), first);
+        write(root, "docs/a.md", "1");
+        write(root, "src/a.rs", "1");
+        assert_eq!(of(), first);
+        fs::rename(root.join("docs/a.md"), root.join("docs/c.md")).unwrap();
+        assert_ne!(of(), first);
+    }
+
+    #[test]
+    fn too_much_content_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        ["a", "b"].iter().for_each(|name| write(folder.path(), name, "12345"));
+        let all = patterns(&["*"]);
+        assert!(Walk::new(&all, 9).contents(folder.path(), 10).is_ok());
+        let error = Walk::new(&all, 9).contents(folder.path(), 9).unwrap_err();
+        assert_eq!(error.to_string(), "the files have more than 32 MiB");
     }
 
     #[test]

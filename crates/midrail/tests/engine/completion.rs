@@ -25,6 +25,19 @@ fn stop(folder: &Path, guardrail: &str) -> Decision {
     engine(folder, guardrail).session("s").decide(Event::new(EventKind::BeforeStop))
 }
 
+/// Replays every record of a stop, and returns how many there are.
+fn replayed_stops(engine: &Engine) -> usize {
+    let entries = engine.store().entries(&AuditFilter::default()).unwrap();
+    let mut reproduction = Reproduction::new(engine.store().as_ref());
+    let mut count = 0;
+    for entry in entries.iter().filter(|entry| entry.body.contains("\"kind\":\"before_stop\"")) {
+        let again = reproduction.reproduce(&entry.record().unwrap()).unwrap();
+        assert!(matches!(again, Some(ReproductionResult::Same)), "{again:?}");
+        count += 1;
+    }
+    count
+}
+
 #[test]
 fn continuations_are_counted_across_processes() {
     let folder = tempfile::tempdir().unwrap();
@@ -151,13 +164,59 @@ fn a_stop_is_approved_for_what_was_missing_and_every_record_of_it_replays() {
 
     let engine = engine(folder.path(), guardrail);
     let entries = engine.store().entries(&AuditFilter::default()).unwrap();
-    let mut reproduction = Reproduction::new(engine.store().as_ref());
-    let mut count = 0;
-    for entry in entries.iter().filter(|entry| entry.body.contains("\"kind\":\"before_stop\"")) {
-        assert!(!entry.body.contains("AKIAABCDEFGHIJKLMNOP"), "{}", entry.body);
-        let again = reproduction.reproduce(&entry.record().unwrap()).unwrap();
-        assert!(matches!(again, Some(ReproductionResult::Same)), "{again:?}");
-        count += 1;
-    }
-    assert_eq!(count, 6);
+    assert!(entries.iter().all(|entry| !entry.body.contains("AKIAABCDEFGHIJKLMNOP")));
+    assert_eq!(replayed_stops(&engine), 6);
+}
+
+#[test]
+fn changes_are_compared_by_content_across_processes_and_every_record_replays() {
+    let folder = tempfile::tempdir().unwrap();
+    let guardrail = "completion: {changed: [CHANGELOG.md, docs/], contains: {CHANGELOG.md: \"## 1.2\"}, matches: \
+                     {CHANGELOG.md: \"- *\"}}";
+    let root = folder.path().join("root");
+    let log = root.join("CHANGELOG.md");
+    fs::create_dir_all(root.join("docs")).unwrap();
+    fs::write(&log, "# Log\n").unwrap();
+    fs::write(root.join("docs/a.md"), "a").unwrap();
+    let stop = || stop(folder.path(), guardrail);
+    engine(folder.path(), guardrail).session("s").decide(Event::new(EventKind::SessionStart));
+    assert!(stop().reason.contains("2 files have not changed since the session began: CHANGELOG.md, docs/"));
+    // Touching a file is no change, and neither is a change that is undone.
+    fs::File::options().write(true).open(&log).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    fs::write(root.join("docs/a.md"), "b").unwrap();
+    assert!(stop().reason.contains("`CHANGELOG.md` has not changed since the session began."));
+    // A shell changes it, unseen.
+    let append = |line: &str| {
+        let line = format!("echo '{line}' >> CHANGELOG.md");
+        let status = std::process::Command::new("sh").args(["-c", &line]).current_dir(&root).status();
+        assert!(status.unwrap().success());
+    };
+    append("## 1.2");
+    assert!(stop().reason.contains("`CHANGELOG.md` has no line that matches `- *`."));
+    append("- new");
+    assert_eq!(stop().effect, Effect::Allow);
+    fs::write(&log, "# Log\n").unwrap();
+    assert!(stop().reason.contains("`CHANGELOG.md` has not changed since the session began."));
+    fs::remove_file(&log).unwrap();
+    assert!(stop().reason.contains("`CHANGELOG.md` must change, but it does not exist."));
+    fs::create_dir(&log).unwrap();
+    assert!(stop().reason.contains("`CHANGELOG.md` must change, but it is not a file."));
+    let engine = engine(folder.path(), guardrail);
+    assert_eq!(replayed_stops(&engine), 7);
+}
+
+#[test]
+fn file_that_cannot_be_read_never_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let guardrail = "completion: {contains: {big.txt: x}}";
+    fs::create_dir_all(folder.path().join("root")).unwrap();
+    let file = fs::File::create(folder.path().join("root/big.txt")).unwrap();
+    file.set_len((16 << 20) + 1).unwrap();
+    let reason = stop(folder.path(), guardrail).reason;
+    assert!(reason.contains("Whether `big.txt` contains `x` is unknown"), "{reason}");
+    assert!(reason.contains("it is larger than 16 MiB"), "{reason}");
+    let many = "completion: {changed: \"*.txt\"}";
+    file.set_len(33 << 20).unwrap();
+    let reason = stop(folder.path(), many).reason;
+    assert!(reason.contains("the files have more than 32 MiB"), "{reason}");
 }

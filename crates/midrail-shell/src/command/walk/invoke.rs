@@ -84,6 +84,7 @@ impl Walk {
         self.note(Listed::Program, &invocation.program);
         self.with_settings(&invocation, scope);
         let decides = !self.is_unchecked && !self.has_left;
+        let number = self.analysis.commands.len();
         calls::add_call(&mut self.analysis, &invocation, &name.text, decides);
         self.has_left |= LEAVING.contains(&invocation.program.as_str());
         self.is_unchecked |= !STATUS_KEEPERS.contains(&invocation.program.as_str());
@@ -100,6 +101,7 @@ impl Walk {
         }
         self.report_disabled_guards(&invocation, scope);
         if let Some(stream) = self.builtin(call, scope) {
+            calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
             return stream;
         }
         if name.text.contains('/')
@@ -112,9 +114,11 @@ impl Walk {
         self.obeys_network(&invocation, input);
         self.inline_code(&invocation, scope, input);
         if let Some(stream) = self.wrapped(call, scope) {
+            calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
             return stream;
         }
         if let Some(stream) = self.interpreted(call, scope) {
+            calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
             return stream;
         }
         self.report_unknown_program(&invocation, scope);
