@@ -23,7 +23,7 @@ pub fn refusal(decision: &Decision) -> String {
                 (Effect::Escalate, _) => "Midrail holds this until a person has decided",
                 (Effect::Halt, _) => "Midrail ended this run",
                 (Effect::Redact, Effect::Block) => {
-                    "Midrail blocked this, because this program cannot replace parts of the text"
+                    "Midrail blocked this, because this program cannot replace parts of it"
                 }
                 _ => "Midrail blocked this",
             };

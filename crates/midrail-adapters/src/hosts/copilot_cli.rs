@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::claude_code::Answer;
 use crate::host::result::{number_after, with_exit_code};
 use crate::host::{
-    Adapter, DecodeError, Decoded, HookEvent, HookOutput, Installation, Payload, Setup, modified_args,
-    set_agent,
+    Adapter, Capabilities, DecodeError, Decoded, HookEvent, HookOutput, Installation, Payload, Setup,
+    hook_event, modified_args, set_agent,
 };
 use crate::messages;
 use crate::setup::check::CheckResult;
@@ -51,6 +51,11 @@ impl Adapter for CopilotCli {
         Ok(())
     }
 
+    fn variant(&self, hook_event: &'static HookEvent, payload: &Payload) -> &'static HookEvent {
+        let types = owned(payload, "toolName", "tool_name").as_deref() == Some("write_bash");
+        if types && hook_event.name == TYPED.name { &TYPED } else { hook_event }
+    }
+
     fn encode(&self, hook_event: &HookEvent, payload: &Payload, decision: &Decision) -> HookOutput {
         let can = hook_event.capabilities;
         let is_result = hook_event.kind == EventKind::AfterTool;
@@ -71,10 +76,6 @@ impl Adapter for CopilotCli {
         } else {
             let notes = messages::context(decision).filter(|_| can.notes);
             if let Some(args) = modified_args(hook_event, decision) {
-                // What is typed was decoded, and cannot be passed on like that.
-                if owned(payload, "toolName", "tool_name").as_deref() == Some("write_bash") {
-                    return self.refuse(Some(hook_event), &messages::refusal(decision));
-                }
                 answer.specific("modifiedArgs", args);
             }
             match decision.content.as_ref().filter(|_| is_result && can.redact) {
@@ -110,6 +111,10 @@ impl Adapter for CopilotCli {
         output(answer, hook_event)
     }
 }
+
+/// Input to a running program. Midrail decodes what is typed, and so cannot change the arguments.
+const TYPED: HookEvent =
+    hook_event("preToolUse", EventKind::BeforeTool, Capabilities { ask: true, ..Capabilities::BLOCK });
 
 /// Under its own event names, Copilot CLI has the fields of an event at the top.
 fn output(answer: Answer, hook_event: &HookEvent) -> HookOutput {

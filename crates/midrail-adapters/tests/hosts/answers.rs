@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use midrail::{Effect, EventKind};
+use midrail::{Decision, Effect, EventKind};
 use midrail_adapters::hook::Hook;
 use midrail_adapters::host::{HookEvent, HookOutput, HostSpec};
 use serde_json::Value;
@@ -23,6 +23,8 @@ fn allowed(host: &HostSpec, hook_event: &HookEvent) -> &'static [&'static str] {
             "hookSpecificOutput.permissionDecision",
             "hookSpecificOutput.permissionDecisionReason",
             "hookSpecificOutput.additionalContext",
+            "hookSpecificOutput.updatedInput",
+            "systemMessage",
             "continue",
             "stopReason",
         ],
@@ -78,8 +80,18 @@ fn allowed(host: &HostSpec, hook_event: &HookEvent) -> &'static [&'static str] {
             "continue",
             "stopReason",
         ],
-        ("gemini-cli", BeforeTool | BeforeStop) => BLOCK_OR_HALT,
-        ("copilot-cli", BeforeTool) if camel => &["permissionDecision", "permissionDecisionReason"],
+        ("gemini-cli", BeforeTool) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.tool_input",
+            "decision",
+            "reason",
+            "continue",
+            "stopReason",
+        ],
+        ("gemini-cli", BeforeStop) => BLOCK_OR_HALT,
+        ("copilot-cli", BeforeTool) if camel => {
+            &["permissionDecision", "permissionDecisionReason", "modifiedArgs"]
+        }
         ("copilot-cli", BeforeTool) => &[
             "hookSpecificOutput.hookEventName",
             "hookSpecificOutput.permissionDecision",
@@ -99,7 +111,7 @@ fn allowed(host: &HostSpec, hook_event: &HookEvent) -> &'static [&'static str] {
         ("copilot-cli", SessionStart) if camel => &["additionalContext"],
         ("copilot-cli", SessionStart) => CONTEXT,
         ("copilot-cli", Observed) if camel => &["behavior", "message", "interrupt"],
-        ("cursor", BeforeTool) => &["permission", "user_message", "agent_message"],
+        ("cursor", BeforeTool) => &["permission", "user_message", "agent_message", "updated_input"],
         ("cursor", AfterTool) if hook_event.capabilities.redact => {
             &["additional_context", "updated_mcp_tool_output"]
         }
@@ -107,7 +119,8 @@ fn allowed(host: &HostSpec, hook_event: &HookEvent) -> &'static [&'static str] {
         ("cursor", AfterTool | SessionStart | Observed) => &["additional_context"],
         ("cursor", BeforeModel) => &["continue", "user_message"],
         ("cursor", BeforeStop) => &["followup_message"],
-        ("opencode", BeforeTool | BeforeModel | SessionStart) => &["notes"],
+        ("opencode", BeforeTool) => &["args", "notes"],
+        ("opencode", BeforeModel | SessionStart) => &["notes"],
         ("opencode", AfterTool) => &["replace", "notes"],
         ("opencode", BeforeStop) => &["continue"],
         _ => &[],
@@ -242,6 +255,43 @@ fn withholds_changed_result(host: &HostSpec, hook_event: Option<&HookEvent>, kin
     let is_result = hook_event
         .is_some_and(|hook_event| hook_event.kind == EventKind::AfterTool && hook_event.capabilities.redact);
     kind == "redact" && is_result && matches!(host.name, "codex" | "gemini-cli" | "copilot-cli" | "cursor")
+}
+
+#[test]
+fn changed_arguments_reach_the_tool_or_the_call_is_blocked() {
+    let mut hosts = BTreeSet::new();
+    for (host, name, payload) in all() {
+        let Some(hook_event) = hook_event(host, &name, &payload) else { continue };
+        if hook_event.kind != EventKind::BeforeTool {
+            continue;
+        }
+        let hook = Hook::read(host, Some(fixture_event(&name)), payload.to_string().as_bytes()).unwrap();
+        let args = hook.events().unwrap().remove(0).tool.unwrap().args;
+        let answer = |args: Value| {
+            let content = Some(args.to_string());
+            let answer =
+                hook.answer(vec![Decision { effect: Effect::Redact, content, ..Decision::default() }]);
+            (serde_json::from_str(&answer.stdout).unwrap_or(Value::Null), answer)
+        };
+        let mut changed = args.clone();
+        changed.insert("limit".to_owned(), 100.into());
+        let (value, output) = answer(Value::Object(changed));
+        if hook_event.capabilities.redact {
+            assert!(output.code == 0 && !refuses(&value), "{} {name}: {output:?}", host.name);
+            assert!(output.stdout.contains(r#""limit":100"#), "{} {name}: {output:?}", host.name);
+            hosts.insert(host.name);
+        } else {
+            assert!(output.code == 2 || refuses(&value), "{} {name}: {output:?}", host.name);
+        }
+        // What is no arguments at all, and arguments that the host would add to the agent's own.
+        let (value, output) = answer("[redacted]".into());
+        assert!(output.code == 2 || refuses(&value), "{} {name}: {output:?}", host.name);
+        if host.name == "gemini-cli" && !args.is_empty() {
+            let (value, output) = answer(serde_json::json!({}));
+            assert!(output.code == 2 || refuses(&value), "{name}: {output:?}");
+        }
+    }
+    assert_eq!(hosts.len(), 5, "{hosts:?}");
 }
 
 #[test]

@@ -63,7 +63,12 @@ fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
         guardrail: "a-guardrail".into(),
         action: String::new(),
     };
-    let redact = if can.redact {
+    let is_call = hook_event.is_some_and(|hook_event| hook_event.kind == EventKind::BeforeTool);
+    let redact = if can.redact && is_call {
+        let note = "Midrail changed the arguments of this call. the reason".to_owned();
+        let args = r#"{"command":"echo changed","description":"","file_path":"/repo/b","path":"/repo/b"}"#;
+        Decision { content: Some(args.to_owned()), feedback: vec![note], ..base(Effect::Redact) }
+    } else if can.redact {
         Decision { content: Some("the text with ***".to_owned()), ..base(Effect::Redact) }
     } else {
         Decision { requested: Some(Effect::Redact), ..base(Effect::Block) }
