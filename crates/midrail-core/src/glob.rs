@@ -309,6 +309,15 @@ mod tests {
     }
 
     #[test]
+    fn braces_after_a_backslash_and_in_a_class_are_plain() {
+        assert!(name_matches(r"*foo \{a\}*", "foo {a}"));
+        assert!(name_matches(r"\{{a,b}\}", "{b}"));
+        assert!(name_matches("[{]{a,b}", "{a"));
+        assert!(name_matches("{[,],b}", ","));
+        assert!(!name_matches(r"foo \{a\}", "foo a"));
+    }
+
+    #[test]
     fn mistakes_in_patterns_are_found() {
         assert!(check("src/**/[a-z]*.{rs,toml}").is_ok());
         assert!(check("src/[a").is_err());

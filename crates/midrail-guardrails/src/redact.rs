@@ -96,7 +96,10 @@ impl Serialize for RedactMatch {
 impl<'de> Deserialize<'de> for RedactMatch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let error = |why| serde::de::Error::custom(format!("the pattern `{}` {why}", text.trim()));
+        let error = |why| {
+            let help = "write a text such as `CUST-*`, with `\\` before a literal special character";
+            serde::de::Error::custom(format!("the pattern `{}` {why}; {help}", text.trim()))
+        };
         RedactMatch::parse(&text).map_err(error)
     }
 }

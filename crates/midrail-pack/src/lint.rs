@@ -46,6 +46,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     values::without_tool(packs, out);
     patterns::impossible(packs, out);
     patterns::tools(packs, out);
+    patterns::redacted(packs, out);
     settings::expressions(packs, out);
     settings::failing_open(packs, out);
     settings::without_effect(packs, out);

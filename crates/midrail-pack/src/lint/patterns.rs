@@ -49,6 +49,19 @@ pub(super) fn impossible(packs: &Packs<'_>, out: &mut Findings<'_>) {
     }
 }
 
+/// Texts of `redact` that are written in another language of patterns.
+pub(super) fn redacted(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    for found in &packs.guards {
+        for (i, rule) in found.guard.guard.redact.iter().flat_map(|redact| redact.0.iter().enumerate()) {
+            let text = rule.matches.to_string();
+            let Some((why, help)) = foreign_pattern(&text) else { continue };
+            let issue =
+                Issue::new(found.at(&format!("redact/{i}/match")), format!("`{}`: {why}", excerpt(&text)));
+            out.warn("foreign-pattern", found.document, issue.help(help));
+        }
+    }
+}
+
 /// Whether a pattern without a wildcard is matched with a long text.
 fn is_whole_text(matched: &MatchedText<'_>) -> bool {
     let is_long = ["action.command", "text", "result.content", "last_assistant", "error.message"];

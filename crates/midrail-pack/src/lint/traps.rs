@@ -56,7 +56,10 @@ fn visit(node: &Node, place: String, see: &mut dyn FnMut(&str, &Node)) {
 
 /// Why a text is a pattern of another language, and the glob pattern for it.
 pub(super) fn foreign_pattern(text: &str) -> Option<(&'static str, String)> {
-    let has_class = ["\\d", "\\s", "\\w", "\\b", ".+", "(?"].iter().any(|part| text.contains(part));
+    let signs = ["\\d", "\\s", "\\w", "\\b", ".+", "(?", "]+"].iter().any(|part| text.contains(part));
+    // `[0-9]{4}`: in a glob, braces contain alternatives.
+    let is_count = |rest: &str| rest.split_once('}').is_some_and(|(count, _)| count.parse::<u32>().is_ok());
+    let has_class = signs || text.split("]{").skip(1).any(is_count);
     // A set of characters is a glob, whatever it contains.
     let outside: String =
         text.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
@@ -67,7 +70,7 @@ pub(super) fn foreign_pattern(text: &str) -> Option<(&'static str, String)> {
         let help = if is_plain {
             format!("write `{glob}`")
         } else {
-            "`*` matches any text, and `?` one character".to_owned()
+            "`*` matches any text, `?` one character, and `[0-9]` one digit".to_owned()
         };
         return Some(("it looks like a regular expression, and patterns are globs", help));
     }
