@@ -209,6 +209,18 @@ export const behaviours = [
     ...single('the agent had to continue more than three times', (world, model) => model.turnsOf('main') > 4),
     lacks: (world, model) => listIf(model.turnsOf('main') < 2, 'the agent did not have to continue'),
   },
+  {
+    name: 'modify',
+    title: 'a call is made with the arguments that a guardrail changed, and the model is told so',
+    alone: true,
+    guardrails: ['{id: with-mark, command: touch, modify: {add: changed.txt}}'],
+    scripts: (world, agent) => ({ main: [turn(agent.calls.run('touch original.txt')), turn(agent.calls.run('echo next'))] }),
+    ...single('the call was made as the model wrote it', (world) => world.has('proj/original.txt') && !world.has('proj/changed.txt')),
+    lacks: (world, model) => [
+      ...listIf(!world.has('proj/changed.txt'), 'the call was not made'),
+      ...listIf(!model.saw('must run with'), 'the model was not told'),
+    ],
+  },
   survivalRow('git-checkout', 'the guard is intact after `git checkout` of an older branch, also in the next session', {
     prepare: (world) => world.commit('Install Midrail'),
     attempts: (world, agent) => [() => agent.calls.run('git checkout -q older && echo done > checkout.log')],

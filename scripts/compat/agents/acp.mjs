@@ -45,6 +45,7 @@ function acp(name, about) {
         why: 'the protocol leaves questions to the agent',
         instead: 'Midrail holds the request until it is approved in another terminal, or in the console (`approval`)',
       },
+      modify: { why: 'the protocol cannot change a call', instead: 'the call is blocked' },
       reason: NO_NOTES,
       feedback: NO_NOTES,
       ...Object.fromEntries(['missing', 'crashing', 'silent', 'garbage', 'hanging', 'frozen'].map((each) => [`program-${each}`, NO_PROCESS])),

@@ -46,6 +46,7 @@ trust_level = "trusted"
 ${world.mcp ? `[mcp_servers.kit]\ncommand = "${world.mcp.command}"\nargs = ${JSON.stringify(world.mcp.args)}\n` : ''}`);
   },
   limits: {
+    modify: { why: 'its hooks can change a call only by permitting it', instead: 'the call is blocked, and the reason says how to make it' },
     question: { skip: true, why: 'its hooks cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
     plugin: { skip: true, why: 'the host has no plugins with hooks', instead: 'hooks of the user, or settings of the machine (`init --managed`)' },
     'program-frozen': {
