@@ -51,6 +51,8 @@ pub struct Builtin {
 pub enum PackKey {
     /// `use`.
     Use,
+    /// `cedar`.
+    Cedar,
     /// `completion`.
     Completion,
     /// `count`.
@@ -72,7 +74,12 @@ impl PackKey {
     pub fn allows_use(self) -> bool {
         match self {
             PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite => true,
-            PackKey::Count | PackKey::Deep | PackKey::Feedback | PackKey::Rules | PackKey::Script => false,
+            PackKey::Cedar
+            | PackKey::Count
+            | PackKey::Deep
+            | PackKey::Feedback
+            | PackKey::Rules
+            | PackKey::Script => false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Finds and reads packs: those that are named, or the layers of a folder.
 
+mod cedar_files;
 mod error;
 mod pack_file;
 mod script_checks;
@@ -186,8 +187,8 @@ impl Load {
         Ok(files)
     }
 
-    /// A digest of everything that the policy depends on. Packs that extend others or name scripts are not cached: what
-    /// they build on is only known once they are read. (An escape could spell that word, so packs with one are not
+    /// A digest of everything that the policy depends on. Packs that extend others or name scripts or Cedar policies are not
+    /// cached: what they build on is only known once they are read. (An escape could spell that word, so packs with one are not
     /// cached.)
     fn cache_key(&self, files: &[PackFile]) -> Option<String> {
         self.cache.as_ref()?;
@@ -201,7 +202,7 @@ impl Load {
             let depends_on_others = if is_script(&file.path) {
                 file.text.contains("import")
             } else {
-                ["extends", "script", "\\"].iter().any(|word| file.text.contains(word))
+                ["extends", "script", "cedar", "\\"].iter().any(|word| file.text.contains(word))
             };
             if depends_on_others || file.layer == Layer::Organisation {
                 return None;
@@ -342,7 +343,7 @@ fn holds_pack(folder: &Path) -> bool {
 }
 
 fn is_pack(path: &Path) -> bool {
-    has_ending(path, &["yaml", "yml", "json"])
+    has_ending(path, &["yaml", "yml", "json"]) && !cedar_files::is_cedar_json(path)
 }
 
 fn is_script(path: &Path) -> bool {
@@ -394,6 +395,7 @@ impl Reader<'_> {
         };
         for mut document in documents {
             self.read_scripts(file, &mut document);
+            self.read_cedar(file, &mut document);
             let count = document.pack.extends.iter().count();
             if count > MAX_EXTENDS {
                 let message =
