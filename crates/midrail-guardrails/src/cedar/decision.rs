@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::cedar::context_values::{expression, members};
 use crate::cedar::policy_files::PolicyFiles;
-use crate::cedar::{CedarContext, CedarExpressions, CedarSettings, ComputeText, ComputeValue};
+use crate::cedar::settings::{CedarContext, CedarExpressions, CedarSettings, ComputeText, ComputeValue};
 use crate::prelude::*;
 use crate::shared::settings::SettingsProblem;
 use crate::shared::text::shorten;

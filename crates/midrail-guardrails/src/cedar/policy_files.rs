@@ -7,7 +7,7 @@ use std::str::FromStr;
 use cedar_policy::{Effect, Entities, Policy, PolicyId, PolicySet, Schema, ValidationMode, Validator};
 use miette::Diagnostic;
 
-use crate::cedar::{CedarEntities, CedarSettings};
+use crate::cedar::settings::{CedarEntities, CedarSettings};
 use crate::shared::settings::SettingsProblem;
 use crate::shared::text::shorten;
 

@@ -1,8 +1,9 @@
 //! Tests of the evaluation of Cedar policies.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::shared::one_or_many::OneOrMany;
 use crate::tests::Run;
 
 /// Placeholders and expressions of the tests: `{tool}`, `{agent}`, and `args`.
@@ -204,7 +205,7 @@ fn files_have_problems_with_their_lines() {
 
 #[test]
 fn placeholders_are_for_ids_only() {
-    for text in ["Agent", "Agent::{agent}", r#"{agent}::"a""#, r#"Agent::"a"b"#, ""] {
+    for text in ["Agent", "Agent::{agent}", r#"{agent}::"a""#, r#"Agent::"a"b"#] {
         let wrong = problems(&CedarSettings { principal: text.to_owned(), ..settings(ALL) });
         assert!(wrong[0].starts_with("/principal: `") && wrong[0].ends_with("is not an entity"), "{wrong:?}");
     }
