@@ -17,8 +17,7 @@ use midrail_scan::secrets;
 use sha2::{Digest, Sha256};
 
 pub use self::error::LoadError;
-use self::pack_file::{MAX_PACK, PackFile, digest};
-use self::pack_file::{SCRIPT, ScriptFile};
+use self::pack_file::{ABSENT, PackFile, SCRIPT, ScriptFile, base_digest, digest};
 pub use crate::stored_policy::StoredPolicyError;
 use crate::{features, paths, shipped};
 
@@ -305,9 +304,6 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
     paths.iter().map(|path| PackFile::read(path, layer)).collect()
 }
 
-/// Stands for the digest of a file that is not there.
-const ABSENT: &str = "absent";
-
 /// A digest of packs with their places, or of why they could not be read.
 fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
     let mut hash = Sha256::new();
@@ -320,17 +316,6 @@ fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
         Err(error) => hash.update(format!("error {error}")),
     }
     hex::encode(&hash.finalize())
-}
-
-/// A digest of a file that packs build on.
-fn base_digest(path: &Path) -> String {
-    if !path.is_file() {
-        return ABSENT.to_owned();
-    }
-    match paths::read_limited(path, MAX_PACK) {
-        Ok(bytes) => bytes.map_or_else(|| "too large".to_owned(), |bytes| digest(&bytes)),
-        Err(error) => error.to_string(),
-    }
 }
 
 /// A folder in a layer in which packs are not read.
@@ -395,7 +380,7 @@ impl Reader<'_> {
         };
         for mut document in documents {
             self.read_scripts(file, &mut document);
-            self.read_cedar(file, &mut document);
+            self.reports.extend(cedar_files::read(file, &mut document, self.bases));
             let count = document.pack.extends.iter().count();
             if count > MAX_EXTENDS {
                 let message =
