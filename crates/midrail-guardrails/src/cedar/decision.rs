@@ -98,7 +98,6 @@ impl RequestTemplate {
     }
 
     /// The members of the context. The inner error is a value that Cedar cannot represent.
-    #[expect(clippy::type_complexity, reason = "two kinds of error")]
     fn members(
         &self,
         context: &Context<'_>,
