@@ -64,7 +64,7 @@ fn guide_is_refused_with_the_same_words() {
 mod with_feature {
     use std::sync::Arc;
 
-    use midrail::core::{EventKind, PolicyEntry};
+    use midrail::core::{Decision, EventKind, PolicyEntry};
     use midrail::store::AuditFilter;
     use midrail::{Effect, Engine, Event, LoadedPolicy};
     use serde_json::{Value, json};
@@ -133,7 +133,12 @@ mod with_feature {
                 continue;
             }
             let (again, then) = (record.replay(&engine.policy()), record.decision);
-            assert_eq!(again, then, "record {}", entry.seq);
+            // A record does not repeat the changes of its slices.
+            let essence = |decision: &Decision| {
+                let Decision { effect, by, reason, advice, metadata, .. } = decision.clone();
+                (effect, by, reason, advice, metadata)
+            };
+            assert_eq!(essence(&again), essence(&then), "record {}", entry.seq);
             assert_eq!(again.verdicts, then.verdicts, "record {}", entry.seq);
         }
     }
