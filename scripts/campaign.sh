@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Run the long campaigns: random seeds, the console in a browser, the API against its own document, the deployment examples,
+# Run the long campaigns: Cedar policies, random seeds, the console in a browser, the API against its own document, the deployment examples,
 # licences, the compatibility kit and the real coding agents, faults, and the fuzz targets (with a nightly toolchain). Run it by
-# hand before an issue is resolved. Usage: scripts/campaign.sh [seeds|console|api|deploy|deny|agents|guardrail|faults|fuzz ...]
+# hand before an issue is resolved. Usage: scripts/campaign.sh [cedar|seeds|console|api|deploy|deny|agents|guardrail|faults|fuzz ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s\n' "$*"; }
 
+cedar() {
+    step "Cedar policies: lints and tests with the feature"
+    bash scripts/cedar.sh
+}
 seeds() {
     local seed=${MIDRAIL_SEED:-random}
     [ "$seed" = random ] && seed=$((RANDOM * 32768 + RANDOM))
@@ -61,7 +65,7 @@ fuzz() {
     done
 }
 
-for campaign in "${@:-seeds console api deploy deny agents guardrail faults fuzz}"; do
+for campaign in "${@:-cedar seeds console api deploy deny agents guardrail faults fuzz}"; do
     for name in $campaign; do "$name"; done
 done
 step "all campaigns passed"

@@ -126,9 +126,11 @@ pub fn action_text(event: &Event, session: &str) -> String {
             result.extra
         ])
     });
-    json!({
+    let mut action = json!({
         "kind": event.kind, "tool": tool, "text": event.text, "handoff": handoff, "result": result,
         "output": event.output, "error": event.error, "cwd": event.cwd, "session": session, "task": event.task_id(),
-    })
-    .to_string()
+    });
+    // A dependency may enable `preserve_order` of serde_json. Otherwise this does nothing.
+    action.sort_all_objects();
+    action.to_string()
 }

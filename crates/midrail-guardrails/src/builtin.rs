@@ -51,6 +51,8 @@ pub struct Builtin {
 pub enum PackKey {
     /// `use`.
     Use,
+    /// `cedar`.
+    Cedar,
     /// `completion`.
     Completion,
     /// `count`.
@@ -76,7 +78,8 @@ impl PackKey {
     pub fn allows_use(self) -> bool {
         match self {
             PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite => true,
-            PackKey::Count
+            PackKey::Cedar
+            | PackKey::Count
             | PackKey::Deep
             | PackKey::Feedback
             | PackKey::Modify

@@ -10,6 +10,7 @@ mod branch_policy;
 mod builtin;
 mod capability_scope;
 mod catalogue;
+mod cedar;
 mod circuit_breaker;
 mod command;
 mod completion;
@@ -70,6 +71,7 @@ mod tests;
 pub use builtin::{Builtin, Constructor, PackKey};
 pub use catalogue::{CATALOGUE, builtin, configured_by, guardrail_id, label};
 
+pub use cedar::{CedarContext, CedarEntities, CedarExpressions, CedarSettings, ComputeText, ComputeValue};
 pub use completion::{CompileCondition, Completion};
 pub use count::{CallResult, Count, CountPer};
 pub use deep::{

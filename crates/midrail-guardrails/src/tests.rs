@@ -211,6 +211,7 @@ impl Run {
                 Fact::Unavailable("there is no external service".to_owned())
             }
             (FactKey::Answer(name), _) => Fact::Unavailable(format!("there is no answer to `{name}`")),
+            (FactKey::Modified(_), _) => Fact::Unavailable("the call is as it was".to_owned()),
             (FactKey::Unsaved(_), _) => Fact::Unavailable("there is no repository here".to_owned()),
         }
     }

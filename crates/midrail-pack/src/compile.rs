@@ -2,6 +2,7 @@
 
 mod approvals;
 mod calls;
+mod cedar;
 mod check;
 mod compiler;
 mod definitions;

@@ -143,6 +143,9 @@ impl PolicySource {
                 script.file = script.file.take().filter(|_| script.digest.is_none());
                 script.belongs.clear();
             }
+            for (_, cedar) in body.cedar_mut() {
+                cedar.belongs.clear();
+            }
             (pack.layer, pack.base_of.as_ref().map(place), body)
         });
         serde_json::to_string(&packs.collect::<Vec<_>>()).unwrap_or_default()

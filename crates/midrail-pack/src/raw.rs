@@ -1,6 +1,7 @@
 //! The native pack: raw types that mirror the text. `compile` defines their meaning.
 
 mod calls;
+mod cedar;
 pub(crate) mod definitions;
 pub(crate) mod gateway;
 pub(crate) mod guard;

@@ -168,6 +168,44 @@ pub(crate) fn shown_value(expression: &Deferred, context: &Context<'_>) -> Optio
     as_text(&expression.get().ok()?.value(&expression.scope(context)), ", ")
 }
 
+/// The largest whole number that expressions represent exactly.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// The value of an expression as the id of something: a text, a whole number, or true or false.
+pub(crate) fn identifier(expression: &Deferred, context: &Context<'_>) -> Result<String, Missing> {
+    match json_value(expression, context)? {
+        serde_json::Value::String(text) => Ok(text),
+        serde_json::Value::Bool(value) => Ok(value.to_string()),
+        serde_json::Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
+        other => {
+            let found = Value::Json(&other).noun().unwrap_or("unknown");
+            let found = if other.is_number() { "not a whole number" } else { found };
+            Err(Missing(format!("`{}` is {found}, and an id needs a text", expression.source())))
+        }
+    }
+}
+
+/// The value of an expression as JSON.
+pub(crate) fn json_value(expression: &Deferred, context: &Context<'_>) -> Result<serde_json::Value, Missing> {
+    use serde_json::Value as Json;
+    let scope = expression.scope(context);
+    Ok(match expression.get()?.value(&scope) {
+        Value::Unknown | Value::Partial(_) | Value::AtLeast(_) => {
+            return Err(Missing(format!("`{}` is not known", expression.source())));
+        }
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(value),
+        Value::Number(number) if number.fract() == 0.0 && number.abs() < MAX_EXACT => {
+            // Its text has neither a fraction nor an exponent.
+            number.to_string().parse::<i64>().map_or(Json::Null, Json::from)
+        }
+        Value::Number(number) => Json::from(number),
+        Value::Text(text) => Json::String(text.into_owned()),
+        Value::List(texts) => Json::Array(texts.iter().map(|text| Json::from(text.as_ref())).collect()),
+        Value::Json(value) => value.clone(),
+    })
+}
+
 /// A value as a text. `None`: it is not known, or null.
 fn as_text(value: &Value<'_>, separator: &str) -> Option<String> {
     match value {

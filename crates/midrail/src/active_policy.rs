@@ -103,7 +103,8 @@ fn channels(source: &PolicySource) -> BTreeMap<String, Channel> {
     channels.map(|(to, channel)| (to.clone(), channel.clone())).collect()
 }
 
-/// The files that a policy was read from: packs, scripts and the files that belong to them, and the targets of links.
+/// The files that a policy was read from: packs, scripts, Cedar policies and the files that belong to them, and the targets of
+/// links.
 fn policy_files(source: &PolicySource) -> Vec<String> {
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
     for pack in &source.0 {
@@ -111,6 +112,7 @@ fn policy_files(source: &PolicySource) -> Vec<String> {
         for script in pack.pack.scripts() {
             files.extend(script.file.iter().chain(&script.belongs).map(PathBuf::from));
         }
+        files.extend(pack.pack.cedar().flat_map(|cedar| &cedar.belongs).map(PathBuf::from));
     }
     let files = files.into_iter().filter(|file| !file.starts_with("midrail:"));
     let files = files.map(|file| std::path::absolute(&file).unwrap_or(file));

@@ -136,6 +136,9 @@ impl LastPolicy {
                 for Script { file, belongs, .. } in layered.pack.scripts_mut() {
                     file.iter_mut().chain(belongs).for_each(relocate);
                 }
+                for (_, cedar) in layered.pack.cedar_mut() {
+                    cedar.belongs.iter_mut().for_each(relocate);
+                }
             }
         }
     }

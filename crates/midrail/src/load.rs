@@ -1,5 +1,6 @@
 //! Finds and reads packs: those that are named, or the layers of a folder.
 
+mod cedar_files;
 mod error;
 mod pack_file;
 mod script_checks;
@@ -16,8 +17,7 @@ use midrail_scan::secrets;
 use sha2::{Digest, Sha256};
 
 pub use self::error::LoadError;
-use self::pack_file::{MAX_PACK, PackFile, digest};
-use self::pack_file::{SCRIPT, ScriptFile};
+use self::pack_file::{ABSENT, PackFile, SCRIPT, ScriptFile, base_digest, digest};
 pub use crate::stored_policy::StoredPolicyError;
 use crate::{features, paths, shipped};
 
@@ -186,8 +186,8 @@ impl Load {
         Ok(files)
     }
 
-    /// A digest of everything that the policy depends on. Packs that extend others or name scripts are not cached: what
-    /// they build on is only known once they are read. (An escape could spell that word, so packs with one are not
+    /// A digest of everything that the policy depends on. Packs that extend others or name scripts or Cedar policies are not
+    /// cached: what they build on is only known once they are read. (An escape could spell that word, so packs with one are not
     /// cached.)
     fn cache_key(&self, files: &[PackFile]) -> Option<String> {
         self.cache.as_ref()?;
@@ -201,7 +201,7 @@ impl Load {
             let depends_on_others = if is_script(&file.path) {
                 file.text.contains("import")
             } else {
-                ["extends", "script", "\\"].iter().any(|word| file.text.contains(word))
+                ["extends", "script", "cedar", "\\"].iter().any(|word| file.text.contains(word))
             };
             if depends_on_others || file.layer == Layer::Organisation {
                 return None;
@@ -304,9 +304,6 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
     paths.iter().map(|path| PackFile::read(path, layer)).collect()
 }
 
-/// Stands for the digest of a file that is not there.
-const ABSENT: &str = "absent";
-
 /// A digest of packs with their places, or of why they could not be read.
 fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
     let mut hash = Sha256::new();
@@ -321,17 +318,6 @@ fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
     hex::encode(&hash.finalize())
 }
 
-/// A digest of a file that packs build on.
-fn base_digest(path: &Path) -> String {
-    if !path.is_file() {
-        return ABSENT.to_owned();
-    }
-    match paths::read_limited(path, MAX_PACK) {
-        Ok(bytes) => bytes.map_or_else(|| "too large".to_owned(), |bytes| digest(&bytes)),
-        Err(error) => error.to_string(),
-    }
-}
-
 /// A folder in a layer in which packs are not read.
 const NESTED: &str = "packs";
 
@@ -342,7 +328,7 @@ fn holds_pack(folder: &Path) -> bool {
 }
 
 fn is_pack(path: &Path) -> bool {
-    has_ending(path, &["yaml", "yml", "json"])
+    has_ending(path, &["yaml", "yml", "json"]) && !cedar_files::is_cedar_json(path)
 }
 
 fn is_script(path: &Path) -> bool {
@@ -394,6 +380,7 @@ impl Reader<'_> {
         };
         for mut document in documents {
             self.read_scripts(file, &mut document);
+            self.reports.extend(cedar_files::read(file, &mut document, self.bases));
             let count = document.pack.extends.iter().count();
             if count > MAX_EXTENDS {
                 let message =

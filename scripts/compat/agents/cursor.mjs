@@ -59,6 +59,10 @@ async function perform(world, engine, kind, args) {
   const tool = { ...TOOLS[kind](...args), tool_use_id: randomUUID() };
   const before = await engine.ask('preToolUse', tool);
   if (refuses(before)) return reason(before);
+  // The engine returns the changed arguments; the agent around it is ours, and uses them as Cursor documents it.
+  const changed = before.out?.updated_input;
+  if (changed) tool.tool_input = changed;
+  if (changed && kind === 'run') args = [changed.command];
   if (kind === 'run') {
     const gate = await engine.ask('beforeShellExecution', { command: args[0], cwd: world.proj, sandbox: false });
     if (refuses(gate)) return reason(gate);

@@ -40,6 +40,7 @@ impl Compiler<'_> {
             ("feedback", guard.feedback.is_some()),
             ("completion", guard.completion.is_some()),
             ("script", guard.script.is_some()),
+            ("cedar", guard.cedar.is_some()),
             ("deep", guard.deep.is_some()),
         ]
         .into_iter()
@@ -108,6 +109,9 @@ impl Compiler<'_> {
         }
         if let Some(script) = &guard.script {
             return self.script(&format!("{at}/script"), script);
+        }
+        if let Some(settings) = &guard.cedar {
+            return self.cedar(&format!("{at}/cedar"), settings);
         }
         if let Some(settings) = &guard.deep {
             let condition: Option<Arc<dyn Condition>> = match &guard.check {

@@ -94,6 +94,11 @@ impl<'p> Compiler<'p> {
         }
     }
 
+    /// Whether the pack was checked when it was read, and the loader has read its files.
+    pub(super) fn is_checked_before(&self) -> bool {
+        self.checked_before
+    }
+
     pub(super) fn finish(self) -> Result<Vec<CompiledGuard<'p>>, Vec<Issue>> {
         if self.issues.is_empty() { Ok(self.entries) } else { Err(self.issues) }
     }
@@ -188,6 +193,7 @@ impl<'p> Compiler<'p> {
             Guard { redact: Some(_), .. } => PackKey::Redact,
             Guard { modify: Some(_), .. } => PackKey::Modify,
             Guard { script: Some(_), .. } => PackKey::Script,
+            Guard { cedar: Some(_), .. } => PackKey::Cedar,
             Guard { deep: Some(_), .. } => PackKey::Deep,
             Guard { require_before: Some(_), .. }
             | Guard { sequential: Some(_), .. }
@@ -207,6 +213,10 @@ impl<'p> Compiler<'p> {
             Some(PackKey::Redact) => ("needs its patterns", "write `redact: [{match: TEXT}]`"),
             Some(PackKey::Modify) => ("needs its changes", "write `modify: {args.NAME: VALUE}`"),
             Some(PackKey::Script) => ("needs its file", "write `script: FILE`"),
+            Some(PackKey::Cedar) => (
+                "needs its policies",
+                "write `cedar: {policies: [FILE], principal: …, action: …, resource: …}`",
+            ),
             Some(PackKey::Deep) => ("needs a service to call", "write `deep: {http: …}`"),
             Some(PackKey::Rules | PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite) => {
                 ("needs its rules", "write `require_before: {tool: …, requires: …}`")

@@ -13,6 +13,7 @@ pub(super) const BUDGETS: &str = "api_calls";
 pub(super) const CHANNEL: &str = "webhook";
 pub(super) const FEEDBACK: &str = "every_n_calls";
 pub(super) const SCRIPT: &str = "input_timeout";
+pub(super) const CEDAR: &str = "principal";
 pub(super) const GATEWAY: &str = "sync_rules";
 pub(super) const HOOK: &str = "validation";
 pub(super) const TOOL_POLICY: &str = "policy";
@@ -73,6 +74,9 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
         "files are checked when the agent stops: write it below `completion`, such as `completion: {changed: CHANGELOG.md}`",
     ),
     (SCRIPT, &["path", "src", "source", "script"], "use `file: FILE`"),
+    (CEDAR, &["file", "path", "source", "policy"], "use `policies: [FILE]`, or `code` for a text"),
+    (CEDAR, &["agent", "user", "subject"], "use `principal: 'Agent::\"{agent.id}\"'`"),
+    (CEDAR, &["tool"], "use `action: 'Action::\"{tool.name}\"'`"),
     (PACK, &["name", "title", "id"], "the name of a pack is `pack: NAME`"),
     (
         PACK,
@@ -330,6 +334,10 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("feedback", "write `feedback: {static: TEXT}`"),
     ("redact", "write a list: `redact: [{match: \"CUST-*\", as: \"[customer]\"}]`"),
     ("modify", "write the arguments by name: `modify: {args.limit: 100}`"),
+    (
+        "cedar",
+        "write `cedar: {policies: [FILE], principal: 'Agent::\"{agent.id}\"', action: 'Action::\"{tool.name}\"', resource: …}`",
+    ),
     ("deep", "write the service, such as `deep: {http: {url: URL}}`"),
     ("read_before_write", "write `read_before_write: {}`, or `read_before_write` alone"),
     ("with", "write the settings by name, such as `with: {allow: [Read]}`"),

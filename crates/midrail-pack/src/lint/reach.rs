@@ -162,6 +162,7 @@ fn essence(guard: &Guard) -> Guard {
         feedback: guard.feedback.clone(),
         completion: guard.completion.clone(),
         script: guard.script.clone(),
+        cedar: guard.cedar.clone(),
         deep: guard.deep.clone(),
         command: guard.command.clone(),
         agents: guard.agents.clone(),

@@ -5,8 +5,8 @@ use std::fmt;
 
 use midrail_core::{Category, Effect, EventKind, Mode, OnFault};
 use midrail_guardrails::{
-    Completion, DeepSettings, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite, Redact, Script,
-    Seconds, present,
+    CedarSettings, Completion, DeepSettings, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite,
+    Redact, Script, Seconds, present,
 };
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -19,7 +19,7 @@ use crate::raw::gateway::Consequence;
 use crate::scalar::OneOrMany;
 
 /// A guardrail: its check (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
-/// `rules`, `count`, `redact`, `modify`, `feedback`, `completion`, `script`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
+/// `rules`, `count`, `redact`, `modify`, `feedback`, `completion`, `script`, `cedar`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
 /// violation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -82,6 +82,9 @@ pub struct Guard {
     /// Hooks in JavaScript: a file, or the script itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<Script>,
+    /// Cedar policies that must permit the event. Needs a build with the feature `cedar`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cedar: Option<CedarSettings>,
     /// An external service that is called. `check` is a condition on the `answer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deep: Option<DeepSettings>,

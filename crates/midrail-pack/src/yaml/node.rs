@@ -54,7 +54,11 @@ pub fn to_json(node: &Node) -> serde_json::Value {
         NodeValue::Text(text, _) => Value::String(text.clone()),
         NodeValue::List(nodes) => Value::Array(nodes.iter().map(to_json).collect()),
         NodeValue::Map(entries) => {
-            Value::Object(entries.iter().map(|(key, node)| (key.text.clone(), to_json(node))).collect())
+            let entries = entries.iter().map(|(key, node)| (key.text.clone(), to_json(node)));
+            let mut map: serde_json::Map<String, Value> = entries.collect();
+            // The revision of a policy does not depend on the order of keys, also if a dependency enables `preserve_order`.
+            map.sort_keys();
+            Value::Object(map)
         }
     }
 }

@@ -14,7 +14,7 @@ use super::error::LoadError;
 use crate::paths;
 
 /// The largest file that is read as a pack.
-pub(super) const MAX_PACK: u64 = 1 << 20;
+const MAX_PACK: u64 = 1 << 20;
 
 /// A pack file or a script with its text.
 pub(super) struct PackFile {
@@ -56,6 +56,20 @@ impl PackFile {
 /// A digest of a file.
 pub(super) fn digest(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes))
+}
+
+/// Stands for the digest of a file that is not there.
+pub(super) const ABSENT: &str = "absent";
+
+/// A digest of a file that packs build on.
+pub(super) fn base_digest(path: &Path) -> String {
+    if !path.is_file() {
+        return ABSENT.to_owned();
+    }
+    match paths::read_limited(path, MAX_PACK) {
+        Ok(bytes) => bytes.map_or_else(|| "too large".to_owned(), |bytes| digest(&bytes)),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// The file of hooks next to the packs of a layer.

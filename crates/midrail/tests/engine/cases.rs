@@ -56,7 +56,9 @@ fn every_attempt_to_disable_midrail_is_stopped() {
 
 #[test]
 fn every_guardrails_page_passes() {
-    for path in files("crates/midrail-guardrails/src", "md") {
+    // A build without the feature refuses the guardrails of this page.
+    let is_supported = |path: &PathBuf| cfg!(feature = "cedar") || !path.ends_with("cedar.md");
+    for path in files("crates/midrail-guardrails/src", "md").into_iter().filter(is_supported) {
         assert!(run(&path) >= 2, "{} shows too little", path.display());
     }
 }

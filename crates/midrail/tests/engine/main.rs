@@ -16,6 +16,7 @@ mod approvers;
 mod architecture;
 mod batches;
 mod cases;
+mod cedar;
 mod commands;
 mod completion;
 mod conformance;
