@@ -1,13 +1,16 @@
 //! Compiles the hosts: `src/hosts/NAME/host.toml` describes the host of the module `NAME`, which has an adapter of the same
 //! name, `SETUP`, `TRANSCRIPTS` and `POLICY`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
 
 use serde::Deserialize;
+
+/// What a host can do with an answer.
+const CAPABILITIES: [&str; 5] = ["block", "ask", "redact", "notes", "halt"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -169,10 +172,12 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
     list.push_str("], hook_events: &[\n");
     for event in &host.event {
         write!(list, "hook_event({:?}, EventKind::{}, Capabilities {{ ", event.name, variant(&event.kind))?;
-        for capability in &event.can {
-            write!(list, "{capability}: true, ")?;
+        let can: BTreeSet<&str> = event.can.iter().map(String::as_str).collect();
+        // An unknown one is a field that does not exist.
+        for capability in can.union(&BTreeSet::from(CAPABILITIES)) {
+            write!(list, "{capability}: {}, ", can.contains(capability))?;
         }
-        list.push_str("..Capabilities::NONE })");
+        list.push_str("})");
         if event.register {
             list.push_str(".register()");
         }

@@ -5,7 +5,7 @@
 
 use crate::decision::Decision;
 use crate::event::Event;
-use crate::facts::{Facts, Needs, PrefetchedReads};
+use crate::facts::{Fact, FactKey, Facts, Needs, PrefetchedReads};
 use crate::pause::{PAUSES, Pause};
 use crate::policy::Policy;
 use crate::rewrite::rewrite;
@@ -57,7 +57,11 @@ fn run_chain(
     event: &Event,
     meter: &dyn Meter,
 ) -> Evaluation {
-    let chain = policy.chain(event);
+    let action = match facts.get(&FactKey::Action) {
+        Some(Fact::Action(action)) => Some(&**action),
+        _ => None,
+    };
+    let chain = policy.chain(event).links_for(action);
     let links = || chain.iter().filter_map(|(at, role)| Some((policy.entries().get(*at)?, role)));
     let checks = || links().filter(|(_, role)| role.checks).map(|(entry, _)| entry);
 

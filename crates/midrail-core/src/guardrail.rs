@@ -159,6 +159,11 @@ pub struct ArgumentChange {
 pub trait Condition: Send + Sync {
     /// Whether it holds. A condition that cannot be evaluated (`Err`) is treated as true.
     fn holds(&self, context: &Context<'_>) -> Result<bool, Missing>;
+
+    /// The only programs for which it can hold, by name. `None`: it does not depend on programs.
+    fn programs(&self) -> Option<&[String]> {
+        None
+    }
 }
 
 impl<F> Condition for F

@@ -7,6 +7,7 @@ mod action;
 mod action_digest;
 pub mod base64;
 mod budget;
+mod chain;
 mod context;
 mod decide;
 mod decision;

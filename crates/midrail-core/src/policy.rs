@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 
 use sha2::{Digest, Sha256};
 
+use crate::chain::{Chain, Link, Role};
 use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::effect::Effect;
@@ -64,16 +65,6 @@ impl PolicyEntry {
     }
 }
 
-/// What a guardrail does with an event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Role {
-    pub(crate) checks: bool,
-    pub(crate) observes: bool,
-}
-
-/// The index of an entry, and its role.
-pub(crate) type Link = (usize, Role);
-
 /// The guardrails in force, in the order of the chain.
 pub struct Policy {
     entries: Vec<PolicyEntry>,
@@ -88,7 +79,7 @@ pub struct Policy {
     chains: RwLock<Chains>,
 }
 
-type Chains = BTreeMap<(EventKind, Option<String>), Arc<[Link]>>;
+type Chains = BTreeMap<(EventKind, Option<String>), Arc<Chain>>;
 
 /// Agents invent tool names, so the cache of chains is limited.
 const MAX_CHAINS: usize = 4_096;
@@ -264,8 +255,8 @@ impl Policy {
         }
     }
 
-    /// The chain for an event.
-    pub(crate) fn chain(&self, event: &Event) -> Arc<[Link]> {
+    /// The chain for events of this kind and tool.
+    pub(crate) fn chain(&self, event: &Event) -> Arc<Chain> {
         // A call without a tool name could be of any tool.
         let tool = event.tool_name().filter(|name| !name.is_empty());
         let key = (event.kind, tool.map(|name| name.get(..MAX_NAME).unwrap_or(name).to_owned()));
@@ -277,9 +268,16 @@ impl Policy {
             return chain.clone();
         }
         let links = self.entries.iter().enumerate();
-        let chain: Arc<[Link]> = links
-            .filter_map(|(at, entry)| Some((at, entry.role(event.kind, tool, &self.routing)?)))
+        let links: Vec<(Link, &PolicyEntry)> = links
+            .filter_map(|(at, entry)| Some(((at, entry.role(event.kind, tool, &self.routing)?), entry)))
             .collect();
+        // A call that is changed may start other programs than the one that arrives.
+        let is_stable = !links.iter().any(|(_, entry)| entry.guardrail.can_modify());
+        let links = links.into_iter().map(|(link, entry)| {
+            let condition = entry.when.as_ref().filter(|_| is_stable);
+            (link, condition.and_then(|condition| condition.programs()))
+        });
+        let chain = Arc::new(Chain::new(links));
         if is_cached && let Ok(mut chains) = self.chains.write() {
             if chains.len() >= MAX_CHAINS {
                 chains.clear();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Condition, Context, Guardrail};
+use midrail_core::{Condition, Context, Guardrail, Missing};
 use midrail_guardrails::{Calls, CommandPattern, Count, CountPer, runs_any};
 
 use crate::compile::compiler::Compiler;
@@ -99,15 +99,33 @@ pub(super) fn with_commands(
     patterns: Vec<CommandPattern>,
     when: Option<Arc<dyn Condition>>,
 ) -> Arc<dyn Condition> {
-    Arc::new(move |context: &Context<'_>| match runs_any(context, &patterns) {
-        Ok(false) => Ok(false),
-        // What is not known counts as true, unless the other condition is known to be false.
-        runs => match &when {
-            Some(when) => match when.holds(context) {
-                Ok(false) => Ok(false),
-                holds => runs.and(holds),
+    let programs = patterns.iter().map(|pattern| pattern.program().map(str::to_owned)).collect();
+    Arc::new(OfCommands { patterns, programs, when })
+}
+
+struct OfCommands {
+    patterns: Vec<CommandPattern>,
+    /// The programs of the patterns, if each has only one.
+    programs: Option<Vec<String>>,
+    when: Option<Arc<dyn Condition>>,
+}
+
+impl Condition for OfCommands {
+    fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
+        match runs_any(context, &self.patterns) {
+            Ok(false) => Ok(false),
+            // What is not known counts as true, unless the other condition is known to be false.
+            runs => match &self.when {
+                Some(when) => match when.holds(context) {
+                    Ok(false) => Ok(false),
+                    holds => runs.and(holds),
+                },
+                None => runs,
             },
-            None => runs,
-        },
-    })
+        }
+    }
+
+    fn programs(&self) -> Option<&[String]> {
+        self.programs.as_deref()
+    }
 }

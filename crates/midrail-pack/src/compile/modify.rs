@@ -58,7 +58,7 @@ impl Compiler<'_> {
         }
         let commands = guard.command.iter().flat_map(CommandText::texts);
         modify.commands = commands.filter_map(|text| CommandPattern::parse(&text).ok()).collect();
-        (self.issues.len() == before).then(|| Arc::new(modify) as Arc<dyn Guardrail>)
+        if self.issues.len() == before { Some(Arc::new(modify)) } else { None }
     }
 
     fn added_words(&mut self, at: &str, value: &Value, guard: &Guard) -> Vec<String> {

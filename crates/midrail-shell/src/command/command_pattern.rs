@@ -56,6 +56,11 @@ impl CommandPattern {
         })
     }
 
+    /// The name of the program that it matches, if it is only one.
+    pub fn program(&self) -> Option<&str> {
+        Some(self.program.as_str()).filter(|name| !glob::is_pattern(name) && !name.contains(['/', '\\']))
+    }
+
     /// Whether a command matches.
     pub fn fit(&self, call: &CommandCall) -> Fit {
         if call.program.is_empty() {
