@@ -31,6 +31,7 @@ mod language;
 mod loading;
 mod notices;
 mod overdue;
+mod pack_properties;
 mod pauses;
 mod prefetch;
 mod recipes;
