@@ -52,7 +52,7 @@ fn digest<'a>(facts: &'a Facts, event: &Event, session: &str, lookup: Lookup<'_,
     if event.kind != EventKind::BeforeTool {
         return event_digest;
     }
-    let Some(Fact::Action(action)) = facts.get(&FactKey::Action) else { return event_digest };
+    let Some(action) = facts.action() else { return event_digest };
     match contents(action, lookup) {
         // File names follow from the action and the contents, and may be spelt differently in a record.
         Some(contents) if contents.iter().any(Option::is_some) => {

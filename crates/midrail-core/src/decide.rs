@@ -5,7 +5,7 @@
 
 use crate::decision::Decision;
 use crate::event::Event;
-use crate::facts::{Fact, FactKey, Facts, Needs, PrefetchedReads};
+use crate::facts::{Facts, Needs, PrefetchedReads};
 use crate::pause::{PAUSES, Pause};
 use crate::policy::Policy;
 use crate::rewrite::rewrite;
@@ -57,21 +57,13 @@ fn run_chain(
     event: &Event,
     meter: &dyn Meter,
 ) -> Evaluation {
-    let action = match facts.get(&FactKey::Action) {
-        Some(Fact::Action(action)) => Some(&**action),
-        _ => None,
-    };
-    let chain = policy.chain(event).links_for(action);
+    let chain = policy.chain(event).links_for(facts.action());
     let links = || chain.iter().filter_map(|(at, role)| Some((policy.entries().get(*at)?, role)));
     let checks = || links().filter(|(_, role)| role.checks).map(|(entry, _)| entry);
 
     let rewritten = rewrite(checks(), policy.inputs(session, facts, event));
     let mut inputs = policy.inputs(session, facts, rewritten.event.as_ref().unwrap_or(event));
-    inputs.arrived = event;
-    inputs.rewrites = rewritten.by.into();
-    inputs.modifications = rewritten.modifications;
-    // Facts are prefetched for the event as it arrived.
-    inputs.ignores_prefetched_facts = rewritten.event.is_some() || !rewritten.needs.is_empty();
+    rewritten.describe_to(&mut inputs, event);
 
     let mut tally = Tally::start(policy, &inputs, chain.len());
     for entry in checks() {

@@ -460,6 +460,14 @@ impl Facts {
         self.root.as_deref().or(self.folder.as_deref())
     }
 
+    /// What the event does, if it is known.
+    pub fn action(&self) -> Option<&Action> {
+        match self.get(&FactKey::Action) {
+            Some(Fact::Action(action)) => Some(action),
+            _ => None,
+        }
+    }
+
     /// A fact, if it was fetched.
     pub fn get(&self, key: &FactKey) -> Option<&Fact> {
         self.known.get(key)

@@ -11,7 +11,7 @@ use crate::event::EventKind;
 use crate::inputs::{Missing, NotModified};
 use crate::session::Changes;
 use crate::spec::Tools;
-use crate::verdict::Verdict;
+use crate::verdict::{Redaction, Verdict};
 
 /// A check. It reads values from its context and returns a verdict. It changes only its own state in the session's slices, in
 /// `observe`.
@@ -148,11 +148,26 @@ pub struct Rewrite {
 
 /// The change of one argument of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ArgumentChange {
-    /// The argument, as a JSON pointer below the arguments: `/limit`.
-    pub argument: String,
-    /// Its new value. `None`: it is removed.
-    pub value: Option<Value>,
+pub enum ArgumentChange {
+    /// It gets another value.
+    Set {
+        /// The argument, as a JSON pointer below the arguments: `/limit`.
+        argument: String,
+        /// Its new value. `None`: it is removed.
+        value: Option<Value>,
+    },
+    /// A part of its text is replaced. Its pointer is below the arguments, too.
+    Redact(Redaction),
+}
+
+impl ArgumentChange {
+    /// The argument that it changes.
+    pub(crate) fn argument(&self) -> &str {
+        match self {
+            ArgumentChange::Set { argument, .. } => argument,
+            ArgumentChange::Redact(part) => part.at.as_deref().unwrap_or_default(),
+        }
+    }
 }
 
 /// A condition on the context: a compiled expression, or a closure.

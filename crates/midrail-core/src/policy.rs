@@ -272,7 +272,8 @@ impl Policy {
             .filter_map(|(at, entry)| Some(((at, entry.role(event.kind, tool, &self.routing)?), entry)))
             .collect();
         // A call that is changed may start other programs than the one that arrives.
-        let is_stable = !links.iter().any(|(_, entry)| entry.guardrail.can_modify());
+        let is_stable = event.kind != EventKind::BeforeTool
+            || !links.iter().any(|(_, entry)| entry.guardrail.can_modify());
         let links = links.into_iter().map(|(link, entry)| {
             let condition = entry.when.as_ref().filter(|_| is_stable);
             (link, condition.and_then(|condition| condition.programs()))

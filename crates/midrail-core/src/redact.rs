@@ -73,8 +73,13 @@ pub(crate) fn apply_inside(value: &mut Value, base: &str, redactions: &[Redactio
         };
         by_text.entry(pointer).or_default().push(part.clone());
     }
-    // Deeper members come first, so that the pointers to those above them stay valid.
-    for (pointer, parts) in by_text.into_iter().rev() {
+    // Names come last, and deeper ones first, so that the other pointers stay valid.
+    let mut texts: Vec<(&str, Vec<Redaction>)> = by_text.into_iter().collect();
+    let depth = |pointer: &str| pointer.matches('/').count();
+    texts.sort_by_key(|(pointer, _)| {
+        (pointer.ends_with(json_pointer::KEY), std::cmp::Reverse(depth(pointer)))
+    });
+    for (pointer, parts) in texts {
         let Some(text) = json_pointer::text_at(value, pointer).map(|text| apply(&text, &parts)) else {
             *value = Value::String(parts.first().map(|part| part.replacement.clone()).unwrap_or_default());
             return;
@@ -138,6 +143,10 @@ mod tests {
         ];
         apply_inside(&mut value, "/result", &parts);
         assert_eq!(value, serde_json::json!({"a": ["[1]wo"], "[name]": {"b": "[x]"}}));
+        let mut nested = serde_json::json!({"one": {"two": "x"}});
+        let names = [part(0, 3, "[1]").at("/one~key"), part(0, 3, "[2]").at("/one/two~key")];
+        apply_inside(&mut nested, "", &names);
+        assert_eq!(nested, serde_json::json!({"[1]": {"[2]": "x"}}));
         apply_inside(&mut value, "/result", &[part(0, 1, "[gone]").at("/result/none")]);
         assert_eq!(value, "[gone]");
     }

@@ -32,6 +32,17 @@ pub(crate) struct RewrittenEvent {
     pub(crate) prefetched: PrefetchedReads,
 }
 
+impl RewrittenEvent {
+    /// Adds what was changed to the inputs of the decision on an event.
+    pub(crate) fn describe_to<'a>(&self, inputs: &mut Inputs<'a>, arrived: &'a Event) {
+        inputs.arrived = arrived;
+        inputs.rewrites = self.by.clone().into();
+        inputs.modifications.clone_from(&self.modifications);
+        // Facts are prefetched for the event as it arrived.
+        inputs.ignores_prefetched_facts = self.event.is_some() || !self.needs.is_empty();
+    }
+}
+
 /// Runs the guardrails that rewrite the event.
 pub(crate) fn rewrite<'p>(
     entries: impl Iterator<Item = &'p PolicyEntry>,

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::decision::{Decision, VerdictRecord};
 use crate::definition::fits;
 use crate::effect::Effect;
-use crate::event::Risk;
+use crate::event::{EventKind, Risk};
 use crate::guardrail::{ArgumentChange, Fault, Rewrite};
 use crate::inputs::Inputs;
 use crate::policy::PolicyEntry;
@@ -28,7 +28,7 @@ pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<Answer> 
     inputs.start_guardrail(&entry.spec);
     inputs.within_ms.set(entry.spec.within_ms);
     let verdict = catch(|| {
-        let applies = match entry.guardrail.can_modify() {
+        let applies = match context.event.kind == EventKind::BeforeTool && entry.guardrail.can_modify() {
             // It applies to the call as it was before it changed it.
             true => inputs.modifications.iter().any(|modification| modification.by == entry.spec.id),
             false => applies(entry, &context),

@@ -184,6 +184,15 @@ impl<'a> Tally<'a> {
 
     /// A hand-off that is done cannot be stopped: it continues with a warning, and approvers are asked all the same.
     fn limit_to_kind(&mut self, review: &mut Review<'_>) {
+        if self.inputs.event.kind == EventKind::BeforeTool {
+            // Arguments are changed before the call is judged, or not at all: nobody would judge the changed call.
+            let Verdict { effect, redactions, replacement, .. } = &mut review.verdict;
+            let changes = replacement.take().is_some() || redactions.iter().any(|part| part.at.is_some());
+            redactions.clear();
+            if changes {
+                *effect = (*effect).max(Effect::Block);
+            }
+        }
         if self.inputs.event.kind != EventKind::AfterHandoff {
             return;
         }

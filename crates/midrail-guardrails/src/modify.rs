@@ -22,7 +22,7 @@ const MAX_SHOWN: usize = 80;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Modify {
     /// Arguments and their values. Without a value, an argument is removed.
-    pub arguments: Vec<ArgumentChange>,
+    pub arguments: Vec<(String, Option<Value>)>,
     /// Words that are added to commands.
     pub words: Vec<String>,
     /// The commands that they are added to.
@@ -38,7 +38,7 @@ impl Modify {
         Ok(with_words(tool, &self.commands, &self.words)?.map(|(argument, line)| {
             let mut pointer = "/".to_owned();
             midrail_core::json_pointer::push_token(&mut pointer, &argument);
-            ArgumentChange { argument: pointer, value: Some(line.into()) }
+            ArgumentChange::Set { argument: pointer, value: Some(line.into()) }
         }))
     }
 
@@ -48,7 +48,7 @@ impl Modify {
 
     /// What a change requires: "`limit` must be 100, not 5000".
     fn requirement(&self, change: &ModifiedArgument) -> String {
-        let is_set = self.arguments.iter().any(|own| own.argument == change.argument);
+        let is_set = self.arguments.iter().any(|(name, _)| *name == change.argument);
         if !is_set {
             let commands: Vec<String> = self.commands.iter().map(|command| format!("`{command}`")).collect();
             return format!("{} must run with {}", commands.join(" and "), self.shown_words());
@@ -96,7 +96,11 @@ impl Guardrail for Modify {
     fn modify(&self, context: &Context<'_>) -> Result<Vec<ArgumentChange>, Fault> {
         // If words cannot be added, the verdict on the call says so.
         let line = self.command_line(context).ok().flatten();
-        Ok(self.arguments.iter().cloned().chain(line).collect())
+        let set = |(argument, value): &(String, Option<Value>)| ArgumentChange::Set {
+            argument: argument.clone(),
+            value: value.clone(),
+        };
+        Ok(self.arguments.iter().map(set).chain(line).collect())
     }
 
     fn max_effect(&self) -> Effect {

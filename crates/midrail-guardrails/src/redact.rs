@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use midrail_core::ArgumentChange;
+use midrail_core::json_pointer::KEY;
 use midrail_scan::event::each_text;
 use midrail_scan::text_pattern::TextPattern;
 use midrail_scan::{personal, secrets};
@@ -9,7 +11,7 @@ use serde::{Deserializer, Serializer};
 
 use crate::builtin::{PackKey, TEXTS};
 use crate::prelude::*;
-use crate::shared::replaced_parts::{Part, replace};
+use crate::shared::replaced_parts::{Part, changed_call, changes, replace};
 use crate::shared::sensitive_data::is_passed_on;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
@@ -145,7 +147,9 @@ impl Redact {
         let default = format!("[redacted:{}]", context.spec.id);
         let mut failed = None;
         each_text(&event, &mut |at, text| {
-            if !is_passed_on(context.event.kind, at) {
+            // The names of the event's own fields are not a part of its texts.
+            let is_field = at.ends_with(KEY) && at.matches('/').count() <= 2;
+            if is_field || !is_passed_on(context.event.kind, at) {
                 return;
             }
             for (pattern, rule) in self.patterns() {
@@ -166,11 +170,22 @@ impl Redact {
 
 impl Guardrail for Redact {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        if context.event.kind == EventKind::BeforeTool {
+            return changed_call(context, "Parts of the arguments were replaced.");
+        }
         let parts = self.parts(context)?;
         let whats = parts.iter().map(|part| format!("`{}`", part.what));
         let whats: std::collections::BTreeSet<String> = whats.collect();
         let whats = whats.into_iter().collect::<Vec<_>>().join(", ");
         Ok(replace(context, &parts, format!("Parts of the text were replaced: {whats}.")))
+    }
+
+    fn can_modify(&self) -> bool {
+        true
+    }
+
+    fn modify(&self, context: &Context<'_>) -> Result<Vec<ArgumentChange>, Fault> {
+        Ok(changes(&self.parts(context)?))
     }
 
     fn max_effect(&self) -> Effect {

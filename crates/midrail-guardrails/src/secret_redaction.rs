@@ -1,11 +1,12 @@
 //! secret-redaction: replaces secrets in the answers of tools and models, and in the arguments of calls.
 
+use midrail_core::{ArgumentChange, Finding};
 use midrail_scan::secrets;
 use serde_json::Value;
 
 use crate::builtin::TEXTS;
 use crate::prelude::*;
-use crate::shared::replaced_parts::{Part, replace};
+use crate::shared::replaced_parts::{Part, changed_call, changes, replace};
 use crate::shared::sensitive_data::{SensitiveData, describe, kinds};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
@@ -40,27 +41,44 @@ fn secrets_by_default<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resu
         .map_err(|error| serde::de::Error::custom(error.into_inner().to_string()))
 }
 
+impl SecretRedaction {
+    fn parts(findings: &[Finding]) -> Vec<Part> {
+        let part = |finding: &Finding| Part {
+            what: finding.kind.clone(),
+            at: finding.at.clone(),
+            range: finding.start..finding.end,
+            replacement: secrets::tag(finding),
+        };
+        findings.iter().map(part).collect()
+    }
+}
+
+const ADVICE: &str = "Refer to the secret by its name or place; you do not need its value.";
+
 impl Guardrail for SecretRedaction {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        if context.event.kind == EventKind::BeforeTool {
+            let verdict = changed_call(context, "Sensitive values in the arguments were replaced.")?;
+            return Ok(if verdict.effect == Effect::Allow { verdict } else { verdict.advise(ADVICE) });
+        }
         let findings = self.0.in_event(context)?;
         if findings.is_empty() {
             return Ok(Verdict::allow());
         }
-        let parts: Vec<Part> = findings
-            .iter()
-            .map(|finding| Part {
-                what: finding.kind.clone(),
-                at: finding.at.clone(),
-                range: finding.start..finding.end,
-                replacement: secrets::tag(finding),
-            })
-            .collect();
         let reason = format!("Sensitive values were replaced: {}.", kinds(&findings).join(", "));
-        let mut verdict = replace(context, &parts, reason);
+        let mut verdict = replace(context, &SecretRedaction::parts(&findings), reason);
         if verdict.effect == Effect::Redact {
-            verdict = verdict.advise("Refer to the secret by its name or place; you do not need its value.");
+            verdict = verdict.advise(ADVICE);
         }
         Ok(describe(verdict, &findings))
+    }
+
+    fn can_modify(&self) -> bool {
+        true
+    }
+
+    fn modify(&self, context: &Context<'_>) -> Result<Vec<ArgumentChange>, Fault> {
+        Ok(changes(&SecretRedaction::parts(&self.0.in_event(context)?)))
     }
 
     fn max_effect(&self) -> Effect {

@@ -151,10 +151,7 @@ impl FactPrediction {
 
     /// Learns from the facts that a decision needed. Slow ones are never prefetched.
     fn learn(&mut self, recent: &mut RecentKeys<FactKey>, facts: &Facts, is_slow: fn(&FactKey) -> bool) {
-        let action = match facts.get(&FactKey::Action) {
-            Some(Fact::Action(action)) => Some(&**action),
-            _ => None,
-        };
+        let action = facts.action();
         self.places_age = self.places_age.saturating_add(1);
         self.states_age = self.states_age.saturating_add(1);
         let is_other = |key: &&FactKey| match key {

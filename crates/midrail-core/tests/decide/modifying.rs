@@ -48,7 +48,7 @@ impl Guardrail for Judge {
 }
 
 fn change(argument: &str, value: Option<Value>) -> ArgumentChange {
-    ArgumentChange { argument: argument.to_owned(), value }
+    ArgumentChange::Set { argument: argument.to_owned(), value }
 }
 
 fn setter(id: &str, changes: Vec<ArgumentChange>) -> PolicyEntry {
@@ -168,7 +168,7 @@ fn changes() -> impl Strategy<Value = Vec<ArgumentChange>> {
     let argument = prop_oneof!["/a", "/b", "/c", "/c/d", "/c/e"];
     let value = prop_oneof![Just(None), (0..3).prop_map(|it| Some(json!(it)))];
     proptest::collection::vec(
-        (argument, value).prop_map(|(argument, value)| ArgumentChange { argument, value }),
+        (argument, value).prop_map(|(argument, value)| ArgumentChange::Set { argument, value }),
         0..3,
     )
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail_core::{ArgumentChange, Effect, Guardrail, json_pointer};
+use midrail_core::{Effect, Guardrail, json_pointer};
 use midrail_guardrails::{CommandPattern, Modify, Redact};
 use serde_json::Value;
 
@@ -31,10 +31,10 @@ impl Compiler<'_> {
         for (name, value) in changes {
             let place = format!("{at}/{}", pointer_key(name));
             match name.strip_prefix(ARGS).filter(|path| path.split('.').all(|part| !part.is_empty())) {
-                Some(path) => modify.arguments.push(ArgumentChange {
-                    argument: pointer(path),
-                    value: Some(value.clone()).filter(|value| !value.is_null()),
-                }),
+                Some(path) => {
+                    let value = Some(value.clone()).filter(|value| !value.is_null());
+                    modify.arguments.push((pointer(path), value));
+                }
                 None if name == ADD => modify.words = self.added_words(&place, value, guard),
                 None => {
                     let message = format!("`{}` is not an argument", excerpt(name));
@@ -64,14 +64,22 @@ impl Compiler<'_> {
     fn added_words(&mut self, at: &str, value: &Value, guard: &Guard) -> Vec<String> {
         let words: Vec<String> = match value {
             Value::String(word) => vec![word.clone()],
-            Value::Array(words) => words.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Value::Array(words) => {
+                for other in words.iter().filter(|word| !word.is_string()) {
+                    let help = format!("write it in quotes: `\"{other}\"`");
+                    self.issue(at, format!("`{other}` is not a text"), help);
+                }
+                words.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            }
             _ => Vec::new(),
         };
         if words.is_empty() {
             self.issue(at, "`add` names no word", "write `add: --dry-run`");
         }
         let is_plain = |c: char| c.is_alphanumeric() || "-_=./:,@+%".contains(c);
-        for word in words.iter().filter(|word| word.is_empty() || !word.chars().all(is_plain)) {
+        for word in
+            words.iter().filter(|word| word.trim_matches('-').is_empty() || !word.chars().all(is_plain))
+        {
             let message = format!("`{}` is not one word of a command", excerpt(word));
             self.issue(at, message, "write words without blanks and quotes: `add: [--env, prod]`");
         }

@@ -109,7 +109,7 @@ mod tests {
         for (text, help) in [
             ("^mcp__.*$", "write `mcp__*`"),
             ("%rm -rf%", "write `*rm -rf*`"),
-            ("(rm|mv) .*", "`*` matches any text, and `?` one character"),
+            ("(rm|mv) .*", "`*` matches any text, `?` one character, and `[0-9]` one digit"),
         ] {
             assert_eq!(foreign_pattern(text).unwrap().1, help, "{text}");
         }

@@ -16,110 +16,156 @@ pub(crate) fn with_words(
     words: &[String],
 ) -> Result<Option<String>, &'static str> {
     let before = analyse(line);
-    let wanted: Vec<bool> = before.commands.iter().map(|call| lacks(call, patterns, words)).collect();
-    if is_uncertain(&before, patterns) {
+    let mut expected = Vec::new();
+    for call in &before.commands {
+        expected.push(changed(call, patterns, words)?);
+    }
+    if before.has_more_commands || before.has_unknown_programs {
         return Err("a part of the command is not known");
     }
-    if !wanted.contains(&true) {
+    if expected.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let mut changed = line.to_owned();
     let script = parse::parse(line);
     let mut places = Vec::new();
-    collect(&script.list, line, patterns, words, &mut places);
+    collect(&script.list, &mut |command| places.extend(place(command, line, patterns, words)));
     // From the end, so that the places before stay valid.
     places.sort_unstable();
     places.dedup();
+    let mut new = line.to_owned();
     let text = words.iter().map(|word| format!(" {word}")).collect::<String>();
     for place in places.into_iter().rev().filter(|place| line.is_char_boundary(*place)) {
-        changed.insert_str(place, &text);
+        new.insert_str(place, &text);
     }
-    let after = analyse(&changed);
+    let after = analyse(&new);
     let is_right = before.commands.len() == after.commands.len()
-        && before.commands.iter().zip(&after.commands).zip(wanted).all(|((before, after), is_wanted)| {
-            // `sudo` gets the words that its command gets.
-            is_with(before, after, words) || !is_wanted && before == after
+        && before.commands.iter().zip(&after.commands).zip(&expected).all(|((before, after), expected)| {
+            match expected {
+                Some(expected) => after == expected,
+                // `sudo` gets the words that its command gets.
+                None => after == before || has_more_words(before, after, words),
+            }
         });
-    if is_right { Ok(Some(changed)) } else { Err("the command is not written out in the line") }
+    if is_right { Ok(Some(new)) } else { Err("the command is not written out in the line") }
 }
 
 fn analyse(line: &str) -> Action {
     Walk::with(&[]).line(line, None).0
 }
 
-fn is_uncertain(action: &Action, patterns: &[CommandPattern]) -> bool {
-    let mut fits = action.commands.iter().flat_map(|call| patterns.iter().map(|pattern| pattern.fit(call)));
-    action.has_more_commands || action.has_unknown_programs || fits.any(|fit| fit == Fit::Unknown)
-}
-
-/// Whether a command matches a pattern and does not have all of the words.
-fn lacks(call: &CommandCall, patterns: &[CommandPattern], words: &[String]) -> bool {
-    let own = call.args.iter().take_while(|arg| *arg != "--").collect::<Vec<_>>();
-    patterns.iter().any(|pattern| pattern.fit(call) == Fit::Yes)
-        && !words.iter().all(|word| own.contains(&word))
-}
-
-/// Whether a command is another one with the words added before any `--`.
-fn is_with(before: &CommandCall, after: &CommandCall, words: &[String]) -> bool {
-    let options = before.args.iter().position(|arg| arg == "--").unwrap_or(before.args.len());
-    let Some((first, rest)) = before.args.split_at_checked(options) else { return false };
-    let args: Vec<String> = first.iter().chain(words).chain(rest).cloned().collect();
-    let more = words.len();
-    let unknown = before.unknown.iter().map(|at| if *at < options { *at } else { at + more }).collect();
-    *after == CommandCall { args, unknown, ..before.clone() }
-}
-
-/// The places at which the words are inserted: behind the last word of a command, or before its `--`.
-fn collect(
-    list: &List<'_>,
-    line: &str,
+/// The command with the words behind its subcommand. `None`: it does not match, or has them. `Err`: why it cannot be changed.
+fn changed(
+    call: &CommandCall,
     patterns: &[CommandPattern],
     words: &[String],
-    places: &mut Vec<usize>,
-) {
+) -> Result<Option<CommandCall>, &'static str> {
+    let fits = patterns.iter().map(|pattern| (pattern.fit(call), pattern));
+    let Some((fit, pattern)) = fits.max_by_key(|(fit, _)| *fit).filter(|(fit, _)| *fit != Fit::No) else {
+        return Ok(None);
+    };
+    // What is not known may be options that revoke the words.
+    if fit == Fit::Unknown || call.has_more_args || !call.unknown.is_empty() {
+        return Err("a part of the command is not known");
+    }
+    let options = call.args.iter().position(|arg| arg == "--").unwrap_or(call.args.len());
+    let own = call.args.get(..options).unwrap_or_default();
+    let at = pattern.end_of_words(call).min(options);
+    let found: Vec<usize> = (0..own.len()).filter(|from| is_sequence(own, *from, words)).collect();
+    let is_part = |index: usize| found.iter().any(|from| (*from..from + words.len()).contains(&index));
+    let revokes =
+        |(index, arg): (usize, &String)| !is_part(index) && words.iter().any(|word| concerns(arg, word));
+    if own.iter().enumerate().any(revokes) {
+        return Err("the command has another such option");
+    }
+    // Behind another option, the words may be its value.
+    let is_value = |from: usize| {
+        let before = from.checked_sub(1).and_then(|before| own.get(before));
+        from != at && before.is_some_and(|before| before.starts_with('-') && !before.contains('='))
+    };
+    if found.iter().any(|from| !is_value(*from)) {
+        return Ok(None);
+    }
+    let mut args = call.args.clone();
+    args.splice(at..at, words.iter().cloned());
+    Ok(Some(CommandCall { args, ..call.clone() }))
+}
+
+/// Whether the words are at this place.
+fn is_sequence(args: &[String], from: usize, words: &[String]) -> bool {
+    args.get(from..from + words.len()).is_some_and(|part| part == words)
+}
+
+/// Whether an argument sets or revokes the same option as a word.
+fn concerns(arg: &str, word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    let arg = arg.split('=').next().unwrap_or(arg);
+    let (Some(name), Some(arg)) = (name.strip_prefix('-'), arg.strip_prefix('-')) else { return false };
+    let bare = name.trim_start_matches('-');
+    // Options can be shortened.
+    let is_short_for = |part: &str| part.len() > 1 && bare.starts_with(part);
+    arg == name
+        || arg.strip_prefix("-no-").is_some_and(|rest| bare.starts_with(rest))
+        || arg.strip_prefix('-').is_some_and(is_short_for)
+}
+
+/// Whether a command is another one with the words added somewhere.
+fn has_more_words(before: &CommandCall, after: &CommandCall, words: &[String]) -> bool {
+    let added = (0..after.args.len()).filter(|from| is_sequence(&after.args, *from, words));
+    added.into_iter().any(|from| {
+        let mut args = after.args.clone();
+        args.drain(from..from + words.len());
+        args == before.args && after.program == before.program
+    })
+}
+
+/// Visits every command of a list that is written out in it.
+fn collect(list: &List<'_>, visit: &mut dyn FnMut(&Command<'_>)) {
     for command in list.iter().flat_map(|item| &item.commands) {
-        let mut inner = |list: &List<'_>| collect(list, line, patterns, words, places);
         match &command.kind {
-            CommandKind::Simple { .. } => {
-                places.extend(place(command, line, patterns, words));
-            }
-            CommandKind::Group(list) | CommandKind::Subshell(list) => inner(list),
+            CommandKind::Simple { .. } => visit(command),
+            CommandKind::Group(list) | CommandKind::Subshell(list) => collect(list, visit),
             CommandKind::If { arms, otherwise } => {
                 for (test, then) in arms {
-                    inner(test);
-                    inner(then);
+                    collect(test, visit);
+                    collect(then, visit);
                 }
-                inner(otherwise);
+                collect(otherwise, visit);
             }
             CommandKind::While { test, body } => {
-                inner(test);
-                inner(body);
+                collect(test, visit);
+                collect(body, visit);
             }
-            CommandKind::For { body, .. } | CommandKind::Repeat { body, .. } => inner(body),
-            CommandKind::Case { arms, .. } => arms.iter().for_each(inner),
+            CommandKind::For { body, .. } | CommandKind::Repeat { body, .. } => collect(body, visit),
+            CommandKind::Case { arms, .. } => arms.iter().for_each(|arm| collect(arm, visit)),
             CommandKind::Function { .. } | CommandKind::Test(_) => {}
         }
     }
 }
 
+/// The most places between words that are tried.
+const MAX_PLACES: usize = 64;
+
+/// The place in the line at which the words belong to a command.
 fn place(command: &Command<'_>, line: &str, patterns: &[CommandPattern], words: &[String]) -> Option<usize> {
     let text = line.get(command.start..command.end)?;
-    if !analyse(text).commands.iter().any(|call| lacks(call, patterns, words)) {
-        return None;
-    }
-    let end = command.start + text.trim_end().len();
-    // Words behind `--` are no options.
-    let dashes = text.match_indices(" --").map(|(at, _)| at);
-    let is_word =
-        |at: &usize| text.get(at + 3..).is_none_or(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
-    Some(dashes.filter(is_word).map(|at| command.start + at).next().unwrap_or(end))
+    let expected =
+        analyse(text).commands.iter().find_map(|call| changed(call, patterns, words).ok().flatten())?;
+    let added = words.iter().map(|word| format!(" {word}")).collect::<String>();
+    let ends = text.char_indices().filter(|(at, c)| c.is_whitespace() && *at > 0).map(|(at, _)| at);
+    let ends = ends.chain([text.trim_end().len()]).take(MAX_PLACES);
+    ends.into_iter()
+        .find(|at| {
+            let (first, rest) = text.split_at(*at);
+            analyse(&format!("{first}{added}{rest}")).commands.contains(&expected)
+        })
+        .map(|at| command.start + at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn changed(line: &str) -> Result<Option<String>, &'static str> {
+    fn added(line: &str) -> Result<Option<String>, &'static str> {
         let patterns =
             [CommandPattern::parse("kubectl apply").unwrap(), CommandPattern::parse("npm publish").unwrap()];
         with_words(line, &patterns, &["--dry-run=server".to_owned()])
@@ -128,24 +174,37 @@ mod tests {
     #[test]
     fn words_are_added_to_every_command_that_lacks_them() {
         for (line, expected) in [
-            ("kubectl apply -f x", "kubectl apply -f x --dry-run=server"),
+            ("kubectl apply -f x", "kubectl apply --dry-run=server -f x"),
             (
                 "cd d && kubectl apply -f 'a b' > log; ls",
-                "cd d && kubectl apply -f 'a b' > log --dry-run=server; ls",
+                "cd d && kubectl apply --dry-run=server -f 'a b' > log; ls",
             ),
-            ("sudo kubectl -n x apply -f x", "sudo kubectl -n x apply -f x --dry-run=server"),
+            ("sudo kubectl -n x apply -f x", "sudo kubectl -n x apply --dry-run=server -f x"),
             (
                 "kubectl apply -f - <<EOF\na: b\nEOF\n",
-                "kubectl apply -f - <<EOF --dry-run=server\na: b\nEOF\n",
+                "kubectl apply --dry-run=server -f - <<EOF\na: b\nEOF\n",
             ),
             ("npm publish -- x", "npm publish --dry-run=server -- x"),
             ("if true; then npm publish; fi", "if true; then npm publish --dry-run=server; fi"),
             (
                 "kubectl apply -f a && kubectl apply -f b",
-                "kubectl apply -f a --dry-run=server && kubectl apply -f b --dry-run=server",
+                "kubectl apply --dry-run=server -f a && kubectl apply --dry-run=server -f b",
             ),
         ] {
-            assert_eq!(changed(line), Ok(Some(expected.to_owned())), "{line}");
+            assert_eq!(added(line), Ok(Some(expected.to_owned())), "{line}");
+        }
+    }
+
+    #[test]
+    fn words_never_become_the_value_of_an_option() {
+        for (line, expected) in [
+            ("kubectl apply -f a --field-manager", "kubectl apply --dry-run=server -f a --field-manager"),
+            (
+                "kubectl apply -f a --field-manager --dry-run=server",
+                "kubectl apply --dry-run=server -f a --field-manager --dry-run=server",
+            ),
+        ] {
+            assert_eq!(added(line), Ok(Some(expected.to_owned())), "{line}");
         }
     }
 
@@ -154,7 +213,7 @@ mod tests {
         for line in
             ["kubectl get pods", "echo kubectl apply", "kubectl apply -f x --dry-run=server", "npm test"]
         {
-            assert_eq!(changed(line), Ok(None), "{line}");
+            assert_eq!(added(line), Ok(None), "{line}");
         }
     }
 
@@ -166,9 +225,13 @@ mod tests {
             "f() { kubectl apply -f x; }; f",
             "kubectl $1 -f x",
             "cat list | xargs kubectl",
+            "kubectl apply $ARGS",
+            "kubectl apply -f a --dry-run=none",
+            "kubectl apply -f a --dry-run=server --dry-run=none",
+            "npm publish --no-dry-run",
             "X=apply; eval \"kubectl $X\"",
         ] {
-            assert!(changed(line).is_err(), "{line}: {:?}", changed(line));
+            assert!(added(line).is_err(), "{line}: {:?}", added(line));
         }
     }
 }

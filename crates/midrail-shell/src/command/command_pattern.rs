@@ -119,6 +119,18 @@ impl CommandPattern {
     }
 }
 
+impl CommandPattern {
+    /// The place in the arguments of a matching command behind the words of this pattern, up to its first `*`.
+    pub(super) fn end_of_words(&self, call: &CommandCall) -> usize {
+        let row = programs::row(&call.program);
+        let args: Vec<Arg> = call.args.iter().map(Arg::known).collect();
+        let words = Arguments::parse(row, &self.args, &[]).operands;
+        let count = words.iter().take_while(|word| word.text != "*").count();
+        let places = Arguments::parse(row, &args, &[]).places;
+        count.checked_sub(1).and_then(|last| places.get(last)).map_or(0, |place| place + 1)
+    }
+}
+
 impl fmt::Display for CommandPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -101,10 +101,7 @@ impl Pipeline<'_> {
     /// Fetches the facts that the prediction names, and who wrote the files that the event runs.
     fn prefetch_facts(&self, inputs: &mut DecisionInputs, prediction: &Prediction) -> Result<()> {
         let mut prefetched = BTreeMap::new();
-        let action = match inputs.facts.get(&FactKey::Action) {
-            Some(Fact::Action(action)) => Some(&**action),
-            _ => None,
-        };
+        let action = inputs.facts.action();
         prediction.facts.fetch(
             action,
             |key| self.fetch(key, inputs),

@@ -153,6 +153,13 @@ impl Model<'_> {
 
     /// A hand-off that is done cannot be stopped.
     pub(super) fn limit_handoff(&self, vote: &mut Vote) {
+        if self.event.kind == EventKind::BeforeTool {
+            // Nobody would judge a call that a verdict changes.
+            if vote.verdict.replacement.take().is_some() {
+                vote.verdict.effect = vote.verdict.effect.max(Effect::Block);
+            }
+            vote.verdict.redactions.clear();
+        }
         if self.event.kind == EventKind::AfterHandoff {
             vote.verdict.effect = vote.verdict.effect.min(Effect::Warn);
         }
