@@ -97,7 +97,7 @@ impl Compiler<'_> {
             return self.count(&format!("{at}/count"), count, &guard.command);
         }
         if let Some(redact) = &guard.redact {
-            return self.redact(&format!("{at}/redact"), redact);
+            return self.redact(&format!("{at}/redact"), redact, guard);
         }
         if let Some(changes) = &guard.modify {
             return self.modify(&format!("{at}/modify"), changes, guard);

@@ -36,6 +36,10 @@ impl Compiler<'_> {
                     modify.arguments.push((pointer(path), value));
                 }
                 None if name == ADD => modify.words = self.added_words(&place, value, guard),
+                None if name == "args" => {
+                    let help = "write the name with its place: `modify: {args.limit: 100}`";
+                    self.issue(place, "`args` is not an argument", help);
+                }
                 None => {
                     let message = format!("`{}` is not an argument", excerpt(name));
                     let help = format!("write `args.{}: VALUE`, or `add: --dry-run`", excerpt(name));
@@ -43,19 +47,18 @@ impl Compiler<'_> {
                 }
             }
         }
+        if !modify.words.is_empty() && !modify.arguments.is_empty() {
+            let message = "`add` cannot be combined with changes of arguments";
+            self.issue(format!("{at}/{ADD}"), message, "make it a separate guardrail");
+        }
+        for (inner, outer) in nested(&modify.arguments) {
+            let message = format!("`{}` is a part of `{}`", shown(inner), shown(outer));
+            self.issue(format!("{at}/{}", pointer_key(&shown(inner))), message, "set one of them");
+        }
         if changes.is_empty() {
             self.issue(at, "there is nothing to change", "write `modify: {args.NAME: VALUE}`");
         }
-        if let Some(effect) = guard.effect.filter(|effect| *effect < Effect::Redact) {
-            let message =
-                format!("a changed call has at least the effect `redact`, not `{}`", effect.as_str());
-            let place = format!("{}/effect", at.trim_end_matches("/modify"));
-            self.issue(
-                place,
-                message,
-                "leave `effect` out; `mode: shadow` only records what would be changed",
-            );
-        }
+        self.at_least_redact(at.trim_end_matches("/modify"), guard);
         let commands = guard.command.iter().flat_map(CommandText::texts);
         modify.commands = commands.filter_map(|text| CommandPattern::parse(&text).ok()).collect();
         if self.issues.len() == before { Some(Arc::new(modify)) } else { None }
@@ -90,14 +93,38 @@ impl Compiler<'_> {
         words
     }
 
+    /// Reports an effect with which a change would not reach a host.
+    fn at_least_redact(&mut self, at: &str, guard: &Guard) {
+        if let Some(effect) = guard.effect.filter(|effect| *effect < Effect::Redact) {
+            let message = format!("a change has at least the effect `redact`, not `{}`", effect.as_str());
+            let help = "leave `effect` out; `mode: shadow` only records what would be changed";
+            self.issue(format!("{at}/effect"), message, help);
+        }
+    }
+
     /// Texts that are replaced.
-    pub(super) fn redact(&mut self, at: &str, redact: &Redact) -> Option<Arc<dyn Guardrail>> {
+    pub(super) fn redact(&mut self, at: &str, redact: &Redact, guard: &Guard) -> Option<Arc<dyn Guardrail>> {
+        self.at_least_redact(at.trim_end_matches("/redact"), guard);
         if redact.0.is_empty() {
             self.issue(at, "the list is empty", "write `redact: [{match: \"CUST-*\"}]`");
             return None;
         }
         Some(Arc::new(redact.clone()))
     }
+}
+
+/// The arguments inside of others, each with the other.
+fn nested(arguments: &[(String, Option<Value>)]) -> Vec<(&str, &str)> {
+    let all = || arguments.iter().map(|(argument, _)| argument.as_str());
+    let is_inside =
+        |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+    let pairs = all().flat_map(|inner| all().map(move |outer| (inner, outer)));
+    pairs.filter(|(inner, outer)| is_inside(inner, outer)).collect()
+}
+
+/// The name of an argument in the pack.
+fn shown(pointer: &str) -> String {
+    format!("args{}", pointer.replace('/', "."))
 }
 
 /// The pointer of `options.limit`.
