@@ -65,8 +65,11 @@ fn is_with(before: &CommandCall, after: &CommandCall, words: &[String]) -> bool 
     let Some((first, rest)) = before.args.split_at_checked(options) else { return false };
     let args: Vec<String> = first.iter().chain(words).chain(rest).cloned().collect();
     let more = words.len();
-    let unknown = before.unknown.iter().map(|at| if *at < options { *at } else { at + more }).collect();
-    *after == CommandCall { args, unknown, ..before.clone() }
+    let moved = |places: &[usize]| {
+        places.iter().map(|at| if *at < options { *at } else { at + more }).collect::<Vec<_>>()
+    };
+    let (unknown, splits) = (moved(&before.unknown), moved(&before.splits));
+    *after == CommandCall { args, unknown, splits, ..before.clone() }
 }
 
 /// The places at which the words are inserted: behind the last word of a command, or before its `--`.

@@ -27,12 +27,14 @@ impl Fields {
         self.now.text.push_str(text);
     }
 
-    fn unknown(&mut self, text: &str) {
+    /// A part of unknown value. Without quotes it may become several words, or none.
+    fn unknown(&mut self, text: &str, is_quoted: bool) {
         // Copies of so long an expansion would add up.
         const LONGEST: usize = 1 << 15;
         let text = if text.len() > LONGEST { "$(…)" } else { text };
         self.is_begun = true;
-        self.now.append(&Arg::unknown(text));
+        let may_split = !is_quoted && !self.never_splits;
+        self.now.append(&Arg { may_split, ..Arg::unknown(text) });
     }
 
     fn next_field(&mut self) {
@@ -49,11 +51,12 @@ impl Fields {
     /// A value: split at blanks where it is not quoted.
     fn value(&mut self, value: &Arg, is_quoted: bool, separators: &str) {
         self.now.is_glob |= value.is_glob || (!is_quoted && value.text.contains(['*', '?', '[']));
+        self.now.may_split |= value.may_split && !self.never_splits;
         for (text, is_known) in value.pieces() {
             if is_known {
                 self.known(text, is_quoted, separators);
             } else {
-                self.unknown(text);
+                self.unknown(text, is_quoted);
             }
         }
     }
@@ -99,7 +102,11 @@ impl Walk {
         self.is_given_up |= word.has_brace && words.is_none();
         match words {
             Some(words) => words.iter().flat_map(|parts| self.expand_parts(parts, scope, false)).collect(),
-            None => self.expand_parts(&word.parts, scope, false),
+            None => {
+                let mut words = self.expand_parts(&word.parts, scope, false);
+                words.iter_mut().for_each(|arg| arg.may_split |= word.has_brace);
+                words
+            }
         }
     }
 
@@ -151,7 +158,7 @@ impl Walk {
                 let text = self.expand_one(parts, scope);
                 match super::arithmetic::value(&text, scope) {
                     Some(value) => fields.text(&value.to_string()),
-                    None => fields.unknown(source),
+                    None => fields.unknown(source, true),
                 }
             }
             WordPart::Process(substitution) => {
@@ -162,7 +169,7 @@ impl Walk {
                 for word in words.iter() {
                     let _ = self.expand(word, scope);
                 }
-                fields.unknown("(…)");
+                fields.unknown("(…)", false);
             }
         }
     }
@@ -187,7 +194,7 @@ impl Walk {
                     fields.value(path, true, "");
                 }
             }
-            None => fields.unknown(source),
+            None => fields.unknown(source, is_quoted),
         }
     }
 
@@ -209,7 +216,8 @@ impl Walk {
                     fields.value(item, is_quoted, &separators);
                 }
             }
-            None => fields.unknown(param.source),
+            // `"$@"` is as many words as there are items.
+            None => fields.unknown(param.source, is_quoted && !is_every_item(param)),
         }
     }
 
@@ -326,8 +334,11 @@ impl Walk {
 }
 
 fn is_all_arguments(parts: &[WordPart<'_>]) -> bool {
-    matches!(parts, [WordPart::Param(param)] if param.operator.is_empty()
-        && (param.name == "@" || param.index == Some("@")))
+    matches!(parts, [WordPart::Param(param)] if param.operator.is_empty() && is_every_item(param))
+}
+
+fn is_every_item(param: &Param<'_>) -> bool {
+    param.name == "@" || param.index == Some("@")
 }
 
 /// Variables that every shell has.
