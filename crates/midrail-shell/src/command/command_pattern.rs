@@ -257,6 +257,12 @@ mod tests {
             "git -C \"$X\" status",
             "git -C \"$(cat f)\" status",
             "git --git-dir=$X status",
+            "git -C $DIR status",
+            "REPO=$ROOT/x; git -C $REPO status",
+            "git -C $(git rev-parse --show-toplevel) status",
+            "git -C `pwd` status",
+            "git -c user.name=$X commit -m x",
+            "env A=$(git rev-parse HEAD) make",
             "git status -C $(cat f) push",
             "git lfs push",
         ] {
@@ -273,6 +279,11 @@ mod tests {
             "git -C $(cat f) origin main",
             "git -C `cat f` origin main",
             "read C < f; git -C $C origin",
+            "read C < f; git -C $C status",
+            "C=$(cat f); git -C $C status",
+            "C=\"$(cat f)\"; git -C $C status",
+            "git -C $(cat f) status",
+            "git -C $@ status",
             "git -c $X main",
             "git -C \"$@\" origin",
             "git -C * origin",
@@ -309,6 +320,7 @@ mod tests {
         assert_eq!(fit("kubectl delete", "kubectl --context \"$C\" get pods"), Fit::No);
         assert_eq!(fit("kubectl delete", "kubectl -n $(cat f) -f x"), Fit::Unknown);
         assert_eq!(fit("kubectl delete", "kubectl get pods -n $NS"), Fit::No);
+        assert_eq!(fit("kubectl delete", "kubectl -n $NS get pods"), Fit::No);
         assert_eq!(fit("kubectl get --context=prod", "kubectl --context=$C get pods"), Fit::Unknown);
     }
 

@@ -117,7 +117,8 @@ impl Walk {
             };
         }
         let rest = args.get(found.at..).unwrap_or(&[]);
-        // `timeout $(…) x`: what the substitution prints may contain the command. A variable counts as one word.
+        // `timeout $(…) x`: what the substitution prints may contain the command. A variable that the line
+        // inherits counts as one word.
         let may_hide = |arg: &Arg| arg.may_split && (arg.text.contains("$(") || arg.text.contains('`'));
         self.analysis.has_unknown_programs |= !run.remote && args.iter().take(found.at).any(may_hide);
         self.report_hidden_settings(invocation, rest.first());
