@@ -138,6 +138,9 @@ pub struct CommandCall {
     /// The indexes of arguments that are not completely known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<usize>,
+    /// The indexes of arguments that may become several words, or none: `$X` and `$(…)` without quotes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<usize>,
     /// More arguments follow that the line does not contain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_more_args: bool,

@@ -147,7 +147,7 @@ fn tool_call(context: &Context<'_>) -> Option<CommandCall> {
 fn with_alias(call: &CommandCall, name: &str, body: &str) -> CommandCall {
     let mut expanded = call.clone();
     expanded.args.splice(0..0, ["-c".to_owned(), format!("alias.{name}={body}")]);
-    expanded.unknown.iter_mut().for_each(|at| *at += 2);
+    expanded.unknown.iter_mut().chain(&mut expanded.splits).for_each(|at| *at += 2);
     expanded
 }
 
@@ -538,7 +538,7 @@ impl Reader<'_, '_> {
         let args: Vec<String> = body.text.split_whitespace().map(str::to_owned).collect();
         let names_branches = args.iter().filter(|arg| !arg.starts_with('-')).count() > 2;
         if args.first().is_some_and(|first| first == "push") && names_branches {
-            let expanded = CommandCall { args, unknown: Vec::new(), ..call.call.clone() };
+            let expanded = CommandCall { args, unknown: Vec::new(), splits: Vec::new(), ..call.call.clone() };
             self.push(&GitCall::new(&expanded))?;
         }
         Ok(())

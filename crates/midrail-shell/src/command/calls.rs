@@ -2,7 +2,7 @@
 
 use midrail_core::{Action, CommandCall};
 
-use super::invocation::{Folder, Invocation};
+use super::invocation::{Arg, Folder, Invocation};
 use crate::words::shell::STATUS_KEEPERS;
 
 /// How many commands of one line are kept.
@@ -21,11 +21,15 @@ pub(super) fn add_call(analysis: &mut Action, invocation: &Invocation, name: &st
         analysis.is_partial |= REPOSITORY_PROGRAMS.contains(&invocation.program.as_str());
         return;
     }
-    let unknown = invocation.args.iter().enumerate().filter(|(_, arg)| !arg.is_known() || arg.is_glob);
+    let places = |is_it: fn(&Arg) -> bool| {
+        let args = invocation.args.iter().enumerate().filter(move |(_, arg)| is_it(arg));
+        args.map(|(at, _)| at).collect()
+    };
     let call = CommandCall {
         program: invocation.program.clone(),
         path: name.contains('/').then(|| shortened(name)),
-        unknown: unknown.map(|(at, _)| at).collect(),
+        unknown: places(|arg| !arg.is_known() || arg.is_glob || arg.may_split),
+        splits: places(|arg| arg.is_glob || arg.may_split),
         args: invocation.args.iter().map(|arg| shortened(&arg.text)).collect(),
         has_more_args: invocation.has_more_args,
         folder: match &invocation.folder {

@@ -99,23 +99,47 @@ impl CommandPattern {
     fn fits_arguments(&self, call: &CommandCall, given: &Arguments<'_>) -> Fit {
         let wanted = Arguments::parse(given.program, &self.args, &[]);
         let may_have_more = call.has_more_args || !call.unknown.is_empty();
-        let option = |is_there: bool| match (is_there, may_have_more) {
+        let option = |is_there: bool, may_be_there: bool| match (is_there, may_be_there || may_have_more) {
             (true, _) => Fit::Yes,
             (false, true) => Fit::Unknown,
             (false, false) => Fit::No,
         };
+        let subcommand = given.operands.first().map_or("", |word| word.text.as_str());
+        let names_of = |name| given.program.synonyms_of(name, subcommand);
+        let may_be = |names: &[&str]| {
+            let mut options = given.flags.iter().chain(given.values.iter().map(|(name, _)| name));
+            options.any(|option| names.iter().any(|name| given.program.may_be_short(option, name)))
+        };
         let flags = wanted.flags.iter().map(|flag| {
-            let name = [flag.as_str()];
-            option(given.has(&name) || given.has_value(&name) || has_pattern(given, flag))
+            let names = names_of(flag);
+            let is_there = given.has(&names) || given.has_value(&names) || has_pattern(given, flag);
+            option(is_there, may_be(&names))
         });
         let values = wanted.values.iter().map(|(name, value)| {
-            let name = [name.as_str()];
-            let mut values = given.values_of(&name);
-            option(values.any(|it| it.is_known() && glob::name_matches(&value.text, &it.text)))
+            let names = names_of(name);
+            let mut values = given.values_of(&names);
+            let is_it = |it: &Arg| it.is_known() && glob::name_matches(&value.text, &it.text);
+            option(values.any(is_it), may_be(&names))
         });
         let words: Vec<&str> = wanted.operands.iter().map(|word| word.text.as_str()).collect();
-        let leading = leading_words(given.program, &words, &given.operands, call.has_more_args);
+        let leading = self.leading_operands(&words, call, given);
         flags.chain(values).fold(leading, Fit::min)
+    }
+
+    /// Whether the operands begin with these words.
+    fn leading_operands(&self, words: &[&str], call: &CommandCall, given: &Arguments<'_>) -> Fit {
+        let (program, operands) = (given.program, given.operands.as_slice());
+        let mut fit = leading_words(program, words, operands, call.has_more_args);
+        // `git -C $(…) origin`: what the substitution prints may contain the words.
+        if let Some(before) = given.splits.and_then(|count| operands.get(..count)) {
+            fit = fit.max(leading_words(program, words, before, true).min(Fit::Unknown));
+        }
+        // `git p`: an alias may have been stored earlier.
+        let may_be_alias = |first: &&Arg| first.is_known() && program.may_be_alias(&first.text);
+        if !words.is_empty() && operands.first().is_some_and(may_be_alias) {
+            fit = fit.max(Fit::Unknown);
+        }
+        fit
     }
 }
 
@@ -146,8 +170,21 @@ pub fn only_describes(call: &CommandCall) -> bool {
         .any(|arg| DESCRIBING_OPTIONS.contains(&arg.as_str()) || program.dry_runs.contains(&arg.as_str()))
 }
 
+/// An argument of a call. A variable in the value that is attached to an option (`--context=$C`) counts as one word: names of
+/// contexts and folders rarely contain blanks, and such calls are frequent. A substitution there may be several words.
 fn to_arg(call: &CommandCall, at: usize, text: &str) -> Arg {
-    if call.unknown.contains(&at) { Arg::unknown(text) } else { Arg::known(text) }
+    if !call.unknown.contains(&at) {
+        return Arg::known(text);
+    }
+    let may_split = call.splits.contains(&at);
+    let is_plain = |name: &str| name.starts_with('-') && !name.contains(['$', '`', '*', '?', '[', '{', '(']);
+    let is_one_word = |value: &str| !may_split || !(value.contains("$(") || value.contains(['`', '{']));
+    match text.split_once('=') {
+        Some((name, value)) if is_plain(name) && is_one_word(value) => {
+            Arg { unknown: std::iter::once(name.len() + 1..text.len()).collect(), ..Arg::known(text) }
+        }
+        _ => Arg { may_split, ..Arg::unknown(text) },
+    }
 }
 
 /// Whether an option matches one with `*`: `--env=*`.
@@ -160,20 +197,39 @@ fn has_pattern(given: &Arguments<'_>, wanted: &str) -> bool {
 
 /// Whether words begin with these.
 fn leading_words(program: &Program, wanted: &[&str], given: &[&Arg], has_more: bool) -> Fit {
-    let Some((word, rest)) = wanted.split_first() else { return Fit::Yes };
-    if *word == "*" {
-        let ends = (0..=given.len()).filter_map(|at| given.get(at..));
-        return ends.map(|given| leading_words(program, rest, given, has_more)).max().unwrap_or(Fit::No);
+    // For each place in `given`, whether the words from there on begin with the wanted words that were visited: from the last to
+    // the first, so that the time is the product of both lengths.
+    let mut fits = vec![Fit::Yes; given.len() + 1];
+    for word in wanted.iter().rev() {
+        // Whether the next wanted words follow one place later.
+        let mut after = if has_more { Fit::Unknown } else { Fit::No };
+        let mut is_end = true;
+        for (at, fit) in fits.iter_mut().enumerate().rev() {
+            let next = *fit;
+            *fit = match given.get(at) {
+                // Any words, or none.
+                _ if *word == "*" => {
+                    if is_end {
+                        next
+                    } else {
+                        next.max(after)
+                    }
+                }
+                None => after,
+                // It may also be several words, or none.
+                Some(first) if !first.is_known() => Fit::Unknown,
+                Some(first) if is_word(program, word, &first.text) => after,
+                Some(_) => Fit::No,
+            };
+            after = if *word == "*" { *fit } else { next };
+            is_end = false;
+        }
     }
-    let Some((first, others)) = given.split_first() else {
-        return if has_more { Fit::Unknown } else { Fit::No };
-    };
-    let next = || leading_words(program, rest, others, has_more);
-    if !first.is_known() {
-        // It may also be several words, or none.
-        return Fit::Unknown;
-    }
-    if program.is_word(word, &first.text) || glob::name_matches(word, &first.text) { next() } else { Fit::No }
+    fits.first().copied().unwrap_or(Fit::No)
+}
+
+fn is_word(program: &Program, word: &str, given: &str) -> bool {
+    program.is_word(word, given) || glob::name_matches(word, given)
 }
 
 #[cfg(test)]
@@ -183,7 +239,9 @@ mod tests {
 
     fn fit(pattern: &str, line: &str) -> Fit {
         let pattern = CommandPattern::parse(pattern).unwrap();
-        analyse(line).commands.iter().map(|call| pattern.fit(call)).max().unwrap_or(Fit::No)
+        let action = analyse(line);
+        let others = if action.has_unknown_programs { Fit::Unknown } else { Fit::No };
+        action.commands.iter().map(|call| pattern.fit(call)).fold(others, Fit::max)
     }
 
     #[test]
@@ -198,23 +256,108 @@ mod tests {
             "true; (git 'push' origin)",
             "git-push origin",
             "X=push; git $X",
+            "git -C \"$X\" push",
         ] {
             assert_eq!(fit("git push", line), Fit::Yes, "{line}");
         }
-        for line in ["git pushx", "git pull", "echo git push", "git log push", "gitk push", "git stash push"]
-        {
+        for line in [
+            "git pull",
+            "echo git push",
+            "git log push",
+            "gitk push",
+            "git stash push",
+            "git -C \"$X\" status",
+            "git -C \"$(cat f)\" status",
+            "git --git-dir=$X status",
+            "git -C $DIR status",
+            "REPO=$ROOT/x; git -C $REPO status",
+            "git -C $(git rev-parse --show-toplevel) status",
+            "git -C `pwd` status",
+            "git -c user.name=$X commit -m x",
+            "env A=$(git rev-parse HEAD) make",
+            "git status -C $(cat f) push",
+            "git lfs push",
+        ] {
             assert_eq!(fit("git push", line), Fit::No, "{line}");
         }
     }
 
     #[test]
     fn unknown_parts_are_unknown() {
-        for line in ["git $1", "cat x | xargs git", "git $(cat x) push"] {
+        for line in [
+            "git $1",
+            "cat x | xargs git",
+            "git $(cat x) push",
+            "git -C $(cat f) origin main",
+            "git -C `cat f` origin main",
+            "read C < f; git -C $C origin",
+            "read C < f; git -C $C status",
+            "C=$(cat f); git -C $C status",
+            "C=\"$(cat f)\"; git -C $C status",
+            "git -C $(cat f) status",
+            "git -C $@ status",
+            "git -c $X main",
+            "git -C \"$@\" origin",
+            "git -C * origin",
+            "git --git-dir=$(cat f) origin",
+            "timeout $(cat f) x",
+            "git push{,}{,}{,}{,}{,}{,}{,}{,}{,}{,}",
+        ] {
             assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
         }
         assert_eq!(fit("mytool deploy", "mytool --env prod deploy"), Fit::Unknown);
         assert_eq!(fit("mytool deploy", "mytool --env prod status"), Fit::No);
         assert_eq!(fit("mytool deploy", "mytool deploy --env prod"), Fit::Yes);
+    }
+
+    #[test]
+    fn other_subcommands_of_git_may_be_aliases() {
+        for line in ["git p", "git pushx", "git PUSH", "git --config-env=alias.p=Y p"] {
+            assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
+        }
+        for line in [
+            "git -c alias.p=push p",
+            "X=push git --config-env=alias.p=X p",
+            "X=push git --config-env alias.p=X p",
+        ] {
+            assert_eq!(fit("git push", line), Fit::Yes, "{line}");
+        }
+        assert_eq!(fit("git", "git p"), Fit::Yes);
+    }
+
+    #[test]
+    fn attached_variables_are_one_word() {
+        assert_eq!(fit("kubectl delete", "kubectl --context=$C get pods"), Fit::No);
+        assert_eq!(fit("kubectl delete", "kubectl --context=$C delete pod x"), Fit::Yes);
+        assert_eq!(fit("kubectl delete", "kubectl --context \"$C\" get pods"), Fit::No);
+        assert_eq!(fit("kubectl delete", "kubectl -n $(cat f) -f x"), Fit::Unknown);
+        assert_eq!(fit("kubectl delete", "kubectl get pods -n $NS"), Fit::No);
+        assert_eq!(fit("kubectl delete", "kubectl -n $NS get pods"), Fit::No);
+        assert_eq!(fit("kubectl get --context=prod", "kubectl --context=$C get pods"), Fit::Unknown);
+    }
+
+    #[test]
+    fn many_stars_take_little_time() {
+        let pattern = format!("x {} z", "* a ".repeat(100).trim());
+        assert_eq!(fit(&pattern, &format!("x{}", " a".repeat(400))), Fit::No);
+        assert_eq!(fit(&pattern, &format!("x{} z", " a".repeat(400))), Fit::Yes);
+        assert_eq!(fit("x a * b *", "x a"), Fit::No);
+        assert_eq!(fit("x * *", "x"), Fit::Yes);
+    }
+
+    #[test]
+    fn options_have_several_names() {
+        assert_eq!(fit("git push --delete", "git push -d origin x"), Fit::Yes);
+        assert_eq!(fit("git push --force", "git push -f"), Fit::Yes);
+        assert_eq!(fit("git push -f", "git push --force"), Fit::Yes);
+        assert_eq!(fit("git push --delete", "git push --del origin x"), Fit::Unknown);
+        assert_eq!(fit("git push --mirror", "git push --mirr"), Fit::Unknown);
+        assert_eq!(fit("git push --force-with-lease", "git push --force"), Fit::No);
+        assert_eq!(fit("git push --delete", "git push --dry-run"), Fit::No);
+        assert_eq!(fit("git clean --delete", "git clean -d"), Fit::No);
+        assert_eq!(fit("kubectl get --namespace prod", "kubectl get pods -n prod"), Fit::Yes);
+        assert_eq!(fit("kubectl get --namespace prod", "kubectl get pods -n dev"), Fit::No);
+        assert_eq!(fit("rm --recursive", "rm -rf x"), Fit::Yes);
     }
 
     #[test]
@@ -238,6 +381,67 @@ mod tests {
         assert_eq!(fit("git push --force", "git push --force-with-lease"), Fit::No);
         assert_eq!(fit("python -m pytest", "python -m pytest tests"), Fit::Yes);
         assert_eq!(fit("python -m pytest", "python -m http.server"), Fit::No);
+    }
+
+    #[test]
+    fn programs_run_others() {
+        for line in [
+            "npx npm@10 publish",
+            "npx x@npm:npm@10 publish",
+            "npm exec npm@latest publish",
+            "npm exec npm@latest -- publish",
+            "pnpm dlx npm@latest publish",
+            "bunx npm@10 publish",
+            "yarn dlx npm@10 publish",
+        ] {
+            assert_eq!(fit("npm publish", line), Fit::Yes, "{line}");
+        }
+        assert_eq!(fit("npm publish", "npx tool@10 publish"), Fit::No);
+        for line in [
+            "pwsh -c 'git push'",
+            "powershell -Command \"git push\"",
+            "cmd /c git push",
+            "/lib64/ld-linux-x86-64.so.2 /usr/bin/git push",
+            "/lib64/ld-linux-x86-64.so.2 --library-path /x /usr/bin/git push",
+            "ln -s /usr/bin/git g; ./g push",
+            "cp /usr/bin/git g && ./g push",
+            "cp $(which git) g && ./g push",
+            "docker run --entrypoint git x push",
+            "docker run --entrypoint=git x push",
+            "choom -n 1 -- git push",
+            "lckdo f git push",
+            "mispipe 'git push' 'cat'",
+            "asciinema rec -c 'git push' f",
+        ] {
+            assert_eq!(fit("git push", line), Fit::Yes, "{line}");
+        }
+        for line in ["find /usr/bin -name git -exec {} push ';'", "fd git /usr/bin -x {} push"] {
+            assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
+        }
+        for line in [
+            "pwsh -c 'git status'",
+            "cmd /c git status",
+            "find . -name x -exec git add {} ';'",
+            "cp deploy.sh d.sh && ./d.sh push",
+            "docker run --entrypoint git x status",
+            "docker run x push",
+            "timeout 5 ls",
+            "timeout $T ls",
+        ] {
+            assert_eq!(fit("git push", line), Fit::No, "{line}");
+        }
+        for line in [
+            "k3s kubectl apply -f x",
+            "k3s kubectl -n x apply -f x",
+            "microk8s kubectl apply -f x",
+            "minikube kubectl -- apply -f x",
+            "minikube -p x kubectl -- apply -f x",
+        ] {
+            assert_eq!(fit("kubectl apply", line), Fit::Yes, "{line}");
+        }
+        assert_eq!(fit("kubectl apply", "k3s kubectl get pods"), Fit::No);
+        assert_eq!(fit("kubectl apply", "minikube start"), Fit::No);
+        assert_eq!(fit("black", "pipx run black ."), Fit::Yes);
     }
 
     #[test]

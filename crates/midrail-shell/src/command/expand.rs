@@ -7,6 +7,7 @@ use super::invocation::Arg;
 use super::pattern;
 use super::scope::{Candidates, Scope};
 use super::walk::{Stream, Walk};
+use crate::words::shell::ONE_WORD_OUTPUTS;
 
 /// How many words one brace expansion may make.
 const MAX_BRACES: usize = 512;
@@ -27,12 +28,14 @@ impl Fields {
         self.now.text.push_str(text);
     }
 
-    fn unknown(&mut self, text: &str) {
+    /// A part of unknown value, which may become several words, or none.
+    fn unknown(&mut self, text: &str, may_split: bool) {
         // Copies of so long an expansion would add up.
         const LONGEST: usize = 1 << 15;
         let text = if text.len() > LONGEST { "$(…)" } else { text };
         self.is_begun = true;
-        self.now.append(&Arg::unknown(text));
+        let may_split = may_split && !self.never_splits;
+        self.now.append(&Arg { may_split, ..Arg::unknown(text) });
     }
 
     fn next_field(&mut self) {
@@ -47,13 +50,15 @@ impl Fields {
     }
 
     /// A value: split at blanks where it is not quoted.
-    fn value(&mut self, value: &Arg, is_quoted: bool, separators: &str) {
+    fn value(&mut self, value: &Arg, is_quoted: bool, scope: &Scope) {
+        let separators = separators(scope);
         self.now.is_glob |= value.is_glob || (!is_quoted && value.text.contains(['*', '?', '[']));
+        self.now.may_split |= value.may_split && !self.never_splits;
         for (text, is_known) in value.pieces() {
             if is_known {
-                self.known(text, is_quoted, separators);
+                self.known(text, is_quoted, &separators);
             } else {
-                self.unknown(text);
+                self.unknown(text, !is_quoted && may_have_blanks(text, scope));
             }
         }
     }
@@ -99,7 +104,11 @@ impl Walk {
         self.is_given_up |= word.has_brace && words.is_none();
         match words {
             Some(words) => words.iter().flat_map(|parts| self.expand_parts(parts, scope, false)).collect(),
-            None => self.expand_parts(&word.parts, scope, false),
+            None => {
+                let mut words = self.expand_parts(&word.parts, scope, false);
+                words.iter_mut().for_each(|arg| arg.may_split |= word.has_brace);
+                words
+            }
         }
     }
 
@@ -151,7 +160,7 @@ impl Walk {
                 let text = self.expand_one(parts, scope);
                 match super::arithmetic::value(&text, scope) {
                     Some(value) => fields.text(&value.to_string()),
-                    None => fields.unknown(source),
+                    None => fields.unknown(source, false),
                 }
             }
             WordPart::Process(substitution) => {
@@ -162,7 +171,7 @@ impl Walk {
                 for word in words.iter() {
                     let _ = self.expand(word, scope);
                 }
-                fields.unknown("(…)");
+                fields.unknown("(…)", true);
             }
         }
     }
@@ -177,17 +186,17 @@ impl Walk {
                     value.text.truncate(kept);
                 }
                 self.spend(value.text.len() / 16);
-                fields.value(&value, is_quoted, &separators(scope));
+                fields.value(&value, is_quoted, scope);
             }
             None if !stream.paths.is_empty() => {
                 for (index, path) in stream.paths.iter().enumerate() {
                     if index > 0 {
                         fields.next_field();
                     }
-                    fields.value(path, true, "");
+                    fields.value(path, true, scope);
                 }
             }
-            None => fields.unknown(source),
+            None => fields.unknown(source, !is_quoted && may_have_blanks(source, scope)),
         }
     }
 
@@ -195,7 +204,6 @@ impl Walk {
         self.spend(2);
         match self.param_value(param, scope) {
             Some((items, joins)) => {
-                let separators = separators(scope);
                 let size: usize = items.iter().map(|item| item.text.len()).sum();
                 self.spend(size / 16 + items.len());
                 for (index, item) in items.iter().enumerate() {
@@ -206,10 +214,14 @@ impl Walk {
                             fields.next_field();
                         }
                     }
-                    fields.value(item, is_quoted, &separators);
+                    fields.value(item, is_quoted, scope);
                 }
             }
-            None => fields.unknown(param.source),
+            // `"$@"` is as many words as there are items.
+            None => {
+                let may_split = is_every_item(param) || (!is_quoted && may_have_blanks(param.source, scope));
+                fields.unknown(param.source, may_split);
+            }
         }
     }
 
@@ -326,8 +338,27 @@ impl Walk {
 }
 
 fn is_all_arguments(parts: &[WordPart<'_>]) -> bool {
-    matches!(parts, [WordPart::Param(param)] if param.operator.is_empty()
-        && (param.name == "@" || param.index == Some("@")))
+    matches!(parts, [WordPart::Param(param)] if param.operator.is_empty() && is_every_item(param))
+}
+
+/// Whether an expansion of unknown value may contain blanks. A variable that the line inherits counts as one word: names of
+/// folders and contexts rarely contain blanks, and `git -C $DIR status` is frequent. One that the line sets (`read X < file`)
+/// and a substitution may be anything.
+fn may_have_blanks(text: &str, scope: &Scope) -> bool {
+    let inner = text.strip_prefix("$(").and_then(|text| text.strip_suffix(')'));
+    let inner = inner.or_else(|| text.strip_prefix('`').and_then(|text| text.strip_suffix('`')));
+    if let Some(command) = inner {
+        return !ONE_WORD_OUTPUTS.contains(&command.trim());
+    }
+    let name = text.trim_start_matches(['$', '{']);
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let name = name.get(..name.find(|letter| !is_letter(letter)).unwrap_or(name.len())).unwrap_or_default();
+    let is_inherited = !name.is_empty() && scope.is_inherited(name);
+    !is_inherited || text.contains(['(', '`', '['])
+}
+
+fn is_every_item(param: &Param<'_>) -> bool {
+    param.name == "@" || param.index == Some("@")
 }
 
 /// Variables that every shell has.

@@ -14,6 +14,9 @@ pub struct Arg {
     pub unknown: Vec<Range<usize>>,
     /// It holds a wildcard (`*`, `?`, `[`) that the shell would expand.
     pub is_glob: bool,
+    /// It may become several words, or none: an expansion of unknown value without quotes, or braces that make more words
+    /// than Midrail expands.
+    pub may_split: bool,
 }
 
 impl Arg {
@@ -56,6 +59,7 @@ impl Arg {
             text: self.text.get(from..).unwrap_or_default().to_owned(),
             unknown: unknown.map(|range| range.start.saturating_sub(from)..range.end - from).collect(),
             is_glob: self.is_glob,
+            may_split: self.may_split,
         }
     }
 
@@ -65,6 +69,7 @@ impl Arg {
         self.text.push_str(&other.text);
         self.unknown.extend(other.unknown.iter().map(|range| range.start + offset..range.end + offset));
         self.is_glob |= other.is_glob;
+        self.may_split |= other.may_split;
     }
 
     /// The text that a shell would read as the same word.

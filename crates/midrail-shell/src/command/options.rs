@@ -28,6 +28,9 @@ pub(super) struct Arguments<'a> {
     pub(super) unknown: Option<String>,
     /// Options without a value that follow one that the row does not know: each might be its value.
     doubtful: Vec<String>,
+    /// How many operands come before the first value of an option that may be several words, or none: `-C $(…)`. The role of
+    /// every later word is unknown.
+    pub(super) splits: Option<usize>,
 }
 
 impl<'a> Arguments<'a> {
@@ -69,6 +72,7 @@ impl<'a> Arguments<'a> {
             end_of_options: None,
             unknown: None,
             doubtful: Vec::new(),
+            splits: None,
         }
     }
 
@@ -220,6 +224,7 @@ impl<'a> Parser<'a, '_> {
         }
         let name = program.spelled_out(text);
         if self.takes_value(name) {
+            self.note_split(next);
             self.arguments.values.push((name.to_owned(), next.cloned().unwrap_or_default()));
             return 1 + usize::from(program.pairs.contains(&name));
         }
@@ -245,6 +250,7 @@ impl<'a> Parser<'a, '_> {
                 let rest = text.get(at + letter.len_utf8()..).unwrap_or_default();
                 let from = text.len() - rest.strip_prefix('=').unwrap_or(rest).len();
                 let (value, used) = if rest.is_empty() {
+                    self.note_split(next);
                     (next.cloned().unwrap_or_default(), 1)
                 } else {
                     (arg.tail(from), 0)
@@ -274,6 +280,13 @@ impl<'a> Parser<'a, '_> {
 
     fn is_known(&self, option: &str) -> bool {
         self.arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option)
+    }
+
+    /// Remembers where the value of an option may be several words, or none.
+    fn note_split(&mut self, value: Option<&Arg>) {
+        if value.is_some_and(|value| value.may_split) {
+            self.arguments.splits.get_or_insert(self.arguments.operands.len());
+        }
     }
 
     /// Remembers an option that might take the next word as its value.

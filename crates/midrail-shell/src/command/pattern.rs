@@ -24,7 +24,7 @@ pub(super) fn apply(operator: &str, value: &Arg, operand: &Arg, second: Option<&
         ":" => slice(text, pattern, second.map(|arg| arg.text.as_str()))?,
         _ => return None,
     };
-    Some(Arg { text: result, unknown: Vec::new(), is_glob: value.is_glob })
+    Some(Arg { text: result, is_glob: value.is_glob, ..Arg::default() })
 }
 
 fn change_first(text: &str, change: impl Fn(char) -> String) -> String {

@@ -4,7 +4,7 @@ use crate::tables::{PROGRAMS, UNKNOWN};
 
 pub(super) use crate::tables::{
     Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, Program, RecipeForm, Rest, Rule,
-    Run, Sent, Style, Tag, Targets, Transfer, Upload,
+    Run, Sent, Style, Synonyms, Tag, Targets, Transfer, Upload,
 };
 
 /// The row of a program.
@@ -99,6 +99,34 @@ impl Program {
     /// Whether an option is documented and takes no value.
     pub(super) fn is_flag(&self, option: &str) -> bool {
         self.flags.iter().chain(self.dry_runs).any(|known| self.is_same(known, option))
+    }
+
+    /// The names of an option of a subcommand: `-d` and `--delete`.
+    pub(super) fn synonyms_of<'o>(&self, option: &'o str, subcommand: &str) -> Vec<&'o str>
+    where
+        'static: 'o,
+    {
+        let is_meant = |row: &&Synonyms| row.subcommands.is_empty() || row.subcommands.contains(&subcommand);
+        let rows = self.synonyms.iter().filter(is_meant).flat_map(|row| row.options);
+        let names =
+            rows.map(|names| names.split(' ')).filter(|names| names.clone().any(|name| name == option));
+        std::iter::once(option).chain(names.flatten()).collect()
+    }
+
+    /// Whether an option may be this one, shortened: `--del`. Other options may begin with the same letters.
+    pub(super) fn may_be_short(&self, given: &str, option: &str) -> bool {
+        self.abbreviates
+            && given.len() > 2
+            && given.starts_with("--")
+            && given != option
+            && option.starts_with(given)
+            && !self.is_flag(given)
+            && !self.takes_value(given, true)
+    }
+
+    /// Whether a word in the place of a subcommand may be an alias that the user defined.
+    pub(super) fn may_be_alias(&self, word: &str) -> bool {
+        !self.subcommands.is_empty() && !self.subcommands.contains(&word)
     }
 
     /// Whether two spellings mean one option.

@@ -1,7 +1,7 @@
 //! What is known at a place in a command line: the folder, variables, functions and aliases.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::invocation::{Arg, Folder, below_unknown, variable_folder};
@@ -45,11 +45,20 @@ pub(super) struct Scope {
     assigned: Rc<RefCell<Vec<(String, Arg)>>>,
     /// Something was not remembered: what follows may be misunderstood. Shared by all scopes of a line.
     pub(super) has_forgotten: Rc<Cell<bool>>,
+    /// Variables that the line sets to an unknown value: `read X < file`. Shared by all scopes of a line.
+    forgotten: Rc<RefCell<BTreeSet<String>>>,
 }
 
 impl Scope {
     pub(super) fn variable(&self, name: &str) -> Option<&Candidates> {
         self.variables.get(self.referred(name))
+    }
+
+    /// Whether a variable has the value that the line inherits.
+    pub(super) fn is_inherited(&self, name: &str) -> bool {
+        self.variable(name).is_none()
+            && !self.has_forgotten.get()
+            && !self.forgotten.borrow().contains(self.referred(name))
     }
 
     /// The items of the newest value of a variable.
@@ -141,6 +150,13 @@ impl Scope {
     /// The value of a variable is no longer known.
     pub(super) fn forget(&mut self, name: &str) {
         self.log(name, Some(&Arg::unknown("$value")));
+        let mut forgotten = self.forgotten.borrow_mut();
+        if forgotten.len() < MAX_VARIABLES {
+            forgotten.insert(name.to_owned());
+        } else {
+            self.has_forgotten.set(true);
+        }
+        drop(forgotten);
         if self.variables.contains_key(name) {
             Rc::make_mut(&mut self.variables).remove(name);
         }

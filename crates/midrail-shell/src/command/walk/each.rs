@@ -181,6 +181,7 @@ impl Walk {
         }
         for part in find_parts(args) {
             let FindPart::Run(_, command) = part else { continue };
+            self.analysis.has_unknown_programs |= is_found_program(command);
             // What `find` hands to a program directly is judged with `find` itself, which knows its tests.
             if !command.first().is_some_and(|first| runs_others(base_name(&first.text))) {
                 let _ = self.invoke(command.to_vec(), true, &mut scope.clone(), &Stream::default());
@@ -208,6 +209,7 @@ impl Walk {
         let has_mark = argv.iter().any(|arg| arg.text.contains('{'));
         let mark = argv.iter().any(|arg| arg.text.contains("{}")).then_some("{}");
         self.sweep_lists(&argv, mark, &listing::fd(args), scope);
+        self.analysis.has_unknown_programs |= is_found_program(&argv);
         for found in listing::fd(args).into_iter().take(4) {
             let mut argv: Vec<Arg> = argv.iter().map(|arg| marked(arg, "{}", &found)).collect();
             if !has_mark {
@@ -216,6 +218,11 @@ impl Walk {
             let _ = self.invoke(argv, true, &mut scope.clone(), &Stream::default());
         }
     }
+}
+
+/// Whether the program of a command is a file that was found: `find -exec {} push`.
+fn is_found_program(command: &[Arg]) -> bool {
+    command.first().is_some_and(|program| program.text.contains("{}"))
 }
 
 /// Shells and wrappers.
@@ -246,7 +253,7 @@ fn replaced(arg: &Arg, mark: &str, by: &str) -> Arg {
     if mark.is_empty() || !arg.text.contains(mark) {
         return arg.clone();
     }
-    Arg { text: arg.text.replace(mark, by), unknown: Vec::new(), is_glob: arg.is_glob }
+    Arg { text: arg.text.replace(mark, by), is_glob: arg.is_glob, ..Arg::default() }
 }
 
 /// A word with a path in the place of a mark.

@@ -29,8 +29,19 @@ impl Walk {
         for folder in sorted.values_of(&["-C"]) {
             inner.change_folder(Some(folder));
         }
-        for setting in sorted.values_of(&["-c"]) {
-            let Some((key, value)) = setting.text.split_once('=') else { continue };
+        // `--config-env=key=VARIABLE`
+        let from_variable = |setting: &Arg| {
+            let (key, name) = setting.text.rsplit_once('=')?;
+            Some((key.to_owned(), scope.first_value(name)?.text.clone()))
+        };
+        let given = |setting: &Arg| {
+            let (key, value) = setting.text.split_once('=')?;
+            Some((key.to_owned(), value.to_owned()))
+        };
+        let settings = sorted.values_of(&["-c"]).filter_map(given);
+        let settings: Vec<(String, String)> =
+            settings.chain(sorted.values_of(&["--config-env"]).filter_map(from_variable)).collect();
+        for (key, value) in &settings {
             let key = key.to_ascii_lowercase();
             if let Some(name) = key.strip_prefix("alias.")
                 && name == subcommand.to_ascii_lowercase()

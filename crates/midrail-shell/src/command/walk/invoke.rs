@@ -159,6 +159,10 @@ impl Walk {
         let ProgramCall { invocation, input } = call;
         let place = scope.place(&name.text);
         match self.files.get(&place).cloned() {
+            Some(Content::Copy(original)) if original != place && is_program_file(&original) => {
+                let argv = std::iter::once(&Arg::known(original)).chain(&invocation.args).cloned().collect();
+                Some(self.invoke(argv, invocation.has_more_args, scope, input))
+            }
             Some(content @ (Content::Known(_) | Content::Remote | Content::Hidden | Content::Copy(_))) => {
                 if self.origins.appended.contains(&place) && !scope.is_remote {
                     self.note(Listed::Script, &place);
@@ -292,6 +296,20 @@ impl Walk {
     }
 }
 
+/// Whether a path is that of a program, and not of a script of the project.
+fn is_program_file(path: &str) -> bool {
+    PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder)) || programs::find(base_name(path)).is_some()
+}
+
+/// The name of the program in a package, without its version: `npm` for `npm@10` and `x@npm:npm@10`.
+fn unversioned(name: &str) -> &str {
+    match name.split_once('@') {
+        Some((_, version)) if version.starts_with("npm:") => unversioned(version.trim_start_matches("npm:")),
+        Some((name, _)) if !name.is_empty() => name,
+        _ => name,
+    }
+}
+
 /// The name of a program without its folder. Empty where it is not known.
 pub(super) fn program_name(name: &Arg) -> String {
     let base = base_name(&name.text);
@@ -313,6 +331,9 @@ pub(super) fn program_name(name: &Arg) -> String {
         is_known && !name.is_empty()
     });
     let base = ending.map_or(base, |(name, _)| name);
+    // `npx npm@10`, `npx @scope/tool@1`
+    let is_package = !name.text.contains('/') || name.text.starts_with('@');
+    let base = if is_package { unversioned(base) } else { base };
     // `npx @anthropic-ai/claude-code@1.0`
     if let Some(agent) = agent_of_package(&name.text).filter(|_| name.text.starts_with('@')) {
         return agent.to_owned();

@@ -37,7 +37,7 @@ fn all_in(root: &Arg) -> Arg {
         "" | "." => "./*".to_owned(),
         trimmed => format!("{trimmed}/*"),
     };
-    Arg { text, unknown: root.unknown.clone(), is_glob: true }
+    Arg { text, unknown: root.unknown.clone(), is_glob: true, ..Arg::default() }
 }
 
 /// A list of which only some is left. Far from the project that does not make it harmless.
@@ -62,7 +62,7 @@ pub(super) fn in_code(path: &Arg) -> Arg {
         None => path.text.clone(),
     };
     let unknown = path.unknown.iter().filter(|range| range.end <= text.len()).cloned().collect();
-    Arg { text, unknown, is_glob: false }
+    Arg { text, unknown, ..Arg::default() }
 }
 
 /// The folder that a list is of, or the path where it is one.
@@ -124,7 +124,7 @@ pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
         match exact {
             Some(name) => {
                 let text = format!("{}{}", all.text.strip_suffix('*').unwrap_or(&all.text), name.text);
-                Arg { text, unknown: all.unknown, is_glob: false }
+                Arg { text, unknown: all.unknown, ..Arg::default() }
             }
             None if tests > 0 => narrowed(all),
             None => all,

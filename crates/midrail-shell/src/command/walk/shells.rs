@@ -6,7 +6,7 @@ use super::super::scope::Scope;
 use super::super::shell_options::{ShellOptions, is_standard_input};
 use super::super::snippet::{self, Language, Start};
 use super::super::windows::{self, PowerShellStart, Translation};
-use super::super::{danger, files, notebook, script};
+use super::super::{calls, danger, files, notebook, script};
 use super::flow::{command_line, has_fetched};
 use super::state::{Content, Listed, ProgramCall, Source, Stream, Walk};
 use crate::words::code::FETCHING;
@@ -422,6 +422,7 @@ impl Walk {
             (invocation.start, invocation.end) = self.span;
             invocation.is_remote |= scope.is_remote;
             self.note(Listed::Program, &invocation.program);
+            calls::add_call(&mut self.analysis, &invocation, "", false);
             self.judge_with_files(&invocation, scope);
         }
         for mut danger in translated.dangers {

@@ -78,6 +78,14 @@ impl Walk {
             return None;
         }
         let program = programs::row(&invocation.program);
+        if run.is_program {
+            let start = after_subcommand(program, args, run.subcommands, &[])?.checked_sub(1)?;
+            let (name, rest) = args.get(start..)?.split_first()?;
+            // `minikube kubectl -- get pods`
+            let rest = rest.strip_prefix([Arg::known("--")].as_slice()).unwrap_or(rest);
+            let argv = [name].into_iter().chain(rest).cloned().collect();
+            return Some(self.invoke(argv, invocation.has_more_args, &mut scope.clone(), input));
+        }
         let found = find_command(program, run, args, &[]);
         self.check_unknown_options(program, run, invocation, found.as_ref());
         if found.is_none() {
@@ -109,7 +117,16 @@ impl Walk {
             };
         }
         let rest = args.get(found.at..).unwrap_or(&[]);
+        // `timeout $(…) x`: what the substitution prints may contain the command. A variable that the line
+        // inherits counts as one word.
+        let may_hide = |arg: &Arg| arg.may_split && (arg.text.contains("$(") || arg.text.contains('`'));
+        self.analysis.has_unknown_programs |= !run.remote && args.iter().take(found.at).any(may_hide);
         self.report_hidden_settings(invocation, rest.first());
+        let entry = found.options.values_of(run.entry_points).last();
+        if let Some(entry) = entry.filter(|entry| !entry.text.is_empty()) {
+            let argv = [entry].into_iter().chain(rest).cloned().collect();
+            return Some(self.invoke(argv, invocation.has_more_args, &mut inner, input));
+        }
         // `xterm -e program`, `nix develop -c program`
         if found.is_started {
             return Some(match rest {

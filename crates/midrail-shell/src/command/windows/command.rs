@@ -117,7 +117,7 @@ pub(super) fn translated(arg: &Arg) -> Arg {
     }
     let text = posix(&arg.text);
     let is_glob = text.contains(['*', '?']);
-    Arg { text, unknown: Vec::new(), is_glob }
+    Arg { is_glob, ..Arg::known(text) }
 }
 
 /// A path with slashes; the roots of Windows become their counterparts: `C:\` is `/`, `C:\Windows` lies in `/usr`,
