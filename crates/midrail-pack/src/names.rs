@@ -519,4 +519,25 @@ mod tests {
         assert!(slow.window_seconds.is_none() && slow.holds(501.0));
         assert_eq!(AlertCondition::parse("block_rate"), None);
     }
+
+    #[test]
+    fn times_are_compared_with_values_that_they_have() {
+        for (source, help) in [
+            ("time.weekday == 'Friday'", "write `'friday'`"),
+            ("time.weekday != 'fri'", "write `'friday'`"),
+            ("'Sat' == time.weekday", "write `'saturday'`"),
+            ("time.weekday in ['friday', 'Sunday']", "write `'sunday'`"),
+            ("time.weekday == 'firday'", "did you mean `friday`?"),
+            ("time.hour > 24", "it is a number from 0 to 23"),
+            ("time.hour == -1", "it is a number from 0 to 23"),
+            ("time.hour in [22, 24]", "it is a number from 0 to 23"),
+        ] {
+            let problems = event_expression(source, Expected::Bool).unwrap_err();
+            let help_texts: Vec<_> = problems.iter().filter_map(|problem| problem.help.as_deref()).collect();
+            assert_eq!(help_texts, [help], "{source}");
+        }
+        for source in ["time.weekday in ['friday', 'sunday']", "time.hour >= 18 OR time.hour < 6"] {
+            assert!(event_expression(source, Expected::Bool).is_ok(), "{source}");
+        }
+    }
 }
