@@ -110,6 +110,9 @@ pub struct Action {
     /// There are more commands than listed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_more_commands: bool,
+    /// The variables that its command line sets, for itself or for one of its commands: `A` in `A=b make`, `export A=b`, `env A=b make`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<String>,
     /// Its command line is too long, deep or expensive to analyse completely.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,

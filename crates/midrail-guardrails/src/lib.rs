@@ -97,6 +97,7 @@ pub use shared::file_paths::is_path_argument;
 pub use shared::found_files::{file_pattern, swept_patterns};
 pub use shared::lock_list::LockList;
 pub use shared::missing_classifier::MissingClassifier;
+pub use shared::overridden_facts::overrides_fact;
 pub use shared::sensitive_data::SensitiveData;
 pub use shared::thresholds::{Share, Thresholds};
 

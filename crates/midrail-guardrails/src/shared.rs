@@ -22,6 +22,7 @@ pub(crate) mod missing_classifier;
 pub(crate) mod objections;
 pub(crate) mod one_or_many;
 pub(crate) mod outcome;
+pub(crate) mod overridden_facts;
 pub(crate) mod replaced_parts;
 pub(crate) mod required_command;
 #[cfg(feature = "json-schema")]

@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub use alert::AlertCondition;
 pub use ast::Comparison;
 pub use check::Expected;
+pub(crate) use check::WEEKDAYS;
 pub use lex::MAX_LENGTH;
 pub use parse::MAX_DEPTH;
 pub use value::{Scope, Texts, Value, walk};

@@ -8,8 +8,8 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use midrail_core::{Action, Context, Missing, Resource, path};
 use midrail_guardrails::{
-    FeedbackHistory, ProviderFeedback, feedback_history, file_pattern, is_known_program, provider_feedback,
-    swept_patterns,
+    FeedbackHistory, ProviderFeedback, feedback_history, file_pattern, is_known_program, overrides_fact,
+    provider_feedback, swept_patterns,
 };
 use serde_json::Value as Json;
 
@@ -173,9 +173,16 @@ impl<'a> EventScope<'a> {
         EventScope { zone, ..self }
     }
 
-    /// A fact of the project or the machine.
+    /// A fact of the project or the machine. Unknown, if the event's own command line overrides it.
     fn project_fact(&self, name: &str) -> Value<'a> {
+        if self.is_overridden(name) {
+            return Value::Unknown;
+        }
         self.context.probe_answer(name).map_or(Value::Unknown, |value| walk(&[], value))
+    }
+
+    fn is_overridden(&self, name: &str) -> bool {
+        overrides_fact(self.context, name).unwrap_or(true)
     }
 
     fn local_time(&self) -> Option<Zoned> {
@@ -422,6 +429,7 @@ impl Scope for EventScope<'_> {
                 Value::Text(Cow::Owned(feedback.last.unwrap_or_default()))
             }),
             "feedback.recent" => list(self.history().map(|history| history.recent.as_slice())),
+            "git.branch" if self.is_overridden("git.branch") => Value::Unknown,
             "git.branch" => match context.git() {
                 Ok(git) => text(Some(git.and_then(|git| git.branch.as_deref()).unwrap_or_default())),
                 Err(_) => Value::Unknown,
@@ -510,5 +518,26 @@ mod tests {
         let slow = AlertCondition::parse("avg_duration_ms > 500").unwrap();
         assert!(slow.window_seconds.is_none() && slow.holds(501.0));
         assert_eq!(AlertCondition::parse("block_rate"), None);
+    }
+
+    #[test]
+    fn times_are_compared_with_values_that_they_have() {
+        for (source, help) in [
+            ("time.weekday == 'Friday'", "write `'friday'`"),
+            ("time.weekday != 'fri'", "write `'friday'`"),
+            ("'Sat' == time.weekday", "write `'saturday'`"),
+            ("time.weekday in ['friday', 'Sunday']", "write `'sunday'`"),
+            ("time.weekday == 'firday'", "did you mean `friday`?"),
+            ("time.hour > 24", "it is a number from 0 to 23"),
+            ("time.hour == -1", "it is a number from 0 to 23"),
+            ("time.hour in [22, 24]", "it is a number from 0 to 23"),
+        ] {
+            let problems = event_expression(source, Expected::Bool).unwrap_err();
+            let help_texts: Vec<_> = problems.iter().filter_map(|problem| problem.help.as_deref()).collect();
+            assert_eq!(help_texts, [help], "{source}");
+        }
+        for source in ["time.weekday in ['friday', 'sunday']", "time.hour >= 18 OR time.hour < 6"] {
+            assert!(event_expression(source, Expected::Bool).is_ok(), "{source}");
+        }
     }
 }

@@ -73,6 +73,11 @@ pub fn default_cache() -> Option<PathBuf> {
     in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("policies"))
 }
 
+/// The folder in which git runs without the configuration of a repository. Agents may not change it.
+pub(crate) fn isolated_git() -> Option<PathBuf> {
+    in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("git"))
+}
+
 fn in_home(variable: &str, otherwise: &str) -> Option<PathBuf> {
     Some(home(variable, otherwise)?.join("midrail"))
 }

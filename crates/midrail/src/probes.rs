@@ -3,6 +3,7 @@
 
 mod command;
 mod git;
+mod isolated_git;
 mod project;
 mod tree;
 mod unsaved;

@@ -93,6 +93,21 @@ pub(crate) fn calls(context: &Context<'_>) -> Result<Vec<CommandCall>, Missing> 
         .collect())
 }
 
+/// Whether a subcommand is built into git.
+pub(crate) fn is_builtin_command(command: &str) -> bool {
+    is_builtin(command)
+}
+
+/// Whether a call uses another repository or work tree than that of the project.
+pub(crate) fn is_other_repository(context: &Context<'_>, call: &GitCall<'_>) -> Result<bool, Missing> {
+    let has_folder = call.call.folder.as_deref() != Some("") || !call.folders.is_empty();
+    if !has_folder && !call.names_repository && context.event.cwd.is_none() {
+        return Ok(false);
+    }
+    let reader = Reader { context, current: None, updates: BranchUpdates::default() };
+    Ok(!matches!(reader.place(call)?, Where::Here))
+}
+
 /// Whether a command is a call of git, or of the program of a forge.
 fn is_repository_call(call: &CommandCall) -> bool {
     matches!(call.program.as_str(), "git" | "gh" | "glab")

@@ -2,9 +2,13 @@
 
 use midrail_core::glob;
 
-use crate::diagnostic::{Diagnostic, excerpt};
+use crate::diagnostic::{Diagnostic, did_you_mean, excerpt};
 use crate::expr::ast::{Ast, AstKind, Comparison, Function, TextTest};
 use crate::expr::vocabulary::{Name, Segment, Type, Vocabulary, path_text};
+
+/// The values of `time.weekday`.
+pub(crate) const WEEKDAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
 /// What an expression is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,9 +148,16 @@ impl<'a> Checker<'a> {
                 self.number(left);
                 self.number(right);
             }
-            AstKind::Compare(operator, left, right) => self.compare(*operator, left, right),
+            AstKind::Compare(operator, left, right) => {
+                self.compare(*operator, left, right);
+                self.time_value(left, right);
+                self.time_value(right, left);
+            }
             AstKind::In(item, container, _) => match &container.kind {
-                AstKind::List(items) => self.one_of(item, items),
+                AstKind::List(items) => {
+                    self.one_of(item, items);
+                    items.iter().for_each(|value| self.time_value(item, value));
+                }
                 _ => self.holds(container, item),
             },
             AstKind::TextTest(TextTest::Contains, container, item, _) => self.holds(container, item),
@@ -222,6 +233,31 @@ impl<'a> Checker<'a> {
             };
             self.problem(Diagnostic::new(message, right.span.clone()).with_help(help));
         }
+    }
+
+    /// A value that a time of day is compared with. One that it never has would silently disable the guardrail.
+    fn time_value(&mut self, name: &Ast, value: &Ast) {
+        let term = self.metric(name).map_or("", |name| name.term());
+        let help = match term {
+            "time.weekday" => match value.as_text() {
+                Some(day) if !WEEKDAYS.contains(&day) => {
+                    let lower = day.to_lowercase();
+                    let begun = WEEKDAYS.iter().find(|known| lower.len() > 1 && known.starts_with(&lower));
+                    match begun {
+                        Some(known) => format!("write `'{known}'`"),
+                        None => did_you_mean(&lower, WEEKDAYS, |all| format!("it is one of {all}")),
+                    }
+                }
+                _ => return,
+            },
+            "time.hour" => match self.constant(value) {
+                Some(hour) if !(0.0..=23.0).contains(&hour) => "it is a number from 0 to 23".to_owned(),
+                _ => return,
+            },
+            _ => return,
+        };
+        let message = format!("`{term}` is never `{}`", self.text(value).trim_matches(['\'', '"']));
+        self.problem(Diagnostic::new(message, value.span.clone()).with_help(help));
     }
 
     fn one_of(&mut self, item: &Ast, items: &[Ast]) {

@@ -3,16 +3,18 @@
 use midrail_core::{EventKind, Risk};
 
 use crate::diagnostic::did_you_mean;
+use crate::expr::WEEKDAYS;
 use crate::issue::Issue;
 use crate::lint::linter::{Findings, Packs, quoted_span};
 
 /// The names with a fixed set of values.
-pub(super) fn closed_sets() -> [(&'static str, Vec<&'static str>); 4] {
+pub(super) fn closed_sets() -> [(&'static str, Vec<&'static str>); 5] {
     let risks = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical].map(Risk::as_str);
     [
         ("action.type", vec!["file_read", "file_write", "command", "network", "other"]),
         ("task.risk", risks.to_vec()),
         ("signals.max_tool_risk", risks.to_vec()),
+        ("time.weekday", WEEKDAYS.to_vec()),
         ("event.kind", EventKind::ALL.iter().map(|kind| kind.as_str()).collect()),
     ]
 }

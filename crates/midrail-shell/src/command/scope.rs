@@ -125,7 +125,9 @@ impl Scope {
     fn log(&self, name: &str, value: Option<&Arg>) {
         const MAX_LOGGED: usize = 64;
         let mut assigned = self.assigned.borrow_mut();
-        if assigned.len() < MAX_LOGGED {
+        // No name is lost, and of a name with many values only some values are judged.
+        let is_new = || assigned.len() < MAX_VARIABLES && assigned.iter().all(|(known, _)| known != name);
+        if assigned.len() < MAX_LOGGED || is_new() {
             assigned.push((name.to_owned(), value.cloned().unwrap_or_default()));
         }
     }

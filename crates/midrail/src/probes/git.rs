@@ -26,22 +26,40 @@ pub(crate) fn state(root: &Path) -> Available<Fact> {
     state.map(Fact::Git).map_err(|why| Unavailable::new(format!("the repository cannot be read: {why}")))
 }
 
-/// The address of the remote that the current branch pushes to, or of `origin`. `None`: there is none.
+/// The address that the current branch is pushed to, or that of `origin`. `None`: there is none.
 pub(super) fn remote(root: &Path) -> Available<Option<String>> {
     let Some(repository) = find(root)? else { return Ok(None) };
-    let config = Config::parse(&read(&repository.common.join("config"), MAX_FILE)?.unwrap_or_default());
+    let config = repository.config()?;
+    if config.has_includes() {
+        return Err("the configuration of the repository includes other files".into());
+    }
     let branch = repository.state()?.branch;
-    let name = branch.as_ref().and_then(|branch| config.get("branch", branch, "remote")).unwrap_or("origin");
-    // A password is no part of the name of a repository.
-    let plain = |url: &str| match url.split_once("://") {
+    let of_branch = |key| branch.as_ref().and_then(|branch| config.get("branch", branch, key));
+    let name = of_branch("pushremote").or_else(|| config.get("remote", "", "pushdefault"));
+    let name = name.or_else(|| of_branch("remote")).unwrap_or("origin");
+    let pushed = config.all("remote", name, "pushurl");
+    let (urls, rewrites): (_, &[&str]) = if pushed.is_empty() {
+        (config.all("remote", name, "url"), &["pushinsteadof", "insteadof"])
+    } else {
+        (pushed, &["insteadof"])
+    };
+    match urls.as_slice() {
+        [] => Ok(None),
+        [url] => Ok(Some(without_password(&config.rewritten(url, rewrites)))),
+        _ => Err(format!("the remote `{name}` has several addresses").into()),
+    }
+}
+
+/// An address without its password, which is no part of the name of a repository.
+fn without_password(url: &str) -> String {
+    match url.split_once("://") {
         Some((scheme, rest)) => {
             let host = rest.split('/').next().unwrap_or_default();
             let rest = rest.get(host.rfind('@').map_or(0, |at| at + 1)..).unwrap_or_default();
             format!("{scheme}://{rest}")
         }
         None => url.to_owned(),
-    };
-    Ok(config.get("remote", name, "url").map(plain))
+    }
 }
 
 /// The top of the work tree around a folder, and the folder of its own state.
@@ -49,17 +67,18 @@ pub(super) fn folders(root: &Path) -> Option<(PathBuf, PathBuf)> {
     find(root).ok().flatten().map(|repository| (repository.top, repository.own))
 }
 
-struct Repository {
+#[derive(Clone)]
+pub(super) struct Repository {
     /// The top folder of the work tree.
-    top: PathBuf,
+    pub(super) top: PathBuf,
     /// The folder of this work tree's own state.
-    own: PathBuf,
+    pub(super) own: PathBuf,
     /// The folder that all work trees share.
-    common: PathBuf,
+    pub(super) common: PathBuf,
 }
 
 /// The nearest repository at or above a folder, as git looks for it.
-fn find(root: &Path) -> Available<Option<Repository>> {
+pub(super) fn find(root: &Path) -> Available<Option<Repository>> {
     for folder in root.ancestors() {
         let entry = folder.join(".git");
         let Ok(metadata) = fs::metadata(&entry) else { continue };
@@ -98,8 +117,8 @@ impl Repository {
         has_head && self.common.join("objects").is_dir() && self.common.join("refs").is_dir()
     }
 
-    fn state(&self) -> Available<GitState> {
-        let config = Config::parse(&read(&self.common.join("config"), MAX_FILE)?.unwrap_or_default());
+    pub(super) fn state(&self) -> Available<GitState> {
+        let config = self.config()?;
         if let Some(format) = config.get("extensions", "", "refstorage").filter(|format| *format != "files") {
             return Err(format!("it keeps its references as `{format}`, which is not known here").into());
         }
@@ -125,6 +144,23 @@ impl Repository {
             aliases: config.aliases(),
             push_default: config.get("push", "", "default").map(str::to_owned),
         })
+    }
+
+    fn config(&self) -> Available<Config> {
+        Ok(Config::parse(&read(&self.common.join("config"), MAX_FILE)?.unwrap_or_default()))
+    }
+
+    /// The commit of the upstream branch, as of the last fetch. `None`: there is none.
+    pub(super) fn upstream_commit(&self) -> Available<Option<String>> {
+        let config = self.config()?;
+        let Some(branch) = self.state()?.branch else { return Ok(None) };
+        let of_branch = |key| config.get("branch", &branch, key);
+        let (Some(remote), Some(merge)) = (of_branch("remote"), of_branch("merge")) else { return Ok(None) };
+        if remote == "." {
+            return self.resolve(merge);
+        }
+        let short = merge.strip_prefix("refs/heads/").unwrap_or(merge);
+        self.resolve(&format!("refs/remotes/{remote}/{short}"))
     }
 
     /// The commit that a reference leads to. `None`: there is none yet.
@@ -226,6 +262,27 @@ impl Config {
             entry.0 == section && entry.1 == sub && entry.2 == key
         };
         self.0.iter().rev().find(fits).map(|entry| entry.3.as_str())
+    }
+
+    /// All values of a key.
+    fn all(&self, section: &str, sub: &str, key: &str) -> Vec<&str> {
+        let fits = self.0.iter().filter(|entry| entry.0 == section && entry.1 == sub && entry.2 == key);
+        fits.map(|entry| entry.3.as_str()).collect()
+    }
+
+    /// Whether other files, which are not read, belong to it.
+    fn has_includes(&self) -> bool {
+        self.0.iter().any(|(section, ..)| matches!(section.as_str(), "include" | "includeif"))
+    }
+
+    /// An address after the rules `url.NEW.insteadOf = OLD`: the longest match of the first kind of rule that has one.
+    fn rewritten(&self, url: &str, kinds: &[&str]) -> String {
+        let of_kind = |kind: &str| {
+            let rules = self.0.iter().filter(|(section, _, key, _)| section == "url" && key == kind);
+            let fitting = rules.filter_map(|(_, new, _, old)| Some((new, url.strip_prefix(old.as_str())?)));
+            fitting.min_by_key(|(_, rest)| rest.len()).map(|(new, rest)| format!("{new}{rest}"))
+        };
+        kinds.iter().find_map(|kind| of_kind(kind)).unwrap_or_else(|| url.to_owned())
     }
 
     /// The names for commands. The last one counts.
@@ -381,6 +438,26 @@ mod tests {
                       \tmerge = refs/heads/\\\nmain\n[branch \"other\"]\nremote = no\n";
         write(&root, ".git/config", config);
         assert_eq!(at(&root).upstream.as_deref(), Some("up stream/main"));
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_is_pushed_to() {
+        let (_folder, root) = repository();
+        write(&root, ".git/HEAD", "ref: refs/heads/main\n");
+        let origin = "[remote \"origin\"]\nurl = https://me:x@ok/x.git\n";
+        for (more, address) in [
+            ("", Some("https://ok/x.git")),
+            ("pushurl = https://evil/x\n", Some("https://evil/x")),
+            ("[url \"https://evil/\"]\npushInsteadOf = https://me:x@ok/\n", Some("https://evil/x.git")),
+            ("[url \"https://evil/\"]\ninsteadOf = https://\n", Some("https://evil/me:x@ok/x.git")),
+            ("[remote]\npushDefault = b\n[remote \"b\"]\nurl = https://b\n", Some("https://b")),
+            ("[branch \"main\"]\npushRemote = b\n[remote \"b\"]\nurl = https://b\n", Some("https://b")),
+            ("url = https://second\n", None),
+            ("[include]\npath = more\n", None),
+        ] {
+            write(&root, ".git/config", format!("{origin}{more}"));
+            assert_eq!(remote(&root).ok().flatten().as_deref(), address, "{more}");
+        }
     }
 
     #[test]

@@ -3,19 +3,14 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use midrail_core::Fact;
+use midrail_pack::yaml;
 use serde_json::Value;
 
-use super::command::{self, Exec};
-use super::git;
+use super::{git, isolated_git};
 use crate::error::{Available, Unavailable};
 use crate::paths::read_limited;
-
-/// The limit for git.
-const GIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The largest file of settings that is read.
 const MAX_SETTINGS: u64 = 1 << 20;
@@ -30,9 +25,9 @@ const CI_VARIABLES: &[&str] =
 /// The answer to a name of the vocabulary of expressions.
 pub(crate) fn answer(root: &Path, name: &str) -> Available<Fact> {
     let value = match name {
-        "git.dirty" => is_dirty(root)?.into(),
+        "git.dirty" => isolated_git::is_dirty(root)?.into(),
         "git.remote" => git::remote(root)?.unwrap_or_default().into(),
-        "git.ahead" => commits_ahead(root)?,
+        "git.ahead" => isolated_git::commits_ahead(root)?.into(),
         "kube.context" => kube_context()?.into(),
         "ci" => CI_VARIABLES.iter().any(|name| is_set(name)).into(),
         "host.name" => host_name()?.into(),
@@ -46,24 +41,6 @@ pub(crate) fn answer(root: &Path, name: &str) -> Available<Fact> {
 
 fn is_set(name: &str) -> bool {
     env::var(name).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
-}
-
-/// Whether there are changes that are not committed, or new files that are not ignored.
-fn is_dirty(root: &Path) -> Available<bool> {
-    let exec = run_git(root, "status --porcelain")?;
-    if exec.exit_code == 0 { Ok(!exec.stdout.trim().is_empty()) } else { Err("git has no answer".into()) }
-}
-
-/// Runs git without what a repository can make it run.
-fn run_git(root: &Path, args: &str) -> Available<Exec> {
-    let line = format!("git --no-optional-locks -c core.fsmonitor=false -c core.hooksPath=/dev/null {args}");
-    command::exec(root, &line, GIT_TIMEOUT, &AtomicBool::new(false))
-}
-
-/// The number of commits that the upstream branch does not have. Null: there is none.
-fn commits_ahead(root: &Path) -> Available<Value> {
-    let exec = run_git(root, "rev-list --count '@{upstream}..HEAD'")?;
-    Ok(if exec.exit_code == 0 { exec.stdout.trim().parse::<u64>().ok().into() } else { Value::Null })
 }
 
 /// The current context of `kubectl`. Empty: there is none.
@@ -80,22 +57,34 @@ fn kube_context() -> Available<String> {
             Err(error) => return Err(Unavailable::new(format!("`{}`: {error}", file.display()))),
         };
         // The first file that sets it counts.
-        if let Some(context) = current_context(&String::from_utf8_lossy(&bytes)) {
+        let failed = |why: String| Unavailable::new(format!("`{}` cannot be read: {why}", file.display()));
+        let text = String::from_utf8(bytes).map_err(|_| failed("it is no text".to_owned()))?;
+        if let Some(context) = current_context(&text).map_err(failed)? {
             return Ok(context);
         }
     }
     Ok(String::new())
 }
 
-/// The value of `current-context` in the settings of `kubectl`, as YAML or JSON.
-fn current_context(text: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| {
-        let line = line.trim_start_matches(['{', ' ', '\t']);
-        line.trim_start_matches('"').strip_prefix("current-context")
+/// The value of `current-context` in the settings of `kubectl`, as YAML or JSON. `None`: the file does not set it.
+fn current_context(text: &str) -> Result<Option<String>, String> {
+    let documents = yaml::parse(text).map_err(|problems| {
+        problems.into_iter().next().map_or_else(|| "invalid YAML".to_owned(), |problem| problem.message)
     })?;
-    let value = line.trim_start_matches('"').trim_start().strip_prefix(':')?;
-    let value = value.trim().trim_end_matches(',').trim_matches(['"', '\'']);
-    (!value.is_empty()).then(|| value.to_owned())
+    let document = match documents.as_slice() {
+        [] => return Ok(None),
+        [document] => yaml::to_json(document),
+        _ => return Err("it has several documents".to_owned()),
+    };
+    match &document {
+        Value::Null => Ok(None),
+        Value::Object(settings) => match settings.get("current-context") {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(context)) => Ok(Some(context.clone()).filter(|context| !context.is_empty())),
+            Some(_) => Err("`current-context` is no text".to_owned()),
+        },
+        _ => Err("it has no settings".to_owned()),
+    }
 }
 
 fn host_name() -> Available<String> {
@@ -124,11 +113,36 @@ mod tests {
         for (text, context) in [
             ("apiVersion: v1\ncurrent-context: prod-eu\nkind: Config\n", Some("prod-eu")),
             ("current-context: \"a b\"\n", Some("a b")),
-            ("{\n  \"current-context\": \"x\",\n}", Some("x")),
+            ("{\n  \"current-context\": \"x\"\n}", Some("x")),
+            ("current-context: &a prod-eu\n", Some("prod-eu")),
+            ("current-context: >-\n  prod-eu\n", Some("prod-eu")),
+            ("current-context: !!str prod-eu\n", Some("prod-eu")),
+            ("current-context: \"pr\\u006fd\"\n", Some("prod")),
+            ("? current-context\n: prod\n", Some("prod")),
+            ("note: |\n  current-context: dev\ncurrent-context: prod\n", Some("prod")),
+            ("users:\n  - current-context: dev\ncurrent-context: prod\n", Some("prod")),
+            ("note: \"a\n  current-context: dev\n  b\"\ncurrent-context: prod\n", Some("prod")),
             ("current-context: \"\"\n", None),
+            ("current-context:\n", None),
             ("contexts: []\n", None),
+            ("", None),
         ] {
-            assert_eq!(current_context(text).as_deref(), context, "{text}");
+            assert_eq!(current_context(text), Ok(context.map(str::to_owned)), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_of_kubectl_that_cannot_be_read_are_unavailable() {
+        for text in [
+            "current-context: dev\n\tbroken: [",
+            "current-context: dev\ncurrent-context: prod\n",
+            "current-context: dev\n---\ncurrent-context: prod\n",
+            "current-context: [prod]\n",
+            "current-context: 1\n",
+            "- current-context: dev\n",
+            "dev",
+        ] {
+            assert!(current_context(text).is_err(), "{text}");
         }
     }
 

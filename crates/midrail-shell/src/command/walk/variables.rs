@@ -11,6 +11,9 @@ impl Walk {
     /// Judges the variables that were set since the last time.
     pub(super) fn judge_variables(&mut self, scope: &Scope) {
         for (name, value) in scope.take_assigned() {
+            if !self.analysis.sets.contains(&name) {
+                self.analysis.sets.push(name.clone());
+            }
             self.loading_variable(&name, &value, scope);
             self.code_variable(&name, &value, scope);
             self.proxy_variable(&name, &value);
