@@ -1,6 +1,5 @@
 //! Problems of a text, with place and advice, and how to print them.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 

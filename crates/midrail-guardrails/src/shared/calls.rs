@@ -142,10 +142,20 @@ fn runs_in_project(
     let below = |path: &str| {
         if path.starts_with(['/', '~']) { path.to_owned() } else { format!("{folder}/{path}") }
     };
-    let paths = std::iter::once(folder.to_owned()).chain(named.into_iter().map(below));
-    let places: Vec<Place> = all(paths.map(|path| context.real_place(&path, None)))?;
+    let paths: Vec<String> = std::iter::once(folder.to_owned()).chain(named.into_iter().map(below)).collect();
+    let places: Vec<Place> = all(paths.iter().map(|path| context.real_place(path, None)))?;
     let is_root = places.first().is_some_and(|place| matches!(place.key.as_str(), "" | "."));
-    Ok(places.iter().all(|place| place.inside) && (is_root || !pattern.has_path()))
+    Ok(places.iter().all(|place| place.inside)
+        && !paths.iter().any(|path| is_outside(context, path))
+        && (is_root || !pattern.has_path()))
+}
+
+/// Whether a path of a command line is outside of the session's folder by its spelling. A host that names no folder may see the root
+/// as `/`; a command line does not.
+fn is_outside(context: &Context<'_>, path: &str) -> bool {
+    let is_absolute = context.event.cwd.is_none() && path.starts_with('/');
+    (is_absolute && !context.root().is_some_and(|root| path.starts_with(root)))
+        || !context.place(path, None).inside
 }
 
 /// Programs that change folders with all that they contain.
@@ -159,8 +169,7 @@ fn changes_any(context: &Context<'_>, patterns: &[String]) -> Result<bool, Missi
         return Ok(true);
     }
     let is_elsewhere = |call: &CommandCall| {
-        let is_outside = |folder: &str| !folder.is_empty() && !context.place(folder, None).inside;
-        call.folder.as_deref().is_some_and(is_outside)
+        call.folder.as_deref().is_some_and(|folder| !folder.is_empty() && is_outside(context, folder))
             && named_folders(call).is_some_and(|named| named.is_empty())
             && !patterns.iter().any(|pattern| pattern.starts_with(['/', '~']))
     };

@@ -102,6 +102,27 @@ impl CommandPattern {
             && self.fit(call) == Fit::Yes
     }
 
+    /// Whether it matches every command that another pattern matches. `false` if it is undetermined.
+    pub fn covers(&self, other: &CommandPattern) -> bool {
+        self == other || (!other.text.contains('*') && self.fit(&other.call()) == Fit::Yes)
+    }
+
+    /// Whether it has an option with which a command only shows what it would do, or proves nothing.
+    pub fn only_describes(&self) -> bool {
+        only_describes(&self.call())
+    }
+
+    /// The command with nothing but the words of the pattern.
+    fn call(&self) -> CommandCall {
+        let name = self.program.rsplit('/').next().unwrap_or_default();
+        CommandCall {
+            program: name.to_owned(),
+            path: self.has_path().then(|| self.program.clone()),
+            args: self.args.iter().map(|arg| arg.text.clone()).collect(),
+            ..CommandCall::default()
+        }
+    }
+
     /// Whether it names the program by its path: `./scripts/test.sh`.
     pub fn has_path(&self) -> bool {
         self.program.contains('/')
