@@ -161,16 +161,15 @@ fn commands_that_can_never_be_run_are_reported() {
     shows(
         "unmet-requirement",
         DiagnosticLevel::Error,
-        (3, 54),
+        (3, 49),
         "`since` applies to the required call itself",
-        &rule("command: deploy, requires: {command: cargo test}, since: {command: cargo test}")
-            .replace("deploy, requires: ", "deploy, requires:       "),
+        &rule("command: deploy, requires: {command: cargo test}, since: {command: cargo test}"),
         &rule("command: deploy, requires: {command: cargo test}, since: {command: cargo build}"),
     );
     shows(
         "unmet-requirement",
         DiagnosticLevel::Error,
-        (3, 48),
+        (3, 49),
         "`cargo test --no-run` proves nothing",
         &rule("command: deploy, requires: {command: cargo test --no-run}"),
         &rule("command: deploy, requires: {command: cargo test --locked}"),
@@ -178,7 +177,7 @@ fn commands_that_can_never_be_run_are_reported() {
     shows(
         "empty-commands",
         DiagnosticLevel::Warning,
-        (3, 21),
+        (3, 22),
         "this list of commands is empty",
         "pack: p\nguardrails:\n  - {id: a, command: []}\n",
         "pack: p\nguardrails:\n  - {id: a, command: [make]}\n",
