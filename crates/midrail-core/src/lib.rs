@@ -46,6 +46,7 @@ mod tally;
 mod text_test;
 mod usage;
 mod verdict;
+pub mod visible;
 
 pub use action::{Action, ActionType, CommandCall, Danger, FileCopy};
 pub use action_digest::{action_digest, action_text};

@@ -6,7 +6,8 @@ use jiff::SignedDuration;
 use midrail_core::CommandCall;
 use midrail_core::duration::span;
 use midrail_core::path::{self, Roots};
-use midrail_shell::command::CommandPattern;
+use midrail_core::visible::visible_start;
+use midrail_shell::command::{CommandPattern, Fit};
 
 use crate::builtin::PackKey;
 use crate::prelude::*;
@@ -119,11 +120,21 @@ impl Count {
         Ok(recent.count().try_into().unwrap_or(u64::MAX))
     }
 
+    /// Whether the success of the event's call is one of the commands that count: not so for `! make` and `make &`.
+    fn has_worked(&self, context: &Context<'_>) -> Result<bool, Missing> {
+        let mut commands = context.action()?.commands.iter().filter(|call| !call.wraps).peekable();
+        let counts = |call: &CommandCall| {
+            self.commands.is_empty() || self.commands.iter().any(|pattern| pattern.fit(call) > Fit::No)
+        };
+        Ok(commands.peek().is_none() || commands.any(|call| call.decides && counts(call)))
+    }
+
     fn objection(&self, context: &Context<'_>, key: &str, number: u64) -> Verdict {
+        let shown = visible_start(key, 80);
         let what = match (&self.per, self.result) {
-            (CountPer::Tool, _) => format!("'{key}'"),
-            (CountPer::Command, _) => format!("`{}`", shorten(key, 80)),
-            (CountPer::Key(_), _) => format!("calls with the key '{}'", shorten(key, 80)),
+            (CountPer::Tool, _) => format!("'{shown}'"),
+            (CountPer::Command, _) => format!("`{shown}`"),
+            (CountPer::Key(_), _) => format!("calls with the key '{shown}'"),
             (CountPer::Session, _) => "these calls".to_owned(),
         };
         let does = match self.result {
@@ -172,10 +183,20 @@ impl Guardrail for Count {
         if let Some(since) = &self.since
             && effect.allows()
         {
-            // Only what is known to be such a call starts again.
-            let starts = match since.contain(context) {
-                Err(missing) if context.has_pending_needs() => return Err(missing.into()),
-                found => found.unwrap_or(false),
+            // Only what is known to be such a call starts again, and of commands only one that has succeeded.
+            let known = |found: Result<bool, Missing>| match found {
+                Err(missing) if context.has_pending_needs() => Err(missing),
+                found => Ok(found.unwrap_or(false)),
+            };
+            let starts = match since {
+                Calls::Commands(_) if is_before => {
+                    if known(since.contain(context))? {
+                        return Ok(());
+                    }
+                    false
+                }
+                Calls::Commands(_) => context.succeeded(effect)? && known(since.are_proven(context))?,
+                Calls::Tool(_) | Calls::Changes(_) => known(since.contain(context))?,
             };
             if starts {
                 let before = since_key(context).read(context)?.unwrap_or(0);
@@ -189,8 +210,9 @@ impl Guardrail for Count {
             Some(_) if is_before => false,
             Some(CallResult::Ok) => context.succeeded(effect)?,
             Some(CallResult::Failed) if context.event.is_success() => {
-                // It works again.
-                slice(context, &key).remove(changes);
+                if self.has_worked(context)? {
+                    slice(context, &key).remove(changes);
+                }
                 false
             }
             Some(CallResult::Failed) => true,

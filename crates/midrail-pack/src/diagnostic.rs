@@ -1,10 +1,11 @@
 //! Problems of a text, with place and advice, and how to print them.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use midrail_core::visible::visible_char;
+pub use midrail_core::visible::{is_hidden, visible};
 use serde::Serialize;
 
 /// A byte range into a source text.
@@ -193,18 +194,10 @@ pub(crate) fn did_you_mean<'c>(
     }
 }
 
-/// A text that is safe to print on one line of a terminal.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().map(picture).collect())
-}
-
 /// An excerpt of a text for a message: safe to print, and short.
 pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
-    let mut quoted: String = text.chars().take(LONGEST).map(picture).collect();
+    let mut quoted: String = text.chars().take(LONGEST).map(visible_char).collect();
     if text.chars().nth(LONGEST).is_some() {
         quoted.push('…');
     }
@@ -293,21 +286,6 @@ fn same_length(line: &str) -> String {
         (true, _) => '\u{fffd}',
     };
     line.chars().map(replace).collect()
-}
-
-/// Whether a character could control a terminal, or change the order in which a text is displayed.
-pub fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
-fn picture(c: char) -> char {
-    match c {
-        '\u{7f}' => '\u{2421}',
-        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
-        _ if is_hidden(c) => '\u{fffd}',
-        _ => c,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Lint: probable mistakes in valid packs. They are never a reason to reject a pack.
 
 mod cases;
+mod commands;
 mod definition;
 mod facts;
 mod linter;
@@ -34,6 +35,8 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     let out = &mut findings;
     let needs = needs::needs(&merged);
     prerequisites::cycles(out, &needs);
+    commands::never_met(out, &merged);
+    commands::empty(packs, out);
     prerequisites::not_allowed(packs, out, &needs);
     // Before the others, so that locked guardrails are not reported as duplicates.
     locks::overlapping(packs, out);

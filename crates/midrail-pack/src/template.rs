@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use midrail_core::visible::visible_start;
 use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
 use midrail_guardrails::{Middleware, VerdictMapper};
 
-use crate::diagnostic::visible;
 use crate::names::EVENT_NAMES;
 use crate::rule::{Deferred, shown_value};
 
@@ -87,9 +87,7 @@ impl Template {
             Piece::Text(text) => text.clone(),
             Piece::Value(expression) => {
                 let value = shown_value(expression, context).unwrap_or_else(|| "(unknown)".to_owned());
-                let safe = visible(&value);
-                let cut: String = safe.chars().take(MAX_VALUE).collect();
-                if cut.len() < safe.len() { format!("{cut}…") } else { cut }
+                visible_start(&value, MAX_VALUE)
             }
         };
         self.0.iter().map(piece).collect()

@@ -29,15 +29,17 @@ mod scope;
 mod script;
 mod shell_options;
 mod snippet;
+mod tree_changes;
 mod walk;
 mod windows;
 
 pub(crate) use self::added_words::with_words;
-pub use self::command_pattern::{CommandPattern, Fit, only_describes};
+pub use self::command_pattern::{CommandPattern, Fit, named_folders, only_describes};
 pub use self::danger::is_expendable;
 pub use self::hosts::is_registry;
 pub(crate) use self::hosts::url_host;
 pub use self::invocation::File;
+pub use self::tree_changes::may_change_any_file;
 
 use midrail_core::Action;
 

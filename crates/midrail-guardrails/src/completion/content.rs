@@ -271,7 +271,8 @@ pub(super) fn observe(evaluation: &Evaluation<'_, '_>, changes: &mut Changes) ->
     if let Some(missing) = pending {
         return Err(missing.into());
     }
-    if after != before {
+    // A cleared session forgets what it does not store anew.
+    if after != before || event.is_new_run() {
         key.write(changes, &after)?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use midrail_core::Tools;
+use midrail_core::visible::{visible, visible_start};
 use serde_json::{Value, json};
 
 use crate::prelude::*;
@@ -124,6 +125,17 @@ impl PrerequisiteRule {
             },
             None => None,
         };
+        // What the call's own line does before the gate happens after all that has succeeded.
+        if let Some(since) = &self.since
+            && since.precede(&self.gate, context)?
+        {
+            let denial = self.denial(context, &self.requires, key.as_deref());
+            return Ok(Some(denial.advise(format!(
+                "This call makes {} itself. Do that in a call of its own, then run {}, then repeat the rest.",
+                since.name(),
+                self.requires.iter().map(Calls::name).collect::<Vec<_>>().join(", ")
+            ))));
+        }
         // All slices are requested before the first one is missing, so that they are loaded together.
         let done = self.requires.iter().map(|calls| self.is_done(context, calls, key.as_deref()));
         if key.is_some() {
@@ -146,22 +158,26 @@ impl PrerequisiteRule {
 
     fn denial(&self, context: &Context<'_>, missing: &[Calls], key: Option<&str>) -> Verdict {
         let tool = context.event.tool_name().unwrap_or_default();
+        let shown_tool = visible(tool);
         let mut names: Vec<String> = missing.iter().map(Calls::name).collect();
         names.sort_unstable();
         names.dedup();
         let list = names.join(", ");
         let (subject, again) = match &self.gate {
-            Calls::Tool(_) => (format!("Tool '{tool}'"), format!("call {tool} again")),
+            Calls::Tool(_) => (format!("Tool '{shown_tool}'"), format!("call {shown_tool} again")),
             gate => (gate.name(), "repeat the call".to_owned()),
         };
         let since = self.since.as_ref().map(|calls| format!(" since {}", last(calls))).unwrap_or_default();
         let verdict = match key {
-            Some(key) => Verdict::block(format!(
-                "{subject} with key '{key}' requires prior invocation of one of: {list} with the same key{since}."
-            ))
-            .advise(format!("Call one of {list} for '{key}' first, then {again}."))
-            .with("key", key)
-            .with("prerequisites", json!(names)),
+            Some(key) => {
+                let shown = visible_start(key, MAX_KEY);
+                Verdict::block(format!(
+                    "{subject} with key '{shown}' requires prior invocation of one of: {list} with the same key{since}."
+                ))
+                .advise(format!("Call one of {list} for '{shown}' first, then {again}."))
+                .with("key", key)
+                .with("prerequisites", json!(names))
+            }
             None => Verdict::block(format!("{subject} requires prior invocation of: {list}{since}"))
                 .advise(self.advice(missing, &list, &again))
                 .with("missing", json!(names)),
@@ -172,7 +188,8 @@ impl PrerequisiteRule {
     fn advice(&self, missing: &[Calls], list: &str, again: &str) -> String {
         if missing.iter().any(|calls| matches!(calls, Calls::Commands(_))) {
             format!(
-                "Run {list} in a call that fails if it fails (not followed by `;`, `|` or `||`), then {again}."
+                "Run {list} by its name, in the project, and in a call that fails if it fails (not followed by `;`, `|` or `||`), \
+                 then {again}."
             )
         } else {
             format!("Call {list} first, then {again}.")
@@ -189,7 +206,9 @@ impl PrerequisiteRule {
                 number_key(context).write(changes, &before.saturating_add(1))?;
             }
         }
-        if !is_before && !context.succeeded(effect)? {
+        let has_succeeded = !is_before && context.succeeded(effect)?;
+        // Without `since`, only a success matters. A call that is blocked does not begin.
+        if (number.is_none() && !has_succeeded) || (is_before && effect >= Effect::Block) {
             return Ok(());
         }
         let key = match &self.key {
@@ -204,20 +223,27 @@ impl PrerequisiteRule {
                 continue;
             }
             let slice = done_key(context, calls, key.as_deref());
-            match number {
-                None => slice.write(changes, &Value::Bool(true))?,
-                Some(number) => {
-                    // What counts is what had happened when the call began.
-                    let begun = Key::<u64>::new(format!("{}/begun", slice.name()));
-                    if is_before {
-                        begun.write(
-                            changes,
-                            &number_key(context).read_changed(context, changes)?.unwrap_or(0),
-                        )?;
-                    } else {
-                        slice.write(changes, &begun.read(context)?.unwrap_or(number).into())?;
-                    }
+            let Some(number) = number else {
+                slice.write(changes, &Value::Bool(true))?;
+                continue;
+            };
+            // What counts is what had happened when the call began.
+            let begun_key = Key::<BegunCalls>::new(format!("{}/calls", slice.name()));
+            let mut begun = begun_key.read(context)?.unwrap_or_default();
+            let id = context.event.call_id().unwrap_or_default();
+            if is_before {
+                begun.begin(id, number_key(context).read_changed(context, changes)?.unwrap_or(0));
+            } else {
+                let is_complete = begun.0.len() < MAX_BEGUN;
+                let start = begun.end(id, has_succeeded).or(is_complete.then_some(number));
+                if let Some(start) = start.filter(|_| has_succeeded) {
+                    slice.write(changes, &start.into())?;
                 }
+            }
+            if begun.0.is_empty() {
+                begun_key.remove(changes);
+            } else {
+                begun_key.write(changes, &begun)?;
             }
         }
         Ok(())
@@ -250,6 +276,34 @@ impl PrerequisiteRule {
                 )
             }
         }
+    }
+}
+
+/// The most calls of a prerequisite that run at the same time.
+const MAX_BEGUN: usize = 32;
+
+/// The most characters of a key in a message.
+const MAX_KEY: usize = 200;
+
+/// Calls of a prerequisite that have begun and not ended: the id of each, and the number of calls of `since` at that time.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct BegunCalls(Vec<(String, u64)>);
+
+impl BegunCalls {
+    fn begin(&mut self, id: &str, number: u64) {
+        self.0.retain(|(other, _)| id.is_empty() || other != id);
+        if self.0.len() >= MAX_BEGUN {
+            self.0.remove(0);
+        }
+        self.0.push((id.to_owned(), number));
+    }
+
+    /// Removes a call that has ended. Of several without an id, the oldest one counts as successful, and the newest as failed.
+    fn end(&mut self, id: &str, has_succeeded: bool) -> Option<u64> {
+        let is_call = |(other, _): &(String, u64)| other == id;
+        let at =
+            if has_succeeded { self.0.iter().position(is_call) } else { self.0.iter().rposition(is_call) }?;
+        Some(self.0.remove(at).1)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Sets of calls that packs speak of: tools by name, commands, and changes of files.
 
-use midrail_core::{Tools, glob};
-use midrail_shell::command::{CommandPattern, Fit, only_describes};
+use midrail_core::path::Place;
+use midrail_core::{Action, CommandCall, Tools, glob};
+use midrail_shell::command::{CommandPattern, Fit, may_change_any_file, named_folders};
 
 use crate::prelude::*;
 use crate::shared::file_access::known_actions;
@@ -38,16 +39,41 @@ impl Calls {
         }
     }
 
-    /// Whether the success of the event's call proves that one of these calls succeeded: a tool did, a command did on which the
-    /// status of the whole line depends, or files were changed.
+    /// Whether the success of the event's call proves that one of these calls succeeded: a tool did, a command of the project did on
+    /// which the status of the whole line depends, or files were changed.
     pub(crate) fn are_proven(&self, context: &Context<'_>) -> Result<bool, Missing> {
         let Calls::Commands(patterns) = self else { return self.contain(context) };
-        let commands = &context.action()?.commands;
-        Ok(commands.iter().any(|call| {
-            call.decides
-                && !only_describes(call)
-                && patterns.iter().any(|pattern| pattern.fit(call) == Fit::Yes)
-        }))
+        let proven = context.action()?.commands.iter().flat_map(|call| {
+            patterns.iter().filter(|pattern| pattern.is_proven_by(call)).map(move |pattern| (pattern, call))
+        });
+        let proven: Vec<bool> = all(proven.map(|(pattern, call)| runs_in_project(context, pattern, call)))?;
+        Ok(proven.contains(&true))
+    }
+
+    /// Whether the line of the event's call contains one of these calls before one of `gate`. What is not known counts.
+    pub(crate) fn precede(&self, gate: &Calls, context: &Context<'_>) -> Result<bool, Missing> {
+        let Calls::Commands(gates) = gate else { return Ok(false) };
+        if matches!(self, Calls::Tool(_)) || !self.may_contain(context)? {
+            return Ok(false);
+        }
+        let actions = known_actions(context)?;
+        let [(_, action)] = actions.as_slice() else { return Ok(true) };
+        let may_be = |patterns: &[CommandPattern], call: &CommandCall| {
+            patterns.iter().any(|pattern| pattern.fit(call) > Fit::No)
+        };
+        let is_gate = |call: &CommandCall| may_be(gates, call);
+        Ok(match self {
+            Calls::Commands(patterns) => {
+                let last = action.commands.iter().rposition(is_gate).unwrap_or(0);
+                action.commands.iter().take(last).any(|call| !call.wraps && may_be(patterns, call))
+            }
+            // `deploy x > log`: what the line changes is the output of the gate.
+            _ => {
+                !(starts_line(action)
+                    && action.commands.iter().filter(|call| is_gate(call)).count() == 1
+                    && action.commands.first().is_some_and(is_gate))
+            }
+        })
     }
 
     /// Their name in messages and state: `deploy`, `cargo test or npm test`, `a change of src/**`.
@@ -98,18 +124,95 @@ pub fn runs_any(context: &Context<'_>, patterns: &[CommandPattern]) -> Result<bo
     }
 }
 
-/// Whether the event's call changes a file that matches one of these patterns.
+/// Whether the first word of a line is the first program that it starts.
+fn starts_line(action: &Action) -> bool {
+    let first = action.command.as_deref().and_then(|line| line.split_whitespace().next());
+    let name = first.and_then(|word| word.rsplit('/').next());
+    name.is_some() && name == action.commands.first().map(|call| call.program.as_str())
+}
+
+/// Whether a command runs in the session's folder or below it, and works on a project there.
+fn runs_in_project(
+    context: &Context<'_>,
+    pattern: &CommandPattern,
+    call: &CommandCall,
+) -> Result<bool, Missing> {
+    let (Some(folder), Some(named)) = (call.folder.as_deref(), named_folders(call)) else { return Ok(false) };
+    let folder = if folder.is_empty() { "." } else { folder };
+    let below = |path: &str| {
+        if path.starts_with(['/', '~']) { path.to_owned() } else { format!("{folder}/{path}") }
+    };
+    let paths: Vec<String> = std::iter::once(folder.to_owned()).chain(named.into_iter().map(below)).collect();
+    let places: Vec<Place> = all(paths.iter().map(|path| context.real_place(path, None)))?;
+    let is_root = places.first().is_some_and(|place| matches!(place.key.as_str(), "" | "."));
+    Ok(places.iter().all(|place| place.inside)
+        && !paths.iter().any(|path| is_outside(context, path))
+        && (is_root || !pattern.has_path()))
+}
+
+/// Whether a path of a command line is outside of the session's folder by its spelling. A host that names no folder may see the root
+/// as `/`; a command line does not.
+fn is_outside(context: &Context<'_>, path: &str) -> bool {
+    let is_absolute = context.event.cwd.is_none() && path.starts_with('/');
+    (is_absolute && !context.root().is_some_and(|root| path.starts_with(root)))
+        || !context.place(path, None).inside
+}
+
+/// Programs that change folders with all that they contain.
+const FOLDER_PROGRAMS: &[&str] =
+    &["cp", "git", "install", "ln", "mv", "rm", "rmdir", "rsync", "trash", "wget"];
+
+/// Whether the event's call changes a file that matches one of these patterns. Files that are not known may be any.
 fn changes_any(context: &Context<'_>, patterns: &[String]) -> Result<bool, Missing> {
     let actions = known_actions(context)?;
     if actions.iter().any(|(_, action)| !action.sweeps.is_empty()) {
         return Ok(true);
     }
-    let written = actions.iter().flat_map(|(_, action)| &action.writes);
-    let places: Vec<Vec<String>> = all(written.map(|file| context.places(file)))?;
+    let is_elsewhere = |call: &CommandCall| {
+        call.folder.as_deref().is_some_and(|folder| !folder.is_empty() && is_outside(context, folder))
+            && named_folders(call).is_some_and(|named| named.is_empty())
+            && !patterns.iter().any(|pattern| pattern.starts_with(['/', '~']))
+    };
+    let mut commands = actions.iter().flat_map(|(_, action)| &action.commands);
+    if commands.any(|call| may_change_any_file(call) && !is_elsewhere(call)) {
+        return Ok(true);
+    }
+    let written = actions.iter().flat_map(|(_, action)| {
+        let copied = action.copies.iter().map(|copy| &copy.to).filter(|to| to.ends_with('/'));
+        let files = action.writes.iter().chain(&action.fetched).chain(copied);
+        files.map(|file| (file, may_be_folder(action, file)))
+    });
+    let places: Vec<Vec<String>> = all(written.map(|(file, is_folder)| {
+        let mut places = context.places(file)?;
+        if is_folder {
+            let inside =
+                |place: &String| if place.is_empty() { "**".to_owned() } else { format!("{place}/**") };
+            let content: Vec<String> = places.iter().map(inside).collect();
+            places.extend(content);
+        }
+        Ok(places)
+    }))?;
     let fits: Vec<Option<bool>> = all(places
         .iter()
         .flatten()
         .flat_map(|place| patterns.iter().map(move |pattern| context.path_fits_any_case(pattern, place))))?;
     // A path with wildcards or variables may be any.
-    Ok(fits.iter().any(|fit| fit.unwrap_or(true)))
+    let is_parent = |place: &String| {
+        let below = |pattern: &String| {
+            let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+            pattern.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        !place.is_empty() && patterns.iter().any(below)
+    };
+    Ok(fits.iter().any(|fit| fit.unwrap_or(true)) || places.iter().flatten().any(is_parent))
+}
+
+/// Whether a path that an action writes may be a folder: `rm -r src`.
+fn may_be_folder(action: &Action, path: &String) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let has_programs = || action.commands.iter().any(|call| FOLDER_PROGRAMS.contains(&call.program.as_str()));
+    name.is_empty()
+        || matches!(name, "." | "..")
+        || action.folders.contains(path)
+        || (!name.contains('.') && has_programs())
 }

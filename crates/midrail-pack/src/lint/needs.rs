@@ -27,7 +27,7 @@ pub(super) fn needs(merged: &Merged<'_>) -> Vec<Need> {
     merged.guards.iter().filter(|placed| can_stop(placed)).flat_map(guard_needs).collect()
 }
 
-fn can_stop(placed: &Placed<'_>) -> bool {
+pub(super) fn can_stop(placed: &Placed<'_>) -> bool {
     let spec = &placed.guard.entry.spec;
     placed.guard.enabled
         && spec.mode == Mode::Enforce
@@ -95,7 +95,7 @@ fn add_rule(at: &str, rule: &RequireBefore, pairs: &mut Vec<(String, String, Vec
     }
 }
 
-fn condition(placed: &Placed<'_>) -> Option<String> {
+pub(super) fn condition(placed: &Placed<'_>) -> Option<String> {
     let Guard { when, command, agents, tasks, .. } = placed.guard.guard;
     let agent = placed.guard.agent.map(|(name, _)| name);
     let bound =

@@ -37,7 +37,7 @@ pub(super) fn comments(packs: &Packs<'_>, out: &mut Findings<'_>) {
 }
 
 /// Calls `see` with every value and its place.
-fn visit(node: &Node, place: String, see: &mut dyn FnMut(&str, &Node)) {
+pub(super) fn visit(node: &Node, place: String, see: &mut dyn FnMut(&str, &Node)) {
     see(&place, node);
     match &node.value {
         NodeValue::List(items) => {

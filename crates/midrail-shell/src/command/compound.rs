@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Command, CommandKind, List, Word, is_name_byte};
+use super::ast::{Command, CommandKind, Item, List, Word, is_name_byte};
 use super::parse::{Parser, Stops};
 
 impl<'a> Parser<'a> {
@@ -41,7 +41,7 @@ impl<'a> Parser<'a> {
                 if !matches!(parser.peek(), Some(b'{' | b'(')) {
                     parser.at = before;
                 }
-                CommandKind::Subshell(vec![parser.pipeline(stops)])
+                CommandKind::Subshell(vec![Item { is_background: true, ..parser.pipeline(stops) }])
             })),
             b'f' if self.eat_word("function") => {
                 self.skip_blanks();

@@ -41,6 +41,8 @@ pub(super) struct Scope {
     /// `$0`, `$1`, … where they are known.
     pub(super) positional: Option<Rc<Vec<Arg>>>,
     pub(super) is_remote: bool,
+    /// `set -o pipefail`: a pipeline succeeds only if all its commands do.
+    pub(super) has_pipefail: bool,
     /// Variables that were set, for [`Scope::take_assigned`]. Shared by all scopes of a line.
     assigned: Rc<RefCell<Vec<(String, Arg)>>>,
     /// Something was not remembered: what follows may be misunderstood. Shared by all scopes of a line.
@@ -174,6 +176,7 @@ impl Scope {
 
     /// What is known after a branch that may or may not have run: both values of each variable, the new one first.
     pub(super) fn may_have_been(&mut self, before: &Scope) {
+        self.has_pipefail &= before.has_pipefail;
         if Rc::ptr_eq(&self.variables, &before.variables) {
             return;
         }

@@ -181,16 +181,13 @@ impl Walk {
     fn list(&mut self, list: &List<'_>, scope: &mut Scope, input: &Stream) -> Stream {
         let mut stream = Stream::silent();
         let was_unchecked = self.is_unchecked;
-        // A list succeeds if its last item does, and all that are joined to it by `&&`.
-        let deciding = list.len()
-            - list.iter().rev().take_while(|item| item.is_conditional && !item.is_alternative).count();
         let last_background = list.iter().rposition(|item| item.is_background);
         for (at, item) in list.iter().enumerate() {
             if self.is_exhausted() {
                 break;
             }
             self.is_unchecked = was_unchecked
-                || at + 1 < deciding
+                || at + 1 < first_deciding(list, scope)
                 || item.is_alternative
                 || last_background.is_some_and(|last| at <= last)
                 || item.is_negated;
@@ -219,7 +216,7 @@ impl Walk {
         let mut commands = item.commands.iter().peekable();
         while let Some(command) = commands.next() {
             self.is_piped_shell = false;
-            self.is_unchecked = is_unchecked || commands.peek().is_some();
+            self.is_unchecked = is_unchecked || (commands.peek().is_some() && !scope.has_pipefail);
             stream = self.command(command, &mut scope.clone(), &stream);
             let was_shell = std::mem::take(&mut self.is_piped_shell);
             if was_shell && commands.peek().is_some_and(|next| flow::is_network(next)) {
@@ -284,8 +281,11 @@ impl Walk {
         let input = redirected.input.as_ref().unwrap_or(input);
         self.depth += 1;
         let was_unchecked = self.is_unchecked;
-        self.is_unchecked |= !matches!(command.kind, CommandKind::Group(_) | CommandKind::Subshell(_));
+        let had_pipefail = scope.has_pipefail;
+        let is_certain = matches!(command.kind, CommandKind::Group(_) | CommandKind::Subshell(_));
+        self.is_unchecked |= !is_certain;
         let stream = self.compound(&command.kind, scope, input);
+        scope.has_pipefail &= had_pipefail || is_certain;
         self.is_unchecked = was_unchecked;
         self.depth -= 1;
         self.is_on_socket = outer_socket;
@@ -556,6 +556,37 @@ struct Simple<'a, 't> {
     command: &'a Command<'t>,
     assignments: &'a [Assignment<'t>],
     words: &'a [Word<'t>],
+}
+
+/// The number of the first item that decides whether a list succeeds: it does if its last item does, and all that are joined to it
+/// by `&&`. `a || exit 1` succeeds only if `a` does.
+fn first_deciding(list: &List<'_>, scope: &Scope) -> usize {
+    let is_joined =
+        |item: &&Item<'_>| item.is_conditional && (!item.is_alternative || always_fails(item, scope));
+    list.len() - list.iter().rev().take_while(is_joined).count()
+}
+
+/// Whether a pipeline is `exit 1` or `false`: it never succeeds.
+fn always_fails(item: &Item<'_>, scope: &Scope) -> bool {
+    let [Command { kind: CommandKind::Simple { assignments, words }, redirects, .. }] =
+        item.commands.as_slice()
+    else {
+        return false;
+    };
+    let words: Option<Vec<&str>> = words.iter().map(Word::bare).collect();
+    let Some([name, args @ ..]) = words.as_deref() else { return false };
+    let is_replaced = scope.functions.contains_key(*name) || scope.aliases.contains_key(*name);
+    let fails = match (*name, args) {
+        ("false", []) => true,
+        ("exit" | "return", [status]) => status.parse::<u8>().is_ok_and(|status| status > 0),
+        _ => false,
+    };
+    fails
+        && !is_replaced
+        && !item.is_negated
+        && !item.is_background
+        && assignments.is_empty()
+        && redirects.is_empty()
 }
 
 /// The place that an index names, where it is a number that is not too large.

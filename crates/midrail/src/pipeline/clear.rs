@@ -8,7 +8,8 @@ use crate::error::EngineResult;
 
 impl Pipeline<'_> {
     /// Removes the state of tool policies and feedback providers if the event clears the session. The agent no longer
-    /// knows what it read and which notes it received. Budgets, limits, approvals and variables stay.
+    /// knows what it read and which notes it received. Budgets, limits, approvals and variables stay, and so does what the event
+    /// itself stores for the new run.
     pub(super) fn clear_policy_state(&self, changes: &mut Changes) -> EngineResult {
         if !(self.event.is_new_run() && self.event.source.as_deref() == Some("clear")) {
             return Ok(());
@@ -18,7 +19,8 @@ impl Pipeline<'_> {
             let is_forgotten = |prefix: &String| {
                 key.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with(['/', '@']))
             };
-            if prefixes.iter().any(is_forgotten) {
+            let is_stored_anew = changes.0.get(&key).is_some_and(Option::is_some);
+            if prefixes.iter().any(is_forgotten) && !is_stored_anew {
                 changes.remove(key);
             }
         }

@@ -129,3 +129,57 @@ fn tools_that_no_agent_may_call_are_reported() {
     );
     assert_eq!(codes(&task), Vec::<&str>::new());
 }
+
+#[test]
+fn commands_that_can_never_be_run_are_reported() {
+    let rule = |rule: &str| format!("pack: p\nguardrails:\n  - require_before: {{{rule}}}\n");
+    shows(
+        "prerequisite-cycle",
+        DiagnosticLevel::Error,
+        (3, 21),
+        "`cargo test` can never be run: it needs itself first",
+        &rule("command: cargo test, requires: {command: cargo test}"),
+        &rule("command: cargo test, requires: {command: cargo build}"),
+    );
+    shows(
+        "prerequisite-cycle",
+        DiagnosticLevel::Error,
+        (3, 21),
+        "it needs itself first",
+        &rule("command: deploy, requires: {command: deploy check}"),
+        &rule("command: deploy prod, requires: {command: deploy check}"),
+    );
+    let two = "pack: p\nguardrails:\n  - require_before: {command: make a, requires: {command: make b}}\n  - require_before: {command: make b, requires: {command: make a}}\n";
+    shows(
+        "prerequisite-cycle",
+        DiagnosticLevel::Error,
+        (3, 21),
+        "`make a` can never be run: `make a` needs `make b`, `make b` needs `make a`",
+        two,
+        &two.replace("make b, requires: {command: make a}", "make b, requires: {command: [make a, make c]}"),
+    );
+    shows(
+        "unmet-requirement",
+        DiagnosticLevel::Error,
+        (3, 49),
+        "`since` applies to the required call itself",
+        &rule("command: deploy, requires: {command: cargo test}, since: {command: cargo test}"),
+        &rule("command: deploy, requires: {command: cargo test}, since: {command: cargo build}"),
+    );
+    shows(
+        "unmet-requirement",
+        DiagnosticLevel::Error,
+        (3, 49),
+        "`cargo test --no-run` proves nothing",
+        &rule("command: deploy, requires: {command: cargo test --no-run}"),
+        &rule("command: deploy, requires: {command: cargo test --locked}"),
+    );
+    shows(
+        "empty-commands",
+        DiagnosticLevel::Warning,
+        (3, 22),
+        "this list of commands is empty",
+        "pack: p\nguardrails:\n  - {id: a, command: []}\n",
+        "pack: p\nguardrails:\n  - {id: a, command: [make]}\n",
+    );
+}

@@ -71,6 +71,7 @@ impl Walk {
                 }
             }
             "set" => {
+                self.set_options(args, scope);
                 let from = args.iter().position(|arg| arg.text == "--").map(|at| at + 1);
                 let from = from.or_else(|| args.iter().position(|arg| !arg.text.starts_with(['-', '+'])));
                 if let Some(from) = from {
@@ -135,6 +136,7 @@ impl Walk {
                 }
             }
             "enable" if args.iter().any(|arg| arg.text.starts_with("-f")) => {
+                self.has_left = true;
                 self.opaque_command("the shell loads code that the command line does not show", "enable -f");
             }
             "eval" => return Some(self.eval(args, scope, input)),
@@ -268,7 +270,29 @@ impl Walk {
         }
     }
 
+    /// The options of `set` that decide what a line proves: `-n` runs nothing, and `-o pipefail` is about pipelines.
+    fn set_options(&mut self, args: &[Arg], scope: &mut Scope) {
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let text = arg.text.as_str();
+            self.has_left |= !arg.is_known();
+            let (Some(sign @ ('-' | '+')), false) = (text.chars().next(), text.starts_with("--")) else {
+                break;
+            };
+            self.has_left |= sign == '-' && text.contains('n');
+            if text.ends_with('o') {
+                let Some(name) = args.next() else { break };
+                self.has_left |= !name.is_known() || (sign == '-' && name.text == "noexec");
+                if name.text == "pipefail" {
+                    scope.has_pipefail = sign == '-';
+                }
+            }
+        }
+    }
+
     fn eval(&mut self, args: &[Arg], scope: &mut Scope, input: &Stream) -> Stream {
+        // Code that is not known may end the shell, or define other programs.
+        self.has_left |= args.iter().any(|arg| !arg.is_known());
         if let [code] = args {
             self.unread_code(code, "eval");
         }
@@ -277,6 +301,7 @@ impl Walk {
 
     fn source(&mut self, args: &[Arg], scope: &mut Scope, input: &Stream) -> Stream {
         let Some(file) = args.first() else { return Stream::silent() };
+        self.has_left = true;
         if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
             return match &input.text {
                 Some(text) => self.code(&text.text, scope, &Stream::default()),

@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use midrail_core::Severity;
+use midrail_core::{Severity, glob};
 
+use super::super::command_pattern::is_unproven_option;
 use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
 use super::super::programs::{self, Tag};
@@ -13,12 +14,36 @@ use super::flow::{self, base_name};
 use super::guards::agent_of_package;
 use super::state::{Content, Listed, MAX_DEPTH, ProgramCall, Stream, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
-use crate::words::shell::{EMPTYING_SCRIPTS, GNU_PROGRAMS, LEAVING, STATUS_KEEPERS, WILDCARD_PROGRAMS};
+use crate::words::shell::{
+    DOUBTFUL_VARIABLES, EMPTYING_SCRIPTS, GNU_PROGRAMS, LEAVING, LOADING_VARIABLES, STATUS_KEEPERS,
+    WILDCARD_PROGRAMS,
+};
 
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
     invocation.program == "sed"
         && invocation.args.iter().any(|arg| EMPTYING_SCRIPTS.contains(&arg.text.trim()))
+}
+
+/// Whether a program that starts another one only shows its help or its version, or what it would do: `nice --version make`.
+fn describes(invocation: &Invocation) -> bool {
+    let program = invocation.program.as_str();
+    let is_short_of = |long: &str, text: &str| text.len() > 2 && long.starts_with(text);
+    invocation.args.iter().map(|arg| arg.text.as_str()).take_while(|text| *text != "--").any(|text| {
+        is_short_of("--help", text) || is_short_of("--version", text) || is_unproven_option(program, text)
+    })
+}
+
+/// Whether a variable is set with which a program may be another one, or may run nothing: `PATH=.`.
+fn has_doubtful_variables(scope: &Scope) -> bool {
+    scope.values().any(|(name, value)| {
+        let loads = |entry: &&str| match entry.split_once('=') {
+            Some((variable, mark)) => variable == name && (!value.is_known() || value.text.contains(mark)),
+            None => *entry == name,
+        };
+        DOUBTFUL_VARIABLES.iter().any(|pattern| glob::name_matches(pattern, name))
+            || LOADING_VARIABLES.iter().any(|entry| loads(&entry))
+    })
 }
 
 impl Walk {
@@ -74,6 +99,8 @@ impl Walk {
             self.kept.push(invocation.clone());
         }
         if invocation.program.is_empty() {
+            // It may be a command of the shell.
+            self.has_left = true;
             self.unknown_program(&name, &invocation, input);
             return Stream::printed_by("");
         }
@@ -83,11 +110,11 @@ impl Walk {
         }
         self.note(Listed::Program, &invocation.program);
         self.with_settings(&invocation, scope);
-        let decides = !self.is_unchecked && !self.has_left;
+        let decides = !self.is_unchecked && !self.has_left && !has_doubtful_variables(scope);
         let number = self.analysis.commands.len();
         calls::add_call(&mut self.analysis, &invocation, &name.text, decides);
         self.has_left |= LEAVING.contains(&invocation.program.as_str());
-        self.is_unchecked |= !STATUS_KEEPERS.contains(&invocation.program.as_str());
+        self.is_unchecked |= !STATUS_KEEPERS.contains(&invocation.program.as_str()) || describes(&invocation);
         for mut danger in danger::judge(&invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
             let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);
@@ -113,11 +140,11 @@ impl Walk {
         self.report_exfiltration(&invocation, input);
         self.obeys_network(&invocation, input);
         self.inline_code(&invocation, scope, input);
-        if let Some(stream) = self.wrapped(call, scope) {
-            calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
-            return stream;
-        }
-        if let Some(stream) = self.interpreted(call, scope) {
+        // Another shell has its own options.
+        let had_pipefail = std::mem::take(&mut scope.has_pipefail);
+        let stream = self.wrapped(call, scope).or_else(|| self.interpreted(call, scope));
+        scope.has_pipefail = had_pipefail;
+        if let Some(stream) = stream {
             calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
             return stream;
         }

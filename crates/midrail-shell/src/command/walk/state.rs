@@ -95,7 +95,8 @@ pub(crate) struct Walk {
     pub(super) accesses: Vec<String>,
     /// The line may succeed although the current command fails or does not run.
     pub(super) is_unchecked: bool,
-    /// A command ended the shell, or left a loop or a function: what follows may not run.
+    /// A command ended the shell, left a loop or a function, or ran code that the line does not show: what follows may not run, or
+    /// may be other programs.
     pub(super) has_left: bool,
 }
 
