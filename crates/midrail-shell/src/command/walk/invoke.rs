@@ -42,7 +42,7 @@ fn has_doubtful_variables(scope: &Scope) -> bool {
             None => *entry == name,
         };
         DOUBTFUL_VARIABLES.iter().any(|pattern| glob::name_matches(pattern, name))
-            || LOADING_VARIABLES.iter().any(|entry| loads(&entry))
+            || LOADING_VARIABLES.iter().any(loads)
     })
 }
 
