@@ -177,9 +177,13 @@ impl CommandPattern {
         if let Some(before) = given.splits.and_then(|count| operands.get(..count)) {
             fit = fit.max(leading_words(program, words, before, true).min(Fit::Unknown));
         }
-        // `git p`: an alias may have been stored earlier.
-        let may_be_alias = |first: &&Arg| first.is_known() && program.may_be_alias(&first.text);
-        if !words.is_empty() && operands.first().is_some_and(may_be_alias) {
+        // `git p`: an alias may have been stored earlier. `git pushx` is documented to be another command than `git push`.
+        let may_be_alias = |word: &str, first: &Arg| {
+            first.is_known() && program.may_be_alias(&first.text) && !first.text.starts_with(word)
+        };
+        if let (Some(word), Some(first)) = (words.first(), operands.first())
+            && may_be_alias(word, first)
+        {
             fit = fit.max(Fit::Unknown);
         }
         fit
@@ -404,7 +408,7 @@ mod tests {
 
     #[test]
     fn other_subcommands_of_git_may_be_aliases() {
-        for line in ["git p", "git pushx", "git PUSH", "git --config-env=alias.p=Y p"] {
+        for line in ["git p", "git PUSH", "git --config-env=alias.p=Y p"] {
             assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
         }
         for line in [
@@ -415,6 +419,7 @@ mod tests {
             assert_eq!(fit("git push", line), Fit::Yes, "{line}");
         }
         assert_eq!(fit("git", "git p"), Fit::Yes);
+        assert_eq!(fit("git push", "git pushx"), Fit::No);
     }
 
     #[test]
