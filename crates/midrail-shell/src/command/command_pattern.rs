@@ -177,13 +177,9 @@ impl CommandPattern {
         if let Some(before) = given.splits.and_then(|count| operands.get(..count)) {
             fit = fit.max(leading_words(program, words, before, true).min(Fit::Unknown));
         }
-        // `git p`: an alias may have been stored earlier. `git pushx` is documented to be another command than `git push`.
-        let may_be_alias = |word: &str, first: &Arg| {
-            first.is_known() && program.may_be_alias(&first.text) && !first.text.starts_with(word)
-        };
-        if let (Some(word), Some(first)) = (words.first(), operands.first())
-            && may_be_alias(word, first)
-        {
+        // `git p`: an alias may have been stored earlier.
+        let may_be_alias = |first: &&Arg| first.is_known() && program.may_be_alias(&first.text);
+        if !words.is_empty() && operands.first().is_some_and(may_be_alias) {
             fit = fit.max(Fit::Unknown);
         }
         fit

@@ -124,9 +124,10 @@ impl Program {
             && !self.takes_value(given, true)
     }
 
-    /// Whether a word in the place of a subcommand may be an alias that the user defined.
+    /// Whether a word in the place of a subcommand may be an alias that the user defined. A longer word than a subcommand, such
+    /// as `pushx`, is documented to be another command.
     pub(super) fn may_be_alias(&self, word: &str) -> bool {
-        !self.subcommands.is_empty() && !self.subcommands.contains(&word)
+        !self.subcommands.is_empty() && !self.subcommands.iter().any(|known| word.starts_with(known))
     }
 
     /// Whether two spellings mean one option.
