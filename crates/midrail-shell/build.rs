@@ -506,6 +506,7 @@ fn options(program: &Program) -> impl Iterator<Item = &str> {
     lists.extend(program.client.iter().flat_map(|it| [&it.statements, &it.files]));
     lists.extend(program.recipes.iter().map(|it| &it.options));
     lists.extend(program.runs.iter().flat_map(|it| [&it.values, &it.code]));
+    lists.extend(program.options.iter().map(|it| &it.values));
     lists.extend(program.contacts.iter().map(|it| &it.options));
     lists.extend(program.uploads.iter().flat_map(|it| [&it.options, &it.values]));
     lists.extend(program.formats.iter().flat_map(|it| [&it.with, &it.without]));

@@ -180,7 +180,10 @@ pub struct Danger {
     /// It is harmless if every target is in the sandbox or in a temporary folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub harmless_inside: bool,
-    /// By their spelling, all of its targets are there.
+    /// It is harmless if the repository has every target as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub harmless_saved: bool,
+    /// By their spelling, all of its targets are in the sandbox or in a temporary folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_inside: bool,
     /// First byte in the command line.

@@ -69,6 +69,9 @@ impl DestructiveCommand {
         if command::is_about_midrail(&danger.rule) || any_matches(&self.ignore, &danger.rule) {
             return Ok(false);
         }
+        if danger.harmless_saved && has_folder(context) {
+            return has_unsaved(context, &danger.targets);
+        }
         if !danger.harmless_inside || danger.targets.is_empty() {
             return Ok(true);
         }
@@ -201,6 +204,20 @@ fn describe(verdict: Verdict, danger: &Danger) -> Verdict {
         .with("severity", danger.severity.as_str())
         .with("command", danger.command.as_str())
         .with("targets", json!(danger.targets))
+}
+
+/// Whether the repository lacks any of these files as they are. What is not known counts.
+fn has_unsaved(context: &Context<'_>, files: &[String]) -> Result<bool, Missing> {
+    let places: Vec<_> = files.iter().map(|file| context.real_place(file, None)).collect();
+    let unsaved: Vec<_> = places.into_iter().map(|place| context.unsaved_files(&place?.key)).collect();
+    if context.has_pending_needs()
+        && let Some(missing) = unsaved.iter().find_map(|unsaved| unsaved.as_ref().err())
+    {
+        return Err(missing.clone());
+    }
+    let is_saved =
+        |unsaved: Result<&UnsavedFiles, Missing>| unsaved.is_ok_and(|it| it.files.is_empty() && !it.more);
+    Ok(!unsaved.into_iter().all(is_saved))
 }
 
 /// Whether the folder of the session is known.

@@ -7,8 +7,8 @@ use midrail_shell::action::{bare_name, is_local_file_tool};
 
 use crate::builtin::PackKey;
 use crate::prelude::*;
+use crate::shared::data::FILES;
 use crate::shared::data::TOOLS;
-use crate::shared::file_paths::is_temporary;
 use crate::shared::objections::first_verdict;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
@@ -190,13 +190,9 @@ impl ReadBeforeWrite {
         let place = context.real_place(path, self.mount.as_deref())?;
         let state = context.file(&place)?;
         match state {
-            FileState::Special if place.inside => return Ok(None),
-            FileState::Absent if place.inside && self.new_files == NewFiles::Allow => return Ok(None),
-            // A missing file in a temporary folder is new.
-            FileState::Absent if is_temporary(&place.key) && self.new_files == NewFiles::Allow => {
-                return Ok(None);
-            }
-            FileState::Special | FileState::Absent | FileState::File { .. } => {}
+            FileState::Special => return Ok(None),
+            FileState::Absent if self.new_files == NewFiles::Allow => return Ok(None),
+            FileState::Absent | FileState::File { .. } => {}
         }
         let read = read_key(context, &place.key).read(context)?;
         Ok(match (read, state) {
@@ -206,9 +202,7 @@ impl ReadBeforeWrite {
                 Some(Objection::Stale)
             }
             (Some(_), _) => None,
-            (None, FileState::File { .. }) => Some(Objection::Unread),
-            (None, FileState::Absent | FileState::Special) if place.inside => Some(Objection::Unread),
-            (None, FileState::Absent | FileState::Special) => Some(Objection::Outside),
+            (None, _) => Some(Objection::Unread),
         })
     }
 
@@ -226,7 +220,7 @@ impl ReadBeforeWrite {
         let known = action.overwrites.iter().filter(|path| !path.contains(['$', '`', '*', '?']));
         first_verdict(known.map(|path| {
             let why = match self.overwrite_objection(context, path)? {
-                None | Some(Objection::Outside) => return Ok(None),
+                None => return Ok(None),
                 Some(Objection::Unread) => "must be read before it is overwritten",
                 Some(Objection::Stale) => {
                     "changed on disk since it was read and must be read again before it is overwritten"
@@ -239,7 +233,8 @@ impl ReadBeforeWrite {
 
     fn overwrite_objection(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
         let place = context.real_place(path, self.mount.as_deref())?;
-        let is_replaced = place.inside && matches!(context.file(&place)?, FileState::File { .. });
+        let is_log = FILES.list("logs").iter().any(|ending| place.key.ends_with(ending));
+        let is_replaced = place.inside && !is_log && matches!(context.file(&place)?, FileState::File { .. });
         if is_replaced { self.objection(context, path) } else { Ok(None) }
     }
 
@@ -295,7 +290,6 @@ const EMPTY: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495
 enum Objection {
     Unread,
     Stale,
-    Outside,
 }
 
 impl Guardrail for ReadBeforeWrite {
@@ -312,10 +306,6 @@ impl Guardrail for ReadBeforeWrite {
                 Objection::Unread => "must be read before writing.",
                 Objection::Stale => {
                     "changed on disk since it was read and must be read again before writing."
-                }
-                Objection::Outside => {
-                    "is outside the sandbox root, so it does not count as a new file and must be read before \
-                     writing."
                 }
             };
             let what = if self.storage == Storage::Remote { "Document" } else { "File" };
@@ -453,12 +443,13 @@ mod tests {
     }
 
     #[test]
-    fn new_file_is_allowed_unless_it_is_outside() {
-        let mut run = run(json!({}));
-        assert_eq!(run.before("write_file", json!({"path": "new.txt"})).effect, Effect::Allow);
-        let decision = run.before("write_file", json!({"path": "../../etc/new"}));
-        assert_eq!(decision.effect, Effect::Block);
-        assert!(decision.reason.contains("outside the sandbox root"), "{}", decision.reason);
+    fn new_file_is_allowed_wherever_it_is() {
+        for (new_files, expected) in [("allow", Effect::Allow), ("require_read", Effect::Block)] {
+            let mut run = run(json!({"new_files": new_files}));
+            for path in ["new.txt", "../../etc/new"] {
+                assert_eq!(run.before("write_file", json!({"path": path})).effect, expected, "{path}");
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod invocation;
 pub mod prompt;
+mod proof;
 
 mod added_words;
 mod arithmetic;
@@ -34,11 +35,12 @@ mod walk;
 mod windows;
 
 pub(crate) use self::added_words::with_words;
-pub use self::command_pattern::{CommandPattern, Fit, named_folders, only_describes};
+pub use self::command_pattern::{CommandPattern, Fit};
 pub use self::danger::is_expendable;
 pub use self::hosts::is_registry;
 pub(crate) use self::hosts::url_host;
 pub use self::invocation::File;
+pub use self::proof::{named_folders, only_describes};
 pub use self::tree_changes::may_change_any_file;
 
 use midrail_core::Action;

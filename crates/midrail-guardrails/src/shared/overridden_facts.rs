@@ -46,7 +46,65 @@ const ELSEWHERE: &[&str] = &[
     "runuser",
     "pkexec",
     "machinectl",
+    "flatpak-spawn",
+    "distrobox",
+    "distrobox-enter",
+    "toolbox",
+    "fish",
+    "csh",
+    "tcsh",
+    "nu",
+    "xonsh",
+    "pwsh",
+    "powershell",
+    "cmd",
 ];
+
+/// Programs that load variables and then run another one.
+const LOADERS: &[&str] = &[
+    "direnv",
+    "mise",
+    "asdf",
+    "dotenv",
+    "dotenvx",
+    "op",
+    "aws-vault",
+    "chamber",
+    "doppler",
+    "infisical",
+    "teller",
+    "envchain",
+    "systemd-run",
+    "vault",
+    "sops",
+    "envconsul",
+    "summon",
+    "nix-shell",
+    "nix",
+];
+
+/// Commands of a shell whose arguments are names of variables.
+const NAMING: &[&str] = &[
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "unset",
+    "read",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "let",
+    "set",
+];
+
+/// Languages whose code, as an argument, can set variables before it runs a command.
+const LANGUAGES: &[&str] =
+    &["python", "python3", "perl", "ruby", "node", "awk", "gawk", "mawk", "php", "lua", "deno", "bun"];
+
+/// Options whose value is code.
+const CODE_OPTIONS: &[&str] = &["-c", "-e", "-E", "-r", "--eval", "-p", "--print", "eval"];
 
 /// Programs that only print, or that only change the folder.
 const PASSIVE: &[&str] = &[
@@ -62,14 +120,49 @@ fn is_elsewhere(call: &CommandCall) -> bool {
     ELSEWHERE.contains(&call.program.as_str())
 }
 
-/// Whether the shell reads a file that the line does not contain.
-fn reads_file(call: &CommandCall) -> bool {
-    matches!(call.program.as_str(), "source" | ".")
+/// Whether a call may set any variable: from a file that the line does not contain, by an unknown name, or in code of a language.
+fn sets_unknown(call: &CommandCall) -> bool {
+    let program = call.program.as_str();
+    let names_unknown = |args: &[String]| {
+        let mut args = args.iter().enumerate().filter(|(at, _)| call.unknown.contains(at));
+        args.any(|(_, arg)| !names_variable(arg)) || call.has_more_args
+    };
+    match program {
+        "source" | "." => true,
+        "eval" => !call.unknown.is_empty(),
+        "env" => {
+            let is_own = |arg: &String| arg.starts_with(['-', '$', '`', '{']) || names_variable(arg);
+            let own = call.args.iter().take_while(|arg| is_own(arg)).count();
+            let own = call.args.get(..own).unwrap_or_default();
+            names_unknown(own) || own.iter().any(|arg| arg.starts_with('{'))
+        }
+        "awk" | "gawk" | "mawk" => call.args.iter().any(|arg| arg.contains("system") || arg.contains('|')),
+        _ if NAMING.contains(&program) => names_unknown(&call.args),
+        _ if LANGUAGES.contains(&program) => call.args.iter().any(|arg| CODE_OPTIONS.contains(&arg.as_str())),
+        _ => LOADERS.contains(&program) || call.args.iter().any(|arg| is_start_file(arg)),
+    }
+}
+
+/// Whether a word is an assignment with a known name: `A=$B`.
+fn names_variable(arg: &str) -> bool {
+    let name = arg.split_once('=').map_or("", |(name, _)| name.trim_end_matches('+'));
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Options of shells that name a file to run first.
+fn is_start_file(arg: &str) -> bool {
+    matches!(arg.split('=').next(), Some("--rcfile" | "--init-file"))
+}
+
+/// Variables that name a file which shells run first.
+fn is_start_variable(name: &str) -> bool {
+    matches!(name, "BASH_ENV" | "ENV" | "ZDOTDIR")
 }
 
 /// Whether a line sets, removes or hides a variable for one of its commands.
 fn sets_variable(action: &Action, variable: &str) -> bool {
-    let is_own = |set: &String| set == variable;
+    let is_own = |set: &String| set == variable || is_start_variable(set);
     let has_setting = |arg: &String| {
         arg.match_indices(variable).any(|(at, _)| {
             let before = arg.get(..at).and_then(|before| before.chars().next_back());
@@ -78,14 +171,23 @@ fn sets_variable(action: &Action, variable: &str) -> bool {
         })
     };
     let clears = |call: &CommandCall| {
+        let letters =
+            |arg: &String| arg.strip_prefix('-').filter(|it| !it.starts_with('-')).map(str::to_owned);
         let is_option = |arg: &String| {
-            matches!(arg.as_str(), "-" | "-i" | "--ignore-environment") || arg.ends_with(variable)
+            arg == "-"
+                || arg == "--ignore-environment"
+                || arg.ends_with(variable)
+                || letters(arg).is_some_and(|letters| letters.contains('i'))
         };
-        call.program == "env" && call.args.iter().any(is_option)
+        match call.program.as_str() {
+            "env" => call.args.iter().any(is_option),
+            "exec" => call.args.iter().any(|arg| letters(arg).is_some_and(|letters| letters.contains('c'))),
+            program => NAMING.contains(&program) && call.args.iter().any(|arg| arg == variable),
+        }
     };
     action.sets.iter().any(is_own)
         || action.commands.iter().any(|call| {
-            is_elsewhere(call) || reads_file(call) || clears(call) || call.args.iter().any(has_setting)
+            is_elsewhere(call) || sets_unknown(call) || clears(call) || call.args.iter().any(has_setting)
         })
 }
 
@@ -149,6 +251,23 @@ const CLUSTER_SWITCHES: &[(&str, &str)] = &[
     ("minikube", "update-context"),
     ("tsh", "login"),
     ("rancher", "context"),
+    ("k3s", ""),
+    ("k0s", ""),
+    ("rke2", ""),
+    ("microk8s", ""),
+    ("minikube", "kubectl"),
+    ("vcluster", ""),
+    ("kubectl-ctx", ""),
+    ("kubectl-konfig", ""),
+    ("kubectl-switch", ""),
+    ("kcs", ""),
+    ("kubecm", ""),
+    ("kubelogin", ""),
+    ("civo", "--switch"),
+    ("scw", "kubeconfig"),
+    ("oci", "create-kubeconfig"),
+    ("linode-cli", "kubeconfig-view"),
+    ("ibmcloud", "config"),
 ];
 
 /// Subcommands of `kubectl config` that change nothing.
@@ -159,25 +278,39 @@ const BARE_LETTERS: &[char] = &['A', 'R', 'h', 'i', 'q', 't', 'w'];
 
 /// Whether a line selects another cluster than the current context.
 fn selects_cluster(action: &Action) -> bool {
-    let is_setting =
-        |name: &String| name == "HOME" || name.starts_with("KUBE") || name.starts_with("HELM_KUBE");
-    let is_settings_file = |file: &String| file.contains(".kube/") || file.contains("kubeconfig");
+    let is_setting = |name: &String| {
+        name == "HOME" || name.starts_with("KUBE") || name.starts_with("HELM_KUBE") || is_start_variable(name)
+    };
+    let is_settings_file =
+        |file: &String| file.split(['/', '=']).any(|part| part == ".kube") || file.contains("kubeconfig");
+    let touches = |call: &CommandCall| {
+        !PASSIVE.contains(&call.program.as_str()) && call.args.iter().any(is_settings_file)
+    };
     action.sets.iter().any(is_setting)
         || action.writes.iter().any(is_settings_file)
         || action.commands.iter().any(|call| {
-            is_elsewhere(call) || reads_file(call) || switches_cluster(call) || names_cluster(call)
+            is_elsewhere(call)
+                || sets_unknown(call)
+                || switches_cluster(call)
+                || names_cluster(call)
+                || touches(call)
         })
 }
 
 fn switches_cluster(call: &CommandCall) -> bool {
     let has = |word: &str| call.args.iter().any(|arg| arg == word);
     let is_plugin = call.program == "kubectl" && ["ctx", "konfig", "switch"].iter().any(|word| has(word));
-    let changes_config = matches!(call.program.as_str(), "kubectl" | "oc" | "kubecolor")
+    let is_kubectl = matches!(call.program.as_str(), "kubectl" | "oc" | "kubecolor");
+    let after_config = call.args.iter().skip_while(|arg| *arg != "config").nth(1);
+    let changes_config = is_kubectl
         && has("config")
-        && !CONFIG_READERS.iter().any(|word| has(word));
+        && !after_config.is_some_and(|word| CONFIG_READERS.contains(&word.as_str()));
+    // What runs in a pod uses the cluster and the settings of the pod.
+    let inside = call.args.iter().skip_while(|arg| *arg != "--");
+    let runs_inside = is_kubectl && inside.into_iter().any(|arg| CLUSTER_PROGRAMS.contains(&arg.as_str()));
     let is_switch =
         |(program, word): &(&str, &str)| *program == call.program && (word.is_empty() || has(word));
-    is_plugin || changes_config || CLUSTER_SWITCHES.iter().any(is_switch)
+    is_plugin || changes_config || runs_inside || CLUSTER_SWITCHES.iter().any(is_switch)
 }
 
 fn names_cluster(call: &CommandCall) -> bool {
@@ -229,9 +362,16 @@ fn changes_repository(context: &Context<'_>, action: &Action, fact: &str) -> Res
     if fact == "dirty" && runs_git && action.writes.iter().chain(&action.sweeps).any(is_work) {
         return Ok(true);
     }
+    let is_root = |file: &String| matches!(file.as_str(), "" | "." | "./");
+    let replaces_root = action.copies.iter().map(|copy| &copy.to).chain(&action.sweeps).any(is_root);
+    if runs_git && (replaces_root || uses_new_folder(action)) {
+        return Ok(true);
+    }
+    let is_in_order = action.command.as_deref().is_some_and(runs_in_order);
     for (at, call) in action.commands.iter().enumerate() {
-        let later = action.commands.get(at + 1..).unwrap_or_default();
-        let is_followed = later.iter().any(|call| !is_passive(call));
+        let is_other = |other: usize| if is_in_order { other > at } else { other != at };
+        let others = action.commands.iter().enumerate().filter(|(other, _)| is_other(*other));
+        let is_followed = others.map(|(_, call)| call).any(|call| !is_passive(call));
         let git = GitCall::new(call);
         let is_changed = match call.program.as_str() {
             "ssh" | "mosh" => true,
@@ -247,6 +387,7 @@ fn changes_repository(context: &Context<'_>, action: &Action, fact: &str) -> Res
                 (fact == "remote" && call.args.iter().any(names_repository))
                     || (is_followed && call.args.iter().any(|arg| arg == "checkout" || arg == "sync"))
             }
+            "jj" | "sl" | "gt" | "hg" => is_followed,
             _ => false,
         };
         if is_changed {
@@ -254,6 +395,30 @@ fn changes_repository(context: &Context<'_>, action: &Action, fact: &str) -> Res
         }
     }
     Ok(false)
+}
+
+/// Whether the commands of a line run in the order in which they are written: not in a loop, and not at the same time.
+fn runs_in_order(line: &str) -> bool {
+    let mut words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let has_loop =
+        words.any(|word| matches!(word, "while" | "until" | "for" | "select" | "repeat" | "trap" | "watch"));
+    let mut plain = line.to_owned();
+    for sign in ["&&", ">&", "<&", "&>"] {
+        plain = plain.replace(sign, " ");
+    }
+    !has_loop && !plain.contains('&')
+}
+
+/// Whether a line makes a repository or a work tree, and runs git in another folder, which is not there yet.
+fn uses_new_folder(action: &Action) -> bool {
+    let git = |call: &CommandCall| (call.program == "git").then(|| GitCall::new(call).command.to_owned());
+    let makes = |command: &String| matches!(command.as_str(), "clone" | "worktree" | "init" | "submodule");
+    let is_elsewhere = |call: &CommandCall| {
+        call.program == "git"
+            && (call.folder.as_deref() != Some("") || !GitCall::new(call).folders.is_empty())
+    };
+    action.commands.iter().filter_map(git).any(|command| makes(&command))
+        && action.commands.iter().any(is_elsewhere)
 }
 
 fn is_passive(call: &CommandCall) -> bool {
@@ -303,7 +468,7 @@ fn changes_fact(context: &Context<'_>, git: &GitCall<'_>, fact: &str) -> Result<
     let command = alias.unwrap_or(git.command);
     let switches = match command {
         "switch" | "bisect" | "init" => true,
-        "checkout" => git.before_dashes.is_none(),
+        "checkout" => git.before_dashes.is_none_or(|before| before == git.operands.len()),
         "symbolic-ref" => git.operands.len() > 1 || git.has(&["-d", "--delete"]),
         "rebase" => git.operands.len() > 1,
         "branch" => git.has(&["-m", "-M", "--move", "-c", "-C", "--copy", "-u", "--set-upstream-to"]),
@@ -384,6 +549,18 @@ mod tests {
             "cat f | xargs kubectl delete pod",
             "aws eks update-kubeconfig --name prod && kubectl delete pod x",
             "bash -c 'kubectl --context prod delete pod x'",
+            "kubectl config set current-context prod && kubectl delete pod x",
+            "kubectl config use-context prod -n view && kubectl delete pod x",
+            "export $(cat .env); kubectl delete pod x",
+            "env $(cat .env) kubectl delete pod x",
+            "BASH_ENV=f bash -c 'kubectl delete pod x'",
+            "direnv exec . kubectl delete pod x",
+            "eval \"$(cat x)\"; kubectl delete pod x",
+            "cp -r ~/kprod ~/.kube; kubectl delete pod x",
+            "git -C ~/.kube checkout prod && kubectl delete pod x",
+            "k3s kubectl delete pod x",
+            "kubectl exec pod -- kubectl delete pod x",
+            "python3 -c 'import os; os.environ[\"KUBECONFIG\"]=\"f\"; os.system(\"kubectl delete pod x\")'",
         ] {
             assert!(selects_cluster(&analyse(line)), "{line}");
         }
@@ -401,6 +578,19 @@ mod tests {
         ] {
             assert!(!selects_cluster(&analyse(line)), "{line}");
         }
+    }
+
+    #[test]
+    fn loops_and_background_jobs_have_no_order() {
+        for line in ["git commit -m x && git switch main", "make 2>&1; git push", "a &> log; echo ok"] {
+            assert!(runs_in_order(line), "{line}");
+        }
+        for line in ["while true; do a; done", "(sleep 1; a) & b", "for x in 1 2; do a; done", "a & b"] {
+            assert!(!runs_in_order(line), "{line}");
+        }
+        assert!(uses_new_folder(&analyse("git worktree add wt main; cd wt; git commit")));
+        assert!(uses_new_folder(&analyse("git clone . y && git -C y commit")));
+        assert!(!uses_new_folder(&analyse("git worktree add ../wt main && git commit")));
     }
 
     #[test]
@@ -425,12 +615,29 @@ mod tests {
             "docker run -e DEPLOY_ENV=prod x",
             ". ./prod.env; deploy",
             "sudo deploy",
+            "export $Y=prod; deploy",
+            "export \"$Y\"; deploy",
+            "read $Y < f; deploy",
+            "unset $X; deploy",
+            "env -vi deploy",
+            "exec -c deploy",
+            "export -n DEPLOY_ENV; deploy",
+            "declare +x DEPLOY_ENV; deploy",
+            "fish -c 'set -x DEPLOY_ENV prod; deploy'",
+            "cat f | xargs -I{} env {} deploy",
+            "xargs -a f env deploy",
         ] {
             assert!(sets_variable(&analyse(line), "DEPLOY_ENV"), "{line}");
         }
-        for line in
-            ["deploy", "MY_DEPLOY_ENV=prod deploy", "echo $DEPLOY_ENV", "DEPLOY_ENV_2=x deploy", "env deploy"]
-        {
+        for line in [
+            "deploy",
+            "MY_DEPLOY_ENV=prod deploy",
+            "echo $DEPLOY_ENV",
+            "DEPLOY_ENV_2=x deploy",
+            "env deploy",
+            "export PATH=$HOME/bin:$PATH; deploy",
+            "env A=$B deploy $X",
+        ] {
             assert!(!sets_variable(&analyse(line), "DEPLOY_ENV"), "{line}");
         }
     }

@@ -6,6 +6,8 @@ use midrail_core::{Action, CommandCall};
 use super::ast::{Command, CommandKind, List};
 use super::command_pattern::{CommandPattern, Fit};
 use super::parse;
+use super::programs;
+use super::proof::option_name;
 use super::walk::Walk;
 
 /// The line with the words added to each command that matches a pattern and lacks them. `None`: no command does. `Err`: why they
@@ -72,8 +74,12 @@ fn changed(
     let at = pattern.end_of_words(call).min(options);
     let found: Vec<usize> = (0..own.len()).filter(|from| is_sequence(own, *from, words)).collect();
     let is_part = |index: usize| found.iter().any(|from| (*from..from + words.len()).contains(&index));
+    let program = programs::row(&call.program);
+    let subcommand = call.args.iter().find(|arg| !arg.starts_with('-')).map_or("", String::as_str);
+    let names = words.iter().flat_map(|word| program.synonyms_of(option_name(word), subcommand));
+    let names: Vec<&str> = names.collect();
     let revokes =
-        |(index, arg): (usize, &String)| !is_part(index) && words.iter().any(|word| concerns(arg, word));
+        |(index, arg): (usize, &String)| !is_part(index) && names.iter().any(|name| concerns(arg, name));
     if own.iter().enumerate().any(revokes) {
         return Err("the command has another such option");
     }
@@ -95,10 +101,9 @@ fn is_sequence(args: &[String], from: usize, words: &[String]) -> bool {
     args.get(from..from + words.len()).is_some_and(|part| part == words)
 }
 
-/// Whether an argument sets or revokes the same option as a word.
-fn concerns(arg: &str, word: &str) -> bool {
-    let name = word.split('=').next().unwrap_or(word);
-    let arg = arg.split('=').next().unwrap_or(arg);
+/// Whether an argument sets or revokes an option.
+fn concerns(arg: &str, name: &str) -> bool {
+    let arg = option_name(arg);
     let (Some(name), Some(arg)) = (name.strip_prefix('-'), arg.strip_prefix('-')) else { return false };
     let bare = name.trim_start_matches('-');
     // Options can be shortened.
@@ -232,6 +237,13 @@ mod tests {
             "X=apply; eval \"kubectl $X\"",
         ] {
             assert!(added(line).is_err(), "{line}: {:?}", added(line));
+        }
+        let push = [CommandPattern::parse("git push").unwrap()];
+        for line in
+            ["git push origin main --no-dry-run", "git push --no-dry origin main", "git push --dry-run"]
+        {
+            let words = with_words(line, &push, &["-n".to_owned()]);
+            assert!(words.is_err(), "{line}: {words:?}");
         }
     }
 }

@@ -7,8 +7,7 @@ use midrail_core::{CommandCall, glob};
 use super::invocation::Arg;
 use super::options::Arguments;
 use super::programs::{self, Program};
-use crate::words::places::PROGRAM_FOLDERS;
-use crate::words::shell::{DESCRIBING_OPTIONS, FOLDER_OPTIONS, UNPROVEN_OPTIONS};
+use super::proof::only_describes;
 
 /// A program and its leading words. Further arguments may follow, and options may come in between: `git push` is also
 /// `/usr/bin/git -C x push origin main`. `*` matches any text within a word, and a word `*` any words. A word that begins with `-`
@@ -86,22 +85,6 @@ impl CommandPattern {
         }
     }
 
-    /// Whether the success of the line proves that a command ran that matches. This is stricter than [`CommandPattern::fit`]: all of
-    /// it is known, and the program is the installed one or the file that the pattern names.
-    pub fn is_proven_by(&self, call: &CommandCall) -> bool {
-        let is_option = |at: &usize| call.args.get(*at).is_none_or(|arg| arg.starts_with(['$', '`', '-']));
-        let is_installed = |path: &str| {
-            PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder))
-                && !path.split('/').any(|it| it == "..")
-        };
-        call.decides
-            && !call.has_more_args
-            && !call.unknown.iter().any(is_option)
-            && (self.has_path() || call.path.as_deref().is_none_or(is_installed))
-            && !only_describes(call)
-            && self.fit(call) == Fit::Yes
-    }
-
     /// Whether it matches every command that another pattern matches. `false` if it is undetermined.
     pub fn covers(&self, other: &CommandPattern) -> bool {
         self == other || (!other.text.contains('*') && self.fit(&other.call()) == Fit::Yes)
@@ -110,6 +93,11 @@ impl CommandPattern {
     /// Whether it has an option with which a command only shows what it would do, or proves nothing.
     pub fn only_describes(&self) -> bool {
         only_describes(&self.call())
+    }
+
+    /// Its words after the program.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().map(|arg| arg.text.as_str())
     }
 
     /// The command with nothing but the words of the pattern.
@@ -202,64 +190,6 @@ impl fmt::Display for CommandPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-/// Whether a command only shows its help, its version or what it would do, or has an option with which it proves nothing. What
-/// follows `--` counts, because programs pass it on: `cargo test -- --list`.
-pub fn only_describes(call: &CommandCall) -> bool {
-    let program = programs::row(&call.program);
-    call.args.iter().map(String::as_str).any(|arg| {
-        DESCRIBING_OPTIONS.contains(&option_name(arg))
-            || program.dry_runs.contains(&option_name(arg))
-            || is_unproven_option(&call.program, arg)
-    })
-}
-
-/// Whether the success of a program with this option does not prove that it did its work: `make -n`.
-pub(super) fn is_unproven_option(program: &str, arg: &str) -> bool {
-    let name = option_name(arg);
-    let is_cluster = |letter: &str| {
-        program != "go"
-            && name.len() <= 4
-            && !name.starts_with("--")
-            && name.strip_prefix('-').is_some_and(|it| it.contains(letter))
-    };
-    let mut options = UNPROVEN_OPTIONS.iter().filter_map(|entry| entry.split_once(' '));
-    options.any(|(of, option)| {
-        of == program
-            && (option == name || option.strip_prefix('-').is_some_and(|it| it.len() == 1 && is_cluster(it)))
-    })
-}
-
-/// The folders and projects that options of a command name: `--manifest-path x/Cargo.toml`. `None`: one of them is not known.
-pub fn named_folders(call: &CommandCall) -> Option<Vec<&str>> {
-    let mut folders = Vec::new();
-    for (at, arg) in call.args.iter().enumerate() {
-        if arg == "--" {
-            break;
-        }
-        let name = option_name(arg);
-        let joined = arg.strip_prefix("-C").filter(|value| !value.is_empty());
-        let (value, at) = if let Some(value) = joined {
-            (value, at)
-        } else if !FOLDER_OPTIONS.contains(&name) {
-            continue;
-        } else if let Some((_, value)) = arg.split_once('=') {
-            (value, at)
-        } else {
-            (call.args.get(at + 1)?.as_str(), at + 1)
-        };
-        if call.unknown.contains(&at) {
-            return None;
-        }
-        folders.push(value);
-    }
-    Some(folders)
-}
-
-/// An option without its value.
-fn option_name(arg: &str) -> &str {
-    arg.split_once('=').map_or(arg, |(name, _)| name)
 }
 
 /// An argument of a call. A variable in the value that is attached to an option (`--context=$C`) counts as one word: names of
@@ -549,98 +479,5 @@ mod tests {
         for text in ["", "  ", "-x", "a && b", "a | b", "rm $HOME", "a [b"] {
             assert!(CommandPattern::parse(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn help_and_dry_runs_only_describe() {
-        let only = |line: &str| analyse(line).commands.iter().all(only_describes);
-        assert!(only("cargo test --help") && only("cargo test --no-run") && only("pytest --collect-only"));
-        assert!(only("cargo test -- --list") && only("go test -c ./...") && only("make -sn test"));
-        assert!(only("npm test --if-present") && only("pytest --markers") && only("cargo test --config=a=b"));
-        assert!(!only("cargo test") && !only("cargo test -- --nocapture") && !only("go test -count=1 ./..."));
-    }
-
-    #[test]
-    fn proofs_are_stricter_than_gates() {
-        let proves = |pattern: &str, line: &str| {
-            let pattern = CommandPattern::parse(pattern).unwrap();
-            analyse(line).commands.iter().any(|call| pattern.is_proven_by(call))
-        };
-        for line in [
-            "cargo test",
-            "cargo test -p x --locked",
-            "/usr/bin/cargo test",
-            "cd sub && cargo test",
-            "timeout 600 cargo test",
-            "RUST_BACKTRACE=1 cargo test",
-            "export CI=1; cargo test",
-            "env CI=1 nice -n 5 cargo test",
-            "bash -lc 'cargo test'",
-            "set -o pipefail; cargo test | tee log",
-            "set -euo pipefail\ncargo test 2>&1 | tee log",
-            "cargo test || exit 1",
-            "cargo test || false",
-            "sudo -u me cargo test",
-            "NODE_OPTIONS=--max-old-space-size=4096 cargo test",
-            "cargo test tests/*.rs",
-        ] {
-            assert!(proves("cargo test", line), "{line}");
-        }
-        for line in [
-            "./cargo test",
-            "/tmp/cargo test",
-            "/usr/../tmp/cargo test",
-            "PATH=. cargo test",
-            "env PATH=. cargo test",
-            "export PATH=/tmp:$PATH; cargo test",
-            "declare -x PATH=/tmp; cargo test",
-            "nice --version cargo test",
-            "nice --vers cargo test",
-            "env --help cargo test",
-            "nohup --help cargo test",
-            "sudo -l cargo test",
-            "sudo -nl cargo test",
-            "set -n; cargo test",
-            "set -o noexec; cargo test",
-            "set $X; cargo test",
-            "coproc cargo test",
-            "source fake.sh; cargo test",
-            ". ./fake.sh && cargo test",
-            "eval \"$X\"; cargo test",
-            "$X; cargo test",
-            "BASH_ENV=x bash -c 'cargo test'",
-            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=true cargo test",
-            "RUSTC_WRAPPER=true cargo test",
-            "cargo test $X",
-            "cargo test $(cat f)",
-            "false && set -o pipefail; cargo test | tee log",
-            "if false; then set -o pipefail; fi; cargo test | tee log",
-            "set -o pipefail; set +o pipefail; cargo test | tee log",
-            "set -o pipefail; bash -c 'cargo test | tee log'",
-            "(set -o pipefail); cargo test | tee log",
-            "exit() { :; }; cargo test || exit 1",
-            "cargo test || exit 0",
-            "cargo test || exit 256",
-            "cargo test || exit $?",
-            "cargo test || exit 1 &",
-        ] {
-            assert!(!proves("cargo test", line), "{line}");
-        }
-        assert!(proves("./scripts/test.sh", "./scripts/test.sh -v"));
-        assert!(proves("npm run test*", "npm run test:unit") && proves("npm test", "npm test"));
-        assert!(proves("pytest", "pytest -q tests"));
-    }
-
-    #[test]
-    fn folders_of_options_are_found() {
-        let folders = |line: &str| {
-            let call = analyse(line).commands.pop().unwrap();
-            named_folders(&call).map(|found| found.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
-        };
-        assert_eq!(folders("cargo test --manifest-path x/Cargo.toml"), Some(vec!["x/Cargo.toml".to_owned()]));
-        assert_eq!(folders("npm --prefix=/tmp/x test"), Some(vec!["/tmp/x".to_owned()]));
-        assert_eq!(folders("make -Csub test"), Some(vec!["sub".to_owned()]));
-        assert_eq!(folders("cargo test"), Some(Vec::new()));
-        assert_eq!(folders("make -C $X test"), None);
     }
 }

@@ -188,15 +188,15 @@ fn shows_help(call: &Call) -> bool {
 /// One finding for a rule that holds, if its targets matter.
 fn danger(rule: &Rule, call: &Call) -> Option<Danger> {
     let invocation = call.invocation;
-    let mut danger = if rule.targets == Targets::None {
-        rule.danger(rule.severity, &[])
+    let mut danger = if matches!(rule.targets, Targets::None | Targets::Restored) {
+        rule.danger(rule.severity, &targets(rule, call))
     } else {
         let targets = targets(rule, call);
         if targets.is_empty() {
             // What would be deleted comes from elsewhere: `xargs rm -rf`.
             let names_them_itself = invocation.args.iter().any(|arg| arg.text == "{}");
             let is_judged_by_find = names_them_itself && !matches!(invocation.input, Input::Program(_));
-            if rule.loss != Loss::Tree || is_judged_by_find {
+            if rule.loss != Loss::Tree || is_judged_by_find || !invocation.has_more_args {
                 return None;
             }
             Danger { confidence: Confidence::Medium, ..rule.danger(Severity::Medium, &[]) }
@@ -248,6 +248,7 @@ fn targets(rule: &Rule, call: &Call) -> Vec<Target> {
             .filter(|arg| arg.text.starts_with(rule.target_key))
             .map(|arg| locate(&arg.tail(rule.target_key.len())))
             .collect(),
+        Targets::Restored => restored(call).iter().map(|arg| locate(arg)).collect(),
         Targets::Printed => {
             operands.first().into_iter().flat_map(|arg| printed_onto(arg)).map(|arg| locate(&arg)).collect()
         }
@@ -263,6 +264,22 @@ fn targets(rule: &Rule, call: &Call) -> Vec<Target> {
         targets.iter_mut().for_each(|target| target.place = Place::Secret);
     }
     targets
+}
+
+/// The files that git takes back from its index, if the call names them and nothing else.
+fn restored<'c>(call: &'c Call) -> &'c [&'c Arg] {
+    let arguments = &call.arguments;
+    let (subcommand, named) = match arguments.operands.split_first() {
+        Some((subcommand, named)) => (subcommand.text.as_str(), named),
+        None => return &[],
+    };
+    // `git checkout main file` takes it from a branch.
+    let is_after_dashes = arguments.end_of_options == Some(1);
+    let is_from_index = subcommand == "restore" || is_after_dashes || named.len() == 1;
+    let has_more =
+        !arguments.flags.is_empty() || !arguments.values.is_empty() || call.invocation.has_more_args;
+    let is_plain = |arg: &&Arg| !arg.text.starts_with(':') && arg.is_known();
+    if is_from_index && !has_more && named.iter().all(is_plain) { named } else { &[] }
 }
 
 /// The files that an `awk` program prints onto: `print > "file"`. Every second piece between quotes is a text.
@@ -282,7 +299,8 @@ impl Rule {
         let is_fine = |target: &Target| {
             place::is_harmless(target.place) || place::severity(self.loss, target.place).is_none()
         };
-        let is_inside = !targets.is_empty() && targets.iter().all(is_fine);
+        let is_restored = self.targets == Targets::Restored;
+        let is_inside = !targets.is_empty() && !is_restored && targets.iter().all(is_fine);
         let is_unsure = targets
             .iter()
             .any(|target| matches!(target.place, Place::Unknown | Place::UnknownRoot | Place::UnknownSystem));
@@ -306,7 +324,9 @@ impl Rule {
             reason,
             safer: self.safer.to_owned(),
             // What lies on another machine is nowhere here, however it is spelt.
+            harmless_saved: !paths.is_empty() && is_restored,
             harmless_inside: !paths.is_empty()
+                && !is_restored
                 && !matches!(self.loss, Loss::Upload | Loss::Read)
                 && targets.iter().all(|target| target.place != Place::Remote),
             targets: paths,

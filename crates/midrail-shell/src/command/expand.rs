@@ -151,13 +151,13 @@ impl Walk {
                 self.output(stream, substitution.source, is_quoted, scope, fields);
             }
             WordPart::Backtick { code, source } => {
-                let mut inner = scope.clone();
-                let stream = self.code(code, &mut inner, &Default::default());
+                let stream = self.unchecked(code, scope);
                 self.keep_secret(&stream, source);
                 self.output(stream, source, is_quoted, scope, fields);
             }
             WordPart::Arithmetic { parts, source } => {
                 let text = self.expand_one(parts, scope);
+                self.evaluated(&text, scope);
                 match super::arithmetic::value(&text, scope) {
                     Some(value) => fields.text(&value.to_string()),
                     None => fields.unknown(source, false),
@@ -228,6 +228,7 @@ impl Walk {
     /// What an expansion of a variable gives: its items, and whether they are joined to one in quotes. `None` where the
     /// value is not known.
     fn param_value(&mut self, param: &Param<'_>, scope: &mut Scope) -> Option<(Vec<Arg>, bool)> {
+        self.subscript(param.index, scope);
         let mut name = param.name.to_owned();
         if param.is_indirect {
             let (items, _) = self.plain_value(&name, None, scope)?;
@@ -243,7 +244,14 @@ impl Walk {
             return Some((vec![Arg::known(length.to_string())], false));
         }
         match param.operator {
-            "" | "@" => value,
+            "" => value,
+            "@" => {
+                let is_prompt = self.expand_one(&param.operand, scope).text == "P";
+                for item in value.iter().flat_map(|(items, _)| items).filter(|_| is_prompt) {
+                    self.substitutions(&item.text, scope);
+                }
+                if is_prompt { None } else { value }
+            }
             ":-" | "-" | ":=" | "=" => {
                 if let Some((items, _)) = &value
                     && (!items.iter().all(|item| item.text.is_empty()) || !param.operator.starts_with(':'))
@@ -272,6 +280,12 @@ impl Walk {
             operator => {
                 let operand = self.expand_one(&param.operand, scope);
                 let second = param.second.as_ref().map(|parts| self.expand_one(parts, scope));
+                if operator == ":" {
+                    [Some(&operand), second.as_ref()]
+                        .into_iter()
+                        .flatten()
+                        .for_each(|number| self.evaluated(number, scope));
+                }
                 if operator == ":"
                     && operand.text.trim() == "0"
                     && second.as_ref().is_some_and(|length| length.text.trim() == "1")

@@ -268,8 +268,16 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn takes_value(&self, option: &str) -> bool {
+        let program = self.arguments.program;
         self.more.contains(&option)
-            || self.arguments.program.takes_value(option, self.has_globals && self.is_leading())
+            || program.takes_value(option, self.has_globals && self.is_leading())
+            || self.subcommand().is_some_and(|subcommand| program.takes_own_value(option, subcommand))
+    }
+
+    fn subcommand(&self) -> Option<&str> {
+        let groups = self.arguments.program.groups;
+        let mut words = self.arguments.operands.iter().map(|operand| operand.text.as_str());
+        words.find(|word| !groups.contains(word))
     }
 
     /// Whether the subcommand is still to come.

@@ -3,8 +3,8 @@
 use crate::tables::{PROGRAMS, UNKNOWN};
 
 pub(super) use crate::tables::{
-    Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, Program, RecipeForm, Rest, Rule,
-    Run, Sent, Style, Synonyms, Tag, Targets, Transfer, Upload,
+    Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, Options, Program, RecipeForm,
+    Rest, Rule, Run, Sent, Style, Tag, Targets, Transfer, Upload,
 };
 
 /// The row of a program.
@@ -46,6 +46,17 @@ impl Program {
     pub(super) fn takes_value(&self, option: &str, is_leading: bool) -> bool {
         let is_it = |known: &&str| self.is_same(known, option);
         self.valued().any(|known| is_it(&known)) || (is_leading && self.globals.iter().any(is_it))
+    }
+
+    /// Whether an option of a subcommand takes the next word as its value.
+    pub(super) fn takes_own_value(&self, option: &str, subcommand: &str) -> bool {
+        self.options_of(subcommand).any(|row| row.values.contains(&option))
+    }
+
+    fn options_of(&self, subcommand: &str) -> impl Iterator<Item = &'static Options> {
+        let is_meant =
+            move |row: &&Options| row.subcommands.is_empty() || row.subcommands.contains(&subcommand);
+        self.options.iter().filter(is_meant)
     }
 
     /// The options that take a value wherever they are.
@@ -106,8 +117,7 @@ impl Program {
     where
         'static: 'o,
     {
-        let is_meant = |row: &&Synonyms| row.subcommands.is_empty() || row.subcommands.contains(&subcommand);
-        let rows = self.synonyms.iter().filter(is_meant).flat_map(|row| row.options);
+        let rows = self.options_of(subcommand).flat_map(|row| row.names);
         let names =
             rows.map(|names| names.split(' ')).filter(|names| names.clone().any(|name| name == option));
         std::iter::once(option).chain(names.flatten()).collect()

@@ -78,6 +78,11 @@ impl Scope {
         self.variables.iter().filter_map(|(name, values)| Some((name.as_str(), values.first()?.first()?)))
     }
 
+    /// Whether the line sets one of these variables to an unknown value.
+    pub(super) fn has_forgotten_any(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        self.forgotten.borrow().iter().any(|name| is_it(name))
+    }
+
     /// The folder as the value of `$PWD`.
     pub(super) fn working_folder(&self) -> Option<Arg> {
         match &self.folder {

@@ -1,6 +1,7 @@
 //! What command lines do, as tables. Dangers are tested with their own tables; these tests check that the walk gets
 //! there: through quotes, variables, wrappers and pipes, and not into what is only text.
 
+mod evaluated;
 mod files;
 mod findings;
 mod folders;

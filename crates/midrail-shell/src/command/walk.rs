@@ -5,6 +5,7 @@ mod builtins;
 mod containers;
 mod databases;
 mod each;
+mod evaluated;
 mod exfiltration;
 mod flow;
 mod git;
@@ -346,7 +347,8 @@ impl Walk {
             }
             CommandKind::Test(words) => {
                 for word in words {
-                    let _ = self.expand_one(&word.parts, scope);
+                    let value = self.expand_one(&word.parts, scope);
+                    self.evaluated(&value, scope);
                 }
                 Stream::silent()
             }
@@ -519,6 +521,7 @@ impl Walk {
     }
 
     fn assign(&mut self, assignment: &Assignment<'_>, scope: &mut Scope) {
+        self.subscript(assignment.index, scope);
         let adds = assignment.is_append || assignment.index.is_some();
         let old = scope.items(assignment.name).filter(|_| adds);
         let mut items = old.map(|items| items.to_vec()).unwrap_or_default();

@@ -11,7 +11,7 @@ use super::flow::is_name;
 use super::shells::Code;
 use super::state::{ProgramCall, Source, Stream, Walk};
 use super::wrap::assignment;
-use crate::words::shell::DECLARATIONS;
+use crate::words::shell::{DECLARATIONS, EVALUATING};
 
 impl Walk {
     /// `name=value` as an argument of a declaration: it is not split, and sets the variable.
@@ -52,6 +52,9 @@ impl Walk {
     pub(super) fn builtin(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
+        if EVALUATING.contains(&invocation.program.as_str()) {
+            self.evaluated_arguments(args, scope);
+        }
         match invocation.program.as_str() {
             "cd" | "chdir" => {
                 let target = args.iter().find(|arg| !is_flag(arg));
@@ -138,6 +141,12 @@ impl Walk {
             "enable" if args.iter().any(|arg| arg.text.starts_with("-f")) => {
                 self.has_left = true;
                 self.opaque_command("the shell loads code that the command line does not show", "enable -f");
+            }
+            // Other shells can call an exported function.
+            "export" | "declare" | "typeset" if exports_functions(&invocation.program, args) => {
+                for body in args.iter().filter_map(|arg| scope.functions.get(&arg.text).cloned()) {
+                    let _ = self.unchecked(&body, scope);
+                }
             }
             "eval" => return Some(self.eval(args, scope, input)),
             "source" | "." => return Some(self.source(args, scope, input)),
@@ -371,4 +380,9 @@ fn refers(argv: &[Arg]) -> bool {
 
 fn is_flag(arg: &Arg) -> bool {
     arg.text.len() > 1 && arg.text.starts_with('-') && arg.text != "-"
+}
+/// `export -f f`, `declare -fx f`
+fn exports_functions(program: &str, args: &[Arg]) -> bool {
+    let has = |letter: char| args.iter().any(|arg| is_flag(arg) && arg.text.contains(letter));
+    has('f') && (program == "export" || has('x'))
 }

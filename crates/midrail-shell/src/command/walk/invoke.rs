@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use midrail_core::{Severity, glob};
 
-use super::super::command_pattern::is_unproven_option;
 use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
 use super::super::programs::{self, Tag};
+use super::super::proof::{is_unproven_option, may_run_nothing};
 use super::super::scope::{START, Scope};
 use super::super::{calls, danger, files, hosts, pattern};
 use super::flow::{self, base_name};
@@ -29,20 +29,25 @@ fn empties(invocation: &Invocation) -> bool {
 fn describes(invocation: &Invocation) -> bool {
     let program = invocation.program.as_str();
     let is_short_of = |long: &str, text: &str| text.len() > 2 && long.starts_with(text);
-    invocation.args.iter().map(|arg| arg.text.as_str()).take_while(|text| *text != "--").any(|text| {
-        is_short_of("--help", text) || is_short_of("--version", text) || is_unproven_option(program, text)
-    })
+    let texts = || invocation.args.iter().map(|arg| arg.text.as_str()).take_while(|text| *text != "--");
+    texts().take_while(|text| text.starts_with('-')).any(|text| may_run_nothing(program, text))
+        || texts().any(|text| {
+            is_short_of("--help", text) || is_short_of("--version", text) || is_unproven_option(program, text)
+        })
 }
 
 /// Whether a variable is set with which a program may be another one, or may run nothing: `PATH=.`.
 fn has_doubtful_variables(scope: &Scope) -> bool {
+    let is_doubtful = |name: &str| DOUBTFUL_VARIABLES.iter().any(|pattern| glob::name_matches(pattern, name));
+    if scope.has_forgotten_any(is_doubtful) {
+        return true;
+    }
     scope.values().any(|(name, value)| {
         let loads = |entry: &&str| match entry.split_once('=') {
             Some((variable, mark)) => variable == name && (!value.is_known() || value.text.contains(mark)),
             None => *entry == name,
         };
-        DOUBTFUL_VARIABLES.iter().any(|pattern| glob::name_matches(pattern, name))
-            || LOADING_VARIABLES.iter().any(loads)
+        is_doubtful(name) || LOADING_VARIABLES.iter().any(loads)
     })
 }
 
