@@ -134,7 +134,7 @@ impl Scripts {
         let mut started = started;
         loop {
             match self.answer(&started) {
-                Ok(Reply::End(end)) => return end,
+                Ok(Reply::End(end)) => return *end,
                 // A realm may end before it starts the call, which then goes to the next realm.
                 Ok(Reply::NotStarted(call)) => {
                     let StartedCall { script, deadline, .. } = started;

@@ -7,7 +7,6 @@ use midrail_core::{CommandCall, glob};
 use super::invocation::Arg;
 use super::options::Arguments;
 use super::programs::{self, Program};
-use super::proof::only_describes;
 
 /// A program and its leading words. Further arguments may follow, and options may come in between: `git push` is also
 /// `/usr/bin/git -C x push origin main`. `*` matches any text within a word, and a word `*` any words. A word that begins with `-`
@@ -90,18 +89,13 @@ impl CommandPattern {
         self == other || (!other.text.contains('*') && self.fit(&other.call()) == Fit::Yes)
     }
 
-    /// Whether it has an option with which a command only shows what it would do, or proves nothing.
-    pub fn only_describes(&self) -> bool {
-        only_describes(&self.call())
-    }
-
     /// Its words after the program.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.args.iter().map(|arg| arg.text.as_str())
     }
 
     /// The command with nothing but the words of the pattern.
-    fn call(&self) -> CommandCall {
+    pub(super) fn call(&self) -> CommandCall {
         let name = self.program.rsplit('/').next().unwrap_or_default();
         CommandCall {
             program: name.to_owned(),

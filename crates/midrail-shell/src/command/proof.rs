@@ -37,6 +37,11 @@ impl CommandPattern {
             && self.fit(call) == Fit::Yes
     }
 
+    /// Whether it has an option with which a command only shows what it would do, or proves nothing.
+    pub fn only_describes(&self) -> bool {
+        only_describes(&self.call())
+    }
+
     /// Whether a call has no arguments beyond the pattern's but options that change nothing about the proof, and files of the
     /// project.
     fn is_plain(&self, call: &CommandCall) -> bool {

@@ -56,7 +56,7 @@ pub(super) struct Timer {
 impl ActiveCall {
     /// Sends the outcome. The receiver may be gone.
     pub(super) fn reply(&self, end: Result<HookOutcome, ScriptError>) {
-        let _ = self.reply.try_send(Reply::End(end));
+        let _ = self.reply.try_send(Reply::End(Box::new(end)));
     }
 
     /// Sends the failure, with a refusal that came before it.

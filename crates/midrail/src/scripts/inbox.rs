@@ -36,7 +36,7 @@ pub(super) struct Request {
 
 /// What becomes of a call.
 pub(super) enum Reply {
-    End(Result<HookOutcome, ScriptError>),
+    End(Box<Result<HookOutcome, ScriptError>>),
     /// The realm ended before the call started.
     NotStarted(Box<Call>),
 }
