@@ -6,14 +6,22 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::codex::SAMPLES;
+use crate::samples::samples;
 use crate::world::{decide, engine, import};
 
-const LAB: &str = "/work/compat-lab/npm/codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
-
+/// The program that `MIDRAIL_TEST_CODEX` names, or the one of the compatibility kit.
 fn program() -> Option<PathBuf> {
     let named = std::env::var_os("MIDRAIL_TEST_CODEX").map(PathBuf::from);
-    named.or_else(|| Some(PathBuf::from(LAB))).filter(|path| path.exists())
+    let installed = || {
+        let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/compat");
+        let lab = std::env::var_os("MIDRAIL_COMPAT_LAB").map_or(PathBuf::from(default), PathBuf::from);
+        let folder = lab.join("npm/codex/node_modules/@openai/codex-linux-x64/vendor");
+        fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.path().join("bin/codex")))
+            .find(|it| it.exists())
+    };
+    named.or_else(installed).filter(|path| path.exists())
 }
 
 /// The decision of Codex on a command of plain words. `None`: it rejects the file.
@@ -34,11 +42,11 @@ fn verdicts_are_those_of_the_real_codex() {
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("a.rules");
     let mut compared = 0;
-    for sample in SAMPLES {
-        fs::write(&rules, sample.text).unwrap();
-        let yaml = import("codex", sample.text).yaml;
+    for sample in samples("codex") {
+        fs::write(&rules, &sample.text).unwrap();
+        let yaml = import("codex", &sample.text).yaml;
         let engine = engine(&yaml);
-        for (command, written) in sample.calls {
+        for (written, command) in &sample.calls {
             // `check` takes words, and compares programs without their folder only on request.
             if command.contains(['\'', '"'])
                 || sample.text.contains("network_rule")

@@ -5,13 +5,13 @@ use jsonc_parser::ast::{Object, ObjectProp};
 use crate::policy::format::PolicyFormat;
 use crate::policy::json;
 use crate::policy::ordered::first_match;
-use crate::policy::pattern::unescaped;
+use crate::policy::pattern::{plain_braces, unescaped};
 use crate::policy::precedence::by_precedence;
 use crate::policy::rule::{
     CommandPattern, FileScope, HostPolicy, PolicyFile, PolicyRule, RuleResult, Subject, Verdict,
     VerdictWords, dead, left_out,
 };
-use crate::policy::translate::{path_rules, text_rule};
+use crate::policy::translate::{character_rule, path_rules, text_rule};
 use crate::policy::writer::{Writer, json_text, mcp};
 
 pub(crate) static POLICY: PolicyFormat = PolicyFormat {
@@ -124,6 +124,7 @@ fn rules(verdict: Verdict, tool: &str, pattern: &str) -> RuleResult {
     let is_allow = verdict == Verdict::Allow;
     let path = || crossing(pattern.trim_start_matches("./"), verdict);
     let subjects = match tool {
+        "bash" if pattern.contains('?') && !is_allow => return Ok(vec![character_rule(verdict, pattern)]),
         "bash" => return Ok(vec![text_rule(verdict, pattern)]),
         "read" => return Ok(path_rules(verdict, &path(), Subject::Read)),
         _ if EDITING.contains(&tool) => return Ok(path_rules(verdict, &path(), Subject::Edit)),
@@ -239,7 +240,7 @@ fn write(rules: Vec<PolicyRule>, writer: &mut Writer) -> String {
 /// The tools and patterns of a rule in the format of OpenCode.
 fn entries(rule: &PolicyRule) -> Result<Vec<(String, String)>, &'static str> {
     let one = |tool: &str, pattern: &str| vec![(tool.to_owned(), pattern.to_owned())];
-    let place = |path: &str| if path == "**" { "*".to_owned() } else { path.to_owned() };
+    let place = |path: &str| if path == "**" { "*".to_owned() } else { plain_braces(path) };
     Ok(match &rule.subject {
         Subject::Command(pattern) if pattern.is_every() => one("bash", "*"),
         Subject::Command(CommandPattern { words, is_exact }) => {
@@ -247,7 +248,9 @@ fn entries(rule: &PolicyRule) -> Result<Vec<(String, String)>, &'static str> {
             one("bash", &format!("{words}{more}"))
         }
         Subject::CommandText(glob) => {
-            one("bash", &unescaped(glob).ok_or("OpenCode has only `*` and `?` in patterns")?)
+            // `?` has the same meaning in both.
+            let text = unescaped(&glob.replace("\\?", "\0").replace('?', "\0"));
+            one("bash", &text.ok_or("OpenCode has only `*` and `?` in patterns")?.replace('\0', "?"))
         }
         Subject::Read(path) if rule.verdict == Verdict::Allow => one("read", &place(path)),
         Subject::Read(path) => vec![("read".to_owned(), place(path)), ("edit".to_owned(), place(path))],
