@@ -31,7 +31,7 @@ pub struct Imported {
 impl Imported {
     /// The rules of a host with a name and a title.
     pub(super) fn new(name: &str, title: &str, policy: HostPolicy) -> Self {
-        let HostPolicy { rules, left_out, dead, examples } = policy;
+        let HostPolicy { rules, left_out, dead, examples, .. } = policy;
         let mut taken: Vec<RuleSource> = Vec::new();
         let mut stricter: Vec<Finding> = Vec::new();
         // A rule that stands for several subjects is listed once.

@@ -129,8 +129,14 @@ fn rules(verdict: Verdict, tool: &str, pattern: &str) -> RuleResult {
         "read" => return Ok(path_rules(verdict, &path(), Subject::Read)),
         _ if EDITING.contains(&tool) => return Ok(path_rules(verdict, &path(), Subject::Edit)),
         "webfetch" if pattern != "*" || is_allow => {
-            let host = host(pattern);
-            vec![Subject::Host(host.ok_or_else(|| left_out("a pack has hosts, and no other parts of URLs"))?)]
+            let whole = host(pattern);
+            // A deny of a part of a site is one of the whole site. An ask would replace a deny of another part.
+            let site = || if verdict == Verdict::Deny { host(&site(pattern)) } else { None };
+            let is_part = whole.is_none();
+            let host = whole.or_else(site);
+            let host = host.ok_or_else(|| left_out("a pack has hosts, and no other parts of URLs"))?;
+            let rule = PolicyRule::new(verdict, Subject::Host(host));
+            return Ok(vec![rule.stricter_if(is_part, "Midrail applies it to the whole host")]);
         }
         // One word for all tools.
         "*" if is_allow => vec![
@@ -187,6 +193,13 @@ fn crossing(pattern: &str, verdict: Verdict) -> String {
     }
     out.dedup_by(|next, before| next == "**" && before == "**");
     out.join("/")
+}
+
+/// A URL pattern without its path.
+fn site(pattern: &str) -> String {
+    let start = pattern.find("://").map_or(0, |at| at + 3);
+    let end = pattern.get(start..).and_then(|rest| rest.find('/')).map_or(pattern.len(), |at| start + at);
+    pattern.get(..end).unwrap_or_default().to_owned()
 }
 
 /// The host of a URL pattern.
