@@ -141,6 +141,12 @@ fn folder(path: &str) -> Option<&str> {
     Some(folder.strip_prefix("**/").filter(|name| !name.contains('/')).unwrap_or(folder))
 }
 
+/// The hosts of a rule for hosts that compare names exactly. A deny of a pack includes subdomains.
+pub(crate) fn exact_hosts(host: &str, verdict: Verdict) -> Vec<String> {
+    let below = (verdict != Verdict::Allow && !host.starts_with('*')).then(|| format!("*.{host}"));
+    std::iter::once(host.to_owned()).chain(below).collect()
+}
+
 /// The server and the tool of an MCP tool.
 pub(crate) fn mcp(tool: &str) -> Option<(&str, &str)> {
     tool.strip_prefix("mcp__")?

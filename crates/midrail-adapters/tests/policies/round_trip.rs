@@ -133,3 +133,16 @@ fn groups_in_paths_are_exported_one_by_one() {
         }
     }
 }
+
+/// A pack applies a host to its subdomains; hosts compare names.
+#[test]
+fn denied_hosts_are_exported_with_their_subdomains() {
+    let check = "action.hosts none match 'evil.example' AND action.hosts none match '*.evil.example'";
+    let pack = json!({"pack": "p", "guardrails": [{"id": "host", "check": check, "on_missing": "allow"}]});
+    for host in ["claude-code", "cursor", "opencode"].map(policy) {
+        let exported = host.export(&pack);
+        assert!(exported.text.contains("*.evil.example"), "{}", exported.text);
+        let again = import(host.name, &exported.text);
+        assert_eq!(again.pack["guardrails"][0]["check"], check, "{}\n{}", host.name, exported.text);
+    }
+}

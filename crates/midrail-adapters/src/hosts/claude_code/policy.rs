@@ -13,7 +13,7 @@ use crate::policy::rule::{
     dead, left_out,
 };
 use crate::policy::translate::{path_rules, text_rule, tool_and_part};
-use crate::policy::writer::Written;
+use crate::policy::writer::{Written, exact_hosts};
 
 pub(crate) static POLICY: PolicyFormat = PolicyFormat {
     name: "claude-code",
@@ -311,7 +311,10 @@ fn texts(rule: &PolicyRule) -> Written {
         Subject::Read(place) => format!("Read({})", path(place)),
         Subject::Edit(place) => format!("Edit({})", path(place)),
         Subject::Host(host) if host == "*" => "WebFetch".to_owned(),
-        Subject::Host(host) => format!("WebFetch(domain:{host})"),
+        Subject::Host(host) => {
+            let hosts = exact_hosts(host, rule.verdict).into_iter();
+            return Ok(hosts.map(|host| format!("WebFetch(domain:{host})")).collect());
+        }
         Subject::Tool(tool) if is_allow && (tool == "*" || tool.starts_with("mcp__*")) => {
             return Err("Claude Code needs the name of a tool or of a server in `allow`");
         }

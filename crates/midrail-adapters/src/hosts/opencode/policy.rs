@@ -12,7 +12,7 @@ use crate::policy::rule::{
     VerdictWords, dead, left_out,
 };
 use crate::policy::translate::{character_rule, path_rules, text_rule};
-use crate::policy::writer::{Writer, json_text, mcp};
+use crate::policy::writer::{Writer, exact_hosts, json_text, mcp};
 
 pub(crate) static POLICY: PolicyFormat = PolicyFormat {
     name: "opencode",
@@ -136,7 +136,10 @@ fn rules(verdict: Verdict, tool: &str, pattern: &str) -> RuleResult {
             let host = whole.or_else(site);
             let host = host.ok_or_else(|| left_out("a pack has hosts, and no other parts of URLs"))?;
             let rule = PolicyRule::new(verdict, Subject::Host(host));
-            return Ok(vec![rule.stricter_if(is_part, "Midrail applies it to the whole host")]);
+            return Ok(vec![
+                rule.stricter_if(pattern != "*", "Midrail applies it to subdomains and to commands too")
+                    .stricter_if(is_part, "Midrail applies it to the whole host"),
+            ]);
         }
         // One word for all tools.
         "*" if is_allow => vec![
@@ -269,7 +272,10 @@ fn entries(rule: &PolicyRule) -> Result<Vec<(String, String)>, &'static str> {
         Subject::Read(path) => vec![("read".to_owned(), place(path)), ("edit".to_owned(), place(path))],
         Subject::Edit(path) => one("edit", &place(path)),
         Subject::Host(host) if host == "*" => one("webfetch", "*"),
-        Subject::Host(host) => one("webfetch", &format!("*://{host}/*")),
+        Subject::Host(host) => {
+            let hosts = exact_hosts(host, rule.verdict).into_iter().rev();
+            hosts.map(|host| ("webfetch".to_owned(), format!("*://{host}/*"))).collect()
+        }
         Subject::Tool(tool) => match mcp(tool) {
             Some((server, tool)) => one(&format!("{server}_{tool}"), "*"),
             None => one(tool, "*"),
