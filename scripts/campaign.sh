@@ -45,6 +45,9 @@ agents() {
     local lab=$PWD/target/compat
     case "$lab/" in /tmp/* | /var/tmp/* | "${TMPDIR:-/tmp}"/* | */.cache/*) lab=${HOME:-/root}/compat-lab ;; esac
     node scripts/compat/run.mjs --lab "$lab" --midrail "${CARGO_TARGET_DIR:-target}/debug/midrail"
+    step "the recorded verdicts of Claude Code and Codex on permission rules"
+    node scripts/compat/policies.mjs --lab "$lab"
+    MIDRAIL_COMPAT_LAB=$lab cargo test --quiet --locked -p midrail-adapters --test policies codex_program
 }
 guardrail() {
     step "ignored tests: adding a guardrail as CONTRIBUTING.md describes"

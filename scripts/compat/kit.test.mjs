@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { AGENTS } from './agents/index.mjs';
 import { behaviours, combine } from './behaviours.mjs';
 import { actions, spellings } from './catalogue.mjs';
+import { agrees, parse, read, versionIn } from './entries.mjs';
 import { mark, Model } from './model.mjs';
 import { run } from './process.mjs';
 import { complete, legend, markdown, merge, notes, table, writePage } from './report.mjs';
@@ -255,4 +256,30 @@ test('the list needs no client, and a wrong name is reported', () => {
   const temporary = kit('--lab', '/tmp/somewhere', '--midrail', process.execPath);
   assert.equal(temporary.status, 2);
   assert.match(temporary.stderr, /cannot be below \/tmp/);
+});
+
+test('the settings with verdicts are read, and each file says where its verdicts are from', () => {
+  const folder = path.join(HERE, '../../crates/midrail-adapters/tests/policies/data');
+  for (const file of fs.readdirSync(folder)) {
+    const text = read(path.join(folder, file));
+    const entries = parse(text);
+    assert.ok(versionIn(text), file);
+    assert.ok(entries.length >= 60, `${file}: ${entries.length}`);
+    for (const { name, calls } of entries) {
+      assert.ok(calls.length, `${file}: ${name}`);
+      for (const { verdict: given } of calls) assert.match(given, /^(deny|ask|allow|-)$/, `${file}: ${name}`);
+    }
+  }
+  const [entry] = parse('# head\n\n== a name\n{\n}\n--\ndeny   git push\n-!     ls\nleft out: 1\n');
+  assert.deepEqual(entry, { name: 'a name', settings: '{\n}\n', calls: [{ verdict: 'deny', call: 'git push' }, { verdict: '-', call: 'ls' }] });
+  assert.ok(agrees('-', 'ask') && agrees('-', 'allow') && agrees('deny', 'deny'));
+  assert.ok(!agrees('-', 'deny') && !agrees('allow', 'ask') && !agrees('deny', 'none'));
+});
+
+test('verdicts are not compared where the program is missing', () => {
+  const lab = scratch();
+  const { status, stdout } = spawnSync(process.execPath, [path.join(HERE, 'policies.mjs'), '--lab', lab], { encoding: 'utf8' });
+  assert.equal(status, 0);
+  assert.match(stdout, /skipped: Claude Code is not installed/);
+  fs.rmSync(lab, { recursive: true });
 });

@@ -36,6 +36,7 @@ impl PolicyFormat {
         let mut policy = HostPolicy::default();
         (self.read)(files, &mut policy);
         (self.order)(&mut policy);
+        policy.limit_allowed_commands();
         policy.check_patterns();
         Imported::new(self.name, self.title, policy)
     }

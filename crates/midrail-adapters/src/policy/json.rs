@@ -3,6 +3,7 @@
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde::de::IgnoredAny;
 
 use super::rule::{HostPolicy, PolicyFile, RuleSource};
 
@@ -25,6 +26,11 @@ pub(crate) fn with_object(
             policy.leave_out(&source, format!("the file is not valid JSON: {}", error.kind()));
         }
     }
+}
+
+/// Whether a file is JSON without comments and without commas after the last value.
+pub(crate) fn is_strict(file: &PolicyFile) -> bool {
+    serde_json::from_str::<IgnoredAny>(file.text.trim_start_matches('\u{feff}')).is_ok()
 }
 
 /// The line of a value in its file, from 1.

@@ -31,7 +31,7 @@ pub struct Imported {
 impl Imported {
     /// The rules of a host with a name and a title.
     pub(super) fn new(name: &str, title: &str, policy: HostPolicy) -> Self {
-        let HostPolicy { rules, left_out, dead, examples } = policy;
+        let HostPolicy { rules, left_out, dead, examples, .. } = policy;
         let mut taken: Vec<RuleSource> = Vec::new();
         let mut stricter: Vec<Finding> = Vec::new();
         // A rule that stands for several subjects is listed once.
@@ -192,8 +192,10 @@ fn guardrail(group: &[&PolicyRule]) -> Map<String, Value> {
         Subject::Host(_) => {
             let below = |name: &String| (!name.starts_with('*')).then(|| format!("*.{name}"));
             let hosts = names.iter().flat_map(|name| std::iter::once(name.clone()).chain(below(name)));
-            let parts: Vec<String> =
-                hosts.map(|host| format!("action.hosts none match {}", quoted(&host))).collect();
+            let mut parts: Vec<String> = Vec::new();
+            for host in hosts {
+                push_new(&mut parts, format!("action.hosts none match {}", quoted(&host)));
+            }
             guard.insert("check".into(), parts.join(" AND ").into());
             guard.insert("on_missing".into(), "allow".into());
         }

@@ -33,6 +33,65 @@ pub(crate) fn unescaped(glob: &str) -> Option<String> {
     Some(out)
 }
 
+/// The most patterns that the alternatives of one pattern may stand for.
+const MAX_ALTERNATIVES: usize = 64;
+
+/// The patterns without groups that a glob pattern such as `{a,b}/*` stands for. Too many: the pattern itself.
+pub(super) fn alternatives(glob: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut open = vec![glob.to_owned()];
+    while let Some(pattern) = open.pop() {
+        match group(&pattern) {
+            Some((before, choices, after)) => {
+                let choices = choices.into_iter().rev();
+                open.extend(choices.map(|choice| format!("{before}{choice}{after}")));
+            }
+            None => done.push(pattern),
+        }
+        if open.len() + done.len() > MAX_ALTERNATIVES {
+            return vec![glob.to_owned()];
+        }
+    }
+    done
+}
+
+/// The first group of a glob pattern: what is before it, its choices, and what is after it.
+fn group(glob: &str) -> Option<(&str, Vec<&str>, &str)> {
+    let (mut depth, mut start, mut choices) = (0_usize, 0, Vec::new());
+    let mut before = "";
+    let mut is_escaped = false;
+    for (at, c) in glob.char_indices() {
+        if std::mem::take(&mut is_escaped) {
+            continue;
+        }
+        match c {
+            '\\' => is_escaped = true,
+            '{' => {
+                depth += 1;
+                if depth == 1 {
+                    (before, start) = (glob.get(..at)?, at + 1);
+                }
+            }
+            ',' if depth == 1 => {
+                choices.push(glob.get(start..at)?);
+                start = at + 1;
+            }
+            '}' if depth == 1 => {
+                choices.push(glob.get(start..at)?);
+                return Some((before, choices, glob.get(at + 1..)?));
+            }
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A path pattern for a host in which braces are plain characters.
+pub(crate) fn plain_braces(path: &str) -> String {
+    path.replace("\\{", "{").replace("\\}", "}")
+}
+
 /// The patterns of a path that may be a folder, and everything below a folder. Those of a strict rule match at least as much.
 pub(super) fn folder_patterns(path: &str, is_strict: bool) -> Vec<String> {
     if let Some(folder) = path.strip_suffix("/*") {

@@ -26,7 +26,16 @@ pub(crate) fn by_precedence(rules: Vec<PolicyRule>, writer: &mut Writer) -> Vec<
                     || !other.subject.may_overlap(exception)
             })
         };
-        let (kept, lost): (Vec<&Subject>, Vec<&Subject>) = rule.exceptions.iter().partition(|it| is_free(it));
+        // In the host an exception is an allow. Where the pack only does not object, the host must not allow.
+        let is_vouched_for = |exception: &Subject| {
+            rules.iter().any(|other| other.verdict == Verdict::Allow && other.subject.covers(exception))
+        };
+        let (vouched, silent): (Vec<&Subject>, Vec<&Subject>) =
+            rule.exceptions.iter().partition(|it| is_vouched_for(it));
+        let (kept, lost): (Vec<&Subject>, Vec<&Subject>) = vouched.into_iter().partition(|it| is_free(it));
+        if !silent.is_empty() {
+            writer.is_stricter(&rule.source, "an exception would be an allow, and `vouch` does not list it");
+        }
         if !lost.is_empty() {
             writer.is_stricter(&rule.source, "an exception would allow what another guardrail denies");
         }

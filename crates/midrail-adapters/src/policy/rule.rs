@@ -252,6 +252,8 @@ pub(crate) struct HostPolicy {
     pub(crate) dead: Vec<Finding>,
     /// Examples.
     pub(crate) examples: Vec<Example>,
+    /// Whether a deny or an ask for commands could not be expressed. It may apply to any command.
+    pub(crate) has_lost_commands: bool,
 }
 
 impl HostPolicy {
@@ -269,6 +271,22 @@ impl HostPolicy {
 
     pub(crate) fn leave_out(&mut self, source: &RuleSource, reason: impl Into<String>) {
         self.left_out.push(source.finding(reason));
+    }
+
+    /// Removes allowed commands to which a rule that could not be expressed may apply: Midrail must not vouch for them.
+    pub(crate) fn limit_allowed_commands(&mut self) {
+        if !self.has_lost_commands {
+            return;
+        }
+        for rule in std::mem::take(&mut self.rules) {
+            if rule.verdict == Verdict::Allow && matches!(rule.subject, Subject::Command(_)) {
+                let finding =
+                    rule.source.finding("a rule that is left out may deny it, or require an approval");
+                push_new(&mut self.left_out, finding);
+            } else {
+                self.rules.push(rule);
+            }
+        }
     }
 
     /// Makes every pattern a valid glob pattern. Hosts take brackets that are not closed literally.

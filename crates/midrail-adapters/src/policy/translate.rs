@@ -44,6 +44,12 @@ pub(crate) fn text_rule(verdict: Verdict, pattern: &str) -> PolicyRule {
     rule(Subject::Command(CommandPattern::prefix(words))).stricter(PARSED)
 }
 
+/// A strict rule on the text of a command in which `?` matches one character.
+pub(crate) fn character_rule(verdict: Verdict, pattern: &str) -> PolicyRule {
+    let contained = literal(pattern.trim_matches('*').trim()).replace("\\?", "?");
+    PolicyRule::new(verdict, Subject::CommandText(format!("*{contained}*"))).stricter(TEXT)
+}
+
 /// A rule on the leading words of a command, without wildcards.
 pub(crate) fn words_rule(verdict: Verdict, words: &str) -> PolicyRule {
     text_rule(verdict, &format!("{} *", words.trim()))

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::pattern::alternatives;
 use super::rule::{Finding, PolicyRule, RuleSource, Subject, Verdict, push_new};
 use super::unpack::Unpacked;
 
@@ -32,6 +33,7 @@ impl Writer {
     /// The rules to write, the strictest first, without those that another one includes.
     pub(super) fn start(unpacked: Unpacked) -> (Vec<PolicyRule>, Writer) {
         let Unpacked { rules, left_out } = unpacked;
+        let rules: Vec<PolicyRule> = rules.into_iter().flat_map(without_groups).collect();
         let is_below = |rule: &PolicyRule| {
             rules.iter().any(|other| match (&other.subject, &rule.subject) {
                 (Subject::Read(whole), Subject::Read(path)) | (Subject::Edit(whole), Subject::Edit(path)) => {
@@ -121,10 +123,28 @@ impl Writer {
 /// The rules of a host that stand for one rule of a pack, or why there are none.
 pub(crate) type Written = Result<Vec<String>, &'static str>;
 
+/// A rule with alternatives in its path as one rule for each, because few hosts know groups such as `{a,b}`.
+fn without_groups(rule: PolicyRule) -> Vec<PolicyRule> {
+    let expand = |subject: &Subject| match subject {
+        Subject::Read(path) => alternatives(path).into_iter().map(Subject::Read).collect(),
+        Subject::Edit(path) => alternatives(path).into_iter().map(Subject::Edit).collect(),
+        other => vec![other.clone()],
+    };
+    let exceptions: Vec<Subject> = rule.exceptions.iter().flat_map(expand).collect();
+    let one = |subject| PolicyRule { subject, exceptions: exceptions.clone(), ..rule.clone() };
+    expand(&rule.subject).into_iter().map(one).collect()
+}
+
 /// The folder whose content a path pattern matches.
 fn folder(path: &str) -> Option<&str> {
     let folder = path.strip_suffix("/**")?;
     Some(folder.strip_prefix("**/").filter(|name| !name.contains('/')).unwrap_or(folder))
+}
+
+/// The hosts of a rule for hosts that compare names exactly. A deny of a pack includes subdomains.
+pub(crate) fn exact_hosts(host: &str, verdict: Verdict) -> Vec<String> {
+    let below = (verdict != Verdict::Allow && !host.starts_with('*')).then(|| format!("*.{host}"));
+    std::iter::once(host.to_owned()).chain(below).collect()
 }
 
 /// The server and the tool of an MCP tool.

@@ -6,62 +6,85 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::codex::SAMPLES;
-use crate::world::{decide, engine, import};
+use crate::samples::samples;
+use crate::world::{import, policy};
 
-const LAB: &str = "/work/compat-lab/npm/codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
-
+/// The program that `MIDRAIL_TEST_CODEX` names, or the one of the compatibility kit.
 fn program() -> Option<PathBuf> {
     let named = std::env::var_os("MIDRAIL_TEST_CODEX").map(PathBuf::from);
-    named.or_else(|| Some(PathBuf::from(LAB))).filter(|path| path.exists())
+    let installed = || {
+        let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/compat");
+        let lab = std::env::var_os("MIDRAIL_COMPAT_LAB").map_or(PathBuf::from(default), PathBuf::from);
+        let folder = lab.join("npm/codex/node_modules/@openai/codex-linux-x64/vendor");
+        fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.path().join("bin/codex")))
+            .find(|it| it.exists())
+    };
+    named.or_else(installed).filter(|path| path.exists())
 }
 
-/// The decision of Codex on a command of plain words. `None`: it rejects the file.
-fn host_verdict(codex: &Path, rules: &Path, home: &Path, command: &str) -> Option<String> {
+/// The words of a command. Only single quotes are used in the data.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for (at, part) in command.split('\'').enumerate() {
+        let mut pieces = if at % 2 == 0 { part.split(' ').collect() } else { vec![part] }.into_iter();
+        words.last_mut().unwrap().push_str(pieces.next().unwrap_or_default());
+        words.extend(pieces.map(str::to_owned));
+    }
+    words
+}
+
+/// The verdict of Codex on a command, in the words of the data. A rejected file has no rules.
+fn host_verdict(codex: &Path, rules: &Path, home: &Path, command: &str) -> &'static str {
     let mut process = Command::new(codex);
-    process.args(["execpolicy", "check", "--rules"]).arg(rules).arg("--").args(command.split(' '));
+    process.args(["execpolicy", "check", "--resolve-host-executables", "--rules"]).arg(rules);
+    process.arg("--").args(words(command));
     let output = process.env_clear().env("HOME", home).env("CODEX_HOME", home).output().unwrap();
-    let answer: Value = serde_json::from_slice(&output.stdout).ok()?;
-    Some(answer["decision"].as_str().unwrap_or("-").to_owned())
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    match answer["decision"].as_str() {
+        Some("forbidden") => "deny",
+        Some("prompt") => "ask",
+        Some("allow") => "allow",
+        _ => "-",
+    }
+}
+
+/// How strict a verdict is. Without a rule, Codex asks or runs a command in its sandbox.
+fn strictness(verdict: &str) -> usize {
+    ["allow", "-", "ask", "deny"].iter().position(|it| *it == verdict.trim_end_matches('!')).unwrap()
 }
 
 #[test]
 fn verdicts_are_those_of_the_real_codex() {
     let Some(codex) = program() else {
-        eprintln!("skipped: no codex here; set MIDRAIL_TEST_CODEX to its path");
+        eprintln!("skipped: no codex here; set MIDRAIL_TEST_CODEX to its path, or MIDRAIL_COMPAT_LAB");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let rules = folder.path().join("a.rules");
-    let mut compared = 0;
-    for sample in SAMPLES {
-        fs::write(&rules, sample.text).unwrap();
-        let yaml = import("codex", sample.text).yaml;
-        let engine = engine(&yaml);
-        for (command, written) in sample.calls {
-            // `check` takes words, and compares programs without their folder only on request.
-            if command.contains(['\'', '"'])
-                || sample.text.contains("network_rule")
-                || command.starts_with("/usr/bin")
-            {
+    let (rules, exported) = (folder.path().join("a.rules"), folder.path().join("b.rules"));
+    let (mut compared, mut problems) = (0, Vec::new());
+    for sample in samples("codex") {
+        fs::write(&rules, &sample.text).unwrap();
+        let export = policy("codex").export(&import("codex", &sample.text).pack);
+        fs::write(&exported, &export.text).unwrap();
+        for (written, command) in &sample.calls {
+            // `check` does not evaluate rules for the network.
+            if command.contains("://") {
                 continue;
             }
-            let Some(verdict) = host_verdict(&codex, &rules, folder.path(), command) else { continue };
-            let expected = match written.trim_end_matches('!') {
-                "deny" => "forbidden",
-                "ask" => "prompt",
-                other => other,
-            };
-            // What Midrail cannot read is a rule for Codex all the same.
-            if sample.left_out == 0 {
-                assert_eq!(verdict, expected, "{}: {command}", sample.name);
-            }
-            let effect = decide(&engine, command);
-            if verdict == "forbidden" && sample.left_out == 0 {
-                assert!(effect >= midrail::Effect::Block, "{}: {command}: {effect:?}", sample.name);
-            }
             compared += 1;
+            let found = host_verdict(&codex, &rules, folder.path(), command);
+            if found != written.trim_end_matches('!') {
+                problems.push(format!("{}: `{command}` is {written}, but {found}", sample.name));
+            }
+            let found = host_verdict(&codex, &exported, folder.path(), command);
+            let is_kept = strictness(found) >= strictness(written) || !export.left_out.is_empty();
+            if !is_kept || found == "allow" && *written != "allow" {
+                problems.push(format!("{}: `{command}` is {written}, but {found} after export", sample.name));
+            }
         }
     }
-    assert!(compared >= 25, "only {compared} verdicts were compared");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(compared >= 150, "only {compared} verdicts were compared");
 }

@@ -67,7 +67,7 @@ pub(crate) fn host_matches(pattern: &str, command: &str) -> bool {
 }
 
 /// Whether the pack vouches for a command, if no guardrail objects.
-fn is_listed(vouch: &Value, command: &str) -> bool {
+pub(crate) fn is_listed(vouch: &Value, command: &str) -> bool {
     let commands = vouch["commands"].as_array().cloned().unwrap_or_default();
     commands.iter().any(|it| match it {
         Value::String(words) => host_matches(&format!("{words} *"), command) || host_matches(words, command),

@@ -19,4 +19,6 @@ mod gemini;
 mod hostile;
 mod opencode;
 mod round_trip;
+mod samples;
+mod vouched;
 mod world;

@@ -1,27 +1,28 @@
 //! Import, export and import again: nothing is lost or added.
 
-use midrail_adapters::policy::{Exported, Imported, PolicyFormat};
+use midrail_adapters::policy::{Exported, Imported};
 use serde_json::{Value, json};
 
-use crate::world::{Sample, import, policies, policy, rules};
-use crate::{claude_code, codex, copilot, cursor, gemini, opencode};
+use crate::samples::samples;
+use crate::world::{import, policies, policy, rules};
 
-fn samples(host: &PolicyFormat) -> &'static [Sample] {
-    match host.name {
-        "claude-code" => claude_code::SAMPLES,
-        "codex" => codex::SAMPLES,
-        "gemini" => gemini::SAMPLES,
-        "cursor" => cursor::SAMPLES,
-        "opencode" => opencode::SAMPLES,
-        "copilot" => copilot::SAMPLES,
-        other => panic!("there are no samples for {other}"),
-    }
-}
-
-/// The pack without its tests, which hosts other than Codex do not have and the export does not write.
-fn without_tests(imported: &Imported) -> Value {
+/// The guardrails and `vouch` of a pack, in an order of their own: hosts order their rules differently, and the order of
+/// guardrails does not matter. Tests of a pack are not exported.
+fn rules_of(imported: &Imported) -> Value {
     let mut pack = imported.pack.clone();
     pack.as_object_mut().unwrap().remove("tests");
+    let sort = |list: &mut Vec<Value>| list.sort_by_key(Value::to_string);
+    for guard in pack["guardrails"].as_array_mut().into_iter().flatten() {
+        guard.as_object_mut().unwrap().remove("id");
+        guard["command"].as_array_mut().into_iter().for_each(sort);
+        for list in guard["with"].as_object_mut().into_iter().flat_map(|with| with.values_mut()) {
+            list.as_array_mut().into_iter().for_each(sort);
+        }
+    }
+    pack["guardrails"].as_array_mut().into_iter().for_each(sort);
+    for list in pack["vouch"].as_object_mut().into_iter().flat_map(|vouch| vouch.values_mut()) {
+        list.as_array_mut().into_iter().for_each(sort);
+    }
     pack
 }
 
@@ -29,22 +30,22 @@ fn without_tests(imported: &Imported) -> Value {
 fn the_exported_rules_of_a_host_are_imported_as_the_same_pack() {
     let mut same = 0;
     for host in policies() {
-        for sample in samples(host) {
-            let first = import(host.name, sample.text);
+        for sample in samples(host.name) {
+            let first = import(host.name, &sample.text);
             let exported = host.export(&first.pack);
             let second = import(host.name, &exported.text);
             let name = format!("{}: {}\n{}\n{}", host.name, sample.name, first.yaml, exported.text);
             assert_eq!(rules(&second.dead), Vec::<&str>::new(), "{name}");
             if exported.left_out.is_empty() && exported.stricter.is_empty() {
-                assert_eq!(without_tests(&first), without_tests(&second), "{name}");
+                assert_eq!(rules_of(&first), rules_of(&second), "{name}");
                 same += 1;
             }
             // What a host can express stays as it is.
             let third = import(host.name, &host.export(&second.pack).text);
-            assert_eq!(without_tests(&second), without_tests(&third), "{name}");
+            assert_eq!(rules_of(&second), rules_of(&third), "{name}");
         }
     }
-    assert!(same >= 45, "only {same} samples came back unchanged");
+    assert!(same >= 250, "only {same} samples came back unchanged");
 }
 
 /// One policy for all agents: rules of one host for another.
@@ -114,5 +115,34 @@ fn an_escalation_is_never_exported_as_an_allow() {
         assert!(!exported.text.contains("git"), "{}", exported.text);
         assert!(exported.text.contains("ls"), "{}", exported.text);
         assert_eq!(exported.left_out.len(), 2);
+    }
+}
+
+/// Few hosts know groups in path patterns, and Claude Code reads their braces as plain characters.
+#[test]
+fn groups_in_paths_are_exported_one_by_one() {
+    let pack = json!({
+        "pack": "p",
+        "guardrails": [{"id": "keys", "use": "sensitive-file", "with": {"paths": ["{certs,keys}/**/*.{pem,key}"], "read_only": [], "except": []}}],
+    });
+    for host in ["claude-code", "cursor", "opencode"].map(policy) {
+        let text = host.export(&pack).text;
+        assert!(!text.contains("certs,keys"), "{text}");
+        for path in ["certs/**/*.pem", "certs/**/*.key", "keys/**/*.pem", "keys/**/*.key"] {
+            assert!(text.contains(path), "{}: {path}\n{text}", host.name);
+        }
+    }
+}
+
+/// A pack applies a host to its subdomains; hosts compare names.
+#[test]
+fn denied_hosts_are_exported_with_their_subdomains() {
+    let check = "action.hosts none match 'evil.example' AND action.hosts none match '*.evil.example'";
+    let pack = json!({"pack": "p", "guardrails": [{"id": "host", "check": check, "on_missing": "allow"}]});
+    for host in ["claude-code", "cursor", "opencode"].map(policy) {
+        let exported = host.export(&pack);
+        assert!(exported.text.contains("*.evil.example"), "{}", exported.text);
+        let again = import(host.name, &exported.text);
+        assert_eq!(again.pack["guardrails"][0]["check"], check, "{}\n{}", host.name, exported.text);
     }
 }

@@ -1,22 +1,10 @@
-//! A settings file of a host with the verdicts of the host, and an engine with the imported pack.
+//! Imports, and an engine with the imported pack.
 
 use midrail::pack::{DiagnosticLevel, Layer, PackDocument, PolicySource, lint};
 use midrail::{Effect, Engine, Event};
 use midrail_adapters::hosts;
 use midrail_adapters::policy::{FileScope, Finding, Imported, PolicyFile, PolicyFormat};
 use serde_json::json;
-
-/// A settings file, and what the host answers.
-pub(crate) struct Sample {
-    pub(crate) name: &'static str,
-    pub(crate) text: &'static str,
-    /// Calls and the verdict of the host: `deny`, `ask`, `allow`, or `-` where no rule matches. A call is a command, or
-    /// begins with `Read `, `Edit `, `Fetch ` or `Tool `. A verdict with `!` is one that Midrail takes more strictly.
-    pub(crate) calls: &'static [(&'static str, &'static str)],
-    /// How many rules are left out, and how many are dead.
-    pub(crate) left_out: usize,
-    pub(crate) dead: usize,
-}
 
 /// One file of a project.
 pub(crate) fn of_project(text: &str) -> Vec<PolicyFile> {
@@ -58,7 +46,7 @@ pub(crate) fn engine(yaml: &str) -> Engine {
 }
 
 /// The errors and warnings of lint about a pack.
-fn warnings(yaml: &str) -> Vec<String> {
+pub(crate) fn warnings(yaml: &str) -> Vec<String> {
     let documents = PackDocument::read("imported.yaml", yaml, None).unwrap();
     let documents: Vec<(Layer, PackDocument)> =
         documents.into_iter().map(|document| (Layer::Project, document)).collect();
@@ -81,29 +69,4 @@ pub(crate) fn decide(engine: &Engine, call: &str) -> Effect {
         _ => Event::before_tool("Bash", json!({"command": call})),
     };
     engine.decide(event).effect
-}
-
-/// Checks samples: what the host denies is blocked, what it asks for is escalated or blocked, and the rest is allowed
-/// unless the sample says otherwise.
-pub(crate) fn check(host: &str, samples: &[Sample]) {
-    for sample in samples {
-        let imported = import(host, sample.text);
-        let name = format!("{host}: {}", sample.name);
-        assert_eq!(imported.left_out.len(), sample.left_out, "{name}: left out: {:#?}", imported.left_out);
-        assert_eq!(imported.dead.len(), sample.dead, "{name}: dead: {:#?}", imported.dead);
-        assert_eq!(warnings(&imported.yaml), Vec::<String>::new(), "{name}\n{}", imported.yaml);
-        let engine = engine(&imported.yaml);
-        for (call, verdict) in sample.calls {
-            let effect = decide(&engine, call);
-            let is_as_expected = match *verdict {
-                "deny" => effect >= Effect::Block,
-                "ask" => effect == Effect::Escalate,
-                "allow" | "-" => effect < Effect::Escalate,
-                "ask!" => effect >= Effect::Block,
-                "allow!" | "-!" => effect >= Effect::Escalate,
-                other => panic!("{name}: unknown verdict {other}"),
-            };
-            assert!(is_as_expected, "{name}: `{call}` is {verdict}, but {effect:?}\n{}", imported.yaml);
-        }
-    }
 }

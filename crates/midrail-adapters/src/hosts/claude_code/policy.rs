@@ -2,18 +2,18 @@
 //!
 //! Deny decides before ask, and ask before allow; a more specific rule has no precedence.
 
-use jsonc_parser::ast::Object;
+use jsonc_parser::ast::{Object, ObjectProp};
 
 use crate::policy::format::PolicyFormat;
 use crate::policy::json;
 use crate::policy::ordered::strictest_first;
-use crate::policy::pattern::unescaped;
+use crate::policy::pattern::{operator, plain_braces, unescaped};
 use crate::policy::rule::{
     CommandPattern, FileScope, HostPolicy, PolicyFile, PolicyRule, RuleResult, RuleSource, Subject, Verdict,
     dead, left_out,
 };
-use crate::policy::translate::{check_single_command, path_rules, text_rule, tool_and_part};
-use crate::policy::writer::Written;
+use crate::policy::translate::{path_rules, text_rule, tool_and_part};
+use crate::policy::writer::{Written, exact_hosts};
 
 pub(crate) static POLICY: PolicyFormat = PolicyFormat {
     name: "claude-code",
@@ -35,6 +35,9 @@ pub(crate) static POLICY: PolicyFormat = PolicyFormat {
 /// The lists, in the order in which Claude Code evaluates them.
 const LISTS: [(&str, Verdict); 3] =
     [("deny", Verdict::Deny), ("ask", Verdict::Ask), ("allow", Verdict::Allow)];
+
+/// Why rules of a file with a mistake have no effect.
+const IGNORED: &str = "Claude Code ignores the whole file because of a mistake in it";
 
 const MODES: [&str; 6] = ["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"];
 
@@ -59,10 +62,50 @@ fn read(files: &[PolicyFile], policy: &mut HostPolicy) {
     }
 }
 
+/// Why Claude Code ignores a whole file, and the key at which the mistake is. One mistake is enough.
+fn mistake(file: &PolicyFile, permissions: &Object<'_>) -> Option<(&'static str, String)> {
+    if !json::is_strict(file) {
+        return Some(("permissions", "its JSON has comments or a comma after the last value".to_owned()));
+    }
+    for property in &permissions.properties {
+        let is_list = property.value.as_array().is_some();
+        let list = ["deny", "ask", "allow", "additionalDirectories"].into_iter();
+        if let Some(key) = list.into_iter().find(|key| property.name.as_str() == *key && !is_list) {
+            return Some((key, format!("`{key}` is not a list")));
+        }
+        if property.name.as_str() == "defaultMode" && !json::text(&property.value).is_some_and(is_mode) {
+            return Some((
+                "defaultMode",
+                format!("there is no such mode; the modes are {}", MODES.join(", ")),
+            ));
+        }
+    }
+    None
+}
+
+fn is_mode(name: &str) -> bool {
+    MODES.contains(&name)
+}
+
 fn read_permissions(file: &PolicyFile, permissions: &Object<'_>, policy: &mut HostPolicy) {
+    let mistake = mistake(file, permissions);
+    if let Some((key, reason)) = &mistake
+        && let Some(property) = permissions.properties.first()
+    {
+        let property = json::property(permissions, key).unwrap_or(property);
+        let source = json::source(file, property, shown(key, property));
+        policy.is_dead(&source, format!("{IGNORED}: {reason}"));
+    }
     for (list, verdict) in LISTS {
         for source in json::texts(file, policy, permissions, list) {
-            let rules = rules(verdict, &source, file.scope, policy);
+            let rules = match rules(verdict, &source, file.scope, policy) {
+                // The rules are imported as they were meant, as far as that is stricter.
+                Ok(_) if mistake.is_some() && verdict == Verdict::Allow => Err(dead(IGNORED)),
+                Ok(rules) => {
+                    Ok(rules.into_iter().map(|rule| rule.stricter_if(mistake.is_some(), IGNORED)).collect())
+                }
+                Err(problem) => Err(problem),
+            };
             policy.add(&source, rules);
         }
     }
@@ -72,13 +115,10 @@ fn read_permissions(file: &PolicyFile, permissions: &Object<'_>, policy: &mut Ho
             continue;
         }
         let value = json::text(&property.value).unwrap_or_default();
-        let source = json::source(file, property, format!("{key}: {value}").trim_end_matches(": "));
+        let source = json::source(file, property, shown(&key, property));
         let reason = match key.as_str() {
-            "defaultMode" if !MODES.contains(&value) => {
-                policy.is_dead(&source, format!("there is no such mode; the modes are {}", MODES.join(", ")));
-                continue;
-            }
-            "defaultMode" if value == "default" => continue,
+            // Reported with the whole file.
+            "defaultMode" if value == "default" || !is_mode(value) => continue,
             "defaultMode" => "the mode of the host stays with the host",
             "additionalDirectories" => "a pack has no folders of a host; `sandbox-boundary` limits folders",
             "disableBypassPermissionsMode" | "disableAutoMode" => {
@@ -90,9 +130,18 @@ fn read_permissions(file: &PolicyFile, permissions: &Object<'_>, policy: &mut Ho
     }
 }
 
+/// A key and its text, as reports show them.
+fn shown(key: &str, property: &ObjectProp<'_>) -> String {
+    json::text(&property.value).map_or_else(|| key.to_owned(), |value| format!("{key}: {value}"))
+}
+
 /// The rules of one text.
 fn rules(verdict: Verdict, source: &RuleSource, scope: FileScope, policy: &mut HostPolicy) -> RuleResult {
     let (tool, part) = tool_and_part(&source.rule)?;
+    let brackets = source.rule.split_once('(').map(|(_, brackets)| brackets.trim());
+    if brackets == Some(")") {
+        return Err(dead("nothing is in the brackets, so it matches no call"));
+    }
     let is_name = |c: char| c.is_alphanumeric() || "_-*.:".contains(c);
     if tool.is_empty() || !tool.chars().all(is_name) {
         return Err(dead("this is not the name of a tool"));
@@ -103,7 +152,11 @@ fn rules(verdict: Verdict, source: &RuleSource, scope: FileScope, policy: &mut H
         "Read" => path(verdict, part, Subject::Read, scope, source, policy),
         "Edit" => path(verdict, part, Subject::Edit, scope, source, policy),
         "WebFetch" | "WebSearch" => match part.strip_prefix("domain:") {
-            Some(domain) => Ok(vec![PolicyRule::new(verdict, Subject::Host(domain.trim().to_lowercase()))]),
+            Some(domain) => {
+                let rule = PolicyRule::new(verdict, Subject::Host(domain.trim().to_lowercase()));
+                let is_one = !domain.contains('*');
+                Ok(vec![rule.stricter_if(is_one, "Midrail applies it to subdomains and to commands too")])
+            }
             None => Err(dead(format!("`{tool}` takes `domain:HOST` only"))),
         },
         _ if tool.starts_with("mcp__") => Err(dead("rules for MCP tools have no part in brackets")),
@@ -141,18 +194,28 @@ fn whole_tool(verdict: Verdict, tool: &str) -> RuleResult {
     Ok(vec![PolicyRule::new(verdict, subject)])
 }
 
+/// Why a rule with `:*` in the middle is not what its author meant.
+const INNER_PREFIX: &str =
+    "`:*` is a prefix only at the end of a rule; elsewhere it stands for `:` and any text";
+
 /// A rule for commands.
 fn command(verdict: Verdict, pattern: &str) -> RuleResult {
     if pattern.starts_with("command:") {
         return Err(dead("Claude Code never evaluates `command:`; write the command itself"));
     }
-    check_single_command(POLICY.title, pattern)?;
+    // Claude Code compares some patterns with the whole line, which it splits for the others.
+    if verdict == Verdict::Allow && operator(pattern).is_some() {
+        return Err(left_out("`vouch` compares the commands of a line one by one"));
+    }
     let pattern = match pattern.strip_suffix(":*") {
         Some(prefix) => format!("{} *", prefix.trim_end()),
-        None if pattern.contains(":*") => return Err(dead("`:*` is a prefix only at the end of a rule")),
         None => pattern.to_owned(),
     };
-    Ok(vec![text_rule(verdict, &pattern)])
+    let is_inner = pattern.contains(":*");
+    if is_inner && verdict == Verdict::Allow {
+        return Err(dead(INNER_PREFIX));
+    }
+    Ok(vec![text_rule(verdict, &pattern).stricter_if(is_inner, INNER_PREFIX)])
 }
 
 /// A rule for files: patterns as in `.gitignore`.
@@ -188,6 +251,8 @@ fn path(
     }
     let is_anchored = pattern.starts_with('/') || pattern.starts_with("./");
     let is_everywhere = is_anchored && !place.contains('/');
+    // Braces have no meaning for Claude Code.
+    let place = place.replace('{', "\\{").replace('}', "\\}");
     let rules = path_rules(verdict, &place, subject).into_iter();
     Ok(rules.map(|rule| rule.stricter_if(is_everywhere, "Midrail applies it in every folder")).collect())
 }
@@ -204,7 +269,12 @@ fn argument(verdict: Verdict, tool: &str, part: &str) -> RuleResult {
         return Err(left_out("`vouch` has no arguments of tools"));
     }
     let (tool, argument, value) = (tool.to_owned(), argument.to_owned(), value.trim().to_owned());
-    Ok(vec![PolicyRule::new(verdict, Subject::ToolArgument { tool, argument, value })])
+    let has_wildcard = value.contains('*');
+    let rule = PolicyRule::new(verdict, Subject::ToolArgument { tool, argument, value });
+    Ok(vec![
+        rule.stricter_if(verdict == Verdict::Ask, "Claude Code asks for whole tools only")
+            .stricter_if(has_wildcard, "Midrail reads `*` as a wildcard"),
+    ])
 }
 
 /// Whether an expression can name the argument.
@@ -216,7 +286,10 @@ fn is_argument(name: &str) -> bool {
 
 /// A rule in the format of Claude Code.
 fn texts(rule: &PolicyRule) -> Written {
-    let path = |path: &str| if path.starts_with('/') { format!("/{path}") } else { path.to_owned() };
+    let path = |path: &str| {
+        let path = plain_braces(path);
+        if path.starts_with('/') { format!("/{path}") } else { path }
+    };
     let is_allow = rule.verdict == Verdict::Allow;
     Ok(vec![match &rule.subject {
         Subject::Command(pattern) if pattern.is_every() => "Bash".to_owned(),
@@ -238,7 +311,10 @@ fn texts(rule: &PolicyRule) -> Written {
         Subject::Read(place) => format!("Read({})", path(place)),
         Subject::Edit(place) => format!("Edit({})", path(place)),
         Subject::Host(host) if host == "*" => "WebFetch".to_owned(),
-        Subject::Host(host) => format!("WebFetch(domain:{host})"),
+        Subject::Host(host) => {
+            let hosts = exact_hosts(host, rule.verdict).into_iter();
+            return Ok(hosts.map(|host| format!("WebFetch(domain:{host})")).collect());
+        }
         Subject::Tool(tool) if is_allow && (tool == "*" || tool.starts_with("mcp__*")) => {
             return Err("Claude Code needs the name of a tool or of a server in `allow`");
         }

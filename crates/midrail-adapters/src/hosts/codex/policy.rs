@@ -5,8 +5,8 @@ use crate::policy::format::PolicyFormat;
 use crate::policy::ordered::strictest_first;
 use crate::policy::pattern::operator;
 use crate::policy::rule::{
-    CommandPattern, Example, FileScope, HostPolicy, PolicyFile, PolicyRule, Problem, RuleSource, Subject,
-    Verdict, VerdictWords, dead, left_out, push_new,
+    CommandPattern, Example, FileScope, Finding, HostPolicy, PolicyFile, PolicyRule, Problem, RuleSource,
+    Subject, Verdict, VerdictWords, dead, left_out, push_new,
 };
 use crate::policy::shell_words;
 use crate::policy::translate::PARSED;
@@ -33,6 +33,12 @@ const MAX_COMMANDS: usize = 1000;
 const COMMAND_WORDS: VerdictWords = VerdictWords { allow: "allow", ask: "prompt", deny: "forbidden" };
 const NETWORK_WORDS: VerdictWords = VerdictWords { deny: "deny", ..COMMAND_WORDS };
 
+/// Why rules of a rejected file have no effect.
+const REJECTED: &str = "Codex rejects the file because of another line";
+
+/// The protocols of rules for the network.
+const PROTOCOLS: [&str; 5] = ["http", "https", "https_connect", "socks5_tcp", "socks5_udp"];
+
 /// A prefix rule with its alternatives, for its examples.
 struct PrefixRule {
     pattern: Vec<Vec<String>>,
@@ -50,43 +56,94 @@ impl PrefixRule {
     }
 }
 
+/// What is read from files so far.
+#[derive(Default)]
+struct Reading {
+    prefixes: Vec<PrefixRule>,
+    /// Files that Codex rejects as a whole.
+    rejected: Vec<String>,
+    /// Whether there are statements that Midrail cannot read. They may forbid anything.
+    is_incomplete: bool,
+}
+
 fn read(files: &[PolicyFile], policy: &mut HostPolicy) {
-    let mut prefixes = Vec::new();
+    let mut reading = Reading::default();
     for file in files {
         for statement in statements(&file.text) {
             match statement {
-                Ok(call) => read_call(file, &call, policy, &mut prefixes),
+                Ok(call) => read_call(file, &call, policy, &mut reading),
                 Err(unreadable) => {
                     let source = RuleSource::new(file, unreadable.line, unreadable.text);
                     policy.leave_out(&source, format!("cannot be read, line {}", unreadable.line));
+                    reading.is_incomplete = true;
                 }
             }
         }
     }
-    add_examples(&prefixes, policy);
+    add_examples(&mut reading, policy);
+    limit_allowed(&reading, policy);
 }
 
-fn read_call(file: &PolicyFile, call: &Call, policy: &mut HostPolicy, prefixes: &mut Vec<PrefixRule>) {
-    let source = RuleSource::new(file, call.line, call.text.clone());
-    let result = match call.name.as_str() {
-        "prefix_rule" => match prefix_rule(call, &source) {
-            Ok((prefix, commands)) => {
-                for words in commands {
-                    let rule = command_rule(prefix.verdict, &words);
-                    policy.add(&source, rule.map(|rule| vec![rule.because(prefix.reason.clone())]));
-                }
-                prefixes.push(prefix);
-                return;
+/// Removes rules that allow what Codex may not allow: those of a rejected file, and all if a statement cannot be read.
+fn limit_allowed(reading: &Reading, policy: &mut HostPolicy) {
+    for rule in std::mem::take(&mut policy.rules) {
+        let is_rejected = reading.rejected.contains(&rule.source.file);
+        let is_allow = rule.verdict == Verdict::Allow;
+        let is_listed = |findings: &[Finding]| findings.iter().any(|it| it.source == rule.source);
+        if is_rejected && is_allow {
+            if !is_listed(&policy.dead) {
+                policy.is_dead(&rule.source, REJECTED);
             }
-            Err(problem) => Err(problem),
-        },
-        "network_rule" => network_rule(call).map(|rule| vec![rule]),
-        "host_executable" => {
-            Err(left_out("Midrail recognises a program by its name, in whatever folder it is"))
+        } else if reading.is_incomplete && is_allow {
+            if !is_listed(&policy.left_out) {
+                policy.leave_out(&rule.source, "a line that cannot be read may forbid it");
+            }
+        } else {
+            policy.rules.push(rule.stricter_if(is_rejected, REJECTED));
         }
-        _ => Err(unreadable(call, &format!("the functions are {}", FUNCTIONS.join(", ")))),
-    };
+    }
+}
+
+fn read_call(file: &PolicyFile, call: &Call, policy: &mut HostPolicy, reading: &mut Reading) {
+    let source = RuleSource::new(file, call.line, call.text.clone());
+    let result = check_arguments(call).and_then(|()| match call.name.as_str() {
+        "prefix_rule" => {
+            let (prefix, commands) = prefix_rule(call, &source)?;
+            for words in commands {
+                let rule = command_rule(prefix.verdict, &words);
+                policy.add(&source, rule.map(|rule| vec![rule.because(prefix.reason.clone())]));
+            }
+            reading.prefixes.push(prefix);
+            Ok(Vec::new())
+        }
+        "network_rule" => network_rule(call).map(|rule| vec![rule]),
+        _ => Err(left_out("Midrail recognises a program by its name, in whatever folder it is")),
+    });
+    match &result {
+        Err(Problem::Dead(_)) => reading.rejected.push(file.name.clone()),
+        Err(Problem::LeftOut(_)) if call.name != "host_executable" => reading.is_incomplete = true,
+        _ => {}
+    }
     policy.add(&source, result);
+}
+
+/// The arguments of the functions, in their order.
+const ARGUMENTS: [(&str, &[&str]); 3] = [
+    ("prefix_rule", &["pattern", "decision", "match", "not_match", "justification"]),
+    ("network_rule", &["host", "protocol", "decision", "justification"]),
+    ("host_executable", &["name", "paths"]),
+];
+
+/// Checks the names of a function and of its arguments.
+fn check_arguments(call: &Call) -> Result<(), Problem> {
+    let Some((_, names)) = ARGUMENTS.iter().find(|(name, _)| *name == call.name) else {
+        return Err(unreadable(call, &format!("the functions are {}", FUNCTIONS.join(", "))));
+    };
+    let mut given = call.arguments.iter().filter_map(|(key, _)| key.as_deref());
+    match given.find(|key| !names.contains(key)) {
+        Some(key) => Err(rejected(&format!("`{key}` is not an argument of `{}`", call.name))),
+        None => Ok(()),
+    }
 }
 
 fn unreadable(call: &Call, reason: &str) -> Problem {
@@ -101,8 +158,7 @@ fn rejected(reason: &str) -> Problem {
 fn argument<'c>(call: &'c Call, name: &str, position: usize) -> Option<&'c Literal> {
     let named = call.arguments.iter().find(|(key, _)| key.as_deref() == Some(name));
     let placed = || call.arguments.get(position).filter(|(key, _)| key.is_none());
-    let value = named.or_else(placed).map(|(_, value)| value);
-    value.filter(|value| **value != Literal::Other("None".to_owned()))
+    named.or_else(placed).map(|(_, value)| value)
 }
 
 fn text_argument(call: &Call, name: &str, position: usize) -> Result<Option<String>, Problem> {
@@ -198,6 +254,10 @@ fn network_rule(call: &Call) -> Result<PolicyRule, Problem> {
     if host.trim().is_empty() || host.contains(['*', '/', ' ']) {
         return Err(rejected("`host` is a name without wildcards"));
     }
+    let protocol = text_argument(call, "protocol", 1)?.unwrap_or_default();
+    if !PROTOCOLS.contains(&protocol.as_str()) {
+        return Err(rejected(&format!("`protocol` is one of {}", PROTOCOLS.join(", "))));
+    }
     let decision = text_argument(call, "decision", 2)?.unwrap_or_default();
     let verdict = NETWORK_WORDS.verdict(&decision).or_else(|| COMMAND_WORDS.verdict(&decision));
     let verdict = verdict.ok_or_else(|| rejected("`decision` is one of allow, prompt, deny"))?;
@@ -218,14 +278,16 @@ fn example_words(examples: Option<&Literal>) -> Option<Vec<Vec<String>>> {
 }
 
 /// Examples as tests. An example that does not hold makes Codex reject the file.
-fn add_examples(prefixes: &[PrefixRule], policy: &mut HostPolicy) {
-    for rule in prefixes {
+fn add_examples(reading: &mut Reading, policy: &mut HostPolicy) {
+    let Reading { prefixes, rejected: files, .. } = reading;
+    for rule in prefixes.iter() {
         let matching = rule.matching.iter().map(|words| ("match", words));
         for (key, words) in matching.chain(rule.not_matching.iter().map(|words| ("not_match", words))) {
             let line = shell_words::join(words);
             if rule.matches(words) != (key == "match") {
                 let problem = rejected(&format!("`{key}` does not hold for `{line}`"));
                 policy.add(&rule.source, Err(problem));
+                files.push(rule.source.file.clone());
                 continue;
             }
             let verdict = prefixes.iter().filter(|rule| rule.matches(words)).map(|rule| rule.verdict).max();

@@ -7,7 +7,7 @@ use crate::policy::json::line_at;
 pub(super) enum Literal {
     /// A text.
     Text(String),
-    /// A list or a tuple.
+    /// A list.
     List(Vec<Literal>),
     /// Anything else, such as a number or a name.
     Other(String),
@@ -205,35 +205,22 @@ impl<'s> Reader<'s> {
 
     fn value(&mut self, depth: usize) -> Option<Literal> {
         match self.peek()? {
-            '"' | '\'' => {
-                let mut text = self.string(false)?;
-                // Texts next to each other are one text.
-                loop {
-                    let start = self.at;
-                    self.skip_blank(true);
-                    if !matches!(self.peek(), Some('"' | '\'')) {
-                        self.at = start;
-                        return Some(Literal::Text(text));
-                    }
-                    text.push_str(&self.string(false)?);
-                }
-            }
+            '"' | '\'' => self.string(false).map(Literal::Text),
             'r' if matches!(self.rest().as_bytes().get(1), Some(b'"' | b'\'')) => {
                 self.at += 1;
                 self.string(true).map(Literal::Text)
             }
-            open @ ('[' | '(') if depth < MAX_DEPTH => {
+            '[' if depth < MAX_DEPTH => {
                 self.at += 1;
-                let close = if open == '[' { "]" } else { ")" };
                 let mut items = Vec::new();
                 loop {
                     self.skip_blank(true);
-                    if self.eat(close) {
+                    if self.eat("]") {
                         return Some(Literal::List(items));
                     }
                     items.push(self.value(depth + 1)?);
                     self.skip_blank(true);
-                    if !self.eat(",") && !self.rest().starts_with(close) {
+                    if !self.eat(",") && !self.rest().starts_with(']') {
                         return None;
                     }
                 }

@@ -7,8 +7,8 @@ use crate::policy::format::PolicyFormat;
 use crate::policy::json;
 use crate::policy::ordered::strictest_first;
 use crate::policy::rule::{
-    CommandPattern, FileScope, HostPolicy, PolicyFile, PolicyRule, RuleResult, RuleSource, Subject, Verdict,
-    dead, left_out,
+    CommandPattern, FileScope, HostPolicy, PolicyFile, PolicyRule, Problem, RuleResult, RuleSource, Subject,
+    Verdict, dead, left_out,
 };
 use crate::policy::shell_words;
 use crate::policy::translate::{
@@ -166,6 +166,7 @@ fn read_auto_approve(file: &PolicyFile, entry: &ObjectProp<'_>, policy: &mut Hos
         Some(verdict) => approval_rules(verdict, &name),
         None => Err(left_out("it removes an entry of another file, and is no rule")),
     };
+    policy.has_lost_commands |= verdict == Some(Verdict::Ask) && matches!(rules, Err(Problem::LeftOut(_)));
     policy.add(&source, rules);
 }
 

@@ -10,7 +10,7 @@ use crate::policy::rule::{
     dead,
 };
 use crate::policy::translate::{check_single_command, path_rules, text_rule, words_rule};
-use crate::policy::writer::{Written, mcp};
+use crate::policy::writer::{Written, exact_hosts, mcp};
 
 pub(crate) static POLICY: PolicyFormat = PolicyFormat {
     name: "cursor",
@@ -100,7 +100,13 @@ fn rules(verdict: Verdict, text: &str) -> RuleResult {
         "Shell" => return command(verdict, part).map(|rule| vec![rule]),
         "Read" => return Ok(path_rules(verdict, part, Subject::Read)),
         "Write" => return Ok(path_rules(verdict, part, Subject::Edit)),
-        "WebFetch" => Subject::Host(part.to_lowercase()),
+        "WebFetch" => {
+            let is_one = !part.contains('*');
+            let rule = PolicyRule::new(verdict, Subject::Host(part.to_lowercase()));
+            return Ok(vec![
+                rule.stricter_if(is_one, "Midrail applies it to subdomains and to commands too"),
+            ]);
+        }
         "Mcp" => mcp_tool(part),
         other => return Err(dead(format!("Cursor has no rules for `{other}`"))),
     };
@@ -148,7 +154,10 @@ fn texts(rule: &PolicyRule) -> Written {
         }
         Subject::Read(place) => format!("Read({place})"),
         Subject::Edit(place) => format!("Write({place})"),
-        Subject::Host(host) => format!("WebFetch({host})"),
+        Subject::Host(host) => {
+            let hosts = exact_hosts(host, rule.verdict).into_iter();
+            return Ok(hosts.map(|host| format!("WebFetch({host})")).collect());
+        }
         Subject::Tool(tool) => match mcp(tool) {
             Some((server, tool)) => format!("Mcp({server}:{tool})"),
             None => return Err("Cursor has rules for tools of MCP servers only"),

@@ -97,6 +97,11 @@ fn read_document(
             Ok((priority, rules)) => (priority, Ok(rules)),
             Err(problem) => (0, Err(problem)),
         };
+        let is_lost =
+            matches!(rules, Err(Problem::LeftOut(_))) && text(table, "decision") != Some(WORDS.allow);
+        let is_shell =
+            texts(table, "toolName").ok().flatten().is_none_or(|tools| tools.iter().any(|it| it == SHELL));
+        policy.has_lost_commands |= is_lost && is_shell;
         policy.add(&source, rules);
         priorities.resize(policy.rules.len(), (file.scope, priority));
     }

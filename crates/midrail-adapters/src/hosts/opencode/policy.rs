@@ -5,14 +5,14 @@ use jsonc_parser::ast::{Object, ObjectProp};
 use crate::policy::format::PolicyFormat;
 use crate::policy::json;
 use crate::policy::ordered::first_match;
-use crate::policy::pattern::unescaped;
+use crate::policy::pattern::{plain_braces, unescaped};
 use crate::policy::precedence::by_precedence;
 use crate::policy::rule::{
     CommandPattern, FileScope, HostPolicy, PolicyFile, PolicyRule, RuleResult, Subject, Verdict,
     VerdictWords, dead, left_out,
 };
-use crate::policy::translate::{path_rules, text_rule};
-use crate::policy::writer::{Writer, json_text, mcp};
+use crate::policy::translate::{character_rule, path_rules, text_rule};
+use crate::policy::writer::{Writer, exact_hosts, json_text, mcp};
 
 pub(crate) static POLICY: PolicyFormat = PolicyFormat {
     name: "opencode",
@@ -124,12 +124,22 @@ fn rules(verdict: Verdict, tool: &str, pattern: &str) -> RuleResult {
     let is_allow = verdict == Verdict::Allow;
     let path = || crossing(pattern.trim_start_matches("./"), verdict);
     let subjects = match tool {
+        "bash" if pattern.contains('?') && !is_allow => return Ok(vec![character_rule(verdict, pattern)]),
         "bash" => return Ok(vec![text_rule(verdict, pattern)]),
         "read" => return Ok(path_rules(verdict, &path(), Subject::Read)),
         _ if EDITING.contains(&tool) => return Ok(path_rules(verdict, &path(), Subject::Edit)),
         "webfetch" if pattern != "*" || is_allow => {
-            let host = host(pattern);
-            vec![Subject::Host(host.ok_or_else(|| left_out("a pack has hosts, and no other parts of URLs"))?)]
+            let whole = host(pattern);
+            // A deny of a part of a site is one of the whole site. An ask would replace a deny of another part.
+            let site = || if verdict == Verdict::Deny { host(&site(pattern)) } else { None };
+            let is_part = whole.is_none();
+            let host = whole.or_else(site);
+            let host = host.ok_or_else(|| left_out("a pack has hosts, and no other parts of URLs"))?;
+            let rule = PolicyRule::new(verdict, Subject::Host(host));
+            return Ok(vec![
+                rule.stricter_if(pattern != "*", "Midrail applies it to subdomains and to commands too")
+                    .stricter_if(is_part, "Midrail applies it to the whole host"),
+            ]);
         }
         // One word for all tools.
         "*" if is_allow => vec![
@@ -188,6 +198,13 @@ fn crossing(pattern: &str, verdict: Verdict) -> String {
     out.join("/")
 }
 
+/// A URL pattern without its path.
+fn site(pattern: &str) -> String {
+    let start = pattern.find("://").map_or(0, |at| at + 3);
+    let end = pattern.get(start..).and_then(|rest| rest.find('/')).map_or(pattern.len(), |at| start + at);
+    pattern.get(..end).unwrap_or_default().to_owned()
+}
+
 /// The host of a URL pattern.
 fn host(pattern: &str) -> Option<String> {
     let rest =
@@ -239,7 +256,7 @@ fn write(rules: Vec<PolicyRule>, writer: &mut Writer) -> String {
 /// The tools and patterns of a rule in the format of OpenCode.
 fn entries(rule: &PolicyRule) -> Result<Vec<(String, String)>, &'static str> {
     let one = |tool: &str, pattern: &str| vec![(tool.to_owned(), pattern.to_owned())];
-    let place = |path: &str| if path == "**" { "*".to_owned() } else { path.to_owned() };
+    let place = |path: &str| if path == "**" { "*".to_owned() } else { plain_braces(path) };
     Ok(match &rule.subject {
         Subject::Command(pattern) if pattern.is_every() => one("bash", "*"),
         Subject::Command(CommandPattern { words, is_exact }) => {
@@ -247,13 +264,18 @@ fn entries(rule: &PolicyRule) -> Result<Vec<(String, String)>, &'static str> {
             one("bash", &format!("{words}{more}"))
         }
         Subject::CommandText(glob) => {
-            one("bash", &unescaped(glob).ok_or("OpenCode has only `*` and `?` in patterns")?)
+            // `?` has the same meaning in both.
+            let text = unescaped(&glob.replace("\\?", "\0").replace('?', "\0"));
+            one("bash", &text.ok_or("OpenCode has only `*` and `?` in patterns")?.replace('\0', "?"))
         }
         Subject::Read(path) if rule.verdict == Verdict::Allow => one("read", &place(path)),
         Subject::Read(path) => vec![("read".to_owned(), place(path)), ("edit".to_owned(), place(path))],
         Subject::Edit(path) => one("edit", &place(path)),
         Subject::Host(host) if host == "*" => one("webfetch", "*"),
-        Subject::Host(host) => one("webfetch", &format!("*://{host}/*")),
+        Subject::Host(host) => {
+            let hosts = exact_hosts(host, rule.verdict).into_iter().rev();
+            hosts.map(|host| ("webfetch".to_owned(), format!("*://{host}/*"))).collect()
+        }
         Subject::Tool(tool) => match mcp(tool) {
             Some((server, tool)) => one(&format!("{server}_{tool}"), "*"),
             None => one(tool, "*"),
