@@ -278,7 +278,8 @@ fn restored<'c>(call: &'c Call) -> &'c [&'c Arg] {
     let is_from_index = subcommand == "restore" || is_after_dashes || named.len() == 1;
     let has_more =
         !arguments.flags.is_empty() || !arguments.values.is_empty() || call.invocation.has_more_args;
-    let is_plain = |arg: &&Arg| !arg.text.starts_with(':') && arg.is_known();
+    let is_all = |text: &str| matches!(text, "." | "./" | ".." | "../" | "*") || text.starts_with(':');
+    let is_plain = |arg: &&Arg| !is_all(&arg.text) && arg.is_known();
     if is_from_index && !has_more && named.iter().all(is_plain) { named } else { &[] }
 }
 
