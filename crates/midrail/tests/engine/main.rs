@@ -37,6 +37,7 @@ mod prefetch;
 mod recipes;
 mod reference;
 mod request_guidance;
+mod restored_files;
 mod script_settings;
 mod scripts;
 mod secrets_in_names;
