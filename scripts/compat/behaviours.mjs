@@ -211,7 +211,7 @@ export const behaviours = [
   },
   {
     name: 'modify',
-    title: 'a call is made with the arguments that a guardrail changed, and the model is told so',
+    title: 'a call is made with the arguments that a guardrail changed, and the model is informed',
     alone: true,
     guardrails: ['{id: with-mark, command: touch, modify: {add: changed.txt}}'],
     scripts: (world, agent) => ({ main: [turn(agent.calls.run('touch original.txt')), turn(agent.calls.run('echo next'))] }),
