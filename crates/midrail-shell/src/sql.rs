@@ -5,8 +5,8 @@ mod detect;
 mod findings;
 mod lex;
 mod statement;
+mod statement_words;
 mod tokens;
-mod verbs;
 
 use midrail_core::{Confidence, Danger, Hit, Severity};
 
@@ -15,7 +15,7 @@ use self::lex::{Lexer, Reading, SqlKind, SqlToken};
 use crate::tables::SQL_RULES;
 
 pub use self::detect::looks_like_sql;
-pub use self::verbs::statement_words;
+pub use self::statement_words::statement_words;
 
 /// Statements longer than this are not analysed as a whole.
 const MOST_TOKENS: usize = 1 << 20;
