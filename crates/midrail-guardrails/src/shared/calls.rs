@@ -142,9 +142,9 @@ fn is_exception(pattern: &CommandPattern, call: &CommandCall) -> bool {
     }
     let text = pattern.to_string();
     let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
-    let wanted = text.split(' ').filter(|word| word.starts_with('-')).map(name);
+    let mut wanted = text.split(' ').filter(|word| word.starts_with('-')).map(name);
     let times = |option: &String| call.args.iter().filter(|arg| name(arg) == *option).count();
-    !call.args.iter().any(|arg| arg.starts_with("--no-")) && wanted.into_iter().all(|it| times(&it) <= 1)
+    !call.args.iter().any(|arg| arg.starts_with("--no-")) && wanted.all(|it| times(&it) <= 1)
 }
 
 /// Whether the first word of a line is the first program that it starts.
