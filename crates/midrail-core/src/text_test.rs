@@ -25,8 +25,10 @@ pub enum WantedText {
 }
 
 impl WantedText {
-    /// How often a text has what is wanted. A line of a pattern has no spaces or carriage return at its end.
+    /// How often a text has what is wanted. A line of a pattern has no spaces or carriage return at its end, and the first line no
+    /// byte order mark.
     pub fn count(&self, text: &str) -> u64 {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let count = match self {
             WantedText::Contains(wanted) => text.matches(wanted.as_str()).count(),
             WantedText::Matches(pattern) => {
@@ -49,6 +51,7 @@ mod tests {
         assert_eq!([contains("## 1."), contains("1.2.0 \n- a"), contains("2.0")], [2, 1, 1]);
         assert_eq!([contains("Log"), contains("log"), contains("## *")], [1, 0, 0]);
         assert_eq!([matches("## *"), matches("# Log"), matches("## 1.2.0")], [2, 1, 1]);
+        assert_eq!(WantedText::Matches("# Log".to_owned()).count("\u{feff}# Log"), 1);
         assert_eq!([matches("Log"), matches("*Log"), matches("## [0-9].3*")], [0, 1, 1]);
     }
 }

@@ -36,7 +36,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     let needs = needs::needs(&merged);
     prerequisites::cycles(out, &needs);
     commands::never_met(out, &merged);
-    commands::empty(packs, out);
+    commands::never_run(packs, out);
     prerequisites::not_allowed(packs, out, &needs);
     // Before the others, so that locked guardrails are not reported as duplicates.
     locks::overlapping(packs, out);

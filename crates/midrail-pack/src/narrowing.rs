@@ -51,6 +51,10 @@ pub(crate) fn losses(default: &CompiledGuard<'_>, own: &CompiledGuard<'_>) -> Ve
         let commands: Vec<String> = own.guard.command.iter().flat_map(CommandText::texts).collect();
         losses.push(format!("it checks only the commands {}", named(commands.iter().map(String::as_str))));
     }
+    if own.guard.except.iter().any(|it| !default.guard.except.contains(it)) {
+        let commands: Vec<String> = own.guard.except.iter().flat_map(CommandText::texts).collect();
+        losses.push(format!("it does not check the commands {}", named(commands.iter().map(String::as_str))));
+    }
     if let Some(when) = own.guard.when.as_deref().filter(|_| default.guard.when.is_none()) {
         losses.push(format!("it applies only when `{}`", excerpt(when)));
     }

@@ -145,7 +145,12 @@ pub(crate) fn with_messages(
 fn unknown(expression: &Expression, names: &[&Name], scope: &EventScope<'_>) -> Missing {
     let (mut missing, mut wrong) = (Vec::new(), Vec::new());
     for name in names {
-        match (scope.lookup(name).plain().noun(), expression.wanted(name)) {
+        let value = scope.lookup(name).plain();
+        if let Some(path) = value.open_path().filter(|_| name.is_path()) {
+            wrong.push(format!("which files `{path}` in `{name}` stands for is not known; name each file"));
+            continue;
+        }
+        match (value.noun(), expression.wanted(name)) {
             (Some(found), Some(wanted)) if found != wanted => {
                 wrong.push(format!("`{name}` is {found}, where {wanted} is needed"));
             }

@@ -6,12 +6,24 @@ use std::sync::OnceLock;
 
 use midrail_core::glob;
 use regex::{Regex, RegexBuilder};
+use unicode_normalization::UnicodeNormalization;
 
-/// What `*` stands for: text without blanks, quotes, brackets and separators.
-const WORD: &str = r#"[^\s"'`<>()\[\]{},;|]+"#;
+/// What `*` stands for: text without blanks, control characters, quotes, brackets and separators. A backslash that begins an
+/// escape ends it.
+const WORD: &str =
+    r#"(?:[^\s\x00-\x1f\x7f-\x9f"'`<>()\[\]{},;|\\]|\\[^\s\x00-\x1f\x7f-\x9f"'`<>()\[\]{},;|abefnrtvxu0])+"#;
 
-/// What a word may follow, although it ends with a letter or digit: an escape of JSON, of a URL or of a terminal.
-const ESCAPES: &str = r"\\[abfnrtv0]|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|%[0-9a-f]{2}|\x1b\[[0-9;]*[a-z]";
+/// What a word may follow, although it ends with a letter or digit: an escape of JSON, of a URL or of a mail.
+const ESCAPES: &str = r"\\[abefnrtv0]|\\0[0-7]{2}|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|%[0-9a-f]{2}|=[0-9a-f]{2}";
+
+/// A sequence that controls a terminal: colours, a cursor, a character set, a title. Its first character may be escaped.
+const CONTROLS: &str = r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-?]*[ -/]*[@-~]|[()*+][0-9a-z]|\][^\x07\x1b]*(?:\x07|\x1b\\))|\x{9b}[0-?]*[ -/]*[@-~]";
+
+/// White space, also as an escape.
+const BLANKS: &str = r"\s|\\[nrtv]|\\u00(?:09|0a|0d|20|a0)|\\u20(?:28|29|2f)|%(?:20|09|0a|0d)|%c2%a0|=(?:20|0a|0d)|&nbsp;|&#(?:32|160);|\+";
+
+/// Marks that are written after a letter: `u` and U+0308 are `ü`.
+const MARKS: &str = r"[\x{300}-\x{36f}]*";
 
 /// The longest pattern. Patterns are compiled when they are first used, which cannot fail below this length.
 const MAX_LENGTH: usize = 256;
@@ -52,15 +64,18 @@ impl TextPattern {
             let found = found.get(1)?;
             // The end of a sentence is not a part of its last word.
             let matched = found.as_str();
-            let kept = if ends_open { matched.trim_end_matches(['.', ':', '!', '?']) } else { matched };
+            let is_emphasised = text.get(..found.start()).is_some_and(|before| before.ends_with('_'));
+            let is_mark =
+                |c: char| matches!(c, '.' | ':' | '!' | '?') || (matches!(c, '_' | '*') && is_emphasised);
+            let kept = if ends_open { matched.trim_end_matches(is_mark) } else { matched };
             Some(found.start()..found.start() + kept.len())
         });
         Ok(places.collect())
     }
 
-    /// The most words that a match consists of.
+    /// The most words that a match consists of. Sequences that control a terminal may be between those of the pattern.
     pub fn words(&self) -> usize {
-        self.text.split_whitespace().count()
+        (2 * self.text.split_whitespace().count()).saturating_sub(1)
     }
 }
 
@@ -86,21 +101,23 @@ fn translate(text: &str) -> Result<String, &'static str> {
     let is_word = |end: Option<char>| {
         end.is_some_and(|it| it.is_alphanumeric() || matches!(it, '_' | '[' | ']' | '{' | '}' | '?'))
     };
+    let text: String = text.nfc().collect();
     let mut out = String::new();
     if is_word(text.chars().next()) {
-        out.push_str(&format!(r"(?:\b{{start-half}}|{ESCAPES})"));
+        // Underscores around a word are emphasis in Markdown.
+        out.push_str(&format!(r"(?:\b{{start-half}}|{ESCAPES}|{CONTROLS})_{{0,3}}"));
     }
     out.push('(');
     let mut chars = text.chars().peekable();
     let mut depth = 0_usize;
     while let Some(c) = chars.next() {
         match c {
-            '\\' => chars.next().into_iter().for_each(|c| push_literal(&mut out, c)),
+            '\\' => chars.next().into_iter().for_each(|c| push_letter(&mut out, c)),
             '*' => {
                 while chars.next_if_eq(&'*').is_some() {}
                 out.push_str(WORD);
             }
-            '?' => out.push('.'),
+            '?' => out.push_str(&format!(".{MARKS}")),
             '[' => push_class(&mut out, &mut chars)?,
             '{' => {
                 depth += 1;
@@ -113,16 +130,25 @@ fn translate(text: &str) -> Result<String, &'static str> {
             }
             c if c.is_whitespace() => {
                 while chars.next_if(|c| c.is_whitespace()).is_some() {}
-                out.push_str(r"\s+");
+                out.push_str(&format!("(?:{BLANKS}|{CONTROLS})+"));
             }
-            c => push_literal(&mut out, c),
+            c => push_letter(&mut out, c),
         }
     }
     out.push(')');
     if is_word(text.chars().next_back()) {
-        out.push_str(r"\b{end-half}");
+        out.push_str(r"_{0,3}\b{end-half}");
     }
     Ok(out)
+}
+
+/// A character, also as a letter and its marks.
+fn push_letter(out: &mut String, c: char) {
+    let parts: String = std::iter::once(c).nfd().collect();
+    if parts.chars().eq([c]) {
+        return push_literal(out, c);
+    }
+    out.push_str(&format!("(?:{}|{})", regex::escape(&c.to_string()), regex::escape(&parts)));
 }
 
 fn push_literal(out: &mut String, c: char) {
@@ -194,9 +220,76 @@ mod tests {
     }
 
     #[test]
+    fn terminal_sequences_hide_no_word() {
+        let both = ["CUST-1", "CUST-2"];
+        assert_eq!(found("CUST-*", "\u{1b}[31mCUST-1\u{1b}[0mCUST-2"), both);
+        assert_eq!(found("CUST-*", r"\u001b[31mCUST-1\u001b[0mCUST-2\n"), both);
+        assert_eq!(found("CUST-*", r"\x1b[1mCUST-1\033[0mCUST-2"), both);
+        for start in [
+            "\u{1b}[38:5:1m",
+            "\u{1b}[?25h",
+            "\u{1b}(B",
+            "\u{9b}1m",
+            "\u{1b}]0;title\u{7}",
+            r"\u001b[31m",
+            r"\e[1;2m",
+            "=3D",
+        ] {
+            assert_eq!(found("CUST-?", &format!("x {start}CUST-1 y")), ["CUST-1"], "{start:?}");
+        }
+        assert_eq!(
+            found("CUST-*", r#"{\"id\":\"CUST-1\",\"b\":1}"#),
+            ["CUST-1"],
+            "the escape of the quote stays"
+        );
+        assert_eq!(found("CUST-*", r"CUST-a\Z9"), [r"CUST-a\Z9"]);
+    }
+
+    #[test]
+    fn emphasis_hides_no_word() {
+        for text in ["_CUST-4711_", "__CUST-4711__", "___CUST-4711___", "**_CUST-4711_**", "_CUST-4711, or_"]
+        {
+            assert_eq!(found("CUST-*", text), ["CUST-4711"], "{text}");
+            assert_eq!(found("CUST-[0-9][0-9][0-9][0-9]", text), ["CUST-4711"], "{text}");
+        }
+        assert_eq!(found("falcon", "my_falcon falcon_x"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn blanks_and_letters_may_be_written_differently() {
+        for text in [
+            r"Project\nFalcon",
+            "Project%20Falcon",
+            "Project+Falcon",
+            "Project=20Falcon",
+            "Project&nbsp;Falcon",
+            r"Project\u00a0Falcon",
+            "Project \u{1b}[1mFalcon",
+            "Project\u{1b}[0m \u{1b}[1mFalcon",
+        ] {
+            assert_eq!(found("Project Falcon", text), [text], "{text:?}");
+        }
+        let (composed, decomposed) = ("M\u{fc}ller", "Mu\u{308}ller");
+        for pattern in [composed, decomposed, "M?ller"] {
+            assert_eq!(found(pattern, composed), [composed], "{pattern}");
+            assert_eq!(found(pattern, decomposed), [decomposed], "{pattern}");
+        }
+        assert_eq!(found("Müller", "MU\u{308}LLER"), ["MU\u{308}LLER"]);
+        assert_eq!(found("Projekt Falcon", "ProjektFalcon"), Vec::<&str>::new());
+    }
+
+    #[test]
     fn patterns_of_everything_are_none() {
         for text in ["", "  ", "*", "?*", "--", "[a", "{a", "[z-a]x"] {
             assert!(TextPattern::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_longest_patterns_can_be_compiled() {
+        for part in ["a ", "?a", "ü", "*a"] {
+            let text = part.repeat(MAX_LENGTH / part.len());
+            assert!(TextPattern::parse(&text).unwrap().find_in("a b").is_ok(), "{part}");
         }
     }
 

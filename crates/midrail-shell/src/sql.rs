@@ -5,6 +5,7 @@ mod detect;
 mod findings;
 mod lex;
 mod statement;
+mod statement_words;
 mod tokens;
 
 use midrail_core::{Confidence, Danger, Hit, Severity};
@@ -14,6 +15,7 @@ use self::lex::{Lexer, Reading, SqlKind, SqlToken};
 use crate::tables::SQL_RULES;
 
 pub use self::detect::looks_like_sql;
+pub use self::statement_words::statement_words;
 
 /// Statements longer than this are not analysed as a whole.
 const MOST_TOKENS: usize = 1 << 20;

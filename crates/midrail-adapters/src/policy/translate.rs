@@ -13,6 +13,9 @@ const LONGER: &str = "Midrail also blocks the command with further arguments";
 /// Why a deny with an inner `*` is stricter.
 const TEXT: &str = "Midrail compares the text of the whole line, so a line that contains it counts too";
 
+/// Why a deny with variables in front of the program is stricter.
+pub(crate) const ASSIGNED: &str = "Midrail does not compare the variables that a line sets";
+
 /// Why a deny by a regular expression is stricter.
 const GLOB: &str = "Midrail compares the text of the whole line with a glob pattern";
 
@@ -21,7 +24,14 @@ const ALL_TOOLS: &str = "Midrail applies it to every tool and to commands such a
 
 /// A rule on the text of a command: `*` matches anything, a trailing ` *` also nothing.
 pub(crate) fn text_rule(verdict: Verdict, pattern: &str) -> PolicyRule {
-    let pattern = pattern.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut words: Vec<&str> = pattern.split_whitespace().collect();
+    let assigned = words.iter().take_while(|word| is_assignment(word)).count();
+    let is_named = words.get(assigned).is_some_and(|word| *word != "*");
+    if assigned > 0 && is_named && verdict != Verdict::Allow {
+        words.drain(..assigned);
+        return text_rule(verdict, &words.join(" ")).stricter(ASSIGNED);
+    }
+    let pattern = words.join(" ");
     let inner = pattern.strip_suffix('*').unwrap_or(&pattern);
     let stem = inner.strip_suffix(' ').unwrap_or(inner);
     let rule = |subject| PolicyRule::new(verdict, subject);
@@ -29,7 +39,8 @@ pub(crate) fn text_rule(verdict: Verdict, pattern: &str) -> PolicyRule {
         return rule(Subject::every_command());
     }
     // A pattern that the words of a command cannot express.
-    if stem.contains('*') || stem.starts_with('-') || stem.contains(MARKS) {
+    let is_only_assigned = assigned > 0 && verdict != Verdict::Allow;
+    if stem.contains('*') || stem.starts_with('-') || stem.contains(MARKS) || is_only_assigned {
         if verdict == Verdict::Allow {
             return rule(Subject::Command(CommandPattern::exact(pattern)));
         }
@@ -48,6 +59,13 @@ pub(crate) fn text_rule(verdict: Verdict, pattern: &str) -> PolicyRule {
 pub(crate) fn character_rule(verdict: Verdict, pattern: &str) -> PolicyRule {
     let contained = literal(pattern.trim_matches('*').trim()).replace("\\?", "?");
     PolicyRule::new(verdict, Subject::CommandText(format!("*{contained}*"))).stricter(TEXT)
+}
+
+/// Whether a word sets a variable for the command after it: `FOO=1`.
+pub(crate) fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name.strip_suffix('+').unwrap_or(name));
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// A rule on the leading words of a command, without wildcards.

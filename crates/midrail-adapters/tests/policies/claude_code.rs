@@ -17,6 +17,24 @@ fn spellings_and_wrappers_of_denied_commands_are_blocked() {
     assert_eq!(rules(&imported.stricter), ["Bash(rm *)"]);
 }
 
+/// A line sets variables before its command, and a pattern has none.
+#[test]
+fn variables_in_front_of_a_denied_command_are_dropped() {
+    let rule = r#"{"permissions": {"deny": ["Bash(FOO=1 BAR=2 make:*)", "Bash(CI=true npm publish)"]}}"#;
+    let imported = import(HOST, rule);
+    let engine = engine(&imported.yaml);
+    for command in ["FOO=1 make x", "FOO=1 BAR=2 make", "make x", "CI=true npm publish", "npm publish"] {
+        assert!(decide(&engine, command) >= midrail::Effect::Block, "{command}");
+    }
+    let stricter =
+        |finding: &midrail_adapters::policy::Finding| finding.reason.contains("variables that a line sets");
+    assert!(
+        imported.stricter.len() == 2 && imported.stricter.iter().all(stricter),
+        "{:?}",
+        imported.stricter
+    );
+}
+
 #[test]
 fn allow_rules_become_vouch_and_exact_ones_stay_exact() {
     let text = r#"{"permissions": {"allow": ["Bash(cargo test:*)", "Bash(npm run build)", "Read(src/**)", "Edit(docs/**)", "WebFetch(domain:docs.rs)", "mcp__docs__get", "Bash(git * --stat)"]}}"#;

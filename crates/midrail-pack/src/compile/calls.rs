@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Guardrail, Missing};
-use midrail_guardrails::{Calls, CommandPattern, Count, CountPer, runs_any};
+use midrail_guardrails::{Calls, CommandPattern, Count, CountPer, runs_any_except};
 
 use crate::compile::compiler::Compiler;
 use crate::diagnostic::excerpt;
 use crate::expr::Expected;
-use crate::raw::{CallsText, CommandText, CountText, PerText, PerWord};
+use crate::raw::{CallsText, CommandText, CountText, Guard, PerText, PerWord};
 use crate::rule::key;
 
 impl Compiler<'_> {
@@ -34,6 +34,23 @@ impl Compiler<'_> {
             self.issue(at, "the list of commands is empty", "add a command such as `git push`");
         }
         Some(patterns).filter(|patterns| is_valid && !patterns.is_empty())
+    }
+
+    /// The commands that a guardrail does not apply to.
+    pub(super) fn exceptions(&mut self, at: &str, guard: &Guard) -> Vec<CommandPattern> {
+        if guard.except.is_empty() {
+            return Vec::new();
+        }
+        let at = format!("{at}/except");
+        if guard.command.is_empty() {
+            let help = "add `command: TEXT`, such as `command: npm publish`";
+            self.issue(&at, "`except` needs the commands that it is an exception of", help);
+        }
+        if guard.count.is_some() || guard.modify.is_some() {
+            let help = "name the commands in `command` more exactly";
+            self.issue(&at, "`count` and `modify` have no exceptions", help);
+        }
+        self.commands(&at, &guard.except).unwrap_or_default()
     }
 
     /// A set of calls. `None`: it is invalid.
@@ -94,17 +111,19 @@ impl Compiler<'_> {
 /// The most calls that a limit can allow.
 const MAX_COUNT: u32 = 1_000;
 
-/// A condition that holds for calls that run one of these commands, and if another condition holds.
+/// A condition that holds for calls that run one of these commands without being an exception, and if another condition holds.
 pub(super) fn with_commands(
     patterns: Vec<CommandPattern>,
+    except: Vec<CommandPattern>,
     when: Option<Arc<dyn Condition>>,
 ) -> Arc<dyn Condition> {
     let programs = patterns.iter().map(|pattern| pattern.program().map(str::to_owned)).collect();
-    Arc::new(OfCommands { patterns, programs, when })
+    Arc::new(OfCommands { patterns, except, programs, when })
 }
 
 struct OfCommands {
     patterns: Vec<CommandPattern>,
+    except: Vec<CommandPattern>,
     /// The programs of the patterns, if each has only one.
     programs: Option<Vec<String>>,
     when: Option<Arc<dyn Condition>>,
@@ -112,7 +131,7 @@ struct OfCommands {
 
 impl Condition for OfCommands {
     fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        match runs_any(context, &self.patterns) {
+        match runs_any_except(context, &self.patterns, &self.except) {
             Ok(false) => Ok(false),
             // What is not known counts as true, unless the other condition is known to be false.
             runs => match &self.when {

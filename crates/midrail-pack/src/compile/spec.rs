@@ -159,9 +159,11 @@ impl Compiler<'_> {
     /// The condition under which a guardrail applies.
     pub(super) fn when(&mut self, at: &str, guard: &Guard) -> Option<Arc<dyn Condition>> {
         let when = guard.when.as_ref().and_then(|when| self.condition(&format!("{at}/when"), when));
+        let except = self.exceptions(at, guard);
         if guard.command.is_empty() {
             return when;
         }
-        self.commands(&format!("{at}/command"), &guard.command).map(|patterns| with_commands(patterns, when))
+        let patterns = self.commands(&format!("{at}/command"), &guard.command)?;
+        Some(with_commands(patterns, except, when))
     }
 }

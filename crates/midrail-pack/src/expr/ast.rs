@@ -122,6 +122,7 @@ impl Ast {
             AstKind::Text(_) => Type::Text,
             AstKind::Name(index) => names.get(*index).map_or(Type::Any, Name::kind),
             AstKind::Call(Function::Lower, part) => part.value_type(names),
+            AstKind::Call(Function::Statements, _) => Type::List,
             AstKind::Number(_)
             | AstKind::Negate(_)
             | AstKind::Arithmetic(..)
@@ -258,4 +259,6 @@ pub(super) enum Quantifier {
 pub(super) enum Function {
     Len,
     Lower,
+    /// The words that say what the SQL statements of a text do.
+    Statements,
 }

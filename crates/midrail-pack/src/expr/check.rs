@@ -333,6 +333,7 @@ impl<'a> Checker<'a> {
         let fits = match function {
             Function::Len => !matches!(found, Type::Bool | Type::Number),
             Function::Lower => found.is_text() || found.is_list() || found == Type::Any,
+            Function::Statements => found.is_text() || found == Type::Any,
         };
         if !fits || matches!(ast.kind, AstKind::Null) {
             self.wrong(ast, found, "a text or a list");

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use midrail_core::glob;
+use midrail_guardrails::statement_words;
 
 use crate::expr::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
 use crate::expr::value::{Scope, Value};
@@ -119,6 +120,7 @@ impl<'s> Evaluator<'s> {
                 _ => Value::Unknown,
             },
             AstKind::Call(Function::Lower, part) => lowered(self.value(part)),
+            AstKind::Call(Function::Statements, part) => statements(&self.value(part)),
             AstKind::Call(Function::Len, part) => {
                 // Several values of one text have no single length.
                 length(&self.value(part), part.value_type(self.names).is_text())
@@ -387,6 +389,15 @@ fn lowered(value: Value<'_>) -> Value<'_> {
             texts.map_or(Value::Unknown, Value::List)
         }
         _ => Value::Unknown,
+    }
+}
+
+/// The words that say what the SQL statements of a text do.
+fn statements<'s>(value: &Value<'_>) -> Value<'s> {
+    let Value::Text(text) = value else { return Value::Unknown };
+    match statement_words(text) {
+        Some(words) => Value::List(words.into_iter().map(Cow::Owned).collect()),
+        None => Value::Unknown,
     }
 }
 

@@ -448,8 +448,10 @@ impl<'s> Parser<'s> {
         let function = match word {
             "len" => Function::Len,
             "lower" => Function::Lower,
+            "statements" => Function::Statements,
             _ => {
-                let help = words::function(word).unwrap_or("known functions are `len` and `lower`");
+                let help =
+                    words::function(word).unwrap_or("known functions are `len`, `lower` and `statements`");
                 return Err(Diagnostic::new(format!("unknown function `{}`", excerpt(word)), self.span())
                     .with_help(help));
             }

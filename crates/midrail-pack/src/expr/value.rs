@@ -73,6 +73,16 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The first path with wildcards or variables, which stands for files that are not known.
+    pub(crate) fn open_path(&self) -> Option<&str> {
+        let texts = match self {
+            Value::Text(text) => std::slice::from_ref(text),
+            Value::List(texts) | Value::Partial(texts) => texts.as_slice(),
+            _ => &[],
+        };
+        texts.iter().map(AsRef::as_ref).find(|text: &&str| text.contains(['*', '?', '[', '$', '`']))
+    }
+
     /// The type in a message: "a text". `None`: the value is unknown, or a part of it.
     pub(crate) fn noun(&self) -> Option<&'static str> {
         match self {

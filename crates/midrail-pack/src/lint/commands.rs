@@ -181,26 +181,66 @@ fn report(out: &mut Findings<'_>, cycle: &[&CommandNeed]) {
     out.add("prerequisite-cycle", DiagnosticLevel::Error, first.document, issue);
 }
 
-/// Empty lists of commands.
-pub(super) fn empty(packs: &Packs<'_>, out: &mut Findings<'_>) {
+/// Lists of commands that are empty, and commands that begin with a variable.
+pub(super) fn never_run(packs: &Packs<'_>, out: &mut Findings<'_>) {
     for (at, document) in packs.iter() {
         let mut found = Vec::new();
         visit(&document.node, String::new(), &mut |place, node| {
-            let parts: Vec<&str> = place.split('/').collect();
-            let is_command = matches!(
-                parts.as_slice(),
-                ["", "guardrails", _, "command"]
-                    | ["", "guardrails", _, "require_before" | "count", .., "command"]
-                    | ["", "agents", _, "guardrails", _, "command"]
-            );
-            if is_command && matches!(&node.value, NodeValue::List(items) if items.is_empty()) {
-                found.push(place.to_owned());
+            if !is_command(place) {
+                return;
+            }
+            match &node.value {
+                NodeValue::List(items) if items.is_empty() => {
+                    let message =
+                        "this list of commands is empty, so it does not restrict the guardrail to commands";
+                    let help = "name a command, or remove `command`";
+                    found.push(("empty-commands", Issue::new(place, message).help(help)));
+                }
+                NodeValue::Text(text, _) => {
+                    found.extend(assignment_issue(place, text).map(|issue| ("assigned-command", issue)));
+                }
+                _ => {}
             }
         });
-        for place in found {
-            let message = "this list of commands is empty, so it does not restrict the guardrail to commands";
-            let help = "name a command, or remove `command`";
-            out.warn("empty-commands", at, Issue::new(place, message).help(help));
+        for (code, issue) in found {
+            out.warn(code, at, issue);
         }
     }
+}
+
+/// Whether a place in a pack has a command, a list of them, or the program of one.
+fn is_command(place: &str) -> bool {
+    let parts: Vec<&str> = place.split('/').collect();
+    let is_index = |part: &str| part.parse::<usize>().is_ok();
+    let mut parts = parts.as_slice();
+    while let [rest @ .., last] = parts
+        && (is_index(last) || *last == "program")
+    {
+        parts = rest;
+    }
+    matches!(
+        parts,
+        ["", "guardrails", _, "command"]
+            | ["", "guardrails", _, "require_before" | "count" | "keyed" | "rules", .., "command"]
+            | ["", "agents", _, "guardrails", _, "command"]
+    )
+}
+
+/// A command that begins with `NAME=value`, which is no program.
+fn assignment_issue(place: &str, text: &str) -> Option<Issue> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_assignment = |word: &str| {
+        word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(is_letter) && !name.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    let first = text.split_whitespace().next().filter(|word| is_assignment(word))?;
+    let rest: Vec<&str> = text.split_whitespace().skip_while(|word| is_assignment(word)).collect();
+    let message =
+        format!("`{text}` never matches: `{first}` sets a variable, and a command begins with its program");
+    let help = match rest.as_slice() {
+        [] => "name a program".to_owned(),
+        rest => format!("write `{}`; variables in front of it do not matter", rest.join(" ")),
+    };
+    Some(Issue::new(place, message).help(help))
 }

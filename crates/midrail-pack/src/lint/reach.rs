@@ -165,6 +165,7 @@ fn essence(guard: &Guard) -> Guard {
         cedar: guard.cedar.clone(),
         deep: guard.deep.clone(),
         command: guard.command.clone(),
+        except: guard.except.clone(),
         agents: guard.agents.clone(),
         tasks: guard.tasks.clone(),
         ..Guard::default()

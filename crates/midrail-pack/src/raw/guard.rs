@@ -99,6 +99,9 @@ pub struct Guard {
     /// The commands that it applies to: `git push`, or `{program: npm, subcommand: publish}`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: OneOrMany<CommandText>,
+    /// The commands among them that it does not apply to: `npm publish --dry-run`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub except: OneOrMany<CommandText>,
     /// The agents that it applies to, by id: names or glob patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: OneOrMany,

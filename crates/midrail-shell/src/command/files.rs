@@ -102,6 +102,8 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
                     found.add(operand, true, does(invocation, Tag::EditsInPlace));
                 }
             }
+            Operands::ReplacementThenRead if index < 2 => {}
+            Operands::ReplacementThenRead => found.add(operand, true, does(invocation, Tag::EditsInPlace)),
             Operands::CopyToLast => {
                 let has_target = sorted.has_value(&target);
                 let is_elsewhere = matches!(program, "scp" | "rsync" | "rclone") && is_on_host(&operand.text);

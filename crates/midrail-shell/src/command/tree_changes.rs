@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use midrail_core::CommandCall;
 
 use super::command_pattern::{CommandPattern, Fit};
-use crate::words::shell::{TREE_CHANGES, TREE_PREVIEWS, UNPACKERS};
+use crate::words::shell::{CONTAINER_COPIERS, TREE_CHANGES, TREE_PREVIEWS, UNPACKERS};
 
 static CHANGES: LazyLock<Vec<CommandPattern>> = LazyLock::new(|| patterns(TREE_CHANGES));
 static PREVIEWS: LazyLock<Vec<CommandPattern>> = LazyLock::new(|| patterns(TREE_PREVIEWS));
@@ -21,7 +21,18 @@ pub fn may_change_any_file(call: &CommandCall) -> bool {
     }
     let fits =
         |patterns: &[CommandPattern], least: Fit| patterns.iter().any(|pattern| pattern.fit(call) >= least);
-    fits(&CHANGES, Fit::Unknown) && !fits(&PREVIEWS, Fit::Yes) && !only_names_a_branch(call)
+    // `git apply --stat --apply` changes files all the same.
+    let is_preview = fits(&PREVIEWS, Fit::Yes) && !call.args.iter().any(|arg| arg == "--apply");
+    fits(&CHANGES, Fit::Unknown) && !is_preview && !only_names_a_branch(call) && !copies_away(call)
+}
+
+/// `docker cp file container:/folder`: only the container changes.
+fn copies_away(call: &CommandCall) -> bool {
+    CONTAINER_COPIERS.contains(&call.program.as_str())
+        && call.args.iter().any(|arg| arg == "cp")
+        && call.unknown.is_empty()
+        && !call.has_more_args
+        && call.args.last().is_some_and(|to| to.contains(':'))
 }
 
 /// Whether an archive is unpacked into the folder that the command runs in. Other folders are among the files that it writes.
@@ -89,6 +100,23 @@ mod tests {
             "unzip a.zip",
             "patch -p1 < x.diff",
             "gh pr checkout 3",
+            "git apply --stat --apply x",
+            "curl --output-dir src -O https://example.com/u",
+            "curl --remote-name-all https://example.com/u",
+            "wget -r https://example.com/u",
+            "aria2c https://example.com/u",
+            "docker cp c:/x src",
+            "kubectl -n shop cp p:/x src/a.rs",
+            "git worktree add src/x",
+            "git clone https://example.com/u",
+            "git svn rebase",
+            "git format-patch -o src",
+            "comby -i a b .rs",
+            "ast-grep run -p a -r b -U",
+            "protoc --rust_out=src a.proto",
+            "npm install",
+            "npm ci",
+            "cargo update",
         ] {
             assert!(changes(line), "{line}");
         }
@@ -108,6 +136,15 @@ mod tests {
             "unzip -l a.zip",
             "unzip a.zip -d /tmp/x",
             "cargo build",
+            "docker cp src c:/x",
+            "kubectl cp src/a.rs p:/x",
+            "curl https://example.com/u",
+            "git worktree list",
+            "git format-patch --stdout main",
+            "npm run build",
+            "npm install --dry-run",
+            "ast-grep run -p a",
+            "comby a b .rs",
         ] {
             assert!(!changes(line), "{line}");
         }

@@ -9,7 +9,7 @@ use crate::policy::rule::{
     Subject, Verdict, VerdictWords, dead, left_out, push_new,
 };
 use crate::policy::shell_words;
-use crate::policy::translate::PARSED;
+use crate::policy::translate::{ASSIGNED, PARSED, is_assignment};
 use crate::policy::writer::Writer;
 
 pub(crate) static POLICY: PolicyFormat = PolicyFormat {
@@ -224,6 +224,13 @@ fn command_rule(verdict: Verdict, words: &[String]) -> Result<PolicyRule, Proble
     let is_plain = |word: &String| {
         !word.is_empty() && word.chars().all(|c| !c.is_whitespace() && !"*?[]{}\"'\\$`<>()#;&|".contains(c))
     };
+    let assigned = words.iter().take_while(|word| is_assignment(word)).count();
+    if assigned > 0 {
+        return match words.get(assigned..).filter(|rest| !rest.is_empty() && verdict != Verdict::Allow) {
+            Some(rest) => command_rule(verdict, rest).map(|rule| rule.stricter(ASSIGNED)),
+            None => Err(left_out("variables in front of a command are not part of a pattern")),
+        };
+    }
     let program = words.first().map(String::as_str).unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or(program);
     let plain = words.iter().take_while(|word| is_plain(word)).count();

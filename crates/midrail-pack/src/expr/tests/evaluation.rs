@@ -22,6 +22,11 @@ fn conditions_are_evaluated() {
             json!({"action.target_file": ["src/lib.rs", "b"]}),
             json!({"action.target_file": ["src/lib.rs", "test_x"]}),
         ),
+        (
+            "statements(t) all match ['select', 'with']",
+            json!({"t": " -- x\nWITH a AS (SELECT 1) SELECT 1;"}),
+            json!({"t": "select 1; delete from a"}),
+        ),
         ("t matches 'a*' OR '*z'", json!({"t": "xz"}), json!({"t": "xy"})),
         ("t matches 'a*' AND '*z'", json!({"t": "az"}), json!({"t": "ab"})),
         ("t matches ['a*', '*z']", json!({"t": "xz"}), json!({"t": "xy"})),

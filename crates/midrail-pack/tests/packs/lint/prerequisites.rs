@@ -182,4 +182,12 @@ fn commands_that_can_never_be_run_are_reported() {
         "pack: p\nguardrails:\n  - {id: a, command: []}\n",
         "pack: p\nguardrails:\n  - {id: a, command: [make]}\n",
     );
+    shows(
+        "assigned-command",
+        DiagnosticLevel::Warning,
+        (3, 22),
+        "`FOO=1` sets a variable",
+        "pack: p\nguardrails:\n  - {id: a, command: FOO=1 make}\n",
+        "pack: p\nguardrails:\n  - {id: a, command: make FOO=1}\n",
+    );
 }
