@@ -344,13 +344,6 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The same for a pattern that forbids files wherever they are: relative patterns match outside of the root, too.
-    pub fn path_fits_everywhere(&self, pattern: &str, place: &str) -> Result<Option<bool>, Missing> {
-        self.with_folders(pattern, place, |folders| {
-            Folders { ignores_case: true, everywhere: true, ..folders }.fits(pattern, place)
-        })
-    }
-
     /// The absolute names of a place inside the root.
     pub fn absolute_names(&self, place: &str) -> Vec<String> {
         let mut names = self.folders().absolute(place);

@@ -39,8 +39,6 @@ pub struct Folders<'a> {
     pub spelling: Option<&'a str>,
     /// Whether upper and lower case are the same, as on some file systems.
     pub ignores_case: bool,
-    /// Whether relative patterns match files outside of the root, too: those of patterns that forbid.
-    pub everywhere: bool,
 }
 
 impl Folders<'_> {
@@ -48,11 +46,7 @@ impl Folders<'_> {
     /// the name relative to the root. `None`: the place has wildcards or variables, which may match.
     pub fn fits(&self, pattern: &str, place: &str) -> Option<bool> {
         let mut may = false;
-        let is_outside = !self.everywhere && self.is_outside(place);
         for pattern in self.patterns(pattern) {
-            if is_outside && !pattern.starts_with(['/', '~']) && !pattern.starts_with("../") {
-                continue;
-            }
             let mut names = if pattern.starts_with('/') { self.absolute(place) } else { Vec::new() };
             names.extend(self.spelling.filter(|_| pattern.starts_with('/')).map(str::to_owned));
             let names = names.iter().map(String::as_str).chain([place]);
@@ -72,22 +66,6 @@ impl Folders<'_> {
         if may { None } else { Some(false) }
     }
 
-    /// Whether a place is certainly outside of the root. A variable may contain `..`, and so lead into the root.
-    fn is_outside(&self, place: &str) -> bool {
-        if place == ".." || place.starts_with("../") {
-            return !is_open(place);
-        }
-        let known = place.split(['*', '?', '[']).next().unwrap_or_default();
-        let is_known = known == place || !self.spellings().any(|root| root.starts_with(known));
-        place.starts_with('/') && is_known && !place.contains(['$', '`'])
-    }
-
-    /// The root in every known spelling.
-    fn spellings(&self) -> impl Iterator<Item = &str> {
-        let root = self.roots.root.or(self.cwd).into_iter();
-        root.chain(self.roots.aliases.iter().map(String::as_str))
-    }
-
     /// The absolute names of a place inside the root, one for each spelling of the root.
     pub fn absolute(&self, place: &str) -> Vec<String> {
         if place.starts_with(['/', '~']) || place == ".." || place.starts_with("../") {
@@ -97,7 +75,9 @@ impl Folders<'_> {
         if path::below_unknown(place).is_some() {
             return Vec::new();
         }
-        self.spellings().map(|folder| join(folder, place)).collect()
+        let folders = self.roots.root.or(self.cwd).into_iter();
+        let folders = folders.chain(self.roots.aliases.iter().map(String::as_str));
+        folders.map(|folder| join(folder, place)).collect()
     }
 
     /// The spellings of a pattern as places have them: without `.` and `..`, with the folder of one that ends in `/`, and with
@@ -179,25 +159,7 @@ mod tests {
         home: None,
         spelling: None,
         ignores_case: false,
-        everywhere: false,
     };
-
-    #[test]
-    fn relative_patterns_match_no_file_outside_of_the_root() {
-        for pattern in ["**", "*", "**/*", "**/a", "./**", "src/**"] {
-            for place in ["/tmp/a", "/work/repository/a", "/work/a", "/tmp/*", "../a"] {
-                assert_eq!(REPO.fits(pattern, place), Some(false), "{pattern} {place}");
-            }
-        }
-        let everywhere = Folders { everywhere: true, ..REPO };
-        assert_eq!(everywhere.fits("**/a", "/tmp/a"), Some(true));
-        assert_eq!(REPO.fits("/**/a", "/tmp/a"), Some(true));
-        assert_eq!(REPO.fits("/**/a", "src/a"), Some(true));
-        assert_eq!(REPO.fits("../**", "/work/other/a"), Some(true));
-        for place in ["/work/$X/a", "/tmp/$X", "$X/a", "/$X", "/work/re*/a", "../$X/a"] {
-            assert_ne!(REPO.fits("**", place), Some(false), "{place} may be inside");
-        }
-    }
 
     #[test]
     fn a_file_has_all_its_names() {

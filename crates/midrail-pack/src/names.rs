@@ -299,7 +299,7 @@ impl<'a> EventScope<'a> {
 
 /// A list that is not set does not restrict.
 fn everything<'s>() -> Value<'s> {
-    vec!["**", "/**", "~/**"].into()
+    vec!["**"].into()
 }
 
 impl Scope for EventScope<'_> {

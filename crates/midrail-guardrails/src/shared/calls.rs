@@ -223,7 +223,7 @@ fn changes_any(context: &Context<'_>, patterns: &[String]) -> Result<bool, Missi
     let fits: Vec<Option<bool>> = all(places
         .iter()
         .flatten()
-        .flat_map(|place| patterns.iter().map(move |pattern| context.path_fits_any_case(pattern, place))))?;
+        .flat_map(|place| patterns.iter().map(move |pattern| fits_inside(context, pattern, place))))?;
     // A path with wildcards or variables may be any.
     let is_parent = |place: &String| {
         let below = |pattern: &String| {
@@ -233,6 +233,15 @@ fn changes_any(context: &Context<'_>, patterns: &[String]) -> Result<bool, Missi
         !place.is_empty() && patterns.iter().any(below)
     };
     Ok(fits.iter().any(|fit| fit.unwrap_or(true)) || places.iter().flatten().any(is_parent))
+}
+
+/// Whether a changed file matches a pattern. A relative pattern is about the project: `**` is no file outside of the root.
+fn fits_inside(context: &Context<'_>, pattern: &str, place: &str) -> Result<Option<bool>, Missing> {
+    let is_absolute = |path: &str| path.starts_with(['/', '~']) || path.starts_with("../");
+    if is_absolute(place) && !is_absolute(pattern) && !place.contains(['$', '`', '*', '?', '[']) {
+        return Ok(Some(false));
+    }
+    context.path_fits_any_case(pattern, place)
 }
 
 /// Whether a path that an action writes may be a folder: `rm -r src`.

@@ -197,7 +197,7 @@ fn is_denied(context: &Context<'_>, pattern: &str, place: &str) -> Result<Option
     }
     let mut may = false;
     for pattern in patterns {
-        match context.path_fits_everywhere(&pattern, place)? {
+        match context.path_fits_any_case(&pattern, place)? {
             Some(true) => return Ok(Some(true)),
             Some(false) => {}
             None => may = true,
