@@ -143,7 +143,9 @@ impl CommandPattern {
         let values = wanted.values.iter().map(|(name, value)| {
             let names = names_of(name);
             let mut values = given.values_of(&names);
-            let is_it = |it: &Arg| it.is_known() && glob::name_matches(&value.text, &it.text);
+            // `git switch -c`: with any value.
+            let is_any = value.text.is_empty();
+            let is_it = |it: &Arg| is_any || it.is_known() && glob::name_matches(&value.text, &it.text);
             option(values.any(is_it), may_be(&names))
         });
         let words: Vec<&str> = wanted.operands.iter().map(|word| word.text.as_str()).collect();
@@ -459,6 +461,14 @@ mod tests {
         assert_eq!(fit("kubectl apply", "k3s kubectl get pods"), Fit::No);
         assert_eq!(fit("kubectl apply", "minikube start"), Fit::No);
         assert_eq!(fit("black", "pipx run black ."), Fit::Yes);
+    }
+
+    #[test]
+    fn an_option_without_its_value_has_any() {
+        for line in ["git switch -c x", "git switch -cx", "git switch --create x"] {
+            assert_eq!(fit("git switch -c", line), Fit::Yes, "{line}");
+        }
+        assert_eq!(fit("git switch -c", "git switch x"), Fit::No);
     }
 
     #[test]
