@@ -24,6 +24,7 @@ pub(crate) fn run() {
     times("load 5", 5000, |_| drop(one.load("s0", &KEYS).unwrap()));
     times("head", 5000, |_| drop(one.head().unwrap()));
     times("load 5, commit", 1000, |round| decide(&one, 0, round));
+    cost_stays_flat_as_projects_are_added(&store);
     let single = connect(1);
     for threads in [1, 8, 64, 256] {
         load(&format!("{threads} threads, each commit by itself"), threads, &|_| single.project("alone"));
@@ -47,6 +48,19 @@ fn decide(store: &PostgresStore, thread: usize, round: i64) {
     commit.changes.set("calls", slices[1].value.as_ref().and_then(|value| value.as_u64()).unwrap_or(0) + 1);
     commit.changes.set("read/src/a.rs", "0123456789abcdef");
     store.commit(&commit).unwrap();
+}
+
+/// Decisions that go round one project, and round a thousand.
+fn cost_stays_flat_as_projects_are_added(store: &PostgresStore) {
+    for projects in [1_usize, 1_000] {
+        let stores: Vec<PostgresStore> =
+            (0..projects).map(|at| store.project(&format!("{projects}-{at}"))).collect();
+        stores.iter().for_each(|store| decide(store, 0, 0));
+        let mut next = stores.iter().cycle();
+        times(&format!("load 5, commit, {projects} projects"), 2000, |round| {
+            decide(next.next().unwrap(), 0, round);
+        });
+    }
 }
 
 /// Commits from threads that each use a separate session, for a fixed time.

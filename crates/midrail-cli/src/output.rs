@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
+use midrail::core::visible::is_printable_ascii;
 use midrail::pack::diagnostic::{is_hidden, visible};
 use serde::Serialize;
 
@@ -208,10 +209,7 @@ impl Drop for Progress {
 
 /// JSON in which control characters are escaped. They only occur in strings.
 pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
-    // Printable ASCII needs no closer look.
-    if json.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
-        || !json.chars().any(is_hidden)
-    {
+    if is_printable_ascii(json) || !json.chars().any(is_hidden) {
         return Cow::Borrowed(json);
     }
     let mut safe = String::with_capacity(json.len());

@@ -72,10 +72,10 @@ fn run_chain(
             continue;
         }
         let started = meter.micros();
-        let answer = check(entry, &inputs);
+        let outcome = check(entry, &inputs);
         let duration = meter.micros().zip(started).map(|(now, started)| now.saturating_sub(started));
-        if let Some(answer) = answer {
-            tally.apply(entry, answer, duration);
+        if let Some(outcome) = outcome {
+            tally.apply(entry, outcome, duration);
         }
     }
     let mut decision = tally.conclude();

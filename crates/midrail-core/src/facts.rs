@@ -302,7 +302,7 @@ pub struct GitState {
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// What the event does.
-    Action(Box<Action>),
+    Action(Arc<Action>),
     /// Places of secrets in the event's texts.
     Secrets(Vec<Finding>),
     /// The findings of a detector in the event's texts.
@@ -338,7 +338,7 @@ impl Fact {
     pub fn from_action(action: Result<Action, impl std::error::Error>) -> Self {
         action.map_or_else(
             |error| Fact::Unavailable(error.to_string()),
-            |action| Fact::Action(Box::new(action)),
+            |action| Fact::Action(Arc::new(action)),
         )
     }
 }
@@ -565,7 +565,7 @@ mod tests {
             FactKey::Command(PackCommand { command: "a:b c".into(), timeout_ms: 50 }),
             Fact::Command(CommandOutcome { exit_code: Some(1), ..CommandOutcome::default() }),
         );
-        facts.insert(FactKey::Action, Fact::Action(Box::default()));
+        facts.insert(FactKey::Action, Fact::Action(Arc::default()));
         facts.insert(FactKey::Answer("tests".into()), Fact::Unavailable("timed out".into()));
         let text = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);

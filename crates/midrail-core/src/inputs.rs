@@ -125,8 +125,14 @@ impl<'a> Inputs<'a> {
 
     /// A fact that was fetched. A prefetched one counts as known from now on.
     pub(crate) fn known_fact(&self, key: &FactKey) -> Option<&'a Fact> {
-        if let Some(fact) = self.facts.get(&self.key(key.clone())) {
-            return Some(fact);
+        let is_changed = self.is_modified() && key.is_about_event();
+        let known = if is_changed {
+            self.facts.get(&FactKey::Modified(Box::new(key.clone())))
+        } else {
+            self.facts.get(key)
+        };
+        if known.is_some() {
+            return known;
         }
         let fact = self.facts.prefetched.get(key).filter(|_| !self.ignores_prefetched_facts)?;
         self.prefetched.borrow_mut().facts.insert(key.clone());

@@ -40,11 +40,13 @@ pub fn visit_texts(
 /// Receives the parts of a JSON text.
 trait Sink {
     /// A bracket, comma or colon between values.
-    fn separator(&mut self, text: &str);
+    fn separator(&mut self, mark: char);
     /// The name of a field of a struct, and whether it is the first.
     fn field(&mut self, name: &'static str, is_first: bool);
     /// A text: a value or a key.
     fn text(&mut self, text: &str, is_key: bool);
+    /// The name of a variant, which needs no escapes.
+    fn name(&mut self, name: &'static str);
     /// A value that is not a text, list or object.
     fn literal(&mut self, value: impl Display);
     /// A number.
@@ -59,14 +61,17 @@ trait Sink {
 struct Text(String);
 
 impl Sink for Text {
-    fn separator(&mut self, text: &str) {
-        self.0.push_str(text);
+    #[inline]
+    fn separator(&mut self, mark: char) {
+        self.0.push(mark);
     }
 
     fn field(&mut self, name: &'static str, is_first: bool) {
-        self.0.push_str(if is_first { "\"" } else { ",\"" });
-        self.0.push_str(name);
-        self.0.push_str("\":");
+        if !is_first {
+            self.0.push(',');
+        }
+        self.name(name);
+        self.0.push(':');
     }
 
     fn text(&mut self, text: &str, _: bool) {
@@ -81,6 +86,12 @@ impl Sink for Text {
             self.escape(special);
             rest = chars.as_str();
         }
+        self.0.push('"');
+    }
+
+    fn name(&mut self, name: &'static str) {
+        self.0.push('"');
+        self.0.push_str(name);
         self.0.push('"');
     }
 
@@ -134,7 +145,7 @@ impl Visitor<'_> {
 }
 
 impl Sink for Visitor<'_> {
-    fn separator(&mut self, _: &str) {}
+    fn separator(&mut self, _: char) {}
 
     fn field(&mut self, name: &'static str, _: bool) {
         self.start_member(name);
@@ -148,6 +159,10 @@ impl Sink for Visitor<'_> {
             (self.visit)(Some(&self.member), text);
             self.extent.values += 1;
         }
+    }
+
+    fn name(&mut self, name: &'static str) {
+        self.text(name, false);
     }
 
     fn literal(&mut self, _: impl Display) {
@@ -175,24 +190,44 @@ impl<S: Sink> Writer<S> {
     /// Starts an enum variant with content: `{"name":`.
     fn variant(&mut self, name: &'static str) {
         self.0.open();
-        self.0.separator("{");
+        self.0.separator('{');
         self.0.field(name, true);
     }
 }
 
 /// The number of bytes before the first that needs an escape.
 fn clean_length(bytes: &[u8]) -> usize {
-    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
-    let mut clean = 0;
-    let mut blocks = bytes.chunks_exact(32);
-    for block in &mut blocks {
-        // Without an early end, the compiler tests a whole block at once.
-        if block.iter().fold(false, |found, byte| found | is_special(byte)) {
-            return clean + block.iter().position(is_special).unwrap_or(0);
+    // Large blocks are tested faster, small ones show where the byte is.
+    let clean_blocks = bytes.as_chunks::<32>().0.iter().take_while(|block| is_clean(block)).count();
+    let mut clean = 32 * clean_blocks;
+    let (words, _) = bytes.get(clean..).unwrap_or_default().as_chunks::<8>();
+    for word in words {
+        let special = special_bytes(u64::from_le_bytes(*word));
+        if special != 0 {
+            return clean + usize::try_from(special.trailing_zeros() / 8).unwrap_or(0);
         }
-        clean += block.len();
+        clean += 8;
     }
-    clean + blocks.remainder().iter().position(is_special).unwrap_or(blocks.remainder().len())
+    let rest = bytes.get(clean..).unwrap_or_default();
+    clean + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
+}
+
+fn is_special(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
+}
+
+/// Whether no byte of a block needs an escape. Without an early end, the compiler tests all of them at once.
+fn is_clean(block: &[u8; 32]) -> bool {
+    !block.iter().fold(false, |found, byte| found | is_special(*byte))
+}
+
+/// Sets the highest bit of the first byte that needs an escape, and of no byte before it.
+fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // A subtraction from a byte that is too small sets its highest bit, and may borrow from the bytes after it.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, b' ') | equal(b'"') | equal(b'\\')) & (ONES << 7)
 }
 
 /// The open list, map or struct.
@@ -200,31 +235,26 @@ struct Compound<'w, S: Sink> {
     writer: &'w mut Writer<S>,
     is_first: bool,
     /// What ends it.
-    end: &'static str,
+    end: char,
     /// Whether it is the content of an enum variant.
     is_variant: bool,
 }
 
 impl<'w, S: Sink> Compound<'w, S> {
-    fn open(writer: &'w mut Writer<S>, start: &'static str, end: &'static str) -> Self {
+    fn open(writer: &'w mut Writer<S>, start: char, end: char) -> Self {
         writer.0.open();
         writer.0.separator(start);
         Compound { writer, is_first: true, end, is_variant: false }
     }
 
-    fn open_variant(
-        writer: &'w mut Writer<S>,
-        name: &'static str,
-        start: &'static str,
-        end: &'static str,
-    ) -> Self {
+    fn open_variant(writer: &'w mut Writer<S>, name: &'static str, start: char, end: char) -> Self {
         writer.variant(name);
         Compound { is_variant: true, ..Compound::open(writer, start, end) }
     }
 
     fn separate(&mut self) {
         if !std::mem::take(&mut self.is_first) {
-            self.writer.0.separator(",");
+            self.writer.0.separator(',');
         }
     }
 
@@ -242,7 +272,7 @@ impl<'w, S: Sink> Compound<'w, S> {
         self.writer.0.separator(self.end);
         self.writer.0.close();
         if self.is_variant {
-            self.writer.0.separator("}");
+            self.writer.0.separator('}');
             self.writer.0.close();
         }
         Ok(())
@@ -270,8 +300,13 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     type SerializeStruct = Compound<'w, S>;
     type SerializeStructVariant = Compound<'w, S>;
 
-    displayed!(serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+    displayed!(serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
         serialize_u8: u8, serialize_u16: u16, serialize_u32: u32);
+
+    fn serialize_bool(self, value: bool) -> Result<(), Error> {
+        self.0.literal(if value { "true" } else { "false" });
+        Ok(())
+    }
 
     fn serialize_u64(self, value: u64) -> Result<(), Error> {
         self.0.number(value);
@@ -323,7 +358,8 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
-        self.serialize_str(variant)
+        self.0.name(variant);
+        Ok(())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -343,21 +379,21 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     ) -> Result<(), Error> {
         self.variant(variant);
         value.serialize(&mut *self)?;
-        self.0.separator("}");
+        self.0.separator('}');
         self.0.close();
         Ok(())
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'w, S>, Error> {
-        Ok(Compound::open(self, "[", "]"))
+        Ok(Compound::open(self, '[', ']'))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Compound<'w, S>, Error> {
-        Ok(Compound::open(self, "[", "]"))
+        Ok(Compound::open(self, '[', ']'))
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'w, S>, Error> {
-        Ok(Compound::open(self, "[", "]"))
+        Ok(Compound::open(self, '[', ']'))
     }
 
     fn serialize_tuple_variant(
@@ -367,15 +403,15 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
         variant: &'static str,
         _: usize,
     ) -> Result<Compound<'w, S>, Error> {
-        Ok(Compound::open_variant(self, variant, "[", "]"))
+        Ok(Compound::open_variant(self, variant, '[', ']'))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Compound<'w, S>, Error> {
-        Ok(Compound::open(self, "{", "}"))
+        Ok(Compound::open(self, '{', '}'))
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Compound<'w, S>, Error> {
-        Ok(Compound::open(self, "{", "}"))
+        Ok(Compound::open(self, '{', '}'))
     }
 
     fn serialize_struct_variant(
@@ -385,7 +421,7 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
         variant: &'static str,
         _: usize,
     ) -> Result<Compound<'w, S>, Error> {
-        Ok(Compound::open_variant(self, variant, "{", "}"))
+        Ok(Compound::open_variant(self, variant, '{', '}'))
     }
 }
 
@@ -440,7 +476,7 @@ impl<S: Sink> ser::SerializeMap for Compound<'_, S> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.writer.0.separator(":");
+        self.writer.0.separator(':');
         value.serialize(&mut *self.writer)
     }
 

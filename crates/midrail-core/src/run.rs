@@ -22,8 +22,16 @@ pub(crate) struct Answer {
     pub(crate) error: Option<String>,
 }
 
+/// The outcome of a check.
+pub(crate) enum CheckOutcome {
+    /// The guardrail allows the event, and nothing else follows. This is the usual case, and verdicts are large.
+    PlainAllow,
+    /// Any other answer.
+    Answer(Box<Answer>),
+}
+
 /// Checks the event with a guardrail. `None`: the guardrail does not apply to it.
-pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<Answer> {
+pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<CheckOutcome> {
     let context = Context::new(inputs, &entry.spec);
     inputs.start_guardrail(&entry.spec);
     inputs.within_ms.set(entry.spec.within_ms);
@@ -33,9 +41,18 @@ pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<Answer> 
             true => inputs.modifications.iter().any(|modification| modification.by == entry.spec.id),
             false => applies(entry, &context),
         };
-        applies.then(|| entry.guardrail.check(&context)).transpose()
+        if !applies {
+            return Ok(None);
+        }
+        let verdict = entry.guardrail.check(&context)?;
+        Ok(Some(if verdict.is_plain_allow() { None } else { Some(Box::new(verdict)) }))
     });
-    Some(answer(&entry.spec, context.risk(), verdict.transpose()?))
+    let verdict = match verdict.transpose()? {
+        Ok(None) => return Some(CheckOutcome::PlainAllow),
+        Ok(Some(verdict)) => Ok(*verdict),
+        Err(fault) => Err(fault),
+    };
+    Some(CheckOutcome::Answer(Box::new(answer(&entry.spec, context.risk(), verdict))))
 }
 
 /// The guardrail's replacement of the result, if it applies and has one.

@@ -32,10 +32,10 @@ pub(crate) fn superiors(event: &Event, session: &str, parents: Option<&Value>) -
     let ancestors = event.parent().map(|parent| ancestors(parents, parent)).unwrap_or_default();
     let mut all: Vec<String> = Vec::new();
     for name in ancestors {
-        let as_session = (name != session).then(|| format!("session:{name}"));
+        let as_session = (name != session).then(|| ["session:", &name].concat());
         all.extend(Some(name).into_iter().chain(as_session));
     }
-    all.push(format!("session:{session}"));
+    all.push(["session:", session].concat());
     all
 }
 

@@ -26,7 +26,7 @@ use crate::event::EventKind;
 use crate::inputs::{Inputs, Missing};
 use crate::policy::{Policy, PolicyEntry};
 use crate::redact;
-use crate::run::Answer;
+use crate::run::{Answer, CheckOutcome};
 use crate::session::Changes;
 use crate::spec::Spec;
 use crate::verdict::{Notice, Recovery, Redaction, Verdict};
@@ -130,8 +130,25 @@ impl<'a> Tally<'a> {
     }
 
     /// Adds a verdict and its consequences.
-    pub(crate) fn apply(&mut self, entry: &PolicyEntry, answer: Answer, duration_us: Option<u64>) {
+    pub(crate) fn apply(&mut self, entry: &PolicyEntry, outcome: CheckOutcome, duration_us: Option<u64>) {
+        let answer = match outcome {
+            CheckOutcome::PlainAllow if !entry.can_retry(self.inputs.event.kind) => {
+                return self.record_plain_allow(entry, duration_us);
+            }
+            CheckOutcome::PlainAllow => Answer { verdict: Verdict::allow(), error: None },
+            CheckOutcome::Answer(answer) => *answer,
+        };
         self.apply_about(entry, answer, None, duration_us);
+    }
+
+    fn record_plain_allow(&mut self, entry: &PolicyEntry, duration_us: Option<u64>) {
+        self.decision.verdicts.push(VerdictRecord {
+            guardrail: entry.spec.id.clone(),
+            effect: Some(Effect::Allow),
+            shadow: entry.spec.mode == Mode::Shadow,
+            duration_us: Suppressed(duration_us),
+            ..VerdictRecord::default()
+        });
     }
 
     /// The same for a verdict about an earlier event.
@@ -144,16 +161,8 @@ impl<'a> Tally<'a> {
     ) {
         let is_failure = answer.error.is_some();
         let can_retry = entry.can_retry(self.inputs.event.kind);
-        // Most verdicts allow the event and have no other consequence.
         if !is_failure && !can_retry && answer.verdict.is_plain_allow() {
-            self.decision.verdicts.push(VerdictRecord {
-                guardrail: entry.spec.id.clone(),
-                effect: Some(Effect::Allow),
-                shadow: entry.spec.mode == Mode::Shadow,
-                duration_us: Suppressed(duration_us),
-                ..VerdictRecord::default()
-            });
-            return;
+            return self.record_plain_allow(entry, duration_us);
         }
         let mut review = Review::new(&entry.spec, answer, about);
         self.apply_lockdown(&mut review);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A text that is safe to print on one line of a terminal.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hidden) {
+    if is_printable_ascii(text) || !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(visible_char).collect())
@@ -17,6 +17,12 @@ pub fn visible_start(text: &str, max_chars: usize) -> String {
         start.push('…');
     }
     start
+}
+
+/// Whether a text has only printable ASCII characters, none of which is hidden.
+pub fn is_printable_ascii(text: &str) -> bool {
+    // Without an early end, the compiler tests many bytes at once.
+    text.bytes().fold(true, |is_printable, byte| is_printable & matches!(byte, b' '..=b'~'))
 }
 
 /// Whether a character could control a terminal, or change the order in which a text is displayed.

@@ -123,8 +123,8 @@ impl ReadBeforeWrite {
             return self.read_tools.iter().any(|pattern| glob::name_matches(pattern, tool));
         }
         let name = bare_name(tool);
-        let is_known = host_tools().any(|(reads, _)| reads.contains(&name)) || TOOLS.has("readers", name);
-        action.kind == ActionType::FileRead && is_known
+        action.kind == ActionType::FileRead
+            && (host_tools().any(|(reads, _)| reads.contains(&name)) || TOOLS.has("readers", name))
     }
 
     fn is_write(&self, tool: &str, action: &Action) -> bool {

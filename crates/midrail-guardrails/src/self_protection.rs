@@ -197,18 +197,17 @@ impl Guardrail for SelfProtection {
             return Ok(Verdict::allow());
         }
         let action = context.action()?;
-        let found = strongest_finding(context, &action.dangers, false);
-        if let Some(verdict) = found.clone().ok().flatten().filter(|verdict| verdict.effect >= Effect::Block)
-        {
-            return Ok(verdict);
+        let mut checks = Checks::default();
+        match strongest_finding(context, &action.dangers, false) {
+            Ok(Some(verdict)) if verdict.effect >= Effect::Block => return Ok(verdict),
+            found => checks.push(found),
         }
         let scripts = agent_scripts(context, action)?;
-        let in_scripts = strongest_finding(context, scripts.iter().flat_map(|(_, does)| &does.dangers), true);
+        checks.push(strongest_finding(context, scripts.iter().flat_map(|(_, does)| &does.dangers), true));
         let mut all = action_files(action, None)?;
         for (script, does) in &scripts {
             all.extend(action_files(does, Some(script))?);
         }
-        let mut checks = vec![found, in_scripts];
         checks.push(Self::takes_all(context, action).map(|takes_all| {
             let reason = "This would delete the guardrails together with the folder.";
             takes_all.then(|| Verdict::block(reason).advise(ADVICE))
@@ -262,7 +261,7 @@ impl Guardrail for SelfProtection {
                 })
             }));
         }
-        strongest_verdict(checks)
+        checks.strongest()
     }
 
     /// Records the files that the agent writes, so that they are analysed when they are run.
@@ -292,20 +291,36 @@ impl Guardrail for SelfProtection {
     }
 }
 
-/// The strongest objection. It counts even if other checks lack a fact.
-fn strongest_verdict(checks: Vec<Result<Option<Verdict>, Missing>>) -> Result<Verdict, Fault> {
-    let mut unknown = None;
-    let mut objections = Vec::new();
-    for check in checks {
+/// The results of several checks.
+#[derive(Default)]
+struct Checks {
+    objections: Vec<Verdict>,
+    /// A fact that a check lacks.
+    unknown: Option<Missing>,
+}
+
+impl Checks {
+    fn push(&mut self, check: Result<Option<Verdict>, Missing>) {
         match check {
-            Ok(verdict) => objections.extend(verdict),
-            Err(missing) => unknown = Some(missing),
+            Ok(None) => {}
+            Ok(Some(verdict)) => self.objections.push(verdict),
+            Err(missing) => self.unknown = Some(missing),
         }
     }
-    match (strongest(objections), unknown) {
-        (Some(verdict), _) => Ok(verdict),
-        (None, Some(missing)) => Err(missing.into()),
-        (None, None) => Ok(Verdict::allow()),
+
+    /// The strongest objection. It counts even if other checks lack a fact.
+    fn strongest(self) -> Result<Verdict, Fault> {
+        match (strongest(self.objections), self.unknown) {
+            (Some(verdict), _) => Ok(verdict),
+            (None, Some(missing)) => Err(missing.into()),
+            (None, None) => Ok(Verdict::allow()),
+        }
+    }
+}
+
+impl Extend<Result<Option<Verdict>, Missing>> for Checks {
+    fn extend<I: IntoIterator<Item = Result<Option<Verdict>, Missing>>>(&mut self, checks: I) {
+        checks.into_iter().for_each(|check| self.push(check));
     }
 }
 

@@ -33,14 +33,21 @@ pub fn find_injections(event: &Value, key: &[u8]) -> Vec<Finding> {
 fn find(event: &Value, places: &[&str], key: &[u8], scan: fn(&str) -> Vec<Hit>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for place in places.iter().chain(TOOL_OUTPUT_POINTERS) {
-        let Some(value) = event.pointer(place) else { continue };
+        let Some(value) = value_at(event, place) else { continue };
         json_texts::for_each(value, &mut |at| {
-            let pointer = format!("{place}{}", at.pointer);
-            findings
-                .extend(scan(at.text).into_iter().map(|hit| secrets::finding(hit, &pointer, at.text, key)));
+            let hits = scan(at.text).into_iter();
+            findings.extend(hits.map(|hit| {
+                let pointer = format!("{place}{}", at.pointer);
+                secrets::finding(hit, &pointer, at.text, key)
+            }));
         });
     }
     findings
+}
+
+/// The value at a pointer whose names need no escapes.
+fn value_at<'v>(event: &'v Value, pointer: &str) -> Option<&'v Value> {
+    pointer.split('/').skip(1).try_fold(event, |value, name| value.get(name))
 }
 
 #[cfg(test)]

@@ -81,14 +81,14 @@ pub fn scan_json(value: &Value, key: &[u8]) -> Vec<Finding> {
 /// Whether a text of a JSON value may contain a secret, as the value of a member or as the name of one. If no text and no name may,
 /// [`scan_json`] finds nothing in the value.
 pub fn may_contain(member: Option<&str>, text: &str) -> bool {
-    let finds = |member: &str| match member {
-        _ if json_texts::may_be_of_pair(member) => true,
-        member if engine::has_keyword(member) => !scan_member(member, text).is_empty(),
-        _ => false,
-    };
     // The lines of a private key may be texts of their own.
-    (engine::has_keyword(text) && (!scan(text).is_empty() || pem::may_begin(text)))
-        || member.is_some_and(finds)
+    let finds = |anchor| {
+        let (hits, _) = engine::Search::starting_at(anchor).advance(text, true);
+        !hits.is_empty() || pem::may_begin(text)
+    };
+    let finds_by_name =
+        |member| json_texts::may_be_of_pair(member) || !scan_named_value(member, text).is_empty();
+    engine::first_keyword(text).is_some_and(finds) || member.is_some_and(finds_by_name)
 }
 
 /// The longest name that counts as context.
@@ -97,9 +97,14 @@ const MAX_MEMBER: usize = 400;
 /// The secrets of a text that is the value of a member with a name.
 fn scan_member(member: &str, text: &str) -> Vec<Hit> {
     let hits = scan(text);
+    if hits.is_empty() { scan_named_value(member, text) } else { hits }
+}
+
+/// The secrets of a text that are only found with the name of its member.
+fn scan_named_value(member: &str, text: &str) -> Vec<Hit> {
     let is_short = !text.is_empty() && member.len() <= MAX_MEMBER;
-    if !hits.is_empty() || !is_short || !engine::has_keyword(member) {
-        return hits;
+    if !is_short || engine::first_keyword(member).is_none() {
+        return Vec::new();
     }
     let is_plain = text.bytes().all(|byte| byte >= b' ' && !matches!(byte, b'"' | b'\\'));
     if is_plain {

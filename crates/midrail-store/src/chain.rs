@@ -58,11 +58,14 @@ pub(crate) fn erased_body(body: &str) -> Option<&str> {
 
 /// The hash of a record. `changes_hash` is the hash of its changes; `None` for records of older versions.
 pub fn link_hash(seq: u64, prev: &str, body_hash: &str, changes_hash: Option<&str>) -> String {
-    let text = match changes_hash {
-        Some(changes) => format!("midrail-audit-v2\n{seq}\n{prev}\n{body_hash}\n{changes}\n"),
-        None => format!("midrail-audit-v1\n{seq}\n{prev}\n{body_hash}\n"),
-    };
-    hex::encode(&Sha256::digest(text.as_bytes()))
+    let version = if changes_hash.is_some() { "midrail-audit-v2" } else { "midrail-audit-v1" };
+    let seq = seq.to_string();
+    let mut hash = Sha256::new();
+    for line in [version, &seq, prev, body_hash].into_iter().chain(changes_hash) {
+        hash.update(line);
+        hash.update("\n");
+    }
+    hex::encode(&hash.finalize())
 }
 
 /// Bytes from lowercase hexadecimal digits.

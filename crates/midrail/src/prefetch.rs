@@ -283,7 +283,7 @@ mod tests {
         let action = |file: &str| Action { target_files: Some(vec![file.to_owned()]), ..Action::default() };
         for (file, place) in [("/repo/a", "a"), ("/repo/b", "b")] {
             let mut facts = Facts::default();
-            facts.insert(FactKey::Action, Fact::Action(Box::new(action(file))));
+            facts.insert(FactKey::Action, Fact::Action(Arc::new(action(file))));
             facts.insert(FactKey::Place(file.to_owned()), Fact::Place(place.to_owned()));
             facts.insert(FactKey::File(place.to_owned()), Fact::File(FileState::Absent));
             facts.insert(FactKey::Git, Fact::Git(None));

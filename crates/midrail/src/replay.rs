@@ -306,7 +306,7 @@ pub fn next_line(input: &mut dyn BufRead, line: usize) -> Result<Option<Vec<u8>>
     let mut is_too_long = false;
     loop {
         let chunk = input.fill_buf().map_err(|source| ReplayError::Io { line, source })?;
-        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', chunk);
         let taken = end.map_or(chunk.len(), |end| end + 1);
         let is_last = end.is_some() || taken == 0;
         is_too_long |= text.len() + taken > MAX_LINE;

@@ -19,6 +19,9 @@ const MIDRAIL: &str = "midrail";
 
 const LIFT_QUARANTINE: &str = "Stop here and report. A person lifts the quarantine once the cause is found.";
 
+const COVERED_BY_QUARANTINE: &str = "The quarantine covers its sub-agents and its sessions. Stop here and report. A person lifts the \
+     quarantine once the cause is found.";
+
 /// The slices that `decide` reads for an event, whatever the policy.
 pub fn builtin_slice_keys(event: &Event, session: &str) -> Vec<String> {
     let actor = event.actor(session);
@@ -83,10 +86,10 @@ impl Tally<'_> {
         let (event, session) = (self.inputs.event, &self.inputs.session.id);
         // Older records do not have the ancestors.
         let parents = event.parent().and_then(|_| self.inputs.slice(SUB_AGENT_PARENTS).ok().flatten());
-        let covered = format!("The quarantine covers its sub-agents and its sessions. {LIFT_QUARANTINE}");
         let other = "Hand over to another agent, or wait until a person lifts the quarantine.";
         let own = Some((self.inputs.actor(), LIFT_QUARANTINE));
-        let superiors = superiors(event, session, parents).into_iter().map(|name| (name, covered.as_str()));
+        let superiors =
+            superiors(event, session, parents).into_iter().map(|name| (name, COVERED_BY_QUARANTINE));
         let receiver = receiver(event).map(|name| (name.to_owned(), other));
         let mut first = None;
         for (name, advice) in own.into_iter().chain(superiors).chain(receiver) {

@@ -14,17 +14,20 @@ pub(crate) fn all<T, C: FromIterator<T>>(
 pub(crate) fn first_verdict(
     checks: impl IntoIterator<Item = Result<Option<Verdict>, Missing>>,
 ) -> Result<Verdict, Fault> {
-    // All checks run before the first missing fact ends the evaluation, so that their facts are fetched together.
-    let checks: Vec<_> = checks.into_iter().collect();
-    let mut unknown = None;
+    let (mut objection, mut unknown) = (None, None);
+    // All checks run, so that the facts that they lack are fetched together.
     for check in checks {
         match check {
-            Ok(Some(verdict)) => return Ok(verdict),
             Ok(None) => {}
+            Ok(Some(verdict)) => objection = objection.or(Some(verdict)),
             Err(missing) => unknown = Some(missing),
         }
     }
-    unknown.map_or(Ok(Verdict::allow()), |missing| Err(missing.into()))
+    match (objection, unknown) {
+        (Some(verdict), _) => Ok(verdict),
+        (None, Some(missing)) => Err(missing.into()),
+        (None, None) => Ok(Verdict::allow()),
+    }
 }
 
 /// The strongest objection, the first one if several are equal.

@@ -53,6 +53,11 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// A search for keywords with anchors at and after a place.
+    pub(super) fn starting_at(cursor: usize) -> Self {
+        Search { cursor, ..Search::default() }
+    }
+
     /// Searches the text that has arrived. Returns the final hits, with offsets from the beginning of all text, and the place
     /// before which nothing can change.
     pub(super) fn advance(&mut self, text: &str, last: bool) -> (Vec<Candidate>, usize) {
@@ -420,14 +425,14 @@ fn reach(view: &View<'_>, format: &Format, place: usize, keyword_end: usize) -> 
     memchr::memmem::find(view.slice(keyword_end, limit), keyword).map_or(limit, |next| keyword_end + next)
 }
 
-/// Whether the name of a member contains a keyword.
-pub(super) fn has_keyword(name: &str) -> bool {
-    let mut found = false;
-    triggers::find(name.as_bytes(), 0, name.len(), |_, _, _, _| {
-        found = true;
+/// The anchor of the first keyword in a text. Without a keyword, there is no secret.
+pub(super) fn first_keyword(text: &str) -> Option<usize> {
+    let mut first = None;
+    triggers::find(text.as_bytes(), 0, text.len(), |anchor, _, _, _| {
+        first = Some(anchor);
         false
     });
-    found
+    first
 }
 
 /// Whether one format finds something in a text, regardless of the others.
