@@ -104,19 +104,19 @@ impl Flow {
         let shown = visible_start(to, MAX_SHOWN);
         let why = match (&self.unless, to) {
             (Some(FlowExcept::Named), "") => {
-                format!("{what} {}, and the destination is not known.", verb(class))
+                format!("{what} {}, and the destination is not known.", describe_class(class))
             }
             (Some(FlowExcept::Named), _) => {
                 format!("{what} to {shown}: no trusted source named this destination.")
             }
             (Some(FlowExcept::To(_)), "") => {
-                format!("{what} {}, and the destination is not known.", verb(class))
+                format!("{what} {}, and the destination is not known.", describe_class(class))
             }
             (Some(FlowExcept::To(_)), _) => {
                 format!("{what} to {shown}: this destination is not in the list.")
             }
-            (None, "") => format!("{what} {}.", verb(class)),
-            (None, _) => format!("{what} {} ({shown}).", verb(class)),
+            (None, "") => format!("{what} {}.", describe_class(class)),
+            (None, _) => format!("{what} {} ({shown}).", describe_class(class)),
         };
         let sources: Vec<String> = self.after.iter().map(|label| labels.describe(label)).collect();
         let advice = "Ask the user to confirm the destination, and explain what the call is for.";
@@ -126,7 +126,7 @@ impl Flow {
     }
 }
 
-fn verb(class: CallClass) -> &'static str {
+fn describe_class(class: CallClass) -> &'static str {
     match class {
         CallClass::Send => "sends data",
         CallClass::Change => "changes something outside the project",

@@ -48,12 +48,13 @@ impl Digests {
 
     /// Adds digests that neither this list nor another one contains.
     fn extend(&mut self, digests: &[String], other: &Digests) {
-        let mut known: BTreeSet<Vec<u8>> = self.iter().chain(other.iter()).map(<[u8]>::to_vec).collect();
-        for digest in digests.iter().filter(|digest| digest.len() == DIGEST_DIGITS && digest.is_ascii()) {
-            if known.insert(digest.as_bytes().to_vec()) {
-                self.0.push_str(digest);
-            }
+        let is_digest = |digest: &&String| digest.len() == DIGEST_DIGITS && digest.is_ascii();
+        let mut new: BTreeSet<&[u8]> = digests.iter().filter(is_digest).map(|it| it.as_bytes()).collect();
+        for known in self.iter().chain(other.iter()) {
+            new.remove(known);
         }
+        let added: String = new.into_iter().map(String::from_utf8_lossy).collect();
+        self.0.push_str(&added);
     }
 
     /// Removes digests that another list contains.
