@@ -97,7 +97,7 @@ pub use redact::{Redact, RedactMatch, RedactRule};
 pub use shared::calls::{Calls, runs_any};
 pub use shared::file_paths::is_path_argument;
 pub use shared::flow::call::NAMED_DESTINATIONS;
-pub use shared::flow::{call_classes, call_destinations, flow_labels, flow_sources};
+pub use shared::flow::expressions::{call_classes, call_destinations, flow_labels, flow_sources};
 pub use shared::found_files::{file_pattern, swept_patterns};
 pub use shared::lock_list::LockList;
 pub use shared::missing_classifier::MissingClassifier;

@@ -168,7 +168,7 @@ impl Address {
     fn spellings(&self) -> Vec<String> {
         let is_shared = SHARED_HOSTS.contains(&self.host.as_str());
         let wider = if is_shared { self.owner() } else { Some(self.host.clone()) };
-        // Nobody owns a shared host as a whole.
+        // No one owns a shared host as a whole.
         let whole = Some(self.whole()).filter(|_| !is_shared || !self.path.is_empty());
         let whole = whole.unwrap_or_else(|| format!("{}/", self.host));
         std::iter::once(whole).chain(wider).collect()

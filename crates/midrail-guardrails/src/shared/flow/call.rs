@@ -7,10 +7,11 @@ use midrail_scan::names;
 use midrail_shell::action::is_local_file_tool;
 use serde_json::Value;
 
+use super::available::available;
 use super::named::Named;
 use super::rows::{names_tool, rows};
 use super::seen::host_of;
-use super::{available, words};
+use super::words;
 use crate::shared::data::FLOW;
 use crate::shared::file_access::known_actions;
 use crate::shared::file_paths::is_temporary;

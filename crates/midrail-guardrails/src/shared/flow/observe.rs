@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use midrail_core::{Changes, Context, Effect, EventKind, Fault, Missing, UNTRUSTED};
 
-use super::available;
+use super::available::available;
 use super::files::FileLabels;
 use super::labels::{Labels, Source};
 use super::named::Named;

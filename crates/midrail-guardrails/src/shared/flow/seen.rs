@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use midrail_core::{Action, ActionType, Confidence, Context, Missing, PRIVATE, TRUSTED, UNTRUSTED, glob};
 use midrail_scan::names;
 
+use super::available::available;
 use super::files::FileLabels;
 use super::labels::Source;
 use super::rows::{Subject, seen};
-use super::{available, words};
+use super::words;
 use crate::sensitive_file::holds_credentials;
 use crate::shared::data::FLOW;
 
