@@ -3,7 +3,7 @@
 mod calls;
 mod cedar;
 pub(crate) mod definitions;
-mod flow;
+pub(crate) mod flow;
 pub(crate) mod gateway;
 pub(crate) mod guard;
 mod people;
