@@ -343,34 +343,47 @@ mod tests {
         assert_eq!(run.before("Bash", send).effect, Effect::Escalate);
     }
 
-    #[test]
-    fn slices_of_a_long_session_are_bounded() {
+    /// The sizes of the slices of a session after half of its events and at its end.
+    fn slice_sizes(events: usize) -> Vec<[usize; 3]> {
         let mut run = Run::of(named(&[CallClass::Send]));
         let mut sizes = Vec::new();
-        for n in 0..10_000 {
+        for n in 0..events {
             match n % 4 {
-                0 => drop(
-                    run.decide(&prompt(&format!("Write to u{n}@example.org about https://h{n}.example/a/b"))),
-                ),
+                0 => {
+                    let names: Vec<String> = (0..40).map(|i| format!("u{n}.{i}@example.org")).collect();
+                    drop(run.decide(&prompt(&names.join(" "))));
+                }
                 1 => {
                     let url = json!({"url": format!("https://h{n}.example/")});
                     drop(run.decide(&Event::after_tool("WebFetch", url, ToolResult::ok("text"))));
                 }
-                2 => drop(
-                    run.succeed("Write", json!({"file_path": format!("d{}/f{n}", n % 97), "content": "a"})),
-                ),
-                _ => drop(run.before("Bash", bash(&format!("curl -d a https://h{}.example/a/b", n - 3)))),
+                2 => {
+                    let file = json!({"file_path": format!("d{}/f{n}", n % 97), "content": "a"});
+                    drop(run.succeed("Write", file));
+                }
+                _ => drop(run.before("send_mail", json!({"to": format!("u{}.1@example.org", n - 3)}))),
             }
-            if [4_999, 9_999].contains(&n) {
+            if n + 1 == events / 2 || n + 1 == events {
                 let size = |key: &str| run.slice(key).map_or(0, |value| value.to_string().len());
                 sizes.push([size("flow/labels"), size("flow/named"), size("flow/files")]);
             }
         }
+        sizes
+    }
+
+    #[test]
+    fn slices_of_a_long_session_are_bounded() {
+        let sizes = slice_sizes(1_200);
+        assert!(sizes.iter().flatten().all(|size| *size < 64 << 10), "{sizes:?}");
+    }
+
+    #[test]
+    #[ignore = "takes minutes"]
+    fn slices_of_ten_thousand_events_do_not_grow() {
+        let sizes = slice_sizes(10_000);
         let [half, whole] = sizes.as_slice() else { panic!("{sizes:?}") };
-        assert!(
-            half.iter().zip(whole).all(|(half, whole)| whole.abs_diff(*half) <= half / 10 + 64),
-            "{sizes:?}"
-        );
+        let is_flat = |(half, whole): (&usize, &usize)| whole.abs_diff(*half) <= half / 10 + 64;
+        assert!(half.iter().zip(whole).all(is_flat), "{sizes:?}");
         assert!(whole.iter().all(|size| *size < 64 << 10), "{sizes:?}");
     }
 }
