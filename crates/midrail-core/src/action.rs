@@ -74,6 +74,9 @@ pub struct Action {
     /// It may contact further hosts, which are not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_unknown_hosts: bool,
+    /// What its commands and its code send to and receive from other machines, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkUse>,
     /// The programs that its command line starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
@@ -125,6 +128,28 @@ pub struct FileCopy {
     pub from: String,
     /// The file that it becomes. A path that ends with `/` is a folder with its content.
     pub to: String,
+}
+
+/// A command that sends data to another machine, or receives data from one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkUse {
+    /// Its program: `curl`.
+    pub program: String,
+    /// The URLs and hosts that it contacts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
+    /// It may contact further hosts, which are not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_unknown_addresses: bool,
+    /// The name of the git remote that it pushes to. Empty: the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    /// It sends data: a request with a body, an upload, a push.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sends: bool,
+    /// It shows or stores what another machine answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub receives: bool,
 }
 
 /// A program that is started, with its arguments resolved as far as the line allows.

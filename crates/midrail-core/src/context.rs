@@ -14,6 +14,7 @@ use crate::facts::{
 };
 use crate::glob;
 use crate::inputs::{Inputs, Missing, ModifiedArgument, NotModified};
+use crate::label_row::LabelRow;
 use crate::path::{self, Place, Roots};
 use crate::path_pattern::Folders;
 use crate::routing::WaitRule;
@@ -118,6 +119,24 @@ impl<'a> Context<'a> {
     /// Attempts in the event's texts to take over a model.
     pub fn injections(&self) -> Result<&'a [Finding], Missing> {
         self.findings(FactKey::Injections)
+    }
+
+    /// Keyed digests of the names of destinations in the event's texts.
+    pub fn name_digests(&self) -> Result<&'a [String], Missing> {
+        let Fact::Names(names) = self.fact(FactKey::Names)? else { return mismatch() };
+        Ok(names)
+    }
+
+    /// Keyed digests of the spellings of a destination. It is named if one of them is.
+    pub fn destination_digests(&self, destination: &str) -> Result<&'a [String], Missing> {
+        let key = FactKey::Destination(destination.to_owned());
+        let Fact::Names(names) = self.fact(key)? else { return mismatch() };
+        Ok(names)
+    }
+
+    /// The labels of tools, hosts and files that the policy defines.
+    pub fn label_rows(&self) -> &'a [LabelRow] {
+        &self.routing.labels
     }
 
     fn findings(&self, key: FactKey) -> Result<&'a [Finding], Missing> {

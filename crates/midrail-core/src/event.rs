@@ -44,6 +44,9 @@ pub struct Event {
     /// Text for or from the model (`before_model`, `model_chunk`, `after_model`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The sender of a prompt (`before_model`), if it is not the user of the agent: the author of a mail, a customer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<String>,
     /// The stream that a chunk belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<String>,
@@ -438,7 +441,7 @@ pub struct CallUsage {
 }
 
 /// A tool call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The tool's name, as its host spells it.
     pub name: String,
@@ -448,6 +451,9 @@ pub struct ToolCall {
     /// The arguments.
     #[serde(default)]
     pub args: Map<String, Value>,
+    /// The annotations that an MCP server gives to the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Map<String, Value>>,
     /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
@@ -461,7 +467,7 @@ impl ToolCall {
             Value::Null => Map::new(),
             other => Map::from_iter([("value".to_owned(), other)]),
         };
-        ToolCall { name: name.into(), call_id: None, args, extra: BTreeMap::new() }
+        ToolCall { name: name.into(), call_id: None, args, ..ToolCall::default() }
     }
 }
 
@@ -509,6 +515,9 @@ pub struct Handoff {
     /// The reason for the hand-off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
+    /// The labels of what the sender of the hand-off has seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
     /// Information about the receiver: its capabilities and budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<Value>,

@@ -23,6 +23,10 @@ pub enum FactKey {
     PersonalData,
     /// Attempts in the event's texts to take over a model.
     Injections,
+    /// Keyed digests of the names of destinations in the event's texts.
+    Names,
+    /// Keyed digests of the spellings of one destination.
+    Destination(String),
     /// What the event does through the content of files that it runs or obeys ([`crate::ScriptSource`]).
     Script(String),
     /// The place of a path with symbolic links followed, by the path as the caller spelt it.
@@ -57,8 +61,8 @@ impl FactKey {
     /// Whether it is a fact about the event itself, so that it differs for changed arguments. Answers of scripts have a key of
     /// their own for them ([`HookCall::after`]).
     pub(crate) fn is_about_event(&self) -> bool {
-        use FactKey::{Action, Deep, Injections, PersonalData, Script, Secrets};
-        matches!(self, Action | Secrets | PersonalData | Injections | Script(_) | Deep(_))
+        use FactKey::{Action, Deep, Injections, Names, PersonalData, Script, Secrets};
+        matches!(self, Action | Secrets | PersonalData | Injections | Names | Script(_) | Deep(_))
     }
 }
 
@@ -69,6 +73,8 @@ impl fmt::Display for FactKey {
             FactKey::Secrets => f.write_str("secrets"),
             FactKey::PersonalData => f.write_str("personal_data"),
             FactKey::Injections => f.write_str("injections"),
+            FactKey::Names => f.write_str("names"),
+            FactKey::Destination(text) => write!(f, "destination:{text}"),
             FactKey::Script(path) => write!(f, "script:{path}"),
             FactKey::Place(path) => write!(f, "place:{path}"),
             FactKey::File(path) => write!(f, "file:{path}"),
@@ -104,6 +110,7 @@ impl FromStr for FactKey {
                 "secrets" => Ok(FactKey::Secrets),
                 "personal_data" => Ok(FactKey::PersonalData),
                 "injections" => Ok(FactKey::Injections),
+                "names" => Ok(FactKey::Names),
                 "git" => Ok(FactKey::Git),
                 _ => Err(unknown()),
             };
@@ -115,6 +122,7 @@ impl FromStr for FactKey {
         let patterns = || serde_json::from_str(argument).map_err(|_| unknown());
         Ok(match name {
             "script" => FactKey::Script(argument.to_owned()),
+            "destination" => FactKey::Destination(argument.to_owned()),
             "place" => FactKey::Place(argument.to_owned()),
             "file" => FactKey::File(argument.to_owned()),
             "unsaved" => FactKey::Unsaved(argument.to_owned()),
@@ -292,6 +300,12 @@ pub struct GitState {
     /// `!`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aliases: BTreeMap<String, String>,
+    /// The addresses of its remotes by name, without passwords.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub remotes: BTreeMap<String, String>,
+    /// The remote that a push without a remote goes to, if one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push_remote: Option<String>,
     /// What a push without a branch pushes, if the repository's own configuration sets it: `matching`, `current`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_default: Option<String>,
@@ -307,6 +321,8 @@ pub enum Fact {
     Secrets(Vec<Finding>),
     /// The findings of a detector in the event's texts.
     Findings(Vec<Finding>),
+    /// Keyed digests of names.
+    Names(Vec<String>),
     /// What the scripts and other files do that a command runs.
     Script(Box<Action>),
     /// The place of a path: relative to the root if it is inside, absolute if it is not.
@@ -552,6 +568,8 @@ mod tests {
             facts.insert(FactKey::Text(TextTest { place: "a:b.md".into(), wanted }), Fact::Count(1));
         }
         facts.insert(FactKey::Git, Fact::Git(None));
+        facts.insert(FactKey::Names, Fact::Names(vec!["0a".into()]));
+        facts.insert(FactKey::Destination("https://a:b".into()), Fact::Names(Vec::new()));
         let lost = UnsavedFiles { files: vec!["b:c".into()], more: true };
         facts.insert(FactKey::Unsaved("b:c".into()), Fact::Unsaved(lost));
         let deep = FactKey::Deep(DeepCall { guardrail: "a:b".into(), wait_ms: 7 });

@@ -3,6 +3,7 @@
 use crate::effect::Effect;
 use crate::event::{Event, EventKind, Risk};
 use crate::glob;
+use crate::label_row::LabelRow;
 
 /// The risks of tools, and what follows from them for slow guardrails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Routing {
     /// Milliseconds that texts of the model wait if a tool of high risk or above is available, or a prompt asks for one or for
     /// the model's instructions.
     pub model_wait_ms: u64,
+    /// What is seen through tools, hosts and files, and what calls do: the rows of all packs.
+    pub labels: Vec<LabelRow>,
 }
 
 /// What follows from a risk.
@@ -46,6 +49,7 @@ impl Default for Routing {
             high: tier(200, Effect::Escalate),
             critical: tier(200, Effect::Halt),
             model_wait_ms: 100,
+            labels: Vec::new(),
         }
     }
 }

@@ -61,6 +61,8 @@ pub enum PackKey {
     Deep,
     /// `feedback`.
     Feedback,
+    /// `flow`.
+    Flow,
     /// `modify`.
     Modify,
     /// `read_before_write`.
@@ -82,6 +84,7 @@ impl PackKey {
             | PackKey::Count
             | PackKey::Deep
             | PackKey::Feedback
+            | PackKey::Flow
             | PackKey::Modify
             | PackKey::Redact
             | PackKey::Rules
@@ -177,7 +180,7 @@ impl Builtin {
 
     /// The effect of a failure, unless a pack sets another one.
     pub fn on_error(&self) -> OnFault {
-        if self.is_deep {
+        if self.is_deep || self.pack_key == PackKey::Flow {
             OnFault::Escalate
         } else if self.pack_key == PackKey::Feedback {
             OnFault::Allow

@@ -25,6 +25,7 @@ mod error_recovery;
 mod feedback;
 mod file_ownership;
 mod file_scope;
+mod flow;
 mod handoff_budget;
 mod handoff_capability;
 mod handoff_done;
@@ -85,6 +86,7 @@ pub use feedback::{
     FEEDBACK_TITLES, Feedback, FeedbackHistory, FeedbackProvider, ProviderFeedback, feedback_history,
     feedback_slice_keys, feedback_view, provider_feedback,
 };
+pub use flow::{Flow, FlowExcept};
 pub use injection_patterns::InjectionPatterns;
 pub use middleware::{EffectOverride, Middleware, VerdictMapper, VerdictObserver};
 pub use midrail_shell::action::known_tools;
@@ -95,6 +97,8 @@ pub use output_secret_scan::OutputSecretScan;
 pub use redact::{Redact, RedactMatch, RedactRule};
 pub use shared::calls::{Calls, runs_any_except};
 pub use shared::file_paths::is_path_argument;
+pub use shared::flow::call::NAMED_DESTINATIONS;
+pub use shared::flow::expressions::{call_classes, call_destinations, flow_labels, flow_sources};
 pub use shared::found_files::{file_pattern, swept_patterns};
 pub use shared::lock_list::LockList;
 pub use shared::missing_classifier::MissingClassifier;

@@ -1,5 +1,7 @@
 //! sensitive-file (safety-002): blocks reading and writing files that contain credentials.
 
+use std::sync::LazyLock;
+
 use midrail_core::FileState;
 
 use crate::prelude::*;
@@ -108,6 +110,15 @@ impl SensitiveFile {
         let verdict = Verdict::new(Effect::Escalate, reason).advise("Name the folder in the call.");
         Some(verdict.with("path", access.file).with("pattern", pattern))
     }
+}
+
+/// Whether a file contains credentials, by the default patterns.
+pub(crate) fn holds_credentials(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
+    static DEFAULT: LazyLock<SensitiveFile> = LazyLock::new(SensitiveFile::default);
+    let access = FileAccess { file, is_write: false, is_named: false, is_replaced: false, script: None };
+    let mut names = context.places(file)?;
+    names.extend(from_root(file));
+    Ok(names.iter().any(|name| DEFAULT.objection(context, name, &access).is_some()))
 }
 
 /// A named file that is replaced (`cp .env.example .env`) counts as written if it exists.

@@ -11,6 +11,7 @@ pub(crate) mod feedback_block;
 pub(crate) mod file_access;
 pub(crate) mod file_paths;
 pub(crate) mod file_scopes;
+pub(crate) mod flow;
 pub(crate) mod fnv;
 pub(crate) mod found_files;
 pub(crate) mod git;

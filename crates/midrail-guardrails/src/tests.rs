@@ -164,6 +164,13 @@ impl Run {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Findings(midrail_scan::event::find_injections(&value, b"key"))
             }
+            (FactKey::Names, _) => {
+                let value = serde_json::to_value(event).unwrap();
+                Fact::Names(midrail_scan::names::digests_in_event(&value, b"key"))
+            }
+            (FactKey::Destination(text), _) => {
+                Fact::Names(midrail_scan::names::destination_digests(text, b"key"))
+            }
             (FactKey::Script(key), Some(files)) => {
                 let known: Vec<_> = midrail_core::ScriptSource::decode(key)
                     .into_iter()

@@ -12,6 +12,7 @@ use crate::decode::describe_serde_error;
 use crate::diagnostic::nearest;
 use crate::hints::step_without_kind;
 use crate::raw::definitions::{AgentDefinition, TaskDefinition};
+use crate::raw::flow::LabelText;
 use crate::raw::gateway::{RiskRouter, StrikeLimit};
 use crate::raw::guard::Guard;
 use crate::scalar::OneOrMany;
@@ -40,6 +41,9 @@ pub struct Case {
     /// Its guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::raw::guard::guards")]
     pub guardrails: Vec<Guard>,
+    /// Its labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<LabelText>,
     /// Its definitions of agents.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, AgentDefinition>,
@@ -204,6 +208,9 @@ pub struct Git {
     /// The top directory of the work tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<String>,
+    /// The addresses of its remotes, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub remotes: BTreeMap<String, String>,
 }
 
 impl Git {
@@ -216,6 +223,7 @@ impl Git {
             common: format!("{top}/.git"),
             top,
             upstream: self.upstream.clone(),
+            remotes: self.remotes.clone(),
             ..GitState::default()
         }
     }

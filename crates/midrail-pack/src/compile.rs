@@ -6,6 +6,7 @@ mod cedar;
 mod check;
 mod compiler;
 mod definitions;
+mod flow;
 mod modify;
 mod routing;
 mod spec;
@@ -18,6 +19,7 @@ use midrail_guardrails::{Builtin, CATALOGUE, MissingClassifier};
 
 pub(crate) use check::{feedback_place, provider_name};
 pub(crate) use compiler::{CompiledGuard, Trust, to_id};
+pub(crate) use flow::unknown_labels;
 pub(crate) use routing::{UNLISTED, routing, unknown_ids};
 
 use crate::compile::compiler::{Binding, Compiler, builtin_spec};
@@ -54,6 +56,7 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     compiler.channels(&pack.notify);
     compiler.alerts(&pack.alerts);
     compiler.tool_risks();
+    compiler.labels();
     compiler.vouch();
     let strikes = compiler.strikes();
     let entries = compiler.finish()?;

@@ -8,7 +8,7 @@ use midrail_core::{Authorities, Definition, Mode, Policy, PolicyEntry, StrikeRul
 use midrail_guardrails::guardrail_id;
 use serde::{Deserialize, Serialize};
 
-use crate::compile::{CompiledGuard, Trust, always_on, compile, routing, unknown_ids};
+use crate::compile::{CompiledGuard, Trust, always_on, compile, routing, unknown_ids, unknown_labels};
 use crate::diagnostic::DiagnosticReport;
 use crate::document::PackDocument;
 use crate::issue::Issue;
@@ -254,7 +254,9 @@ impl<'p> Merged<'p> {
             is_always_on(id)
                 || self.guards.iter().any(|placed| placed.guard.enabled && *placed.guard.entry.spec.id == *id)
         };
+        let packs: Vec<&Pack> = self.members.iter().map(|member| member.pack).collect();
         for (at, member) in self.members.iter().enumerate() {
+            issues.extend(unknown_labels(member.pack, &packs).into_iter().map(|issue| (at, issue)));
             issues.extend(unknown_ids(member.pack, is_known).into_iter().map(|issue| (at, issue)));
         }
         issues

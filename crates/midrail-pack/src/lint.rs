@@ -4,6 +4,7 @@ mod cases;
 mod commands;
 mod definition;
 mod facts;
+mod flow;
 mod linter;
 mod locks;
 mod narrowed;
@@ -70,6 +71,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     definition::wanted_texts(packs, out);
     definition::feedback_names(packs, out);
     definition::same_names(packs, out);
+    flow::unused_labels(packs, out);
     vouch::not_in_effect(packs, out);
     findings.sorted()
 }

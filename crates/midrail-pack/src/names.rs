@@ -8,8 +8,8 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use midrail_core::{Action, Context, Missing, Resource, path};
 use midrail_guardrails::{
-    FeedbackHistory, ProviderFeedback, feedback_history, file_pattern, is_known_program, overrides_fact,
-    provider_feedback, swept_patterns,
+    FeedbackHistory, ProviderFeedback, call_classes, call_destinations, feedback_history, file_pattern,
+    flow_labels, flow_sources, is_known_program, overrides_fact, provider_feedback, swept_patterns,
 };
 use serde_json::Value as Json;
 
@@ -31,6 +31,18 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
         Type::List,
         "the hosts that it connects to; unknown, as far as the call does not show them",
     ),
+    Term::new(
+        "action.does",
+        Type::List,
+        "the classes of the call: send, change, run; unknown, as far as the call does not show them",
+    ),
+    Term::new("action.destinations", Type::List, "where it sends to, and what it changes; unknown as above"),
+    Term::new(
+        "flow.labels",
+        Type::List,
+        "the labels of what the agent has seen, if the policy has `flow` rules",
+    ),
+    Term::new("flow.sources", Type::List, "the tools, hosts and files that set these labels"),
     Term::new("action.dangers", Type::List, "the dangerous operations in it, by the name of the rule"),
     Term::new("agent.id", Type::Text, "the id of the agent"),
     Term::new("agent.role", Type::Text, "the role of the agent"),
@@ -345,6 +357,16 @@ impl Scope for EventScope<'_> {
                 let is_partial = action().is_some_and(|it| it.has_unknown_hosts || it.is_partial);
                 list(action().map(|action| action.hosts.as_slice())).partial_if(is_partial)
             }
+            "action.does" => match call_classes(context) {
+                Ok((classes, is_partial)) => Value::from(classes).partial_if(is_partial),
+                Err(_) => Value::Unknown,
+            },
+            "action.destinations" => match call_destinations(context) {
+                Ok((all, is_partial)) => texts(all).partial_if(is_partial),
+                Err(_) => Value::Unknown,
+            },
+            "flow.labels" => flow_labels(context).map_or(Value::Unknown, texts),
+            "flow.sources" => flow_sources(context).map_or(Value::Unknown, texts),
             "action.dangers" => action().map_or(Value::Unknown, |action| {
                 let dangers = action.dangers.iter().filter(|danger| !danger.is_inside);
                 dangers.map(|danger| danger.rule.as_str()).collect::<Vec<_>>().into()
@@ -459,6 +481,10 @@ impl Scope for EventScope<'_> {
             _ => Value::Unknown,
         }
     }
+}
+
+fn texts(all: Vec<String>) -> Value<'static> {
+    Value::List(all.into_iter().map(Cow::Owned).collect())
 }
 
 fn weekday_name(day: Weekday) -> &'static str {

@@ -3,6 +3,7 @@
 mod calls;
 mod cedar;
 pub(crate) mod definitions;
+pub(crate) mod flow;
 pub(crate) mod gateway;
 pub(crate) mod guard;
 mod people;
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 pub use calls::{CallsText, CommandText, CountText, PerText, PerWord};
 pub use definitions::{AgentDefinition, Provider, Section, TaskDefinition};
+pub use flow::{FlowOf, FlowText, FlowUnless, FlowUnlessWord, LabelText};
 pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutEffect};
 pub use guard::{Bypass, Guard, KeySource, RequireBefore, Rule, StateScope};
 pub use people::{AlertRule, ApprovalRules, Channel, EmergencyRule, UnattendedRule};
@@ -80,6 +82,9 @@ pub struct Pack {
     /// The guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
     pub guardrails: Vec<Guard>,
+    /// How what the agent sees is labelled, and what its calls do, for `flow` rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<LabelText>,
     /// The calls for which no person needs to be asked if no guardrail objects. Not in effect yet.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "vouch::vouch_map")]
     pub vouch: Option<Vouch>,

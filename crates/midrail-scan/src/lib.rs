@@ -18,6 +18,7 @@ mod data;
 pub mod event;
 pub mod injection;
 mod json_texts;
+pub mod names;
 pub mod output_digest;
 pub mod personal;
 pub mod secrets;

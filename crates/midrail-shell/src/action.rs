@@ -299,6 +299,7 @@ fn add(action: &mut Action, mut analysis: Action) {
     action.copies.extend(analysis.copies);
     action.dangers.extend(analysis.dangers);
     action.commands.extend(analysis.commands);
+    action.network.extend(analysis.network);
     action.sets.extend(analysis.sets);
     action.has_more_commands |= analysis.has_more_commands;
     action.is_partial |= analysis.is_partial;

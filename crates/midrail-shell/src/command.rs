@@ -20,6 +20,7 @@ mod hosts;
 mod launch;
 mod lex;
 pub(crate) mod named;
+mod network;
 pub(crate) mod notebook;
 mod options;
 mod parse;

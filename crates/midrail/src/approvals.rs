@@ -2,6 +2,7 @@
 
 mod answer;
 mod changes;
+mod destinations;
 mod due;
 mod guidance;
 mod handle;

@@ -229,6 +229,7 @@ impl CaseSet {
             guardrails: case.guardrails.clone(),
             agents: case.agents.clone(),
             tasks: case.tasks.clone(),
+            labels: case.labels.clone(),
             tool_risks: case.tool_risks.clone(),
             risk_router: case.risk_router.clone().unwrap_or_default(),
             strikes: case.strikes.clone(),

@@ -8,7 +8,7 @@ use midrail_core::{
     Decision, Event, EventKind, Fact, FactKey, Facts, Finding, HALTED, NoMeter, Policy, Record, Session,
     approval_key, evaluate, variable_key,
 };
-use midrail_scan::event as scan_event;
+use midrail_scan::{event as scan_event, names};
 use midrail_shell::action;
 use midrail_store::{Approval, Result, Store};
 use serde::Serialize;
@@ -204,6 +204,12 @@ pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
         // The record shows every text but its secrets. Nothing is fingerprinted: the key is the store's.
         FactKey::PersonalData => found(record, scan_event::find_personal_data),
         FactKey::Injections => found(record, scan_event::find_injections),
+        // Names and destinations without the key have the same digests among themselves.
+        FactKey::Names => {
+            let event = serde_json::to_value(&record.event).ok()?;
+            Some(Fact::Names(names::digests_in_event(&event, &[])))
+        }
+        FactKey::Destination(text) => Some(Fact::Names(names::destination_digests(text, &[]))),
         FactKey::Secrets
         | FactKey::Script(_)
         | FactKey::File(_)

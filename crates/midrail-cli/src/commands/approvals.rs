@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use midrail::admin::{ApprovalView, group_requests, session_around};
-use midrail::approvals::{BypassRequest, policy_for_record};
+use midrail::admin::{ApprovalView, Person, group_requests, session_around};
+use midrail::approvals::{Approvals, BypassRequest, policy_for_record};
 use midrail::core::duration::span;
 use midrail::store::{Approval, ApprovalFilter, UnknownUrgency, Urgency};
-use midrail::{Engine, EventKind, Policy, Store};
+use midrail::{Engine, EngineResult, EventKind, Policy, Store};
 
 use self::view::{head, no_override_reason, review_line, status};
 use crate::admin_args::{self, Group};
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     },
     /// Approve a request: the agent may make the call once.
     #[command(after_help = exit::APPROVALS)]
-    Approve(Answer),
+    Approve(Approve),
     /// Deny a request, or revoke an approval that is not used yet.
     #[command(after_help = exit::APPROVALS)]
     Deny(Answer),
@@ -103,6 +103,15 @@ pub(crate) struct Answer {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    answer: Answer,
+    /// Also treat the destination of the call as named in this session
+    #[arg(long)]
+    name_destination: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct Request {
     /// The record of the decision that blocked the action, as `check` prints it
     #[arg(long = "decision", value_name = "SEQ")]
@@ -134,7 +143,12 @@ pub(crate) fn run(Group { command, shared: file }: &Args, output: &mut Output) -
             view::show(&view, &history, now, output)?;
             Ok(Exit::Good)
         }
-        Command::Approve(args) => answer(args, true, file, output),
+        Command::Approve(args) if args.name_destination => {
+            answer_with(&args.answer, true, file, output, |approvals, person, note| {
+                approvals.approve_and_name(&args.answer.id, person, note)
+            })
+        }
+        Command::Approve(args) => answer(&args.answer, true, file, output),
         Command::Deny(args) => answer(args, false, file, output),
         Command::Request(args) => request(args, file, output),
         Command::Wait { id, timeout } => wait(id, *timeout, file, output),
@@ -250,9 +264,22 @@ impl ListArgs {
 }
 
 fn answer(args: &Answer, approve: bool, file: &StoreArgs, output: &mut Output) -> CliResult {
+    answer_with(args, approve, file, output, |approvals, person, note| {
+        approvals.answer(&args.id, approve, person, note)
+    })
+}
+
+/// Answers a request, and shows what follows.
+fn answer_with(
+    args: &Answer,
+    approve: bool,
+    file: &StoreArgs,
+    output: &mut Output,
+    act: impl FnOnce(Approvals<'_>, &Person, Option<&str>) -> EngineResult<Approval>,
+) -> CliResult {
     let engine = engine_for_request(file.open_existing()?, &args.id)?;
     let person = approver_key::read(&args.who, &engine)?;
-    let answered = engine.approvals().answer(&args.id, approve, &person, args.note.as_deref())?;
+    let answered = act(engine.approvals(), &person, args.note.as_deref())?;
     let now = engine.now();
     let view = ApprovalView::new(answered, now);
     let text = output.paint.style(Style::Dim, consequence(&view.approval, approve, now));

@@ -7,6 +7,7 @@ pub(crate) static ANSWERS: DataFile =
 pub(crate) static ERROR_CLASSES: DataFile =
     DataFile::new(|| Sections::parse(include_str!("../../data/error_classes.txt")));
 pub(crate) static FILES: DataFile = DataFile::new(|| Sections::parse(include_str!("../../data/files.txt")));
+pub(crate) static FLOW: DataFile = DataFile::new(|| Sections::parse(include_str!("../../data/flow.txt")));
 pub(crate) static GIT: DataFile = DataFile::new(|| Sections::parse(include_str!("../../data/git.txt")));
 pub(crate) static HOST_SETTINGS: DataFile =
     DataFile::new(|| Sections::parse(include_str!("../../data/host_settings.txt")));

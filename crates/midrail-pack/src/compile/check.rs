@@ -35,6 +35,7 @@ impl Compiler<'_> {
             ("keyed", guard.keyed.is_some()),
             ("rules", guard.rules.is_some()),
             ("count", guard.count.is_some()),
+            ("flow", guard.flow.is_some()),
             ("redact", guard.redact.is_some()),
             ("modify", guard.modify.is_some()),
             ("feedback", guard.feedback.is_some()),
@@ -95,6 +96,11 @@ impl Compiler<'_> {
         }
         if let Some(count) = &guard.count {
             return self.count(&format!("{at}/count"), count, &guard.command);
+        }
+        if let Some(flow) = &guard.flow {
+            // The condition limits what it checks, and not what it records.
+            let when = self.when(at, guard);
+            return self.flow(&format!("{at}/flow"), flow, when);
         }
         if let Some(redact) = &guard.redact {
             return self.redact(&format!("{at}/redact"), redact, guard);

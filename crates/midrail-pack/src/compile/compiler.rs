@@ -133,7 +133,7 @@ impl<'p> Compiler<'p> {
         if let Some(builtin) = builtin {
             self.unsupported_events(at, guard, builtin);
         }
-        let when = self.when(at, guard);
+        let when = if key == Some(PackKey::Flow) { None } else { self.when(at, guard) };
         if key == Some(PackKey::Completion) {
             Self::completion_events(guard, &mut spec);
         }
@@ -190,6 +190,7 @@ impl<'p> Compiler<'p> {
             Guard { read_before_write: Some(_), .. } => PackKey::ReadBeforeWrite,
             Guard { completion: Some(_), .. } => PackKey::Completion,
             Guard { count: Some(_), .. } => PackKey::Count,
+            Guard { flow: Some(_), .. } => PackKey::Flow,
             Guard { redact: Some(_), .. } => PackKey::Redact,
             Guard { modify: Some(_), .. } => PackKey::Modify,
             Guard { script: Some(_), .. } => PackKey::Script,
@@ -210,6 +211,9 @@ impl<'p> Compiler<'p> {
         let (message, help) = match found.map(|builtin| builtin.pack_key) {
             Some(PackKey::Feedback) => ("needs a text or another source", "write `feedback: {static: …}`"),
             Some(PackKey::Count) => ("needs its limit", "write `count: {most: NUMBER}`"),
+            Some(PackKey::Flow) => {
+                ("needs its rule", "write `flow: {after: untrusted, does: send, unless: named}`")
+            }
             Some(PackKey::Redact) => ("needs its patterns", "write `redact: [{match: TEXT}]`"),
             Some(PackKey::Modify) => ("needs its changes", "write `modify: {args.NAME: VALUE}`"),
             Some(PackKey::Script) => ("needs its file", "write `script: FILE`"),
@@ -256,6 +260,10 @@ impl<'p> Compiler<'p> {
                     Some(name) => to_id(name),
                     None => self.unnamed_feedback(feedback),
                 }
+            }
+            (Guard { flow: Some(_), .. }, _) => {
+                self.issue(at, "a flow rule needs an `id`", "add `id: NAME`");
+                return None;
             }
             // Each agent has its own.
             (Guard { completion: Some(_), .. }, Some(builtin)) => match binding.agent {

@@ -4,6 +4,7 @@ use midrail_core::{Effect, Risk, Routing, STRIKES, Spec, StrikeRule};
 use midrail_guardrails::guardrail_id;
 
 use crate::compile::compiler::Compiler;
+use crate::compile::flow::label_rows;
 use crate::issue::{Issue, pointer_key};
 use crate::raw::{Pack, RiskRouter};
 
@@ -95,6 +96,7 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
         model_wait_ms: first(|router| router.model_wait_ms).map_or(default.model_wait_ms, |(_, wait)| wait),
         unlisted: unlisted.copied().unwrap_or(default.unlisted),
         tools,
+        labels: label_rows(packs),
     }
 }
 

@@ -235,6 +235,7 @@ pub(super) const KEYS_OF_PACKS: &[&str] = &[
     "notify",
     "strikes",
     "tool_risks",
+    "labels",
     "env",
 ];
 
@@ -333,6 +334,9 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("matches", "write each file with its pattern: `matches: {CHANGELOG.md: \"## 1.*\"}`"),
     ("feedback", "write `feedback: {static: TEXT}`"),
     ("redact", "write a list: `redact: [{match: \"CUST-*\", as: \"[customer]\"}]`"),
+    ("flow", "write `flow: {after: untrusted, does: send, unless: named}`"),
+    ("labels", "write a list of rows: `labels: [{tools: [mail_read], seen: untrusted}]`"),
+    ("unless", "write `unless: named`, or `unless: {to: [\"*@example.org\"]}`"),
     ("modify", "write the arguments by name: `modify: {args.limit: 100}`"),
     (
         "cedar",

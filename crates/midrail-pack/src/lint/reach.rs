@@ -157,6 +157,7 @@ fn essence(guard: &Guard) -> Guard {
         keyed: guard.keyed.clone(),
         rules: guard.rules.clone(),
         count: guard.count.clone(),
+        flow: guard.flow.clone(),
         redact: guard.redact.clone(),
         modify: guard.modify.clone(),
         feedback: guard.feedback.clone(),

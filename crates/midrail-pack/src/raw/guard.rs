@@ -15,11 +15,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::raw::calls::{CallsText, CommandText, CountText};
+use crate::raw::flow::FlowText;
 use crate::raw::gateway::Consequence;
 use crate::scalar::OneOrMany;
 
 /// A guardrail: its check (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
-/// `rules`, `count`, `redact`, `modify`, `feedback`, `completion`, `script`, `cedar`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
+/// `rules`, `count`, `flow`, `redact`, `modify`, `feedback`, `completion`, `script`, `cedar`, `deep`), when it applies, and the effect of a violation. Without a check, every event that it applies to is a
 /// violation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -66,6 +67,9 @@ pub struct Guard {
     /// The most calls, counted per tool, command or key, within a time, or since another call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<CountText>,
+    /// What an agent may not do after it has seen labelled text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowText>,
     /// Parts of texts that are replaced: patterns of texts, or findings of detectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redact: Option<Redact>,

@@ -16,6 +16,7 @@
 mod checker;
 mod definitions;
 mod expressions;
+mod flow;
 mod layers;
 mod lint;
 mod mistakes;

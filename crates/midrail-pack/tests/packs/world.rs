@@ -91,6 +91,11 @@ impl World {
         self.before(tool, args).effect
     }
 
+    /// The content of a slice.
+    pub(crate) fn slice(&self, key: &str) -> Option<&Value> {
+        self.slices.get(key)
+    }
+
     pub(crate) fn set(&mut self, variable: &str, value: impl Into<Value>) {
         self.slices.insert(midrail_core::variable_key(variable), value.into());
     }
@@ -142,6 +147,11 @@ impl World {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Findings(midrail_scan::event::find_injections(&value, b"key"))
             }
+            FactKey::Names => {
+                let value = serde_json::to_value(event).unwrap();
+                Fact::Names(midrail_scan::names::digests_in_event(&value, b"key"))
+            }
+            FactKey::Destination(text) => Fact::Names(midrail_scan::names::destination_digests(text, b"key")),
             FactKey::Command(_)
             | FactKey::Tree(_)
             | FactKey::Count(_)

@@ -292,6 +292,9 @@ struct Answer {
     /// A note for the record.
     #[serde(default)]
     note: Option<String>,
+    /// With an approval: also treat the destination of the call as named in this session.
+    #[serde(default)]
+    name_destination: bool,
 }
 
 fn answer(
@@ -302,7 +305,12 @@ fn answer(
         return Err(Problem::invalid(format!("`note` has at most {MAX_TEXT} bytes")));
     }
     let note = answer.note.as_deref().filter(|note| !note.trim().is_empty());
-    act(caller, &id, |approvals, person| approvals.answer(&id, answer.approve, person, note))
+    act(caller, &id, |approvals, person| {
+        if answer.approve && answer.name_destination {
+            return approvals.approve_and_name(&id, person, note);
+        }
+        approvals.answer(&id, answer.approve, person, note)
+    })
 }
 
 /// A review after an emergency.

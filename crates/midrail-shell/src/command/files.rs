@@ -13,7 +13,7 @@ use super::programs::{self, Files, Operands, Tag};
 use super::scope::join;
 
 pub(super) use self::found::{Touched, is_on_host, led_to};
-pub(super) use self::uploads::uploaded;
+pub(super) use self::uploads::{sends_files, uploaded};
 use crate::words::places::AGENT_FOLDERS;
 use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 

@@ -86,6 +86,7 @@ pub fn fact_text(fact: &Fact) -> String {
             let found = found.iter().map(|finding| format!("{} at {}", finding.kind, finding.at));
             found.collect::<Vec<_>>().join(", ")
         }
+        Fact::Names(digests) => format!("{} names, as digests", digests.len()),
         Fact::Script(action) if action.dangers.is_empty() => "not destructive".to_owned(),
         Fact::Script(action) => {
             action.dangers.iter().map(|danger| danger.reason.as_str()).collect::<Vec<_>>().join("; ")

@@ -5,7 +5,7 @@ use std::thread;
 
 use midrail_core::{Event, EventKind, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
 use midrail_guardrails::MODULE_STATE;
-use midrail_scan::{event as scan_event, secrets};
+use midrail_scan::{event as scan_event, names, secrets};
 use serde_json::Value;
 
 use super::inputs::DecisionInputs;
@@ -67,6 +67,13 @@ impl Pipeline<'_> {
             FactKey::Injections => {
                 let event = inputs.shown(&self.event);
                 self.in_new_text(self.scan_with(event, scan_event::find_injections, Fact::Findings), None)
+            }
+            FactKey::Names => match serde_json::to_value(inputs.shown(&self.event)) {
+                Ok(event) => Fact::Names(names::digests_in_event(&event, &self.engine.fingerprint_key)),
+                Err(error) => Fact::Unavailable(error.to_string()),
+            },
+            FactKey::Destination(text) => {
+                Fact::Names(names::destination_digests(text, &self.engine.fingerprint_key))
             }
             FactKey::Command(run) => {
                 let within = inputs.within_ms.get(key).copied().unwrap_or(u64::MAX);

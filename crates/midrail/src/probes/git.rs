@@ -17,6 +17,9 @@ const MAX_FILE: u64 = 1 << 20;
 /// The largest file of packed refs that is read.
 const MAX_PACKED: u64 = 64 << 20;
 
+/// The most settings of remotes that are read.
+const MAX_REMOTES: usize = 256;
+
 /// References that lead to each other.
 const MAX_STEPS: usize = 5;
 
@@ -134,6 +137,7 @@ impl Repository {
             let merge = config.get("branch", branch, "merge")?;
             Some(format!("{remote}/{}", merge.strip_prefix("refs/heads/").unwrap_or(merge)))
         });
+        let branch_remote = branch.as_ref().and_then(|branch| config.get("branch", branch, "pushremote"));
         let text = |path: &Path| path.to_string_lossy().into_owned();
         Ok(GitState {
             branch,
@@ -142,6 +146,8 @@ impl Repository {
             common: text(&self.common),
             upstream,
             aliases: config.aliases(),
+            remotes: config.remotes(),
+            push_remote: branch_remote.or_else(|| config.get("remote", "", "pushdefault")).map(str::to_owned),
             push_default: config.get("push", "", "default").map(str::to_owned),
         })
     }
@@ -283,6 +289,21 @@ impl Config {
             fitting.min_by_key(|(_, rest)| rest.len()).map(|(new, rest)| format!("{new}{rest}"))
         };
         kinds.iter().find_map(|kind| of_kind(kind)).unwrap_or_else(|| url.to_owned())
+    }
+
+    /// The addresses that are pushed to, by remote. Empty if other files may add to them.
+    fn remotes(&self) -> BTreeMap<String, String> {
+        let names = self.0.iter().filter(|(section, sub, ..)| section == "remote" && !sub.is_empty());
+        let mut remotes = BTreeMap::new();
+        for (_, name, ..) in names.filter(|_| !self.has_includes()).take(MAX_REMOTES) {
+            let push = self.get("remote", name, "pushurl").map(|url| self.rewritten(url, &["insteadof"]));
+            let fetch =
+                || Some(self.rewritten(self.get("remote", name, "url")?, &["pushinsteadof", "insteadof"]));
+            if let Some(url) = push.or_else(fetch) {
+                remotes.insert(name.clone(), without_password(&url));
+            }
+        }
+        remotes
     }
 
     /// The names for commands. The last one counts.

@@ -26,6 +26,7 @@ mod external_calls;
 mod external_services;
 mod failures;
 mod feedback;
+mod flow;
 mod guides;
 mod language;
 mod loading;

@@ -3,11 +3,21 @@
 
 use crate::command::invocation::{Arg, Input, Invocation};
 use crate::command::options::Arguments;
-use crate::command::programs::{self, Sent, Upload};
+use crate::command::programs::{self, Hosts, Sent, Upload};
 
 /// The files that a program sends to another machine, by its arguments.
 pub(crate) fn uploaded(invocation: &Invocation) -> Vec<Arg> {
     programs::row(&invocation.program).uploads.iter().flat_map(|row| row.files(invocation)).collect()
+}
+
+/// Whether a program sends files to another machine: `curl -T a`, `scp a box:/tmp`.
+pub(crate) fn sends_files(invocation: &Invocation) -> bool {
+    let row = programs::row(&invocation.program);
+    let copies_away = || {
+        let sorted = Arguments::parse(row, &invocation.args, &[]);
+        sorted.operands.last().is_some_and(|last| is_elsewhere(&last.text))
+    };
+    !uploaded(invocation).is_empty() || (row.hosts == Hosts::Copy && copies_away())
 }
 
 impl Upload {

@@ -6,6 +6,7 @@ use midrail_core::{Severity, glob};
 
 use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
+use super::super::network::{MAX_NETWORK_USES, network_use};
 use super::super::programs::{self, Tag};
 use super::super::proof::{is_unproven_option, may_run_nothing};
 use super::super::scope::{START, Scope};
@@ -272,9 +273,12 @@ impl Walk {
         if let Some(folder) = files::patched(invocation).filter(|_| !scope.is_remote) {
             self.sweep(&folder, scope);
         }
-        let hosts::Contacted { hosts, is_unknown } = hosts::contacted(invocation);
-        hosts.iter().for_each(|host| self.note(Listed::Host, host));
-        self.analysis.has_unknown_hosts |= is_unknown;
+        let contacted = hosts::contacted(invocation);
+        self.analysis.has_unknown_hosts |= contacted.is_unknown;
+        if self.analysis.network.len() < MAX_NETWORK_USES {
+            self.analysis.network.extend(network_use(invocation, &contacted));
+        }
+        contacted.hosts.iter().for_each(|host| self.note(Listed::Host, host));
     }
 
     /// `jq … f > x && mv x f`: what takes the place of a file was made from it in the same line.

@@ -1,6 +1,9 @@
 //! Programs that run code: shells, interpreters of other languages, clients of databases, the shells of Windows.
 
+use midrail_core::NetworkUse;
+
 use super::super::invocation::{Arg, Invocation, joined};
+use super::super::network::MAX_NETWORK_USES;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::shell_options::{ShellOptions, is_standard_input};
@@ -9,7 +12,7 @@ use super::super::windows::{self, PowerShellStart, Translation};
 use super::super::{calls, danger, files, notebook, script};
 use super::flow::{command_line, has_fetched};
 use super::state::{Content, Listed, ProgramCall, Source, Stream, Walk};
-use crate::words::code::FETCHING;
+use crate::words::code::{FETCHING, SENDING};
 use crate::words::sql::OTHER_CLIENTS;
 
 /// What kind of code something is.
@@ -301,6 +304,13 @@ impl Walk {
         let rewritten: Vec<String> = found.overwrites.iter().filter(|it| is_rewritten(it)).cloned().collect();
         let calls_network = FETCHING.iter().any(|call| code.contains(call));
         self.analysis.has_unknown_hosts |= calls_network && found.hosts.is_empty();
+        let sends = SENDING.iter().any(|call| code.contains(call));
+        if (calls_network || sends) && self.analysis.network.len() < MAX_NETWORK_USES {
+            let (addresses, is_unknown) = (found.hosts.clone(), found.hosts.is_empty());
+            let contacts =
+                NetworkUse { addresses, has_unknown_addresses: is_unknown, ..NetworkUse::default() };
+            self.analysis.network.push(NetworkUse { sends, receives: calls_network, ..contacts });
+        }
         if !scope.is_remote {
             for path in &found.reads {
                 self.note(Listed::Read, &scope.place(path));

@@ -1,0 +1,161 @@
+//! Updates the shared state of information flow after an event.
+
+use std::collections::BTreeSet;
+
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Missing, UNTRUSTED};
+
+use super::available::available;
+use super::files::FileLabels;
+use super::labels::{Labels, Source};
+use super::named::Named;
+use super::seen::{Seen, seen_prompt, seen_result};
+
+/// The most files of an event whose labels are recorded.
+const MAX_FILES: usize = 64;
+
+/// The most remotes of a project.
+const MAX_REMOTES: usize = 16;
+
+/// The sender of prompts that the user of the agent writes.
+const USER: &str = "user";
+
+/// The kinds of event that change labels or named destinations.
+pub(crate) const OBSERVED: &[EventKind] = &[
+    EventKind::SessionStart,
+    EventKind::BeforeModel,
+    EventKind::AfterTool,
+    EventKind::BeforeHandoff,
+    EventKind::AfterHandoff,
+];
+
+/// Updates labels, named destinations and labelled files.
+pub(crate) fn observe(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+    let event = context.event;
+    let is_cleared = event.kind == EventKind::SessionStart
+        && !event.is_sub_agent()
+        && matches!(event.source.as_deref(), Some("clear" | "new"));
+    let labels_before = Labels::from_context(context)?;
+    let named_before = Named::from_context(context)?;
+    let (mut labels, mut named) = if is_cleared {
+        (Labels::default(), Named::default())
+    } else {
+        (labels_before.clone(), named_before.clone())
+    };
+    if !named.has_remotes {
+        add_remotes(context, &mut named)?;
+    }
+    match event.kind {
+        EventKind::BeforeModel => observe_prompt(context, effect, &mut labels, &mut named)?,
+        EventKind::AfterTool => observe_result(context, effect, &mut labels, &mut named, changes)?,
+        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
+            let handed = event.handoff.as_ref().and_then(|handoff| handoff.labels.as_deref());
+            let source = Source::new("hand-off", None, None);
+            handed.unwrap_or_default().iter().for_each(|label| labels.raise(label, &source));
+        }
+        _ => {}
+    }
+    named.write_if_changed(&named_before, changes)?;
+    if labels != labels_before {
+        if is_cleared {
+            Labels::key().remove(changes);
+        } else {
+            Labels::key().write(changes, &labels)?;
+        }
+    }
+    Ok(())
+}
+
+/// The remotes of the repository at the first event of a session name their addresses.
+fn add_remotes(context: &Context<'_>, named: &mut Named) -> Result<(), Missing> {
+    named.has_remotes = true;
+    let Some(git) = available(context, context.git())?.flatten() else { return Ok(()) };
+    // Request all facts before the first one is missing, so that they are fetched together.
+    let digests: Vec<_> =
+        git.remotes.values().take(MAX_REMOTES).map(|url| context.destination_digests(url)).collect();
+    for digests in digests {
+        named.add_trusted(available(context, digests)?.unwrap_or_default());
+    }
+    Ok(())
+}
+
+fn observe_prompt(
+    context: &Context<'_>,
+    effect: Effect,
+    labels: &mut Labels,
+    named: &mut Named,
+) -> Result<(), Missing> {
+    let event = context.event;
+    let sender = event.sender.as_deref().filter(|sender| *sender != USER);
+    if let Some(sender) = sender {
+        let seen = seen_prompt(context, sender)?;
+        return apply(context, effect, &seen, labels, named);
+    }
+    // The prompt of a sub-agent is written by an agent.
+    if effect.allows() && !event.is_sub_agent() {
+        named.add_user(context.name_digests()?);
+    }
+    Ok(())
+}
+
+fn observe_result(
+    context: &Context<'_>,
+    effect: Effect,
+    labels: &mut Labels,
+    named: &mut Named,
+    changes: &mut Changes,
+) -> Result<(), Missing> {
+    let files_before = FileLabels::from_context(context)?;
+    let seen = seen_result(context, &files_before, labels.contains(UNTRUSTED))?;
+    apply(context, effect, &seen, labels, named)?;
+    let mut files = files_before.clone();
+    label_files(context, labels, &mut files)?;
+    if files != files_before {
+        FileLabels::key().write(changes, &files)?;
+    }
+    Ok(())
+}
+
+/// Raises the labels of what was seen, or adds the destinations that it names. A result that is withheld raises labels as well: an
+/// approver may still release it.
+fn apply(
+    context: &Context<'_>,
+    effect: Effect,
+    seen: &Seen,
+    labels: &mut Labels,
+    named: &mut Named,
+) -> Result<(), Missing> {
+    let mut raised: BTreeSet<(&str, Option<&str>)> = BTreeSet::new();
+    for (label, source) in &seen.labels {
+        if raised.insert((label.as_str(), source.from.as_deref())) {
+            labels.raise(label, source);
+        }
+    }
+    if seen.is_trusted && effect.allows() {
+        named.add_trusted(context.name_digests()?);
+    }
+    Ok(())
+}
+
+/// Adds the labels of the session to the files that the call wrote, and copies those of files that it copied.
+fn label_files(context: &Context<'_>, labels: &Labels, files: &mut FileLabels) -> Result<(), Missing> {
+    let action = context.action()?;
+    let current: BTreeSet<String> = labels.names().map(str::to_owned).collect();
+    if current.is_empty() && files.is_empty() {
+        return Ok(());
+    }
+    let place = |path: &str| {
+        let real = context.real_place(path, None)?.key;
+        Ok::<_, Missing>(if path.ends_with('/') { format!("{}/", real.trim_end_matches('/')) } else { real })
+    };
+    let written = action.writes.iter().chain(&action.fetched).take(MAX_FILES);
+    let written: Vec<_> = written.map(|path| place(path)).collect();
+    let copies: Vec<_> =
+        action.copies.iter().take(MAX_FILES).map(|copy| (place(&copy.from), place(&copy.to))).collect();
+    for (from, to) in copies {
+        files.copy(&from?, &to?);
+    }
+    for place in written {
+        files.add(&place?, &current);
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! What the agent sees in an event: the labels of a result or a prompt, and whether it may name destinations.
+
+use std::collections::BTreeSet;
+
+use midrail_core::{Action, ActionType, Confidence, Context, Missing, PRIVATE, TRUSTED, UNTRUSTED, glob};
+use midrail_scan::names;
+
+use super::available::available;
+use super::files::FileLabels;
+use super::labels::Source;
+use super::rows::{Subject, seen};
+use super::words;
+use crate::sensitive_file::holds_credentials;
+use crate::shared::data::FLOW;
+
+/// The most files and hosts of an event that are considered. A call with more is rare, and the first ones count.
+const MAX_SUBJECTS: usize = 64;
+
+/// What an event shows to the agent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    /// The labels, each with its source.
+    pub(super) labels: Vec<(String, Source)>,
+    /// Whether the whole text is of a trusted source.
+    pub(super) is_trusted: bool,
+}
+
+impl Seen {
+    fn add(&mut self, labels: impl IntoIterator<Item = impl Into<String>>, source: &Source) {
+        self.labels.extend(labels.into_iter().map(|label| (label.into(), source.clone())));
+    }
+}
+
+/// The labels of a prompt that the user of the agent did not write.
+pub(super) fn seen_prompt(context: &Context<'_>, sender: &str) -> Result<Seen, Missing> {
+    let mut found = Seen::default();
+    let source = Source::new("prompt", Some(sender), None);
+    match seen(context, Subject::Sender(sender))? {
+        Some(labels) if labels.iter().all(|label| *label == TRUSTED) => found.is_trusted = true,
+        Some(labels) => found.add(labels.into_iter().filter(|label| *label != TRUSTED), &source),
+        None => found.add([UNTRUSTED], &source),
+    }
+    Ok(found)
+}
+
+/// The labels of the result of a call.
+pub(super) fn seen_result(
+    context: &Context<'_>,
+    files: &FileLabels,
+    has_untrusted: bool,
+) -> Result<Seen, Missing> {
+    let Some(tool) = context.event.tool_name() else { return Ok(Seen::default()) };
+    let action = context.action()?;
+    let mut found = Seen::default();
+    let mut is_trusted = true;
+    let subjects = subjects(action);
+    for subject in &subjects {
+        let from = match subject {
+            Subject::Host(name) | Subject::File(name) => Some(*name),
+            Subject::Tool | Subject::Sender(_) => None,
+        };
+        let source = Source::new(tool, from, context.event.call_id());
+        if let Subject::File(path) = subject {
+            let carried = carried(context, files, path)?;
+            is_trusted &= carried.is_empty();
+            found.add(carried, &source);
+        }
+        match seen(context, *subject)? {
+            Some(labels) => {
+                let labels: BTreeSet<&str> = labels.into_iter().collect();
+                is_trusted &= labels.iter().all(|label| *label == TRUSTED);
+                found.add(labels.into_iter().filter(|label| *label != TRUSTED), &source);
+            }
+            None => {
+                let label = default_label(context, action, tool, *subject)?;
+                is_trusted &= label.is_none() && is_manifest(context, *subject)?;
+                found.add(label, &source);
+            }
+        }
+    }
+    // A detector raises labels; it never clears one.
+    if !has_untrusted && !found.labels.iter().any(|(label, _)| label == UNTRUSTED) {
+        let injections = available(context, context.injections())?.unwrap_or_default();
+        if injections.iter().any(|finding| finding.confidence > Confidence::Low) {
+            found.add([UNTRUSTED], &Source::new(tool, None, context.event.call_id()));
+        }
+    }
+    found.is_trusted = is_trusted && found.labels.is_empty();
+    Ok(found)
+}
+
+/// What the text of a result came from.
+fn subjects(action: &Action) -> Vec<Subject<'_>> {
+    let mut all: Vec<Subject<'_>> = Vec::new();
+    let received = action.network.iter().filter(|it| it.receives);
+    let addresses = received.clone().flat_map(|it| &it.addresses).map(|address| host_of(address));
+    all.extend(addresses.map(Subject::Host));
+    if action.kind == ActionType::Network {
+        all.extend(action.hosts.iter().map(|host| Subject::Host(host)));
+    }
+    // A call that contacts unknown hosts, or those of the project's forge.
+    if received.clone().any(|it| it.addresses.is_empty()) {
+        all.push(Subject::Host("an unknown host"));
+    }
+    all.extend(action.reads.iter().map(|file| Subject::File(file)));
+    all.dedup();
+    all.truncate(MAX_SUBJECTS);
+    if all.is_empty() {
+        all.push(Subject::Tool);
+    }
+    all
+}
+
+/// The host of a URL, in the spelling of the call.
+pub(super) fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    if host.starts_with('[') { host } else { host.split(':').next().unwrap_or(host) }
+}
+
+/// The labels that a file carries since it was written.
+fn carried(context: &Context<'_>, files: &FileLabels, path: &str) -> Result<Vec<String>, Missing> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut labels = BTreeSet::new();
+    for place in context.places(path)? {
+        labels.extend(files.labels_of(&place).into_iter().map(str::to_owned));
+    }
+    Ok(labels.into_iter().collect())
+}
+
+/// The label of a subject that no row names.
+fn default_label(
+    context: &Context<'_>,
+    action: &Action,
+    tool: &str,
+    subject: Subject<'_>,
+) -> Result<Option<&'static str>, Missing> {
+    Ok(match subject {
+        Subject::Host(host) => (!names::is_local(host)).then_some(UNTRUSTED),
+        Subject::File(path) => holds_credentials(context, path)?.then_some(PRIVATE),
+        Subject::Sender(_) => Some(UNTRUSTED),
+        Subject::Tool if action.kind == ActionType::Network => Some(UNTRUSTED),
+        Subject::Tool => {
+            let is_mcp = tool.starts_with("mcp__");
+            let programs = FLOW.list("database programs");
+            let reads_database = action.programs.iter().any(|program| programs.contains(&program.as_str()))
+                || (is_mcp && words::has_word(tool, "database words"));
+            let is_untrusted = is_mcp && words::only_reads(tool) && words::has_word(tool, "untrusted words");
+            if is_untrusted { Some(UNTRUSTED) } else { reads_database.then_some(PRIVATE) }
+        }
+    })
+}
+
+/// Whether a subject is a manifest or lock file of the project, which may name destinations.
+fn is_manifest(context: &Context<'_>, subject: Subject<'_>) -> Result<bool, Missing> {
+    let Subject::File(path) = subject else { return Ok(false) };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if !FLOW.list("manifests").iter().any(|pattern| glob::name_matches(pattern, name)) {
+        return Ok(false);
+    }
+    Ok(context.real_place(path, None)?.inside)
+}
