@@ -238,10 +238,21 @@ fn changes_any(context: &Context<'_>, patterns: &[String]) -> Result<bool, Missi
 /// Whether a changed file matches a pattern. A relative pattern is about the project: `**` is no file outside of the root.
 fn fits_inside(context: &Context<'_>, pattern: &str, place: &str) -> Result<Option<bool>, Missing> {
     let is_absolute = |path: &str| path.starts_with(['/', '~']) || path.starts_with("../");
-    if is_absolute(place) && !is_absolute(pattern) && !place.contains(['$', '`', '*', '?', '[']) {
+    if is_absolute(place) && !is_absolute(pattern) && !may_contain_root(context, place) {
         return Ok(Some(false));
     }
     context.path_fits_any_case(pattern, place)
+}
+
+/// Whether a place outside of the root, or what is in it, may be the root: `/*/shop`, `/work/**` for `/work/shop`.
+fn may_contain_root(context: &Context<'_>, place: &str) -> bool {
+    let (folder, is_content) = place.strip_suffix("/**").map_or((place, false), |folder| (folder, true));
+    let is_above = |root: &str| {
+        !folder.starts_with('/')
+            || root.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let root = context.root().or(context.event.cwd.as_deref());
+    folder.contains(['$', '`', '*', '?', '[']) || (is_content && root.is_none_or(is_above))
 }
 
 /// Whether a path that an action writes may be a folder: `rm -r src`.
