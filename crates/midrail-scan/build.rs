@@ -12,6 +12,8 @@
 
 #[path = "build/injection.rs"]
 mod injection;
+#[path = "build/injection_gate.rs"]
+mod injection_gate;
 #[path = "build/keywords.rs"]
 mod keywords;
 #[path = "build/personal.rs"]
@@ -28,6 +30,8 @@ mod word_lists;
 // The build script and the crate share what both have to compute in the same way.
 #[path = "src/choices.rs"]
 mod choices;
+#[path = "src/injection/gate_marks.rs"]
+mod gate_marks;
 #[path = "src/secrets/keyword_hash.rs"]
 mod keyword_hash;
 #[path = "src/secrets/letter_pairs.rs"]

@@ -131,7 +131,7 @@ fn check_pattern(source: &Source, pattern: &Spanned<String>, sets: &WordSets) {
             }
             continue;
         }
-        steps += usize::from(!item.starts_with('!'));
+        steps += usize::from(!item.starts_with('!') && item != "*");
         for word in item.split('|') {
             let word = word.trim_start_matches(['^', '!', ':']);
             if word.is_empty() {
@@ -141,7 +141,10 @@ fn check_pattern(source: &Source, pattern: &Spanned<String>, sets: &WordSets) {
         }
     }
     if steps == 0 {
-        source.problem(offset, "a pattern needs at least one step");
+        source.problem(
+            offset,
+            "a pattern needs at least one step with words, by which texts are searched for it",
+        );
     }
 }
 

@@ -5,8 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
 
-use self::hashing::{hash_and_beginning, hash_word};
+use serde::Deserialize;
+
+use self::hashing::{each_letter, hash_and_beginning, hash_word};
 use crate::choices::Counts;
+use crate::injection_gate::{self, Gate};
 use crate::source::{Source, write};
 use crate::word_lists::WordLists;
 
@@ -34,8 +37,8 @@ mod data {
 }
 
 /// The number of a set of words; the last one is the set of all words.
-type ClassId = u16;
-const ANY: ClassId = ClassId::MAX;
+pub type ClassId = u16;
+pub const ANY: ClassId = ClassId::MAX;
 /// No set.
 const NONE: ClassId = ANY - 1;
 
@@ -49,23 +52,46 @@ pub struct Row {
 }
 
 #[derive(Clone, Copy)]
-struct Step {
-    class: ClassId,
-    gap: usize,
+pub struct Step {
+    pub class: ClassId,
+    pub gap: usize,
     is_any: bool,
     is_capitals: bool,
     is_after_comma: bool,
 }
 
-struct Phrase {
+pub struct Phrase {
     row: usize,
-    steps: Vec<Step>,
+    pub steps: Vec<Step>,
     not_after: ClassId,
     not_before: Vec<Vec<Step>>,
 }
 
 /// The number of a phrase, and its anchor: a number, and how many words ahead it may be.
 type Start = (usize, Option<(usize, usize)>);
+
+/// Words that everyday texts contain most, by how many of a million words they are.
+#[derive(Deserialize, Default)]
+struct EverydayWords {
+    words: Vec<EquallyCommon>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EquallyCommon {
+    per_million: u64,
+    texts: Vec<String>,
+}
+
+/// How common a word is that is none of the everyday words, per million.
+const RARE_WORD: u64 = 10;
+
+/// How common words are, per million.
+fn everyday_words() -> io::Result<BTreeMap<String, u64>> {
+    let words: EverydayWords = Source::read("data/injection/everyday_words.toml")?.parse();
+    let each = words.words.into_iter();
+    Ok(each.flat_map(|equal| equal.texts.into_iter().map(move |word| (word, equal.per_million))).collect())
+}
 
 /// Writes the tables of some rows.
 pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result<()> {
@@ -75,7 +101,7 @@ pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result
     let attacks = words("attack_words");
     let rot13: Vec<String> = attacks.iter().map(|word| word.chars().map(rot13).collect()).collect();
     let backwards: Vec<String> = attacks.iter().map(|word| word.chars().rev().collect()).collect();
-    let mut compiler = Compiler { sets, misspelled, ..Compiler::new(sets) };
+    let mut compiler = Compiler { sets, misspelled, frequency: everyday_words()?, ..Compiler::new(sets) };
     let mut code = String::new();
     let named = [
         ("FILLERS", "@filler"),
@@ -102,7 +128,13 @@ pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result
             if is_order { &mut orders } else { &mut phrases }.push(phrase);
         }
     }
-    code.push_str(&compiler.finish(&[("PHRASES", phrases), ("ORDERS", orders)]));
+    let disguised = [rot13.join("|"), backwards.join("|")].map(|words| compiler.class(&words));
+    let mut gate = Gate::new(&compiler.weights);
+    phrases.iter().for_each(|phrase| gate.add_phrase(&phrase.steps));
+    disguised.iter().for_each(|class| gate.add_class(*class));
+    code.push_str(&gate.tables(&compiler.texts));
+    let gate_classes = gate.classes();
+    code.push_str(&compiler.finish(&[("PHRASES", phrases), ("ORDERS", orders)], &gate_classes));
     write("injection_vocabulary.rs", code)
 }
 
@@ -111,8 +143,12 @@ struct Compiler<'s> {
     misspelled: BTreeSet<String>,
     classes: BTreeMap<String, ClassId>,
     members: Vec<Vec<u64>>,
-    /// An estimate of how common the words of each set are: short words are.
+    /// How common words are, per million.
+    frequency: BTreeMap<String, u64>,
+    /// How common the words of each set are together.
     weights: Vec<u64>,
+    /// The folded letters of the words of each set.
+    texts: Vec<Vec<String>>,
     beginnings: BTreeSet<u64>,
     longest: usize,
 }
@@ -124,7 +160,9 @@ impl<'s> Compiler<'s> {
             misspelled: BTreeSet::new(),
             classes: BTreeMap::new(),
             members: Vec::new(),
+            frequency: BTreeMap::new(),
             weights: Vec::new(),
+            texts: Vec::new(),
             beginnings: BTreeSet::new(),
             longest: 0,
         }
@@ -166,25 +204,29 @@ impl<'s> Compiler<'s> {
             return *id;
         }
         let id = self.members.len() as ClassId;
-        let mut members = Vec::new();
+        let (mut members, mut texts) = (Vec::new(), Vec::new());
         let mut weight = 0;
         for word in words.split('|').flat_map(|word| named(word, self.sets)) {
-            weight += 1 << 10_usize.saturating_sub(word.len());
+            weight += self.frequency.get(word).copied().unwrap_or(RARE_WORD);
+            texts.push(letters(word));
             self.longest = self.longest.max(word.len());
             let (hash, beginning) = hash_and_beginning(word);
             self.beginnings.insert(beginning);
             members.push(hash);
             if self.misspelled.contains(word) {
-                members.extend(misspellings(word).iter().map(|word| hash_word(word)));
+                let wrong = misspellings(word);
+                members.extend(wrong.iter().map(|word| hash_word(word)));
+                texts.extend(wrong);
             }
         }
         self.classes.insert(words.to_owned(), id);
         self.members.push(members);
+        self.texts.push(texts);
         self.weights.push(weight);
         id
     }
 
-    fn finish(self, lists: &[(&str, Vec<Phrase>)]) -> String {
+    fn finish(self, lists: &[(&str, Vec<Phrase>)], gate_classes: &[ClassId]) -> String {
         let mut words: BTreeMap<u64, Vec<ClassId>> = BTreeMap::new();
         for (class, members) in self.members.iter().enumerate() {
             for hash in members {
@@ -224,6 +266,7 @@ impl<'s> Compiler<'s> {
         for (name, phrases) in lists {
             code.push_str(&self.phrases(name, phrases, &by_number));
         }
+        code.push_str(&injection_gate::word_anchors(gate_classes, &by_number));
         code
     }
 
@@ -290,8 +333,15 @@ impl<'s> Compiler<'s> {
     }
 }
 
+/// The folded letters of a word.
+fn letters(word: &str) -> String {
+    let mut letters = String::new();
+    each_letter(word, |letter| letters.push(letter));
+    letters
+}
+
 /// Adds items to a list, and returns their place as Rust code.
-fn span<T>(list: &mut Vec<T>, items: impl Iterator<Item = T>) -> String {
+pub fn span<T>(list: &mut Vec<T>, items: impl Iterator<Item = T>) -> String {
     let start = list.len();
     list.extend(items);
     format!("Span {{ start: {start}, len: {} }}", list.len() - start)

@@ -30,16 +30,50 @@ pub(crate) fn each_run_start(bytes: &[u8], is_member: impl Fn(u8) -> bool, mut v
     });
 }
 
+/// Visits all blocks until the visitor returns `false`: where each starts, and a bit for each byte of two classes.
+#[inline(always)]
+pub(crate) fn each_mask_pair(
+    bytes: &[u8],
+    is_first: impl Fn(u8) -> bool,
+    is_second: impl Fn(u8) -> bool,
+    mut visit: impl FnMut(usize, u64, u64) -> bool,
+) {
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    let mut start = 0;
+    for block in blocks {
+        if !visit(start, mask(block, &is_first), mask(block, &is_second)) {
+            return;
+        }
+        start += BLOCK;
+    }
+    let last = last_block(rest);
+    visit(start, mask(&last, &is_first), mask(&last, &is_second));
+}
+
+/// A bit for each byte of a class.
+#[inline(always)]
+fn mask(block: &[u8; BLOCK], is_member: impl Fn(u8) -> bool) -> u64 {
+    let mut classes = [0; BLOCK];
+    for (place, byte) in classes.iter_mut().zip(block) {
+        *place = u8::from(is_member(*byte));
+    }
+    if classes == [0; BLOCK] { 0 } else { pack(&classes) }
+}
+
+/// The last bytes, filled with spaces, which are in no class.
+fn last_block(rest: &[u8]) -> [u8; BLOCK] {
+    let mut last = [b' '; BLOCK];
+    last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+    last
+}
+
 /// Visits the blocks with bytes of a class: where each starts, and a bit for each byte of the class.
 #[inline(always)]
 fn each_mask(bytes: &[u8], is_member: impl Fn(u8) -> bool, mut visit: impl FnMut(usize, u64)) {
     let mut visit_block = |start: usize, block: &[u8; BLOCK]| {
-        let mut classes = [0; BLOCK];
-        for (place, byte) in classes.iter_mut().zip(block) {
-            *place = u8::from(is_member(*byte));
-        }
-        if classes != [0; BLOCK] {
-            visit(start, pack(&classes));
+        let places = mask(block, &is_member);
+        if places != 0 {
+            visit(start, places);
         }
     };
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -48,10 +82,7 @@ fn each_mask(bytes: &[u8], is_member: impl Fn(u8) -> bool, mut visit: impl FnMut
         visit_block(start, block);
         start += BLOCK;
     }
-    // A space is in no class.
-    let mut last = [b' '; BLOCK];
-    last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
-    visit_block(start, &last);
+    visit_block(start, &last_block(rest));
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;

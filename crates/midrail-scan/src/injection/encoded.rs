@@ -51,7 +51,7 @@ pub(super) fn pieces(reading: &Reading<'_>) -> Vec<DecodedText> {
 }
 
 /// The pieces in base64 or hex that decode to readable text.
-fn long_words(text: &str) -> Vec<DecodedText> {
+pub(super) fn long_words(text: &str) -> Vec<DecodedText> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -123,7 +123,7 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
 }
 
 /// Hex bytes with spaces between them: `69 67 6e`. `words` reads `\x69\x67`.
-fn spaced_hex(text: &str) -> Option<DecodedText> {
+pub(super) fn spaced_hex(text: &str) -> Option<DecodedText> {
     let bytes = text.as_bytes();
     let (mut best, mut run): (Option<Run>, Option<Run>) = (None, None);
     let mut at = 0;
@@ -155,7 +155,7 @@ fn spaced_hex(text: &str) -> Option<DecodedText> {
 const MIN_NUMBERS: usize = 12;
 
 /// Letters by their codes: `105 103 110`, or in bits `01101001 01100111`.
-fn numbers(text: &str) -> Option<DecodedText> {
+pub(super) fn numbers(text: &str) -> Option<DecodedText> {
     let (mut best, mut run): (Option<Run>, Option<Run>) = (None, None);
     let mut at = 0;
     for part in text.split_inclusive([' ', ',', '\n', ';']) {

@@ -21,23 +21,27 @@ pub(super) const BEGINNING: usize = 3;
 /// The hash of a word, and that of its first letters, or of all if there are fewer.
 pub(super) fn hash_and_beginning(word: &str) -> (u64, u64) {
     let (mut hash, mut beginning, mut letters) = (FIRST_HASH, FIRST_HASH, 0);
-    let mut take = |letter: char| {
+    each_letter(word, |letter| {
         hash = step(hash, letter);
         letters += 1;
         if letters <= BEGINNING {
             beginning = hash;
         }
-    };
+    });
+    (hash, beginning)
+}
+
+/// Visits the letters of a word, folded as texts are.
+pub(super) fn each_letter(word: &str, mut visit: impl FnMut(char)) {
     let mut more = Vec::new();
     for c in word.chars() {
         if c.is_ascii_alphanumeric() {
-            take(c.to_ascii_lowercase());
+            visit(c.to_ascii_lowercase());
         } else if !c.is_ascii()
             && let Fold::Letter(letter) | Fold::Ideograph(letter) = fold(c, &mut more)
         {
-            take(letter);
+            visit(letter);
         }
-        more.drain(..).for_each(&mut take);
+        more.drain(..).for_each(&mut visit);
     }
-    (hash, beginning)
 }

@@ -263,29 +263,40 @@ fn is_key(bytes: &[u8], colon: usize) -> bool {
             .is_some_and(|byte| matches!(byte, b'{' | b',' | b'n'))
 }
 
-/// The values of structured data, as ranges of words between one `"key":` and the next.
-fn fields(text: &str, words: &[Word]) -> Vec<Range<usize>> {
-    let bytes = text.as_bytes();
-    // Data opens with a name, a text or more data; a link or an attribute of code opens with something else.
-    let opens_data = (0..64).any(|at| {
+/// Whether a text has named fields, which a head of its own classifies.
+pub(super) fn has_fields(text: &str) -> bool {
+    keys(text.as_bytes()).next().is_some()
+}
+
+/// The colons behind the names of fields, if a text is structured data.
+fn keys(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let data = if opens_data(bytes) { bytes } else { &[] };
+    memchr::memchr_iter(b':', data).filter(|at| {
+        let before = bytes.get(at.saturating_sub(1));
+        let after = bytes.get(at + 1..).unwrap_or_default().iter().take(4).find(|byte| **byte != b' ');
+        matches!(before, Some(b'"' | b'\''))
+            && matches!(after, Some(b'"' | b'\'' | b'\\'))
+            && is_key(bytes, *at)
+    })
+}
+
+/// Whether a text begins as structured data: it opens with a name, a text or more data. A link or an attribute of code opens
+/// with something else.
+fn opens_data(bytes: &[u8]) -> bool {
+    (0..64).any(|at| {
         let inside = bytes.get(at + 1..).unwrap_or_default().iter().take(16);
         matches!(bytes.get(at), Some(b'{' | b'['))
             && matches!(
                 inside.copied().find(|byte| !byte.is_ascii_whitespace() && *byte != b'\\'),
                 Some(b'"' | b'\'' | b'{' | b'[')
             )
-    });
+    })
+}
+
+/// The values of structured data, as ranges of words between one `"key":` and the next.
+fn fields(text: &str, words: &[Word]) -> Vec<Range<usize>> {
     let mut fields = Vec::new();
-    if !opens_data {
-        return fields;
-    }
-    let mut keys = memchr::memchr_iter(b':', bytes).filter(|at| {
-        let before = bytes.get(at.saturating_sub(1));
-        let after = bytes.get(at + 1..).unwrap_or_default().iter().take(4).find(|byte| **byte != b' ');
-        matches!(before, Some(b'"' | b'\''))
-            && matches!(after, Some(b'"' | b'\'' | b'\\'))
-            && is_key(bytes, *at)
-    });
+    let mut keys = keys(text.as_bytes());
     let Some(mut key) = keys.next() else { return fields };
     let mut word = 0;
     loop {

@@ -19,7 +19,8 @@ pub(super) struct Span {
 }
 
 impl Span {
-    fn of<T>(self, table: &[T]) -> &[T] {
+    /// The items.
+    pub(super) fn of<T>(self, table: &[T]) -> &[T] {
         let start = usize::from(self.start);
         table.get(start..start + usize::from(self.len)).unwrap_or_default()
     }
@@ -74,6 +75,16 @@ impl PhraseStart {
     pub(super) fn anchor(self) -> Option<(usize, usize)> {
         (self.anchor != u16::MAX).then(|| (usize::from(self.anchor), usize::from(self.reach)))
     }
+}
+
+/// A set of words that a phrase needs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Need {
+    /// The number of the set among those that the gate looks for.
+    pub(super) anchor: u16,
+    pub(super) class: ClassId,
+    /// How many words behind the need before it may be.
+    pub(super) reach: u16,
 }
 
 /// Phrases, by the words that begin them.

