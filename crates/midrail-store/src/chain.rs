@@ -34,7 +34,7 @@
 //! the keys) reveals that. In an export, records after the last checkpoint can be removed without a trace.
 
 use midrail_core::hex;
-use sha2::{Digest, Sha256};
+use ring::digest;
 
 /// A record whose `seq` is a multiple of this has a signed checkpoint.
 pub const CHECKPOINT_EVERY: u64 = 64;
@@ -44,7 +44,13 @@ pub const GENESIS: &str = "00000000000000000000000000000000000000000000000000000
 
 /// The hash of a body.
 pub fn body_hash(body: &str) -> String {
-    hex::encode(&Sha256::digest(body.as_bytes()))
+    sha256(body)
+}
+
+/// The SHA-256 of a text, in hexadecimal. Each decision hashes a few thousand bytes, and on processors without instructions
+/// for it, `ring` does so in a quarter of the time that `sha2` takes.
+pub(crate) fn sha256(text: &str) -> String {
+    hex::encode(digest::digest(&digest::SHA256, text.as_bytes()).as_ref())
 }
 
 /// The start of a body that was erased. The hash of the body follows as a text.
@@ -60,12 +66,12 @@ pub(crate) fn erased_body(body: &str) -> Option<&str> {
 pub fn link_hash(seq: u64, prev: &str, body_hash: &str, changes_hash: Option<&str>) -> String {
     let version = if changes_hash.is_some() { "midrail-audit-v2" } else { "midrail-audit-v1" };
     let seq = seq.to_string();
-    let mut hash = Sha256::new();
+    let mut hash = digest::Context::new(&digest::SHA256);
     for line in [version, &seq, prev, body_hash].into_iter().chain(changes_hash) {
-        hash.update(line);
-        hash.update("\n");
+        hash.update(line.as_bytes());
+        hash.update(b"\n");
     }
-    hex::encode(&hash.finalize())
+    hex::encode(hash.finish().as_ref())
 }
 
 /// Bytes from lowercase hexadecimal digits.

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::hex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::approver::{Approver, StoredApprover};
+use crate::chain::sha256;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::entry::AuditEntry;
 
@@ -78,7 +77,7 @@ impl StateDigests {
 }
 
 pub(crate) fn text_digest(text: &str) -> String {
-    hex::encode(&Sha256::digest(text.as_bytes()))
+    sha256(text)
 }
 
 /// The name of an approver's row: it is unique and never changes, but the hash of their key is not repeated.
