@@ -13,8 +13,8 @@ use crate::last_policy;
 #[derive(Clone)]
 pub(crate) struct ActivePolicy {
     pub(crate) policy: Arc<Policy>,
-    /// The packs as JSON, for replay. Guardrails that the program registered are not part of it.
-    pub(crate) source: Arc<str>,
+    /// The packs, for replay. Guardrails that the program registered are not part of it.
+    pub(crate) source: Arc<PolicySource>,
     /// The program's changes, which also apply to every later policy.
     pub(crate) changes: Arc<ProgramChanges>,
     pub(crate) settings: Arc<PackSettings>,
@@ -25,7 +25,7 @@ impl ActivePolicy {
         let policy = Arc::new(changes.apply(policy));
         ActivePolicy {
             policy,
-            source: source.to_json().into(),
+            source: Arc::new(source.clone()),
             changes,
             settings: Arc::new(PackSettings::new(source)),
         }

@@ -227,7 +227,7 @@ impl Engine {
 
     /// The packs of the policy in force.
     pub fn policy_source(&self) -> PolicySource {
-        serde_json::from_str(&self.active.read().source).unwrap_or_default()
+        PolicySource::clone(&self.active.read().source)
     }
 
     /// The store.
@@ -335,7 +335,10 @@ impl Engine {
         let revision = active.policy.revision();
         let mut saved = self.saved_revisions.lock();
         if !saved.contains(revision) {
-            self.store.save_policy(revision, &active.source)?;
+            // Nearly every process finds it stored, and need not encode it.
+            if self.store.policy(revision)?.is_none() {
+                self.store.save_policy(revision, &active.source.to_json())?;
+            }
             saved.push(revision.clone());
         }
         Ok(())
