@@ -119,7 +119,7 @@ pub(crate) fn load(
     let context = store.as_ref().ok().and_then(|store| SessionContext::load(store, event).ok());
     let SessionContext { folder: began_in, policy: last } = context.unwrap_or_default();
     let mut folder = match (&began_in, event_folder) {
-        (Some(began_in), Some(now)) if is_below(&now, began_in) => Some(now),
+        (Some(began_in), Some(now)) if now == *began_in || is_below(&now, began_in) => Some(now),
         (Some(began_in), _) => Some(began_in.clone()),
         (None, now) => now.or_else(|| here.clone()),
     };
@@ -127,8 +127,10 @@ pub(crate) fn load(
     let mut load = Load { cache: cache.clone(), ..packs.in_folder(folder.clone()) };
     let mut loaded = load.load();
     let mut remark = None;
-    if let Some(began_in) = began_in.filter(|it| paths::layers(Some(it)) != paths::layers(folder.as_deref()))
-    {
+    let has_other_layers = |began_in: &PathBuf| {
+        folder.as_ref() != Some(began_in) && paths::layers(Some(began_in)) != paths::layers(folder.as_deref())
+    };
+    if let Some(began_in) = began_in.filter(has_other_layers) {
         let first = Load { cache, ..packs.in_folder(Some(began_in.clone())) };
         if let Some(why) = weakens(loaded.as_ref().ok(), &first.load()?) {
             let now = folder.replace(began_in).unwrap_or_default();
