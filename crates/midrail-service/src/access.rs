@@ -11,7 +11,7 @@ mod rate_limit;
 mod visibility;
 
 pub(crate) use cookie::{SignedIn, Ticket, clear_cookie, csrf_token};
-pub(crate) use guard::{Surface, guard, headers};
+pub(crate) use guard::{Surface, guard, set_security_headers};
 pub(crate) use identity::{Caller, Identity, Right};
 pub(crate) use peer::Peer;
 pub(crate) use visibility::Visibility;

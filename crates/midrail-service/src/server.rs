@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
+use axum::extract::{ConnectInfo, DefaultBodyLimit};
 use axum::http::header::HOST;
 use axum::http::{HeaderMap, HeaderValue, Version};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::from_fn;
 use axum::response::IntoResponse;
 use axum::routing::any;
 use hyper::body::Incoming;
@@ -373,7 +373,7 @@ async fn serve_connection(
     // Through a Unix socket, only a proxy of the same user can forward requests.
     let address: Option<IpAddr> = peer.0.parse().ok();
     let is_proxy = address.map_or(app.config.behind_proxy, |address| app.config.is_proxy(address));
-    let head = app.config.limits.head;
+    let (head, is_tls) = (app.config.limits.head, app.config.tls.is_some());
     let first_request = Arc::new(AtomicBool::new(false));
     let has_requests = first_request.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -397,18 +397,21 @@ async fn serve_connection(
         let peer = client.map_or_else(|| peer.clone(), |client| Peer(client.to_string()));
         request.extensions_mut().insert(ConnectInfo(peer));
         async move {
-            let slot = match slot {
+            let mut response = match slot {
                 Some(None) => {
                     let busy = Problem::too_many("too many concurrent requests come from this address");
-                    return Ok(busy.retry_after(1).into_response());
+                    busy.retry_after(1).into_response()
                 }
-                slot => slot.flatten(),
+                slot => {
+                    let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+                    match slot.flatten() {
+                        Some(slot) => response.map(|body| body_with(body, slot)),
+                        None => response,
+                    }
+                }
             };
-            let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
-            Ok::<_, Infallible>(match slot {
-                Some(slot) => response.map(|body| body_with(body, slot)),
-                None => response,
-            })
+            access::set_security_headers(is_tls, response.headers_mut());
+            Ok::<_, Infallible>(response)
         }
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
@@ -460,10 +463,7 @@ fn not_found_routes(app: &App) -> Router {
 pub(crate) fn router(app: &App) -> Router {
     let all = api::routes(app).merge(console::routes(app)).fallback_service(not_found_routes(app));
     let all = all.method_not_allowed_fallback(api::wrong_method);
-    let is_tls = app.config.tls.is_some();
-    all.layer(DefaultBodyLimit::max(app.config.limits.body))
-        .layer(from_fn(move |request: Request, next: Next| access::headers(is_tls, request, next)))
-        .with_state(app.clone())
+    all.layer(DefaultBodyLimit::max(app.config.limits.body)).with_state(app.clone())
 }
 
 /// Waits for SIGTERM or SIGINT.

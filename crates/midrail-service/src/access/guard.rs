@@ -245,10 +245,8 @@ static SECURITY_HEADERS: [(HeaderName, HeaderValue); 8] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
-/// Sets the security headers of every response.
-pub(crate) async fn headers(is_tls: bool, request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
+/// Sets the security headers of a response.
+pub(crate) fn set_security_headers(is_tls: bool, headers: &mut HeaderMap) {
     headers.reserve(SECURITY_HEADERS.len());
     for (name, value) in &SECURITY_HEADERS {
         headers.entry(name).or_insert_with(|| value.clone());
@@ -257,7 +255,6 @@ pub(crate) async fn headers(is_tls: bool, request: Request, next: Next) -> Respo
         let year = HeaderValue::from_static("max-age=31536000");
         headers.entry(header::STRICT_TRANSPORT_SECURITY).or_insert(year);
     }
-    response
 }
 
 #[cfg(test)]
