@@ -106,13 +106,15 @@ impl Server {
             Command::new(env::current_exe().unwrap()).args(args).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().rsplit('/').next().unwrap().parse().unwrap();
+        let Ok(address) = line.trim().rsplit('/').next().unwrap().parse() else {
+            panic!("the server {args:?} did not start and said {line:?}: {}", child.wait().unwrap());
+        };
         Server { child, address }
     }
 
     /// Processor time used so far: fields 14 and 15 of `/proc/PID/stat`, in hundredths of a second.
     fn processor(&self) -> Duration {
-        let line = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let line = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let fields = line.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
         Duration::from_millis(fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10)
     }

@@ -121,20 +121,19 @@ pub(crate) fn compare_program() -> Option<PathBuf> {
     status.success().then(|| target.join("release/compare"))
 }
 
-/// The output of the benchmark of the service.
-pub(crate) fn service(postgres: Option<&str>) -> Option<String> {
+/// The output of the benchmark of the service. `Err`: why it failed, with its output until then.
+pub(crate) fn service(postgres: Option<&str>) -> Result<String, String> {
     let mut command = cargo();
     command.args(["bench", "--quiet", "-p", "midrail-service", "--bench", "service"]);
     if let Some(url) = postgres {
         command.env(crate::cases::POSTGRES, url);
     }
-    let output = command.stderr(Stdio::inherit()).output().ok()?;
+    let output = match command.stderr(Stdio::inherit()).output() {
+        Ok(output) => output,
+        Err(error) => return Err(format!("cargo could not be started: {error}")),
+    };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        eprintln!("the benchmark of the service failed: {}\n{text}", output.status);
-        return None;
-    }
-    Some(text)
+    if output.status.success() { Ok(text) } else { Err(format!("{}\n{text}", output.status)) }
 }
 
 /// A copy of a program. The page cache holds a file that a linker has just written in small pieces, and such a program takes a third

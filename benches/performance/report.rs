@@ -106,8 +106,8 @@ impl Report {
                     (`cargo bench -p midrail-service --bench service`).";
         self.print_head("Service", note);
         match processes::service(self.setup.postgres.as_deref()) {
-            Some(text) => self.print(&format!("```text\n{}\n```", text.trim())),
-            None => self.print("It could not be measured."),
+            Ok(text) => self.print(&format!("```text\n{}\n```", text.trim())),
+            Err(why) => self.print(&format!("It could not be measured: {}", why.trim())),
         }
     }
 
