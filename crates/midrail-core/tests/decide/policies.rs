@@ -25,6 +25,20 @@ fn call_without_a_tool_name_could_be_of_any_tool() {
     }
 }
 
+#[test]
+fn decision_does_not_depend_on_the_number_of_guardrails_for_other_tools() {
+    let of = |tool: String, at: usize| Plan {
+        governs: Some(vec![tool]),
+        ..says(&format!("g{at}"), Effect::Allow)
+    };
+    let asked = |others: usize| {
+        let applying = (0..10).map(|at| of("Write".to_owned(), at));
+        let others = (10..10 + others).map(|at| of(format!("tool_{at}"), at));
+        once(&applying.chain(others).collect::<Vec<_>>(), &write("a.rs")).verdicts.len()
+    };
+    assert_eq!((asked(0), asked(990)), (10, 10));
+}
+
 /// Guardrails that each read something first, then warn for the third time, then look for a person's answer.
 fn readers(many: usize) -> (Vec<Plan>, Backing) {
     let mut backing = Backing::new();
