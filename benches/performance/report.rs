@@ -181,7 +181,9 @@ impl Report {
              The detectors read every text once, so a result costs more the longer it is: {result} for 100 KB. The table of detectors \
              shows each of them per megabyte.\n\n\
              A hook is one process per event: {hook} of processor time before a call. A bare program that commits the same JSON to SQLite \
-             takes {bare}.\n\n\
+             takes {bare}. What it needs in addition is mostly page faults: the system maps the program in pieces of 64 KB when their \
+             code or tables are first used, and gives memory in pieces of 4 KB. `perf record -e page-faults -c 1 -d` shows where they \
+             happen, and `strace -c` counts the calls of the system.\n\n\
              ## How it is measured\n\n\
              - Every decision starts with the JSON text of an event, and no two events that an engine records are equal.\n\
              - Times are medians over {RUNS} processes that each repeat the case for 150 ms after a warm-up; the spread is the fastest and \
