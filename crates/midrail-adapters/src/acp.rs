@@ -15,16 +15,19 @@ mod stream;
 mod tests;
 mod text;
 
+use midrail::Decision;
+
 use self::message::{InvalidMessage, Line, Message};
+use self::state::name;
+use crate::relay::{Relay, RelayOutput, Side};
 use crate::wire::WireError;
 
-pub use self::state::{Decide, GRACE, NAME, PendingApproval, Proxy, ProxyOptions, ProxyOutput, Side};
+pub use self::state::{GRACE, NAME, Proxy, ProxyOptions};
 
-impl Proxy {
-    /// Takes a line of one side. `now` is in milliseconds since a fixed time.
-    pub fn handle_line(&mut self, from: Side, line: &[u8], now: u64) -> ProxyOutput {
+impl Relay for Proxy {
+    fn handle_line(&mut self, from: Side, line: &[u8], now: u64) -> RelayOutput {
         self.now = now;
-        let mut out = ProxyOutput::default();
+        let mut out = RelayOutput::default();
         match message::read(line) {
             Ok(Line::Blank) => {}
             Ok(Line::Message(message)) => self.message(from, message, &mut out),
@@ -35,63 +38,60 @@ impl Proxy {
         out
     }
 
-    /// Answers a line of one side that could not be read completely. It is not forwarded.
-    pub fn reject_line(&self, from: Side, error: WireError) -> ProxyOutput {
-        let mut out = ProxyOutput::default();
+    fn reject_line(&mut self, from: Side, error: WireError) -> RelayOutput {
+        let mut out = RelayOutput::default();
         reject(from, &error.into(), &mut out);
         out
     }
 
     /// Decides what is due: collected text, and calls that run without a permission request.
-    pub fn tick(&mut self, now: u64) -> ProxyOutput {
+    fn tick(&mut self, now: u64) -> RelayOutput {
         self.now = now;
-        let mut out = ProxyOutput::default();
+        let mut out = RelayOutput::default();
         for id in self.session_ids() {
             self.tick_session(&id, &mut out);
         }
         out
     }
 
-    /// When [`Proxy::tick`] is due.
-    pub fn next_tick(&self) -> Option<u64> {
+    fn next_tick(&self) -> Option<u64> {
         self.sessions.values().filter_map(|session| session.next_tick()).min()
     }
 
-    /// Applies the decision about a [`PendingApproval`] after the answer of an approver, or after a timeout. Ignores an
-    /// approval that is no longer pending.
-    pub fn apply_answer(&mut self, number: u64, decision: midrail::Decision, now: u64) -> ProxyOutput {
+    fn apply_answer(&mut self, number: u64, decision: Decision, now: u64) -> RelayOutput {
         self.now = now;
-        let mut out = ProxyOutput::default();
+        let mut out = RelayOutput::default();
         if let Some(request) = self.held.remove(&number) {
             self.decided(request, decision, true, &mut out);
         }
         out
     }
 
-    /// Ends all sessions, because one side is gone.
-    pub fn end(&mut self) -> ProxyOutput {
-        let mut out = ProxyOutput::default();
+    fn end(&mut self) -> RelayOutput {
+        let mut out = RelayOutput::default();
         for id in self.session_ids() {
             self.finish_text(&id, &mut out);
             self.end_session(&id);
         }
         out
     }
+}
 
-    fn message(&mut self, from: Side, message: Message, out: &mut ProxyOutput) {
+impl Proxy {
+    fn message(&mut self, from: Side, message: Message, out: &mut RelayOutput) {
         let Some(method) = message.method.clone() else { return self.answer(from, message, out) };
         if message.key().is_some_and(|key| !self.can_open(from, &key)) {
-            out.remarks.push(format!("{} reused the id of an open request; not forwarded", from.name()));
+            out.remarks.push(format!("{} reused the id of an open request; not forwarded", name(from)));
             return;
         }
         match from {
-            Side::Editor => self.editor_request(&method, message, out),
-            Side::Agent => self.agent_request(method, message, out),
+            Side::Client => self.editor_request(&method, message, out),
+            Side::Server => self.agent_request(method, message, out),
         }
     }
 
     /// Decides the messages of a batch one by one. The line is forwarded unchanged if all of them are.
-    fn batch(&mut self, from: Side, line: String, messages: Vec<Message>, out: &mut ProxyOutput) {
+    fn batch(&mut self, from: Side, line: String, messages: Vec<Message>, out: &mut RelayOutput) {
         let lines: Vec<String> = messages.iter().map(|message| message.line.clone()).collect();
         for message in messages {
             self.message(from, message, out);
@@ -103,8 +103,8 @@ impl Proxy {
     }
 }
 
-fn reject(from: Side, invalid: &InvalidMessage, out: &mut ProxyOutput) {
-    out.remarks.push(format!("a message of {} was not forwarded: {}", from.name(), invalid.reason));
+fn reject(from: Side, invalid: &InvalidMessage, out: &mut RelayOutput) {
+    out.remarks.push(format!("a message of {} was not forwarded: {}", name(from), invalid.reason));
     if let Some(answer) = invalid.answer() {
         out.send(from, &answer);
     }

@@ -204,7 +204,7 @@ pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>, WireError> {
 }
 
 /// Replaces lone surrogates (`\\ud83d`) with U+FFFD. Hosts written in JavaScript cut texts within a character.
-fn replace_lone_surrogates(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn replace_lone_surrogates(bytes: &[u8]) -> Cow<'_, [u8]> {
     let unit_at = |at: usize| {
         let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -20,6 +20,7 @@ pub(crate) mod lint;
 pub(crate) mod locks;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod notices;
 pub(crate) mod pause;
 pub(crate) mod policy;

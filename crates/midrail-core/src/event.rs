@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::host::Host;
+use crate::offer::{McpServer, OfferedTool};
 
 /// One event. All fields except `kind` are optional; an absent field is unknown.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -88,6 +89,12 @@ pub struct Event {
     /// an earlier run continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The MCP server that offers the tools, or that the call goes to, if the event comes from the MCP proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<McpServer>,
+    /// What the MCP server offers (`tools_offered`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<OfferedTool>>,
     /// The program that the agent runs in, and what it can do with the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
@@ -220,6 +227,8 @@ event_kinds! {
     SessionStart = "session_start" | "SessionStart",
     /// A session ends.
     SessionEnd = "session_end" | "SessionEnd",
+    /// An MCP server offers tools, prompts, resources or instructions.
+    ToolsOffered = "tools_offered",
     /// A prompt is about to be sent to the model.
     BeforeModel = "before_model" | "llm_before" | "UserPromptSubmit",
     /// A piece of streamed output.

@@ -34,6 +34,7 @@ mod handoff_payload;
 mod injection_patterns;
 mod jailbreak_classifier;
 mod lint_clean;
+mod mcp_definitions;
 mod middleware;
 mod modify;
 mod non_empty_output;
@@ -88,6 +89,9 @@ pub use feedback::{
 };
 pub use flow::{Flow, FlowExcept};
 pub use injection_patterns::InjectionPatterns;
+pub use mcp_definitions::settings::{
+    Elicitation, FirstSeen, McpDefinitions, OnRequest, Sampling, ServerRule, ToolRule, WhenChanged,
+};
 pub use middleware::{EffectOverride, Middleware, VerdictMapper, VerdictObserver};
 pub use midrail_shell::action::known_tools;
 pub use midrail_shell::command::{CommandPattern, danger_rules, is_known_program};
@@ -101,6 +105,7 @@ pub use shared::flow::call::NAMED_DESTINATIONS;
 pub use shared::flow::expressions::{call_classes, call_destinations, flow_labels, flow_sources};
 pub use shared::found_files::{file_pattern, swept_patterns};
 pub use shared::lock_list::LockList;
+pub use shared::mcp_pins::{McpNames, McpPin, McpPins, McpServerNames, McpText, McpTexts, mcp_texts};
 pub use shared::missing_classifier::MissingClassifier;
 pub use shared::overridden_facts::overrides_fact;
 pub use shared::sensitive_data::SensitiveData;

@@ -19,6 +19,7 @@ pub(crate) mod handoff;
 pub(crate) mod letter_pairs;
 pub(crate) mod lock_list;
 pub(crate) mod locks;
+pub(crate) mod mcp_pins;
 pub(crate) mod missing_classifier;
 pub(crate) mod objections;
 pub(crate) mod one_or_many;

@@ -482,6 +482,7 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
         EventKind::BeforeHandoff | EventKind::AfterHandoff => Some(("handoff", subject)),
         EventKind::OnError => Some(("error", subject)),
         EventKind::BeforeStop => Some(("output", subject)),
+        EventKind::ToolsOffered => Some(("tools", subject)),
         EventKind::SessionStart
         | EventKind::SessionEnd
         | EventKind::ApprovalDecided
@@ -510,7 +511,7 @@ const ACTIONS: [&str; 14] = [
 ];
 
 /// The keys that are allowed next to the kind in the short form of an event.
-const EVENT_KEYS: [&str; 23] = [
+const EVENT_KEYS: [&str; 24] = [
     "args",
     "call_id",
     "ok",
@@ -533,6 +534,7 @@ const EVENT_KEYS: [&str; 23] = [
     "last_assistant",
     "available_tools",
     "source",
+    "server",
     "host",
 ];
 

@@ -44,6 +44,9 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     for (at, guard) in pack.guardrails.iter().enumerate() {
         compiler.guard(&format!("/guardrails/{at}"), guard, &Binding::default());
     }
+    if let Some(guard) = &pack.mcp {
+        compiler.guard("/mcp", guard, &Binding::default());
+    }
     let mut definitions = Vec::new();
     for (name, agent) in &pack.agents {
         definitions.push(compiler.agent(name, agent));

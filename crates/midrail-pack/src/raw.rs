@@ -6,13 +6,14 @@ pub(crate) mod definitions;
 pub(crate) mod flow;
 pub(crate) mod gateway;
 pub(crate) mod guard;
+mod mcp;
 mod people;
 mod vouch;
 
 use std::collections::BTreeMap;
 
 use midrail_core::{Mode, OnFault, Risk};
-use midrail_guardrails::{Script, Seconds};
+use midrail_guardrails::{McpDefinitions, Script, Seconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -85,6 +86,10 @@ pub struct Pack {
     /// How what the agent sees is labelled, and what its calls do, for `flow` rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<LabelText>,
+    /// What MCP servers may offer and ask for: the settings of mcp-definitions.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "mcp")]
+    #[schemars(with = "Option<McpDefinitions>")]
+    pub mcp: Option<Box<Guard>>,
     /// The calls for which no person needs to be asked if no guardrail objects. Not in effect yet.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "vouch::vouch_map")]
     pub vouch: Option<Vouch>,

@@ -16,6 +16,7 @@ mod links;
 mod marks;
 mod mention;
 pub mod model;
+mod name_text;
 mod orders;
 mod phrase_index;
 mod phrases;
@@ -26,6 +27,7 @@ mod vocabulary;
 mod words;
 
 pub use family::intent_code;
+pub use name_text::{invisible_character, name_letters};
 
 use std::ops::Range;
 

@@ -12,6 +12,7 @@ mod hooks;
 #[cfg(feature = "service")]
 mod keys;
 mod locks;
+mod mcp;
 mod pauses;
 mod quarantine;
 pub(crate) mod records;
@@ -27,6 +28,7 @@ pub use handle::{Admin, Cell, Column, Resource};
 #[cfg(feature = "service")]
 pub use keys::{ADMIN, ApiKey, KeyRight, KeyScope};
 pub use locks::Lock;
+pub use mcp::{McpDefinition, PinnedServer};
 pub use midrail_store::Approver;
 pub use pauses::pauses_at;
 pub use quarantine::{HaltedRun, QuarantinedAgent};

@@ -7,10 +7,11 @@ use super::call::{self, ShownCall};
 use super::masks::Written;
 use super::message::Message;
 use super::session::MAX_CALLS;
-use super::state::{GRACE, GatedRequest, OpenRequest, Proxy, ProxyOutput, RequestKind, Side};
+use super::state::{GRACE, GatedRequest, OpenRequest, Proxy, RequestKind};
 use super::stream;
 use crate::host::Capabilities;
 use crate::messages;
+use crate::relay::{RelayOutput, Side};
 
 const GATE: Capabilities = Capabilities { ask: true, halt: true, ..Capabilities::BLOCK };
 /// The call may have been made already.
@@ -23,7 +24,7 @@ const UNRESTORABLE: &str = "Midrail blocked this: parts of this file were redact
     would destroy them. Change it with a command that touches only the lines that you mean, or ask a person.";
 
 impl Proxy {
-    pub(super) fn agent_request(&mut self, method: String, message: Message, out: &mut ProxyOutput) {
+    pub(super) fn agent_request(&mut self, method: String, message: Message, out: &mut RelayOutput) {
         let id = message.session().unwrap_or_default();
         match method.as_str() {
             "session/update" => return self.update(&id, message, out),
@@ -32,9 +33,9 @@ impl Proxy {
         }
         let Some((call, kind)) = self.service(&method, &message) else {
             if let Some(key) = message.key() {
-                self.open(Side::Agent).insert(key, OpenRequest::Other);
+                self.open(Side::Server).insert(key, OpenRequest::Other);
             }
-            return out.to_editor.push(message.line);
+            return out.to_client.push(message.line);
         };
         self.flush_text(&id, out);
         let Some(line) = self.restored(&id, &method, &message) else {
@@ -96,11 +97,11 @@ impl Proxy {
         }
     }
 
-    fn permission(&mut self, id: String, message: Message, out: &mut ProxyOutput) {
+    fn permission(&mut self, id: String, message: Message, out: &mut RelayOutput) {
         self.finish_text(&id, out);
         if self.session(&id).is_stopping {
             let outcome = json!({"outcome": {"outcome": "cancelled"}});
-            return out.answer(Side::Agent, message.id.as_ref(), outcome);
+            return out.answer(Side::Server, message.id.as_ref(), outcome);
         }
         let call = message.param("toolCall").and_then(Value::as_object);
         let name = self.show_call(&id, call.unwrap_or(&Map::new()), out);
@@ -124,7 +125,7 @@ impl Proxy {
     }
 
     /// Stores what the agent shows of a call, and returns its id.
-    fn show_call(&mut self, id: &str, update: &Map<String, Value>, out: &mut ProxyOutput) -> String {
+    fn show_call(&mut self, id: &str, update: &Map<String, Value>, out: &mut RelayOutput) -> String {
         let name = update.get("toolCallId").and_then(Value::as_str).unwrap_or_default().to_owned();
         let calls = &self.session(id).calls;
         if !calls.contains_key(&name) && calls.len() >= MAX_CALLS {
@@ -136,7 +137,7 @@ impl Proxy {
         name
     }
 
-    fn update(&mut self, id: &str, message: Message, out: &mut ProxyOutput) {
+    fn update(&mut self, id: &str, message: Message, out: &mut RelayOutput) {
         let update = message.param("update").and_then(Value::as_object).cloned().unwrap_or_default();
         let kind = update.get("sessionUpdate").and_then(Value::as_str).unwrap_or_default();
         if stream::is_chunk(kind) {
@@ -146,13 +147,13 @@ impl Proxy {
             "tool_call" | "plan" | "user_message_chunk" => self.finish_text(id, out),
             _ => self.flush_text(id, out),
         }
-        out.to_editor.push(message.line);
+        out.to_client.push(message.line);
         if matches!(kind, "tool_call" | "tool_call_update") && !self.session(id).is_loading {
             self.call_update(id, &update, out);
         }
     }
 
-    fn call_update(&mut self, id: &str, update: &Map<String, Value>, out: &mut ProxyOutput) {
+    fn call_update(&mut self, id: &str, update: &Map<String, Value>, out: &mut RelayOutput) {
         let name = self.show_call(id, update, out);
         let now = self.now;
         let status = update.get("status").and_then(Value::as_str).unwrap_or_default();
@@ -176,7 +177,7 @@ impl Proxy {
     }
 
     /// Decides a call that runs without a permission request. If it must be blocked, the turn is cancelled.
-    fn decide_running(&mut self, id: &str, name: &str, out: &mut ProxyOutput) {
+    fn decide_running(&mut self, id: &str, name: &str, out: &mut RelayOutput) {
         let Some(call) = self.session(id).calls.get_mut(name) else { return };
         if std::mem::replace(&mut call.is_decided, true) {
             return;
@@ -196,7 +197,7 @@ impl Proxy {
         }
     }
 
-    fn call_ended(&mut self, id: &str, call: &ShownCall, result: &ToolResult, out: &mut ProxyOutput) {
+    fn call_ended(&mut self, id: &str, call: &ShownCall, result: &ToolResult, out: &mut RelayOutput) {
         for call in call.tool_calls() {
             let event = self.event(id, EventKind::AfterTool, "session/update", DONE);
             let decision = (self.decide)(Event { tool: Some(call), result: Some(result.clone()), ..event });
@@ -207,7 +208,7 @@ impl Proxy {
     }
 
     /// Decides what is due in a session.
-    pub(super) fn tick_session(&mut self, id: &str, out: &mut ProxyOutput) {
+    pub(super) fn tick_session(&mut self, id: &str, out: &mut RelayOutput) {
         let now = self.now;
         let is_due = |due: Option<u64>| due.is_some_and(|due| due <= now);
         let Some(session) = self.sessions.get_mut(id) else { return };

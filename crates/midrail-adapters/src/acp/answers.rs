@@ -4,9 +4,10 @@ use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::{Value, json};
 
 use super::message::{self, Message};
-use super::state::{GRACE, OpenRequest, Proxy, ProxyOutput, Side, Turn};
+use super::state::{GRACE, OpenRequest, Proxy, Turn};
 use crate::host::Capabilities;
 use crate::messages;
+use crate::relay::{RelayOutput, Side};
 
 const STOP: Capabilities = Capabilities { notes: true, halt: true, ..Capabilities::BLOCK };
 
@@ -15,12 +16,13 @@ const MAX_GUIDANCE: u8 = 3;
 
 impl Proxy {
     /// One side answers a request of the other.
-    pub(super) fn answer(&mut self, from: Side, message: Message, out: &mut ProxyOutput) {
+    pub(super) fn answer(&mut self, from: Side, message: Message, out: &mut RelayOutput) {
         let key = message.key().unwrap_or_default();
         let open = self.open(from.other());
         match open.remove(&key) {
             None => {
-                out.remarks.push(format!("{} answered an unknown request; not forwarded", from.name()));
+                out.remarks
+                    .push(format!("{} answered an unknown request; not forwarded", super::state::name(from)));
                 return;
             }
             // This side has not seen the request.
@@ -87,7 +89,7 @@ impl Proxy {
     }
 
     /// Cancels the turn of a session, and shows the user why.
-    pub(super) fn stop_turn(&mut self, id: &str, reason: &str, decision: &Decision, out: &mut ProxyOutput) {
+    pub(super) fn stop_turn(&mut self, id: &str, reason: &str, decision: &Decision, out: &mut RelayOutput) {
         self.finish_text(id, out);
         out.show(id, reason);
         let is_halt = decision.effect == Effect::Halt;
@@ -96,14 +98,14 @@ impl Proxy {
         session.is_halted |= is_halt;
         if !std::mem::replace(&mut session.is_stopping, true) {
             let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": id}});
-            out.send(Side::Agent, &cancel);
+            out.send(Side::Server, &cancel);
         }
         let done = if is_halt { "halted" } else { "cancelled" };
         out.remarks.push(format!("the turn was {done}: {}", reason.lines().next().unwrap_or_default()));
     }
 
     /// The agent has answered a prompt. If it may not stop yet, it must continue.
-    fn end_turn(&mut self, mut turn: Turn, message: Message, out: &mut ProxyOutput) {
+    fn end_turn(&mut self, mut turn: Turn, message: Message, out: &mut RelayOutput) {
         let id = turn.session.clone();
         self.finish_text(&id, out);
         let result = message.result().cloned();
@@ -136,22 +138,22 @@ impl Proxy {
             }
         }
         if turn.id.as_ref() == message.id.as_ref() {
-            return out.to_editor.push(message.line);
+            return out.to_client.push(message.line);
         }
         // An error of a prompt of Midrail is not one of the editor's prompt, which has a result.
         match result.or(turn.result) {
-            Some(result) => out.answer(Side::Editor, turn.id.as_ref(), result),
+            Some(result) => out.answer(Side::Client, turn.id.as_ref(), result),
             None => {
                 if let Some(id) = &turn.id {
                     let error = message.fields.get("error").cloned().unwrap_or_default();
-                    out.send(Side::Editor, &json!({"jsonrpc": "2.0", "id": id, "error": error}));
+                    out.send(Side::Client, &json!({"jsonrpc": "2.0", "id": id, "error": error}));
                 }
             }
         }
     }
 
     /// Sends the agent a prompt of Midrail. The editor keeps waiting.
-    fn continue_turn(&mut self, turn: Turn, guidance: &str, out: &mut ProxyOutput) {
+    fn continue_turn(&mut self, turn: Turn, guidance: &str, out: &mut RelayOutput) {
         let id = self.own_id();
         let session = self.session(&turn.session);
         let notes = session.take_notes();
@@ -160,7 +162,7 @@ impl Proxy {
         out.show(&turn.session, &format!("Midrail made the agent continue:\n{guidance}"));
         let params = json!({"sessionId": turn.session, "prompt": [{"type": "text", "text": text}]});
         let request = json!({"jsonrpc": "2.0", "id": id, "method": "session/prompt", "params": params});
-        out.send(Side::Agent, &request);
-        self.open(Side::Editor).insert(message::key(&id), OpenRequest::Prompt(turn));
+        out.send(Side::Server, &request);
+        self.open(Side::Client).insert(message::key(&id), OpenRequest::Prompt(turn));
     }
 }

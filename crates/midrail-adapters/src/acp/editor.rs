@@ -7,10 +7,11 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::message::Message;
-use super::state::{GatedRequest, MAX_OPEN, OpenRequest, Proxy, ProxyOutput, RequestKind, Side};
+use super::state::{GatedRequest, MAX_OPEN, OpenRequest, Proxy, RequestKind};
 use crate::host::Capabilities;
 use crate::mentions;
 use crate::messages;
+use crate::relay::{RelayOutput, Side};
 
 const PROMPT: Capabilities = Capabilities { ask: true, notes: true, halt: true, ..Capabilities::BLOCK };
 const RESULT: Capabilities = Capabilities { redact: true, halt: true, ..Capabilities::BLOCK };
@@ -18,7 +19,7 @@ const RESULT: Capabilities = Capabilities { redact: true, halt: true, ..Capabili
 const MAX_LINKS: usize = 64;
 
 impl Proxy {
-    pub(super) fn editor_request(&mut self, method: &str, message: Message, out: &mut ProxyOutput) {
+    pub(super) fn editor_request(&mut self, method: &str, message: Message, out: &mut RelayOutput) {
         let session = message.session();
         match (method, session) {
             ("session/prompt", session) => return self.prompt(session.unwrap_or_default(), message, out),
@@ -30,9 +31,9 @@ impl Proxy {
         }
         if let Some(key) = message.key() {
             let open = self.other_request(method, &message);
-            self.open(Side::Editor).insert(key, open);
+            self.open(Side::Client).insert(key, open);
         }
-        out.to_agent.push(message.line);
+        out.to_server.push(message.line);
     }
 
     fn other_request(&mut self, method: &str, message: &Message) -> OpenRequest {
@@ -52,7 +53,7 @@ impl Proxy {
         OpenRequest::Start { cwd, session }
     }
 
-    fn prompt(&mut self, session: String, message: Message, out: &mut ProxyOutput) {
+    fn prompt(&mut self, session: String, message: Message, out: &mut RelayOutput) {
         let blocks = message.param("prompt").and_then(Value::as_array);
         let (mut texts, mut reads) = (Vec::new(), Vec::new());
         for block in blocks.into_iter().flatten() {
@@ -86,7 +87,7 @@ impl Proxy {
         call: ToolCall,
         method: &str,
         message: Message,
-        out: &mut ProxyOutput,
+        out: &mut RelayOutput,
     ) {
         if method == "terminal/create" {
             if let Some(terminal) = message.result_field("terminalId").and_then(Value::as_str) {
@@ -95,7 +96,7 @@ impl Proxy {
                 }
                 self.terminals.insert(terminal.to_owned(), call);
             }
-            return out.to_agent.push(message.line);
+            return out.to_server.push(message.line);
         }
         // Where the agent reads the text.
         let (text, path) = match (message.result(), method) {
@@ -127,7 +128,7 @@ impl Proxy {
                 Some(new) => text.and_then(|_| message.with(path, new)),
             };
             if let Some(line) = line {
-                return out.to_agent.push(line);
+                return out.to_server.push(line);
             }
         }
         let reason = match new {

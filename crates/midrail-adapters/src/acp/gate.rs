@@ -5,12 +5,13 @@ use midrail::{Decision, Effect};
 use serde_json::{Map, Value, json};
 
 use super::message::{self, Message};
-use super::state::{GatedRequest, OpenRequest, PendingApproval, Proxy, ProxyOutput, RequestKind, Side, Turn};
+use super::state::{GatedRequest, OpenRequest, Proxy, RequestKind, Turn};
 use crate::messages;
+use crate::relay::{PendingApproval, RelayOutput, Side};
 
 impl Proxy {
     /// Decides the remaining events of a request, and forwards it.
-    pub(super) fn gate(&mut self, request: GatedRequest, out: &mut ProxyOutput) {
+    pub(super) fn gate(&mut self, request: GatedRequest, out: &mut RelayOutput) {
         self.track(&request, OpenRequest::Held);
         match request.events.front() {
             Some(event) => {
@@ -33,7 +34,7 @@ impl Proxy {
         mut request: GatedRequest,
         decision: Decision,
         is_final: bool,
-        out: &mut ProxyOutput,
+        out: &mut RelayOutput,
     ) {
         let host = request.events.front().and_then(|event| event.host.as_ref());
         let asks_user = host.is_some_and(|host| host.asks_user) && decision.approval.is_none();
@@ -62,7 +63,7 @@ impl Proxy {
     }
 
     /// Asks the user in Midrail's name.
-    fn ask_user(&mut self, request: GatedRequest, decision: &Decision, out: &mut ProxyOutput) {
+    fn ask_user(&mut self, request: GatedRequest, decision: &Decision, out: &mut RelayOutput) {
         let id = self.own_id();
         let call = id.as_str().unwrap_or_default().to_owned();
         let (name, kind, path) = match &request.kind {
@@ -80,9 +81,9 @@ impl Proxy {
                 "locations": path.map(|path| json!({"path": path})).into_iter().collect::<Vec<_>>()},
             "options": [{"optionId": "allow", "name": "Allow once", "kind": "allow_once"},
                 {"optionId": "reject", "name": "Reject", "kind": "reject_once"}]}});
-        out.send(Side::Editor, &question);
+        out.send(Side::Client, &question);
         let request = Box::new(request);
-        self.open(Side::Agent).insert(message::key(&id), OpenRequest::Question { request, call });
+        self.open(Side::Server).insert(message::key(&id), OpenRequest::Question { request, call });
     }
 
     /// The user has answered a question of Midrail.
@@ -91,13 +92,13 @@ impl Proxy {
         mut request: GatedRequest,
         call: &str,
         answer: &Message,
-        out: &mut ProxyOutput,
+        out: &mut RelayOutput,
     ) {
         let option = answer.result_field("outcome").and_then(|outcome| outcome.get("optionId"));
         let is_allowed = option.is_some_and(|option| option == "allow");
         let status = if is_allowed { "completed" } else { "failed" };
         let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status});
-        out.send(Side::Editor, &message::update(&request.session, update));
+        out.send(Side::Client, &message::update(&request.session, update));
         if is_allowed {
             request.events.pop_front();
             return self.gate(request, out);
@@ -112,7 +113,7 @@ impl Proxy {
     }
 
     /// Answers the sender of a request that is not forwarded.
-    fn refuse(&mut self, request: GatedRequest, decision: &Decision, out: &mut ProxyOutput) {
+    fn refuse(&mut self, request: GatedRequest, decision: &Decision, out: &mut RelayOutput) {
         self.untrack(&request);
         let is_halt = decision.effect == Effect::Halt;
         let reason = if is_halt { messages::halt_message(decision) } else { messages::refusal(decision) };
@@ -120,10 +121,10 @@ impl Proxy {
         match &request.kind {
             RequestKind::Prompt(_) => {
                 out.show(session, &reason);
-                return out.answer(Side::Editor, id, json!({"stopReason": "refusal"}));
+                return out.answer(Side::Client, id, json!({"stopReason": "refusal"}));
             }
             RequestKind::Permission { options, title } => {
-                out.answer(Side::Agent, id, rejection(options, &reason));
+                out.answer(Side::Server, id, rejection(options, &reason));
                 let note = format!("About `{title}`: {reason}");
                 let session = self.session(session);
                 match decision.effect {
@@ -147,7 +148,7 @@ impl Proxy {
     }
 
     /// Forwards a request, unchanged unless there are notes for the agent.
-    fn forward(&mut self, request: GatedRequest, out: &mut ProxyOutput) {
+    fn forward(&mut self, request: GatedRequest, out: &mut RelayOutput) {
         let (sender, id, mut line) = (request.sender(), request.id, request.line);
         let open = match request.kind {
             RequestKind::Prompt(fields) => {
@@ -178,16 +179,16 @@ impl Proxy {
     }
 
     /// Answers the held requests of a session that the editor has cancelled.
-    pub(super) fn cancel_held(&mut self, session: &str, out: &mut ProxyOutput) {
+    pub(super) fn cancel_held(&mut self, session: &str, out: &mut RelayOutput) {
         for (_, request) in
             self.held.extract_if(.., |_, request| request.session == session).collect::<Vec<_>>()
         {
             self.untrack(&request);
             let id = request.id.as_ref();
             match request.kind {
-                RequestKind::Prompt(_) => out.answer(Side::Editor, id, json!({"stopReason": "cancelled"})),
+                RequestKind::Prompt(_) => out.answer(Side::Client, id, json!({"stopReason": "cancelled"})),
                 RequestKind::Permission { .. } => {
-                    out.answer(Side::Agent, id, json!({"outcome": {"outcome": "cancelled"}}));
+                    out.answer(Side::Server, id, json!({"outcome": {"outcome": "cancelled"}}));
                 }
                 RequestKind::Service { .. } => out.refuse(id, "the turn was cancelled", None),
             }

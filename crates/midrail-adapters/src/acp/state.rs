@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::message;
 use super::session::Session;
 use crate::host::Capabilities;
+use crate::relay::{Decide, RelayOutput, Side};
 
 /// The name of this host in events and records.
 pub const NAME: &str = "acp";
@@ -20,83 +21,26 @@ pub const GRACE: u64 = 700;
 /// The most open requests per sender, and the most sessions in memory.
 pub(super) const MAX_OPEN: usize = 4096;
 
-/// A side of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The editor, with its user.
-    Editor,
-    /// The agent.
-    Agent,
-}
-
-impl Side {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Side::Editor => "the editor",
-            Side::Agent => "the agent",
-        }
-    }
-
-    pub(super) fn other(self) -> Side {
-        match self {
-            Side::Editor => Side::Agent,
-            Side::Agent => Side::Editor,
-        }
+/// The name of a side in messages.
+pub(super) fn name(side: Side) -> &'static str {
+    match side {
+        Side::Client => "the editor",
+        Side::Server => "the agent",
     }
 }
 
-/// What to do after a line.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ProxyOutput {
-    /// Lines for the editor, without line ends.
-    pub to_editor: Vec<String>,
-    /// Lines for the agent, without line ends.
-    pub to_agent: Vec<String>,
-    /// Messages for standard error.
-    pub remarks: Vec<String>,
-    /// Events that wait for an approver: see [`Proxy::apply_answer`].
-    pub holds: Vec<PendingApproval>,
-}
-
-impl ProxyOutput {
-    pub(super) fn lines(&mut self, to: Side) -> &mut Vec<String> {
-        match to {
-            Side::Editor => &mut self.to_editor,
-            Side::Agent => &mut self.to_agent,
-        }
-    }
-
-    pub(super) fn send(&mut self, to: Side, value: &Value) {
-        self.lines(to).push(value.to_string());
-    }
-
+impl RelayOutput {
     /// Shows the user a text where the agent's messages are.
     pub(super) fn show(&mut self, session: &str, text: &str) {
-        self.send(Side::Editor, &message::shown_text(session, text));
-    }
-
-    /// Answers a request with a result.
-    pub(super) fn answer(&mut self, to: Side, id: Option<&Value>, result: Value) {
-        if let Some(id) = id {
-            self.send(to, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
-        }
+        self.send(Side::Client, &message::shown_text(session, text));
     }
 
     /// Answers a request of the agent with an error.
     pub(super) fn refuse(&mut self, id: Option<&Value>, text: &str, decision: Option<&Decision>) {
         if let Some(id) = id {
-            self.send(Side::Agent, &message::refusal(id, text, decision));
+            self.send(Side::Server, &message::refusal(id, text, decision));
         }
     }
-}
-
-/// An event that waits for an approver.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PendingApproval {
-    /// Its number, for [`Proxy::apply_answer`].
-    pub number: u64,
-    /// The event to decide again with the answer.
-    pub event: Event,
 }
 
 /// The options of a proxy.
@@ -109,9 +53,6 @@ pub struct ProxyOptions {
     /// A text that no other proxy has, for ids and streams.
     pub nonce: String,
 }
-
-/// Decides events. It never fails: an event that cannot be decided is blocked.
-pub type Decide = Box<dyn Fn(Event) -> Decision + Send>;
 
 /// The proxy.
 pub struct Proxy {
@@ -200,8 +141,8 @@ pub(super) enum RequestKind {
 impl GatedRequest {
     pub(super) fn sender(&self) -> Side {
         match self.kind {
-            RequestKind::Prompt(_) => Side::Editor,
-            RequestKind::Permission { .. } | RequestKind::Service { .. } => Side::Agent,
+            RequestKind::Prompt(_) => Side::Client,
+            RequestKind::Permission { .. } | RequestKind::Service { .. } => Side::Server,
         }
     }
 }
@@ -226,8 +167,8 @@ impl Proxy {
     /// The open requests of a sender.
     pub(super) fn open(&mut self, sender: Side) -> &mut BTreeMap<String, OpenRequest> {
         match sender {
-            Side::Editor => &mut self.editor_requests,
-            Side::Agent => &mut self.agent_requests,
+            Side::Client => &mut self.editor_requests,
+            Side::Server => &mut self.agent_requests,
         }
     }
 

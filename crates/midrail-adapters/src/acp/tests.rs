@@ -15,7 +15,8 @@ use midrail::{Decision, Effect, Event, EventKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{GRACE, Proxy, ProxyOptions, ProxyOutput, Side};
+use super::{GRACE, Proxy, ProxyOptions};
+use crate::relay::{Relay, RelayOutput, Side};
 
 type DecideFn = fn(&Event) -> Decision;
 
@@ -78,24 +79,24 @@ impl Conversation {
         self.editor(prompt(3, "do it"));
     }
 
-    fn line(&mut self, side: Side, line: &str) -> ProxyOutput {
+    fn line(&mut self, side: Side, line: &str) -> RelayOutput {
         self.proxy.handle_line(side, line.as_bytes(), self.now)
     }
 
-    fn editor(&mut self, value: Value) -> ProxyOutput {
-        self.line(Side::Editor, &rpc(value))
+    fn editor(&mut self, value: Value) -> RelayOutput {
+        self.line(Side::Client, &rpc(value))
     }
 
-    fn agent(&mut self, value: Value) -> ProxyOutput {
-        self.line(Side::Agent, &rpc(value))
+    fn agent(&mut self, value: Value) -> RelayOutput {
+        self.line(Side::Server, &rpc(value))
     }
 
     /// An update of the session.
-    fn update(&mut self, update: Value) -> ProxyOutput {
+    fn update(&mut self, update: Value) -> RelayOutput {
         self.agent(json!({"method": "session/update", "params": {"sessionId": "s", "update": update}}))
     }
 
-    fn wait(&mut self, milliseconds: u64) -> ProxyOutput {
+    fn wait(&mut self, milliseconds: u64) -> RelayOutput {
         self.now += milliseconds;
         self.proxy.tick(self.now)
     }
@@ -138,6 +139,6 @@ fn shown(lines: &[String]) -> String {
     parsed(lines).iter().filter_map(text).collect()
 }
 
-fn nothing(out: &ProxyOutput) -> bool {
-    out.to_editor.is_empty() && out.to_agent.is_empty()
+fn nothing(out: &RelayOutput) -> bool {
+    out.to_client.is_empty() && out.to_server.is_empty()
 }

@@ -4,10 +4,11 @@ use midrail::{Effect, Event, EventKind};
 use serde_json::Value;
 
 use super::message::Message;
-use super::state::{Proxy, ProxyOutput};
+use super::state::Proxy;
 use super::stream::{TextStream, chunk};
 use crate::host::Capabilities;
 use crate::messages;
+use crate::relay::RelayOutput;
 
 /// How many bytes of chunks are decided together. Each decision is a record.
 const ENOUGH: usize = 2048;
@@ -18,12 +19,12 @@ const CHUNK: Capabilities = Capabilities { redact: true, halt: true, ..Capabilit
 
 impl Proxy {
     /// Adds a chunk.
-    pub(super) fn text_chunk(&mut self, id: &str, message: Message, out: &mut ProxyOutput) {
+    pub(super) fn text_chunk(&mut self, id: &str, message: Message, out: &mut RelayOutput) {
         let update = message.param("update").and_then(Value::as_object);
         let Some((text, key)) = update.and_then(chunk) else {
             // Not text: an image, for example.
             self.finish_text(id, out);
-            return out.to_editor.push(message.line);
+            return out.to_client.push(message.line);
         };
         if self.session(id).is_halted {
             return;
@@ -51,7 +52,7 @@ impl Proxy {
     }
 
     /// Decides the collected text.
-    pub(super) fn flush_text(&mut self, id: &str, out: &mut ProxyOutput) {
+    pub(super) fn flush_text(&mut self, id: &str, out: &mut RelayOutput) {
         let stream = self.sessions.get(id).and_then(|session| session.text.as_ref());
         if stream.is_some_and(|stream| stream.is_due()) {
             self.decide_text(id, false, out);
@@ -59,7 +60,7 @@ impl Proxy {
     }
 
     /// Decides the rest of a text. Nothing is held back any more.
-    pub(super) fn finish_text(&mut self, id: &str, out: &mut ProxyOutput) {
+    pub(super) fn finish_text(&mut self, id: &str, out: &mut RelayOutput) {
         let stream = self.sessions.get(id).and_then(|session| session.text.as_ref());
         if stream.is_some_and(|stream| !stream.is_blocked) {
             self.decide_text(id, true, out);
@@ -69,7 +70,7 @@ impl Proxy {
         }
     }
 
-    fn decide_text(&mut self, id: &str, last: bool, out: &mut ProxyOutput) {
+    fn decide_text(&mut self, id: &str, last: bool, out: &mut RelayOutput) {
         let event = self.event(id, EventKind::ModelChunk, "session/update", CHUNK);
         let Some(stream) = self.sessions.get_mut(id).and_then(|session| session.text.as_mut()) else {
             return;
@@ -77,7 +78,7 @@ impl Proxy {
         stream.due = None;
         if stream.collected.is_empty() && !(last && stream.is_begun) {
             if !stream.is_begun {
-                out.to_editor.extend(stream.forward("", last));
+                out.to_client.extend(stream.forward("", last));
             }
             return;
         }
@@ -90,7 +91,7 @@ impl Proxy {
         });
         if decision.effect.allows() {
             let content = decision.content.as_deref().unwrap_or_default();
-            return out.to_editor.extend(stream.forward(content, last));
+            return out.to_client.extend(stream.forward(content, last));
         }
         stream.block();
         if decision.effect == Effect::Halt {

@@ -133,7 +133,8 @@ fn recorded_conversations_pass_unchanged() {
 
 fn pass_unchanged(talk: &str, path: &Path) {
     use midrail::{Decision, Event, EventKind};
-    use midrail_adapters::acp::{Proxy, ProxyOptions, Side};
+    use midrail_adapters::acp::{Proxy, ProxyOptions};
+    use midrail_adapters::relay::{Relay, Side};
     let decide = |event: Event| {
         let content = (event.kind == EventKind::ModelChunk).then(|| event.text.unwrap_or_default());
         Decision { content, ..Decision::default() }
@@ -142,10 +143,10 @@ fn pass_unchanged(talk: &str, path: &Path) {
     let (mut sent, mut came) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
     for (now, line) in (0_u64..).zip(talk.lines()) {
         let (from, line) = line.split_at(3);
-        let side = if from == "-> " { Side::Editor } else { Side::Agent };
+        let side = if from == "-> " { Side::Client } else { Side::Server };
         match side {
-            Side::Editor => sent.0.push(line.to_owned()),
-            Side::Agent => sent.1.push(line.to_owned()),
+            Side::Client => sent.0.push(line.to_owned()),
+            Side::Server => sent.1.push(line.to_owned()),
         }
         let report = proxy.handle_line(side, line.as_bytes(), now);
         assert!(
@@ -154,10 +155,10 @@ fn pass_unchanged(talk: &str, path: &Path) {
             path.display(),
             report.remarks
         );
-        came.0.extend(report.to_agent);
-        came.1.extend(report.to_editor);
+        came.0.extend(report.to_server);
+        came.1.extend(report.to_client);
     }
-    came.1.extend(proxy.end().to_editor);
+    came.1.extend(proxy.end().to_client);
     assert_eq!(sent, came, "{}", path.display());
 }
 

@@ -28,6 +28,7 @@ mod init;
 mod lint;
 mod log;
 mod lost_hooks;
+mod mcp;
 mod mistakes;
 mod operations;
 mod pause;

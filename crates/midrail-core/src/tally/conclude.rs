@@ -16,7 +16,7 @@ use crate::inputs::Inputs;
 use crate::run::Answer;
 use crate::session::{denied_key, quarantine_key};
 use crate::verdict::{Notice, Redaction};
-use crate::{json_pointer, redact, sub_agents};
+use crate::{json_pointer, offer, redact, sub_agents};
 
 impl Tally<'_> {
     /// The decision, after all guardrails ran.
@@ -181,6 +181,9 @@ fn passed_text(
     let is_changed = is_rewritten || replacement.is_some() || !redactions.is_empty();
     if effect >= Effect::Escalate || !is_changed {
         return None;
+    }
+    if let Some(tools) = &event.tools {
+        return Some(offer::passed_tools(tools, redactions));
     }
     let Some(own) = PassedOn::of(event) else { return replacement };
     match replacement {

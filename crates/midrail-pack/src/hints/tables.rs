@@ -236,6 +236,7 @@ pub(super) const KEYS_OF_PACKS: &[&str] = &[
     "strikes",
     "tool_risks",
     "labels",
+    "mcp",
     "env",
 ];
 

@@ -75,6 +75,7 @@ fn may_have_tool(kind: &EventKind) -> bool {
         | EventKind::Administered => true,
         EventKind::SessionStart
         | EventKind::SessionEnd
+        | EventKind::ToolsOffered
         | EventKind::BeforeModel
         | EventKind::ModelChunk
         | EventKind::AfterModel

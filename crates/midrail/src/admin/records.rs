@@ -27,6 +27,10 @@ pub fn subject(event: &Event) -> String {
             let message = event.error.as_ref().and_then(|error| error.message.as_deref());
             message.map(quoted).unwrap_or_default()
         }
+        EventKind::ToolsOffered => {
+            let server = event.server.as_ref().map(|server| server.name.as_str()).unwrap_or_default();
+            format!("{server}: {} definitions", event.tools.as_ref().map_or(0, Vec::len))
+        }
         EventKind::BeforeStop => event.stop_reason.clone().unwrap_or_default(),
         EventKind::ApprovalDecided => {
             let part = |name: &str| field("approval")?.get(name)?.as_str();

@@ -9,11 +9,11 @@ fn running_call_without_permission_request_is_cancelled() {
             "title": "x", "rawInput": {"command": command}})
     };
     let mut conversation = Conversation::begun(strict);
-    assert!(conversation.update(call("rm -rf x")).to_agent.is_empty(), "it may ask in a moment");
+    assert!(conversation.update(call("rm -rf x")).to_server.is_empty(), "it may ask in a moment");
     let due = conversation.proxy.next_tick().unwrap();
     let out = conversation.proxy.tick(due);
-    assert_eq!(parsed(&out.to_agent)[0]["method"], "session/cancel");
-    assert!(shown(&out.to_editor).contains("it destroys"));
+    assert_eq!(parsed(&out.to_server)[0]["method"], "session/cancel");
+    assert!(shown(&out.to_client).contains("it destroys"));
     assert_eq!(conversation.proxy.next_tick(), None, "it is decided once");
 
     // One that is over before that is decided then.
@@ -21,7 +21,7 @@ fn running_call_without_permission_request_is_cancelled() {
     conversation.update(call("rm -rf x"));
     let out = conversation
         .update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"}));
-    assert_eq!(parsed(&out.to_agent)[0]["method"], "session/cancel");
+    assert_eq!(parsed(&out.to_server)[0]["method"], "session/cancel");
     assert_eq!(conversation.kinds().last(), Some(&EventKind::AfterTool));
 
     // One that asks is left to the person.
@@ -52,7 +52,7 @@ fn calls_wait_while_a_permission_request_is_open() {
     conversation.editor(json!({"id": 0, "result": {"outcome": {"outcome": "selected", "optionId": "b"}}}));
     assert!(nothing(&conversation.wait(GRACE / 2)));
     let out = conversation.agent(permission(1, json!({"toolCallId": "u"})));
-    assert_eq!(parsed(&out.to_agent)[0]["result"]["outcome"]["optionId"], "c");
+    assert_eq!(parsed(&out.to_server)[0]["result"]["outcome"]["optionId"], "c");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn calls_of_a_loaded_session_are_not_decided_again() {
     let old = json!({"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "execute", "status": "completed",
         "rawInput": {"command": "rm -rf x"}});
     let out = conversation.update(old);
-    assert_eq!((out.to_editor.len(), out.to_agent.len()), (1, 0));
+    assert_eq!((out.to_client.len(), out.to_server.len()), (1, 0));
     conversation.agent(json!({"id": 1, "result": {}}));
     assert_eq!(conversation.kinds(), [EventKind::SessionStart]);
     // It is resumed, so an earlier halt still applies.

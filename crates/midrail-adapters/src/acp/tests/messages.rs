@@ -16,33 +16,33 @@ fn invalid_line_is_answered_and_not_forwarded() {
         ("{\"id\":{},\"method\":\"x\"}", 0),
         ("{\"foo\":1}", 0),
     ] {
-        for side in [Side::Editor, Side::Agent] {
+        for side in [Side::Client, Side::Server] {
             let out = conversation.line(side, line);
             assert_eq!(out.remarks.len(), 1, "{line}");
             let (back, on) = match side {
-                Side::Editor => (&out.to_editor, &out.to_agent),
-                Side::Agent => (&out.to_agent, &out.to_editor),
+                Side::Client => (&out.to_client, &out.to_server),
+                Side::Server => (&out.to_server, &out.to_client),
             };
             assert!(on.is_empty(), "{line}");
             assert_eq!(back.is_empty(), code == 0, "{line}");
             assert!(code == 0 || parsed(back)[0]["error"]["code"] == code, "{line}");
         }
     }
-    assert!(nothing(&conversation.line(Side::Editor, "  \r")));
+    assert!(nothing(&conversation.line(Side::Client, "  \r")));
     let deep = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
-    assert!(conversation.line(Side::Agent, &deep).to_editor.is_empty());
+    assert!(conversation.line(Side::Server, &deep).to_client.is_empty());
 }
 
 #[test]
 fn messages_of_a_batch_are_decided_one_by_one() {
     let mut conversation = Conversation::begun(strict);
     let good = r#"[ {"jsonrpc":"2.0","method":"a"}, {"jsonrpc":"2.0","id":7,"method":"b"} ]"#;
-    assert_eq!(conversation.line(Side::Agent, good).to_editor, [good]);
+    assert_eq!(conversation.line(Side::Server, good).to_client, [good]);
     let write = json!({"jsonrpc": "2.0", "id": 8, "method": "fs/write_text_file", "params": {"sessionId": "s", "path": ".env", "content": ""}});
-    let out = conversation.line(Side::Agent, &json!([{"jsonrpc": "2.0", "method": "a"}, write]).to_string());
-    assert_eq!(parsed(&out.to_editor)[0]["method"], "a");
-    assert!(!out.to_editor.iter().any(|line| line.contains("fs/write")));
-    assert!(parsed(&out.to_agent)[0]["error"].is_object());
+    let out = conversation.line(Side::Server, &json!([{"jsonrpc": "2.0", "method": "a"}, write]).to_string());
+    assert_eq!(parsed(&out.to_client)[0]["method"], "a");
+    assert!(!out.to_client.iter().any(|line| line.contains("fs/write")));
+    assert!(parsed(&out.to_server)[0]["error"].is_object());
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn ids_of_midrail_are_unique() {
         conversation.editor(json!({"id": format!("midrail-n-{number}"), "method": "x"}));
     }
     let out = conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
-    let ours = parsed(&out.to_agent)[0]["id"].clone();
+    let ours = parsed(&out.to_server)[0]["id"].clone();
     let out = conversation.editor(json!({"id": ours, "method": "x"}));
     assert!(nothing(&out) && out.remarks.len() == 1);
     let error = json!({"id": ours, "error": {"code": 1, "message": "busy"}});
     let out = conversation.agent(error);
     assert_eq!(
-        parsed(&out.to_editor)[0],
+        parsed(&out.to_client)[0],
         json!({"jsonrpc": "2.0", "id": 3, "result": {"stopReason": "end_turn"}})
     );
 }
@@ -102,8 +102,8 @@ proptest! {
         let mut open = Vec::new();
         for (number, (mut message, is_editor, is_error)) in messages.into_iter().enumerate() {
             let (side, other) =
-                if is_editor { (Side::Editor, Side::Agent) } else { (Side::Agent, Side::Editor) };
-            let passed = |out: &ProxyOutput| if is_editor { out.to_agent.clone() } else { out.to_editor.clone() };
+                if is_editor { (Side::Client, Side::Server) } else { (Side::Server, Side::Client) };
+            let passed = |out: &RelayOutput| if is_editor { out.to_server.clone() } else { out.to_client.clone() };
             if message.get("id").is_some() {
                 message["id"] = json!(number + 100);
                 open.push((other, number + 100, is_error));
@@ -115,7 +115,7 @@ proptest! {
         for (side, id, is_error) in open.iter().rev() {
             let answer = if *is_error { rpc(json!({"id": id, "error": {"code": -1, "message": "m", "data": [1.0]}})) } else { rpc(json!({"id": id, "result": {"anything": 1}})) };
             let out = conversation.line(*side, &answer);
-            let both: Vec<String> = out.to_editor.into_iter().chain(out.to_agent).collect();
+            let both: Vec<String> = out.to_client.into_iter().chain(out.to_server).collect();
             prop_assert_eq!(&both, &vec![answer.clone()]);
             prop_assert!(nothing(&conversation.line(*side, &answer)));
         }

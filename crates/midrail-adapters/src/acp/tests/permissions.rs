@@ -8,23 +8,23 @@ fn blocked_call_is_rejected_and_explained_with_the_next_prompt() {
     // Some agents tell the command in the title alone.
     let call = json!({"toolCallId": "t", "title": "rm -rf /repo/x", "kind": "execute", "status": "pending", "content": []});
     let out = conversation.agent(permission(0, call));
-    let answer = parsed(&out.to_agent).remove(0);
+    let answer = parsed(&out.to_server).remove(0);
     assert_eq!(
         (&answer["id"], &answer["result"]["outcome"]),
         (&json!(0), &json!({"outcome": "selected", "optionId": "c"}))
     );
-    assert!(shown(&out.to_editor).contains("it destroys"));
+    assert!(shown(&out.to_client).contains("it destroys"));
     let event = conversation.last();
     assert_eq!(event.tool.unwrap().args["command"], "rm -rf /repo/x");
     assert_eq!(event.cwd.as_deref(), Some("/repo"));
     conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
     let out = conversation.editor(prompt(4, "go on"));
-    let sent = parsed(&out.to_agent).remove(0);
+    let sent = parsed(&out.to_server).remove(0);
     assert_eq!(sent["params"]["prompt"][0]["text"], "go on");
     assert!(sent["params"]["prompt"][1]["text"].as_str().unwrap().contains("it destroys"), "{sent}");
     conversation.agent(json!({"id": 4, "result": {"stopReason": "end_turn"}}));
     let again = conversation.editor(prompt(5, "go on"));
-    assert_eq!(again.to_agent, [rpc(prompt(5, "go on"))], "the reason is sent once");
+    assert_eq!(again.to_server, [rpc(prompt(5, "go on"))], "the reason is sent once");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn call_without_a_reject_option_is_cancelled() {
         permission(0, json!({"toolCallId": "t", "kind": "execute", "rawInput": {"command": "rm -rf /"}}));
     request["params"]["options"] = json!([{"optionId": "x", "name": "Never", "kind": "reject_always"}]);
     let out = conversation.agent(request);
-    assert_eq!(parsed(&out.to_agent)[0]["result"]["outcome"], json!({"outcome": "cancelled"}));
+    assert_eq!(parsed(&out.to_server)[0]["result"]["outcome"], json!({"outcome": "cancelled"}));
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn arguments_in_the_text_for_the_user_are_decided() {
         json!({"toolCallId": "t", "status": "pending", "kind": "other", "title": "x", "content": shown});
     let out = conversation.agent(permission(0, call));
     assert!(
-        out.to_editor.is_empty() || !parsed(&out.to_editor)[0].to_string().contains("request_permission")
+        out.to_client.is_empty() || !parsed(&out.to_client)[0].to_string().contains("request_permission")
     );
-    assert_eq!(parsed(&out.to_agent)[0]["result"]["outcome"]["outcome"], json!("selected"), "rejected");
+    assert_eq!(parsed(&out.to_server)[0]["result"]["outcome"]["outcome"], json!("selected"), "rejected");
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn user_decides_about_an_allowed_call() {
     let mut conversation = Conversation::begun(strict);
     let request = permission(0, json!({"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}}));
     let out = conversation.agent(request.clone());
-    assert_eq!((out.to_editor, out.to_agent), (vec![rpc(request)], vec![]));
+    assert_eq!((out.to_client, out.to_server), (vec![rpc(request)], vec![]));
     let answer = json!({"id": 0, "result": {"outcome": {"outcome": "selected", "optionId": "b"}}});
-    assert_eq!(conversation.editor(answer.clone()).to_agent, [rpc(answer.clone())]);
+    assert_eq!(conversation.editor(answer.clone()).to_server, [rpc(answer.clone())]);
     // An answer is passed on once.
     let twice = conversation.editor(answer);
     assert!(nothing(&twice) && twice.remarks.len() == 1);
@@ -71,7 +71,7 @@ fn permanent_options_can_be_hidden() {
     conversation.begin();
     let out = conversation
         .agent(permission(0, json!({"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}})));
-    let options = parsed(&out.to_editor)[0]["params"]["options"].clone();
+    let options = parsed(&out.to_client)[0]["params"]["options"].clone();
     assert_eq!(options.as_array().unwrap().len(), 2, "{options}");
 }
 
@@ -80,11 +80,11 @@ fn files_of_diffs_and_locations_are_decided() {
     let mut conversation = Conversation::begun(strict);
     let diff = |path: &str| json!({"type": "diff", "path": path, "oldText": "a", "newText": "b"});
     let many = json!({"toolCallId": "t", "kind": "edit", "title": "Edit", "content": [diff("/repo/a"), diff("/repo/.env")]});
-    assert!(parsed(&conversation.agent(permission(0, many)).to_agent)[0]["result"].is_object());
+    assert!(parsed(&conversation.agent(permission(0, many)).to_server)[0]["result"].is_object());
     let place = json!({"toolCallId": "u", "kind": "edit", "rawInput": {"fileName": "x"}, "locations": [{"path": "/repo/.env"}]});
-    assert!(!conversation.agent(permission(1, place)).to_agent.is_empty());
+    assert!(!conversation.agent(permission(1, place)).to_server.is_empty());
     let fine = json!({"toolCallId": "v", "kind": "edit", "content": [diff("/repo/a")]});
-    assert!(conversation.agent(permission(2, fine)).to_agent.is_empty());
+    assert!(conversation.agent(permission(2, fine)).to_server.is_empty());
     let tool = conversation.last().tool.unwrap();
     assert_eq!(
         (tool.name.as_str(), &tool.args["path"], &tool.args["content"]),
@@ -101,8 +101,8 @@ fn user_decides_an_escalation_without_approvers() {
     let mut conversation = Conversation::begun(asks);
     let request = permission(0, json!({"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}}));
     let out = conversation.agent(request.clone());
-    assert!(out.to_agent.is_empty() && out.to_editor.contains(&rpc(request.clone())));
-    assert!(shown(&out.to_editor).contains("think twice"));
+    assert!(out.to_server.is_empty() && out.to_client.contains(&rpc(request.clone())));
+    assert!(shown(&out.to_client).contains("think twice"));
 
     let approvers: DecideFn = |event| match event.kind {
         EventKind::BeforeTool => {
@@ -112,12 +112,12 @@ fn user_decides_an_escalation_without_approvers() {
     };
     let mut conversation = Conversation::begun(approvers);
     let out = conversation.agent(request.clone());
-    assert!(out.to_agent.is_empty() && !out.to_editor.contains(&rpc(request.clone())));
+    assert!(out.to_server.is_empty() && !out.to_client.contains(&rpc(request.clone())));
     let number = out.holds[0].number;
     // Other messages continue meanwhile.
-    assert_eq!(conversation.editor(json!({"id": 8, "method": "x"})).to_agent.len(), 1);
+    assert_eq!(conversation.editor(json!({"id": 8, "method": "x"})).to_server.len(), 1);
     let out = conversation.proxy.apply_answer(number, Decision::default(), 0);
-    assert_eq!(out.to_editor, [rpc(request.clone())]);
+    assert_eq!(out.to_client, [rpc(request.clone())]);
     assert!(
         nothing(&conversation.proxy.apply_answer(number, Decision::default(), 0)),
         "an answer counts once"
@@ -126,12 +126,12 @@ fn user_decides_an_escalation_without_approvers() {
     let mut conversation = Conversation::begun(approvers);
     let number = conversation.agent(request.clone()).holds[0].number;
     let out = conversation.proxy.apply_answer(number, stop(Effect::Escalate, "no approver answered"), 0);
-    assert_eq!(parsed(&out.to_agent)[0]["result"]["outcome"]["optionId"], "c");
+    assert_eq!(parsed(&out.to_server)[0]["result"]["outcome"]["optionId"], "c");
 
     let mut conversation = Conversation::begun(approvers);
     let number = conversation.agent(request).holds[0].number;
     let out = conversation.editor(json!({"method": "session/cancel", "params": {"sessionId": "s"}}));
-    assert_eq!(parsed(&out.to_agent)[0]["result"]["outcome"]["outcome"], "cancelled");
+    assert_eq!(parsed(&out.to_server)[0]["result"]["outcome"]["outcome"], "cancelled");
     assert!(nothing(&conversation.proxy.apply_answer(number, Decision::default(), 0)));
 }
 

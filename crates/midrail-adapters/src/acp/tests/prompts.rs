@@ -6,12 +6,12 @@ use super::*;
 fn blocked_prompt_is_answered_and_not_forwarded() {
     let mut conversation = Conversation::begun(strict);
     let out = conversation.editor(prompt(9, "something evil"));
-    assert!(out.to_agent.is_empty());
-    assert!(shown(&out.to_editor).contains("it destroys"));
-    assert_eq!(parsed(&out.to_editor)[1]["result"]["stopReason"], "refusal");
-    assert_eq!(parsed(&out.to_editor)[1]["id"], 9);
+    assert!(out.to_server.is_empty());
+    assert!(shown(&out.to_client).contains("it destroys"));
+    assert_eq!(parsed(&out.to_client)[1]["result"]["stopReason"], "refusal");
+    assert_eq!(parsed(&out.to_client)[1]["id"], 9);
     let out = conversation.editor(prompt(10, "something good"));
-    assert_eq!(out.to_agent, [rpc(prompt(10, "something good"))]);
+    assert_eq!(out.to_server, [rpc(prompt(10, "something good"))]);
 }
 
 #[test]
@@ -25,10 +25,10 @@ fn linked_files_are_decided_as_reads() {
         let out = conversation.editor(
             json!({"id": 9, "method": "session/prompt", "params": {"sessionId": "s", "prompt": [block]}}),
         );
-        assert!(out.to_agent.is_empty(), "{block}");
+        assert!(out.to_server.is_empty(), "{block}");
     }
     let text = json!({"type": "resource", "resource": {"uri": "zed:///x", "text": "evil"}});
     let out = conversation
         .editor(json!({"id": 9, "method": "session/prompt", "params": {"sessionId": "s", "prompt": [text]}}));
-    assert!(out.to_agent.is_empty(), "an embedded text is a part of the prompt");
+    assert!(out.to_server.is_empty(), "an embedded text is a part of the prompt");
 }

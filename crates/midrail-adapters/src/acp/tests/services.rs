@@ -13,12 +13,12 @@ fn writes_are_refused_and_reads_are_redacted() {
     let mut conversation = Conversation::begun(decide);
     let write = json!({"id": 1, "method": "fs/write_text_file", "params": {"sessionId": "s", "path": "/repo/.env", "content": "x"}});
     let out = conversation.agent(write);
-    assert!(parsed(&out.to_agent)[0]["error"]["message"].as_str().unwrap().contains("it destroys"));
-    assert!(shown(&out.to_editor).contains("it destroys"));
+    assert!(parsed(&out.to_server)[0]["error"]["message"].as_str().unwrap().contains("it destroys"));
+    assert!(shown(&out.to_client).contains("it destroys"));
     let read = json!({"id": 2, "method": "fs/read_text_file", "params": {"sessionId": "s", "path": "/repo/a", "line": 3}});
-    assert_eq!(conversation.agent(read.clone()).to_editor, [rpc(read)]);
+    assert_eq!(conversation.agent(read.clone()).to_client, [rpc(read)]);
     let out = conversation.editor(json!({"id": 2, "result": {"content": "key=AKIA", "_meta": {"x": 1}}}));
-    assert_eq!(parsed(&out.to_agent)[0]["result"], json!({"content": "key=[redacted]", "_meta": {"x": 1}}));
+    assert_eq!(parsed(&out.to_server)[0]["result"], json!({"content": "key=[redacted]", "_meta": {"x": 1}}));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn replacement_of_a_result_without_text_is_an_error() {
         let mut conversation = Conversation::begun(decide);
         conversation.agent(json!({"id": 9, "method": "fs/write_text_file", "params": {"sessionId": "s", "path": "/p/a", "content": "x"}}));
         let out = conversation.editor(json!({"id": 9, "result": null}));
-        let answer = &parsed(&out.to_agent)[0];
+        let answer = &parsed(&out.to_server)[0];
         let message = answer["error"]["message"].as_str().unwrap();
         assert!(message.starts_with(head) && message.contains("2 failed"), "{answer}");
     }
@@ -61,17 +61,17 @@ fn edit_of_a_redacted_file_keeps_the_redacted_parts() {
         json!({"id": 1, "method": "fs/read_text_file", "params": {"sessionId": "s", "path": "/repo/a"}}),
     );
     let out = conversation.editor(json!({"id": 1, "result": {"content": "a=1\nkey=AKIA\n"}}));
-    assert!(!out.to_agent[0].contains("AKIA"));
+    assert!(!out.to_server[0].contains("AKIA"));
     let write = |id: u64, path: &str| {
         json!({"id": id, "method": "fs/write_text_file",
             "params": {"sessionId": "s", "path": path, "content": "a=2\nkey=[redacted:x#12ab]\n"}})
     };
     let out = conversation.agent(write(2, "/repo/a"));
-    assert_eq!(parsed(&out.to_editor)[0]["params"]["content"], "a=2\nkey=AKIA\n");
+    assert_eq!(parsed(&out.to_client)[0]["params"]["content"], "a=2\nkey=AKIA\n");
     assert!(!json!(conversation.last()).to_string().contains("AKIA"), "no event holds it");
     // What another file holds is not given away.
     let out = conversation.agent(write(3, "/repo/b"));
-    assert_eq!(out.to_editor, [rpc(write(3, "/repo/b"))]);
+    assert_eq!(out.to_client, [rpc(write(3, "/repo/b"))]);
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn user_is_asked_about_an_escalated_write() {
     for (option, passes) in [("allow", true), ("reject", false)] {
         let mut conversation = Conversation::begun(asks);
         let out = conversation.agent(write.clone());
-        let asked = parsed(&out.to_editor).remove(0);
+        let asked = parsed(&out.to_client).remove(0);
         assert_eq!(asked["method"], "session/request_permission");
         let out = conversation.editor(
             json!({"id": asked["id"], "result": {"outcome": {"outcome": "selected", "optionId": option}}}),
         );
-        assert_eq!(out.to_editor.contains(&rpc(write.clone())), passes);
-        assert_eq!(out.to_agent.is_empty(), passes);
+        assert_eq!(out.to_client.contains(&rpc(write.clone())), passes);
+        assert_eq!(out.to_server.is_empty(), passes);
     }
 }
 
@@ -103,19 +103,19 @@ fn terminal_is_a_command_and_its_output_a_result() {
         };
     let mut conversation = Conversation::begun(decide);
     let create = |id: u64, command: &str, args: Value| json!({"id": id, "method": "terminal/create", "params": {"sessionId": "s", "command": command, "args": args}});
-    assert!(parsed(&conversation.agent(create(1, "rm -rf x", json!([]))).to_agent)[0]["error"].is_object());
-    assert!(conversation.agent(create(2, "npm", json!(["test"]))).to_agent.is_empty());
+    assert!(parsed(&conversation.agent(create(1, "rm -rf x", json!([]))).to_server)[0]["error"].is_object());
+    assert!(conversation.agent(create(2, "npm", json!(["test"]))).to_server.is_empty());
     assert_eq!(conversation.last().tool.unwrap().args["command"], json!(["npm", "test"]));
     conversation.editor(json!({"id": 2, "result": {"terminalId": "term"}}));
     conversation.agent(
         json!({"id": 3, "method": "terminal/output", "params": {"sessionId": "s", "terminalId": "term"}}),
     );
     let out = conversation.editor(json!({"id": 3, "result": {"output": "AKIA", "truncated": false}}));
-    let error = parsed(&out.to_agent)[0]["error"]["message"].as_str().unwrap().to_owned();
+    let error = parsed(&out.to_server)[0]["error"]["message"].as_str().unwrap().to_owned();
     assert!(error.contains("it leaks") && !error.contains("AKIA"), "{error}");
     conversation.agent(json!({"id": 4, "method": "terminal/wait_for_exit", "params": {"sessionId": "s", "terminalId": "term"}}));
     let out = conversation.editor(json!({"id": 4, "result": {"exitCode": 2}}));
-    assert_eq!(out.to_agent.len(), 1);
+    assert_eq!(out.to_server.len(), 1);
     let event = conversation.last();
     assert_eq!((event.tool_name(), event.result.as_ref().unwrap().exit_code), (Some("terminal"), Some(2)));
 }

@@ -32,11 +32,11 @@ fn streaming() -> Conversation {
 #[test]
 fn secret_in_two_chunks_does_not_reach_the_editor() {
     let mut conversation = streaming();
-    let mut lines = conversation.update(says("the key is KE")).to_editor;
-    lines.extend(conversation.wait(1000).to_editor);
-    lines.extend(conversation.update(says("Y1, keep it")).to_editor);
-    lines.extend(conversation.wait(1000).to_editor);
-    lines.extend(conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}})).to_editor);
+    let mut lines = conversation.update(says("the key is KE")).to_client;
+    lines.extend(conversation.wait(1000).to_client);
+    lines.extend(conversation.update(says("Y1, keep it")).to_client);
+    lines.extend(conversation.wait(1000).to_client);
+    lines.extend(conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}})).to_client);
     assert_eq!(shown(&lines), "the key is [redacted], keep it");
     assert!(lines.last().unwrap().contains("end_turn"), "the answer comes behind the text");
 }
@@ -45,11 +45,11 @@ fn secret_in_two_chunks_does_not_reach_the_editor() {
 fn unchanged_chunks_are_forwarded_as_they_came() {
     let mut conversation = Conversation::begun(allow);
     let line = r#"{ "method":"session/update","jsonrpc":"2.0", "params":{"update":{"content":{"text":"hi","type":"text"},"sessionUpdate":"agent_message_chunk","_x":1.50},"sessionId":"s"}}"#;
-    assert!(nothing(&conversation.line(Side::Agent, line)), "it is collected");
+    assert!(nothing(&conversation.line(Side::Server, line)), "it is collected");
     let out =
         conversation.update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "status": "pending"}));
-    assert_eq!(out.to_editor[0], line);
-    assert_eq!(out.to_editor.len(), 2);
+    assert_eq!(out.to_client[0], line);
+    assert_eq!(out.to_client.len(), 2);
 }
 
 #[test]
@@ -63,11 +63,11 @@ fn blocked_text_is_withheld_completely() {
     let mut conversation = Conversation::begun(decide);
     conversation.update(says("a bad"));
     let out = conversation.wait(1000);
-    assert!(shown(&out.to_editor).contains("it leaks") && !shown(&out.to_editor).contains("a bad"));
+    assert!(shown(&out.to_client).contains("it leaks") && !shown(&out.to_client).contains("a bad"));
     assert!(nothing(&conversation.update(says(" word"))));
     conversation.update(json!({"sessionUpdate": "plan", "entries": []}));
     conversation.update(says("another message"));
-    assert_eq!(shown(&conversation.wait(1000).to_editor), "another message");
+    assert_eq!(shown(&conversation.wait(1000).to_client), "another message");
 }
 
 proptest! {
@@ -79,12 +79,12 @@ proptest! {
         let mut conversation = streaming();
         let mut lines = Vec::new();
         for (number, word) in words.iter().enumerate() {
-            lines.extend(conversation.update(says(word)).to_editor);
+            lines.extend(conversation.update(says(word)).to_client);
             if waits & (1 << number) != 0 {
-                lines.extend(conversation.wait(1000).to_editor);
+                lines.extend(conversation.wait(1000).to_client);
             }
         }
-        lines.extend(conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}})).to_editor);
+        lines.extend(conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}})).to_client);
         prop_assert_eq!(shown(&lines), words.concat().replace("KEY1", "[redacted]"));
     }
 }

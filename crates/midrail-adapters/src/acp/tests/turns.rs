@@ -16,14 +16,14 @@ fn agent_that_may_not_stop_continues_while_the_editor_waits() {
     let mut conversation = Conversation::begun(decide);
     conversation.update(says("I am tired"));
     let out = conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
-    let sent = parsed(&out.to_agent).remove(0);
+    let sent = parsed(&out.to_server).remove(0);
     assert_eq!(sent["method"], "session/prompt");
     assert!(sent["params"]["prompt"][0]["text"].as_str().unwrap().contains("write the report"));
-    assert!(parsed(&out.to_editor).iter().all(|line| line.get("id").is_none()), "no answer yet");
+    assert!(parsed(&out.to_client).iter().all(|line| line.get("id").is_none()), "no answer yet");
     conversation.update(says("done"));
     let out = conversation
         .agent(json!({"id": sent["id"], "result": {"stopReason": "end_turn", "_meta": {"a": 1}}}));
-    let answer = parsed(&out.to_editor).pop().unwrap();
+    let answer = parsed(&out.to_client).pop().unwrap();
     assert_eq!(
         answer,
         json!({"jsonrpc": "2.0", "id": 3, "result": {"stopReason": "end_turn", "_meta": {"a": 1}}})
@@ -32,7 +32,7 @@ fn agent_that_may_not_stop_continues_while_the_editor_waits() {
     conversation.editor(prompt(4, "again"));
     conversation.editor(json!({"method": "session/cancel", "params": {"sessionId": "s"}}));
     let out = conversation.agent(json!({"id": 4, "result": {"stopReason": "end_turn"}}));
-    assert!(out.to_agent.is_empty() && out.to_editor.len() == 1);
+    assert!(out.to_server.is_empty() && out.to_client.len() == 1);
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn guidance_follows_the_turn_a_limited_number_of_times() {
             json!({"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}}),
         ));
         let out = conversation.agent(json!({"id": id, "result": {"stopReason": "end_turn"}}));
-        assert_eq!(out.to_agent.is_empty(), round == 3, "round {round}");
-        if out.to_agent.is_empty() {
-            assert_eq!(parsed(&out.to_editor).pop().unwrap()["id"], 3)
+        assert_eq!(out.to_server.is_empty(), round == 3, "round {round}");
+        if out.to_server.is_empty() {
+            assert_eq!(parsed(&out.to_client).pop().unwrap()["id"], 3)
         } else {
-            id = parsed(&out.to_agent)[0]["id"].clone()
+            id = parsed(&out.to_server)[0]["id"].clone()
         }
     }
 }
@@ -69,8 +69,8 @@ fn halt_cancels_the_turn_and_shows_the_reason() {
     let mut conversation = Conversation::begun(decide);
     let out = conversation
         .agent(permission(0, json!({"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}})));
-    assert_eq!(parsed(&out.to_agent)[1]["method"], "session/cancel");
-    assert!(shown(&out.to_editor).contains("this run is over"));
+    assert_eq!(parsed(&out.to_server)[1]["method"], "session/cancel");
+    assert!(shown(&out.to_client).contains("this run is over"));
     assert!(nothing(&conversation.update(says("but"))), "nothing more is shown");
 }
 
@@ -82,11 +82,11 @@ fn failure_of_midrail_holds_a_stop_only_once() {
     };
     let mut conversation = Conversation::begun(decide);
     let out = conversation.agent(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
-    let sent = parsed(&out.to_agent).remove(0);
+    let sent = parsed(&out.to_server).remove(0);
     assert_eq!(sent["method"], "session/prompt");
     let out = conversation.agent(json!({"id": sent["id"], "result": {"stopReason": "end_turn"}}));
-    assert!(out.to_agent.is_empty());
-    let lines = parsed(&out.to_editor);
+    assert!(out.to_server.is_empty());
+    let lines = parsed(&out.to_client);
     assert!(lines.iter().any(|line| line.to_string().contains("no store")), "{lines:?}");
     assert_eq!(lines.last().unwrap()["id"], 3);
 }

@@ -223,6 +223,7 @@ fn kind(entry: &Entry) -> String {
             EventKind::BeforeStop => "stop",
             EventKind::BeforeHandoff | EventKind::AfterHandoff => "hand-off",
             EventKind::OnError => "error",
+            EventKind::ToolsOffered => "offers",
             EventKind::ApprovalDecided if is_timeout => "timed out",
             EventKind::ApprovalDecided => "answered",
             EventKind::Administered => "people",

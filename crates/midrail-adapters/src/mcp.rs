@@ -1,0 +1,110 @@
+//! The Model Context Protocol: a proxy between a client and a server, as a state machine. It judges what the server offers, every call
+//! and every result, in both eras of the protocol: with `initialize` and sessions, and without.
+
+mod answers;
+mod client;
+mod definitions;
+mod events;
+mod gate;
+mod identity;
+mod server;
+mod splice;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use midrail::Decision;
+
+pub use self::identity::{address_server, program_server};
+pub use self::state::{Proxy, ProxyOptions};
+
+use crate::relay::{Relay, RelayOutput, Side};
+use crate::rpc::{self, InvalidMessage, Line, Message};
+use crate::wire::WireError;
+
+impl Relay for Proxy {
+    fn handle_line(&mut self, from: Side, line: &[u8], now: u64) -> RelayOutput {
+        self.now = now;
+        let mut out = RelayOutput::default();
+        match rpc::read(line) {
+            Ok(Line::Blank) => {}
+            Ok(Line::Message(message)) => self.message(from, message, &mut out),
+            Ok(Line::Batch { messages, .. }) => {
+                for message in messages {
+                    self.message(from, message, &mut out);
+                }
+            }
+            // INVARIANT: a line that cannot be read is not forwarded.
+            Err(invalid) => self.reject(from, Some(line), &invalid, &mut out),
+        }
+        out
+    }
+
+    fn reject_line(&mut self, from: Side, error: WireError) -> RelayOutput {
+        let mut out = RelayOutput::default();
+        self.reject(from, None, &error.into(), &mut out);
+        out
+    }
+
+    fn tick(&mut self, now: u64) -> RelayOutput {
+        self.now = now;
+        let mut out = RelayOutput::default();
+        self.report_progress(&mut out);
+        out
+    }
+
+    fn next_tick(&self) -> Option<u64> {
+        self.held.values().filter_map(|held| held.next_progress).min()
+    }
+
+    fn apply_answer(&mut self, number: u64, decision: Decision, now: u64) -> RelayOutput {
+        self.now = now;
+        let mut out = RelayOutput::default();
+        if let Some(held) = self.held.remove(&number) {
+            self.decided(held.request, decision, true, &mut out);
+        }
+        out
+    }
+
+    fn end(&mut self) -> RelayOutput {
+        let mut out = RelayOutput::default();
+        self.fail_held_requests(&mut out);
+        self.fail_open_requests("the MCP server has ended", &mut out);
+        self.end_sessions();
+        out
+    }
+}
+
+impl Proxy {
+    fn message(&mut self, from: Side, message: Message, out: &mut RelayOutput) {
+        let Some(method) = message.method.clone() else {
+            return match from {
+                Side::Client => self.client_answer(message, out),
+                Side::Server => self.server_answer(message, out),
+            };
+        };
+        if message.key().is_some_and(|key| !self.can_open(from, &key)) {
+            out.remarks
+                .push(format!("{} reused the id of an open request; not forwarded", state::name(from)));
+            return;
+        }
+        match from {
+            Side::Client => self.client_message(&method, message, out),
+            Side::Server => self.server_message(&method, message, out),
+        }
+    }
+
+    fn reject(&mut self, from: Side, line: Option<&[u8]>, invalid: &InvalidMessage, out: &mut RelayOutput) {
+        out.remarks.push(format!("a message of {} was not forwarded: {}", state::name(from), invalid.reason));
+        if from == Side::Client {
+            return out.to_client.extend(invalid.answer().map(|answer| answer.to_string()));
+        }
+        // The client may be waiting for this answer. Of a line that is too large, the id is not known.
+        let why = format!("the answer of the MCP server was not forwarded: {}", invalid.reason);
+        let Some(line) = line else { return self.fail_open_requests(&why, out) };
+        let key = state::answered_id(line);
+        if let Some(open) = key.and_then(|key| self.open(Side::Client).remove(&key)) {
+            self.fail(&open, &why, out);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Messages of the client: calls are decided before the server receives them, and so are answers with data of the user.
+
+use std::collections::VecDeque;
+
+use midrail::{Decision, Effect, Event, EventKind};
+use serde_json::Value;
+
+use super::events::CALL;
+use super::state::{GatedRequest, OpenRequest, OpenState, Proxy, name};
+use crate::host::Capabilities;
+use crate::relay::{RelayOutput, Side};
+use crate::rpc::Message;
+
+/// The requests that are decided as calls.
+const CALLS: &[&str] = &["tools/call", "resources/read", "prompts/get", "completion/complete"];
+
+impl Proxy {
+    pub(super) fn client_message(&mut self, method: &str, message: Message, out: &mut RelayOutput) {
+        let (session, is_modern) = self.session_of(&message);
+        self.learn_client(method, &message);
+        if message.id.is_none() {
+            let cancelled =
+                (method == "notifications/cancelled").then(|| message.param("requestId")).flatten();
+            if !cancelled.is_some_and(|id| self.cancel_held(id)) {
+                out.to_server.push(message.line);
+            }
+            return;
+        }
+        let mut events: VecDeque<Event> = VecDeque::new();
+        let mut call = None;
+        if CALLS.contains(&method) {
+            let made = self.call(method, &message);
+            let can = Capabilities { ask: self.can_elicit && !is_modern, ..CALL };
+            events.push_back(self.before_tool(&session, method, &made, can));
+            call = Some(made);
+        }
+        // The client repeats a request with what the server asked for.
+        let answers = message.param("inputResponses").and_then(Value::as_object);
+        for answer in answers.into_iter().flat_map(|answers| answers.values()) {
+            events.push_back(self.elicited(&session, answer));
+        }
+        let progress = message.param("_meta").and_then(|meta| meta.get("progressToken")).cloned();
+        let Message { id, line, .. } = message;
+        let method = method.to_owned();
+        self.gate(
+            GatedRequest { from: Side::Client, id, method, session, is_modern, progress, line, events, call },
+            out,
+        );
+    }
+
+    fn learn_client(&mut self, method: &str, message: &Message) {
+        let meta = |name: &str| message.param("_meta")?.get(name);
+        let of_meta = || meta("io.modelcontextprotocol/clientInfo");
+        let info = if method == "initialize" { message.param("clientInfo") } else { of_meta() };
+        if let Some(name) = info.and_then(|info| info.get("name")?.as_str()) {
+            self.client = Some(name.chars().take(100).collect());
+        }
+        if method == "initialize" {
+            self.can_elicit = message.param("capabilities").is_some_and(|it| it.get("elicitation").is_some());
+        }
+    }
+
+    /// The client answers a request of the server.
+    pub(super) fn client_answer(&mut self, message: Message, out: &mut RelayOutput) {
+        let key = message.key().unwrap_or_default();
+        let Some(open) = self.open(Side::Server).remove(&key) else {
+            return out
+                .remarks
+                .push(format!("{} answered an unknown request; not forwarded", name(Side::Client)));
+        };
+        let OpenRequest { id, method, session, is_modern, state } = open;
+        match state {
+            OpenState::Question(request) => return self.user_answered(*request, &message, out),
+            OpenState::Held => {
+                // The client has not seen the request.
+                let open = OpenRequest { id, method, session, is_modern, state: OpenState::Held };
+                self.open(Side::Server).insert(key, open);
+                return;
+            }
+            OpenState::Forwarded(_) => {}
+        }
+        let event = match (method.as_str(), message.result()) {
+            ("elicitation/create", Some(answer)) => Some(self.elicited(&session, answer)),
+            ("sampling/createMessage", Some(answer)) => {
+                let text = answer.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
+                let event = self.event(&session, EventKind::AfterModel, &method, Capabilities::BLOCK);
+                Some(Event { text: Some(text.to_owned()), ..event })
+            }
+            _ => None,
+        };
+        let decision = event.map_or_else(Decision::default, |event| (self.decide)(event));
+        if decision.effect < Effect::Retry && decision.content.is_none() {
+            return out.to_server.push(message.line);
+        }
+        out.remarks.push(format!("the answer to {method} was not forwarded: {}", decision.reason));
+        out.send(Side::Server, &super::answers::refusal(&id, &method, is_modern, &decision));
+    }
+}

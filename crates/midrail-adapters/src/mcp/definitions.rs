@@ -1,0 +1,227 @@
+//! Definitions of tools, prompts and resources: their texts and digests, and lists without those that are withheld.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use midrail::core::{OfferedTool, hex};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::splice::{Edits, Span};
+
+/// A kind of list: its method, the field with the items, the field with an item's name, and what precedes the name.
+struct ListKind {
+    method: &'static str,
+    field: &'static str,
+    name: &'static str,
+    prefix: &'static str,
+}
+
+const LISTS: &[ListKind] = &[
+    ListKind { method: "tools/list", field: "tools", name: "name", prefix: "" },
+    ListKind { method: "prompts/list", field: "prompts", name: "name", prefix: "prompts/" },
+    ListKind { method: "resources/list", field: "resources", name: "uri", prefix: "resources/" },
+    ListKind {
+        method: "resources/templates/list",
+        field: "resourceTemplates",
+        name: "uriTemplate",
+        prefix: "templates/",
+    },
+];
+
+/// The methods whose results have instructions for the model.
+const GREETINGS: &[&str] = &["initialize", "server/discover"];
+
+const INSTRUCTIONS: &str = "instructions";
+
+/// Whether the results of a method are definitions.
+pub(super) fn is_list(method: &str) -> bool {
+    GREETINGS.contains(&method) || list_kind(method).is_some()
+}
+
+fn list_kind(method: &str) -> Option<&'static ListKind> {
+    LISTS.iter().find(|kind| kind.method == method)
+}
+
+/// The definitions in the result of a method. `None`: it is no list of definitions.
+pub(super) fn offered(method: &str, result: &Value) -> Option<Vec<OfferedTool>> {
+    if GREETINGS.contains(&method) {
+        let instructions = result.get(INSTRUCTIONS).filter(|it| !it.is_null() && *it != "");
+        return Some(instructions.map(|it| offer(INSTRUCTIONS.to_owned(), it)).into_iter().collect());
+    }
+    let kind = list_kind(method)?;
+    let items = result.get(kind.field)?.as_array()?;
+    let name = |item: &Value| item.get(kind.name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Some(items.iter().map(|item| offer(format!("{}{}", kind.prefix, name(item)), item)).collect())
+}
+
+fn offer(name: String, definition: &Value) -> OfferedTool {
+    let mut flat = Flat::default();
+    flat.add(definition, "");
+    OfferedTool {
+        name,
+        text: flat.text,
+        hash: format!("sha256:{}", hex::encode(&flat.digest.finalize())),
+        annotations: definition.get("annotations").and_then(Value::as_object).cloned(),
+    }
+}
+
+/// A definition as lines of places and values, in the order of the names.
+#[derive(Default)]
+struct Flat {
+    text: String,
+    digest: Sha256,
+}
+
+impl Flat {
+    fn add(&mut self, value: &Value, path: &str) {
+        match value {
+            Value::Object(members) if !members.is_empty() => {
+                let mut sorted: Vec<_> = members.iter().collect();
+                sorted.sort_by_key(|(name, _)| *name);
+                for (name, member) in sorted {
+                    // It may change with every list, and no model reads it.
+                    if path.is_empty() && name == "_meta" {
+                        continue;
+                    }
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    self.add(member, &if path.is_empty() { name } else { format!("{path}/{name}") });
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                for (index, item) in items.iter().enumerate() {
+                    self.add(item, &format!("{path}/{index}"));
+                }
+            }
+            leaf => {
+                self.digest.update(format!("{}:{path}={leaf}\n", path.len()));
+                let shown = leaf.as_str().map_or_else(|| leaf.to_string(), |text| text.replace('\n', "\n  "));
+                // Writing to a text cannot fail.
+                let _ = match path {
+                    "" => writeln!(self.text, "{shown}"),
+                    path => writeln!(self.text, "{}: {shown}", path.replace("~1", "/").replace("~0", "~")),
+                };
+            }
+        }
+    }
+}
+
+/// The result of a list without the definitions that are withheld, as a line. `passed` has the names that pass.
+pub(super) fn without_withheld(
+    line: &str,
+    method: &str,
+    result: &Value,
+    passed: &[String],
+) -> Option<String> {
+    let message = Span::of(line)?;
+    let span = message.member(line, "result")?;
+    let mut edits = Edits::default();
+    match list_kind(method) {
+        None => edits.replace(span.member(line, INSTRUCTIONS)?.range.clone(), json!("").to_string()),
+        Some(kind) => {
+            let passed: BTreeSet<&str> = passed.iter().map(String::as_str).collect();
+            let names = offered(method, result)?;
+            let is_kept =
+                |index: usize| names.get(index).is_some_and(|tool| passed.contains(tool.name.as_str()));
+            span.member(line, kind.field)?.keep(line, is_kept, &mut edits);
+        }
+    }
+    // A shared cache would serve this list to others, and a person may accept the rest soon.
+    if let Some(scope) = span.member(line, "cacheScope") {
+        edits.replace(scope.range.clone(), json!("private").to_string());
+    }
+    if result.get("ttlMs").and_then(Value::as_f64).is_some_and(|ttl| ttl > MAX_TTL)
+        && let Some(ttl) = span.member(line, "ttlMs")
+    {
+        edits.replace(ttl.range.clone(), MAX_TTL.to_string());
+    }
+    Some(edits.apply(line))
+}
+
+/// How long a client may keep a list from which something is withheld, in milliseconds.
+const MAX_TTL: f64 = 60_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(tool: &str) -> String {
+        offered("tools/list", &json!({"tools": [serde_json::from_str::<Value>(tool).unwrap()]}))
+            .unwrap()
+            .remove(0)
+            .hash
+    }
+
+    const TOOL: &str = r#"{"name":"add","title":"Add","description":"Adds.","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"First","default":1,"enum":[1,2],"examples":["x"]}},"required":["a"]},"outputSchema":{"type":"object","properties":{"sum":{"type":"number","title":"Sum"}}},"annotations":{"readOnlyHint":true},"icons":[{"src":"https://x.example/i.png"}]}"#;
+
+    /// 16 changes of one field each.
+    #[test]
+    fn every_change_of_a_definition_changes_its_digest() {
+        let changes = [
+            ("\"Add\"", "\"Add!\""),
+            ("Adds.", "Adds"),
+            ("Adds.", "adds."),
+            ("\"type\":\"number\",\"description\"", "\"type\":\"integer\",\"description\""),
+            ("First", "First "),
+            ("\"default\":1", "\"default\":2"),
+            ("\"default\":1", "\"default\":\"1\""),
+            ("[1,2]", "[2,1]"),
+            ("[1,2]", "[1,2,3]"),
+            ("\"x\"", "\"y\""),
+            ("\"required\":[\"a\"]", "\"required\":[]"),
+            ("\"sum\"", "\"total\""),
+            ("\"Sum\"", "\"Total\""),
+            ("true", "false"),
+            ("i.png", "j.png"),
+            ("\"properties\":{\"a\"", "\"properties\":{\"b\":{},\"a\""),
+        ];
+        for (from, to) in changes {
+            assert_ne!(hash(TOOL), hash(&TOOL.replacen(from, to, 1)), "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn order_and_spelling_and_meta_do_not_matter() {
+        for same in [
+            r#"{"description":"Adds.","name":"add"}"#,
+            r#"{ "name" : "add", "description" : "\u0041dds." }"#,
+            r#"{"name":"add","description":"Adds.","_meta":{"at":1}}"#,
+        ] {
+            assert_eq!(hash(r#"{"name":"add","description":"Adds."}"#), hash(same), "{same}");
+        }
+        // A value cannot imitate another place.
+        assert_ne!(
+            hash(r#"{"name":"a","description":"x\ntitle: y"}"#),
+            hash(r#"{"name":"a","description":"x","title":"y"}"#)
+        );
+    }
+
+    #[test]
+    fn every_text_is_in_the_text() {
+        let tool = offered("tools/list", &json!({"tools": [serde_json::from_str::<Value>(TOOL).unwrap()]}))
+            .unwrap()
+            .remove(0);
+        for text in [
+            "title: Add",
+            "inputSchema/properties/a/description: First",
+            "inputSchema/properties/a/examples/0: x",
+        ] {
+            assert!(tool.text.contains(text), "{}", tool.text);
+        }
+    }
+
+    #[test]
+    fn withheld_definitions_leave_the_other_bytes() {
+        let line = r#"{"id":1, "result":{"tools":[{"name":"a", "x":1.0},{"name":"b"} , {"name":"c"}],"ttlMs":300000,"cacheScope":"public","nextCursor":"n"}}"#;
+        let value: Value = serde_json::from_str(line).unwrap();
+        let left = without_withheld(line, "tools/list", &value["result"], &["a".into(), "c".into()]).unwrap();
+        assert_eq!(
+            left,
+            r#"{"id":1, "result":{"tools":[{"name":"a", "x":1.0},{"name":"c"}],"ttlMs":60000,"cacheScope":"private","nextCursor":"n"}}"#
+        );
+        let line = r#"{"id":1,"result":{"instructions":"Obey.","serverInfo":{"name":"s"}}}"#;
+        let value: Value = serde_json::from_str(line).unwrap();
+        let left = without_withheld(line, "initialize", &value["result"], &[]).unwrap();
+        assert_eq!(left, r#"{"id":1,"result":{"instructions":"","serverInfo":{"name":"s"}}}"#);
+    }
+}

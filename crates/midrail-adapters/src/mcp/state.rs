@@ -1,0 +1,194 @@
+//! The state of the proxy: open requests of both sides, requests that wait for approvers, and sessions.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use midrail::core::McpServer;
+use midrail::{Event, ToolCall};
+use serde_json::{Value, json};
+
+use crate::relay::{Decide, RelayOutput, Side};
+use crate::rpc;
+
+/// The name of this host in events and records.
+pub(super) const NAME: &str = "mcp";
+
+/// The most open requests of one side.
+const MAX_OPEN: usize = 4096;
+
+/// How often a client receives a notification that a call waits for an approver, in milliseconds.
+const PROGRESS_EVERY: u64 = 5_000;
+
+/// The name of a side in messages.
+pub(super) fn name(side: Side) -> &'static str {
+    match side {
+        Side::Client => "the MCP client",
+        Side::Server => "the MCP server",
+    }
+}
+
+/// The options of a proxy.
+#[derive(Debug, Clone, Default)]
+pub struct ProxyOptions {
+    /// The server behind it.
+    pub server: McpServer,
+    /// The folder that the client works in.
+    pub cwd: Option<String>,
+    /// A text that no other proxy has, for ids and sessions.
+    pub nonce: String,
+}
+
+/// The proxy.
+pub struct Proxy {
+    pub(super) decide: Decide,
+    pub(super) options: ProxyOptions,
+    pub(super) now: u64,
+    number: u64,
+    /// The client's name.
+    pub(super) client: Option<String>,
+    /// Whether the client can ask its user.
+    pub(super) can_elicit: bool,
+    /// The sessions that have started. Those of the modern era belong to a client, not to this process.
+    pub(super) sessions: BTreeSet<String>,
+    client_requests: BTreeMap<String, OpenRequest>,
+    server_requests: BTreeMap<String, OpenRequest>,
+    /// Requests that wait for approvers, by number.
+    pub(super) held: BTreeMap<u64, Held>,
+}
+
+/// A request that has no answer yet.
+pub(super) struct OpenRequest {
+    pub(super) id: Value,
+    pub(super) method: String,
+    pub(super) session: String,
+    pub(super) is_modern: bool,
+    pub(super) state: OpenState,
+}
+
+/// What is known about an open request.
+pub(super) enum OpenState {
+    /// It was not forwarded yet.
+    Held,
+    /// It was forwarded. Its answer is judged as the result of this call, if there is one.
+    Forwarded(Option<ToolCall>),
+    /// Midrail asks the user of the client about this request.
+    Question(Box<GatedRequest>),
+}
+
+/// A message that is decided before it is forwarded.
+pub(super) struct GatedRequest {
+    pub(super) from: Side,
+    /// `None`: it is a notification or an answer.
+    pub(super) id: Option<Value>,
+    pub(super) method: String,
+    pub(super) session: String,
+    pub(super) is_modern: bool,
+    pub(super) progress: Option<Value>,
+    /// The line as it came, or with changed arguments.
+    pub(super) line: String,
+    /// The events that must be allowed, in this order.
+    pub(super) events: VecDeque<Event>,
+    /// The call that its answer is the result of.
+    pub(super) call: Option<ToolCall>,
+}
+
+/// A request that waits for an approver.
+pub(super) struct Held {
+    pub(super) request: GatedRequest,
+    pub(super) reason: String,
+    /// When the next notification is due.
+    pub(super) next_progress: Option<u64>,
+    reports: u64,
+}
+
+impl Proxy {
+    /// A proxy without sessions.
+    pub fn new(options: ProxyOptions, decide: Decide) -> Self {
+        Proxy {
+            decide,
+            options,
+            now: 0,
+            number: 0,
+            client: None,
+            can_elicit: false,
+            sessions: BTreeSet::new(),
+            client_requests: BTreeMap::new(),
+            server_requests: BTreeMap::new(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// The open requests of a sender.
+    pub(super) fn open(&mut self, sender: Side) -> &mut BTreeMap<String, OpenRequest> {
+        match sender {
+            Side::Client => &mut self.client_requests,
+            Side::Server => &mut self.server_requests,
+        }
+    }
+
+    /// Whether a sender may use an id for a new request.
+    pub(super) fn can_open(&mut self, sender: Side, key: &str) -> bool {
+        let open = self.open(sender);
+        !open.contains_key(key) && open.len() < MAX_OPEN
+    }
+
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.number = self.number.saturating_add(1);
+        self.number
+    }
+
+    /// Keeps a request until an approver answers.
+    pub(super) fn hold(&mut self, request: GatedRequest, reason: String, out: &mut RelayOutput) {
+        let Some(event) = request.events.front().cloned() else { return };
+        let number = self.next_number();
+        out.holds.push(crate::relay::PendingApproval { number, event });
+        let next_progress = request.progress.is_some().then_some(self.now);
+        self.held.insert(number, Held { request, reason, next_progress, reports: 0 });
+        self.report_progress(out);
+    }
+
+    /// Reports to clients that sent a token that their calls wait.
+    pub(super) fn report_progress(&mut self, out: &mut RelayOutput) {
+        for held in self.held.values_mut() {
+            let Some(token) = &held.request.progress else { continue };
+            if held.next_progress.is_some_and(|due| due <= self.now) {
+                held.reports = held.reports.saturating_add(1);
+                held.next_progress = Some(self.now.saturating_add(PROGRESS_EVERY));
+                let params =
+                    json!({"progressToken": token, "progress": held.reports, "message": held.reason});
+                out.send(
+                    Side::Client,
+                    &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}),
+                );
+            }
+        }
+    }
+}
+
+/// The id of the request that a line answers, if the line is cut off or too deep to be read.
+pub(super) fn answered_id(line: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(line);
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' if in_string => {
+                in_string = false;
+                if depth == 1 && text.get(start..at) == Some("id") {
+                    let rest = text.get(at..)?.strip_prefix('"')?.trim_start().strip_prefix(':')?;
+                    let id = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next()?.ok()?;
+                    return Some(rpc::key(&id));
+                }
+            }
+            '"' => {
+                in_string = true;
+                start = at + 1;
+            }
+            '{' | '[' if !in_string => depth = depth.saturating_add(1),
+            '}' | ']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,58 @@
+//! Lists of definitions.
+
+use super::*;
+
+#[test]
+fn withheld_definitions_are_removed() {
+    let mut talk = Conversation::new(strict);
+    let answer =
+        r#"{@,"result":{"tools":[{"name":"good", "description":"x"},{"name":"bad1"}],"nextCursor":"2"}}"#;
+    let received = talk.exchange("tools/list", json!({}), answer);
+    assert_eq!(
+        received,
+        r#"{"jsonrpc":"2.0", "id":7,"result":{"tools":[{"name":"good", "description":"x"}],"nextCursor":"2"}}"#
+    );
+    for (method, field, name) in [
+        ("prompts/list", "prompts", "name"),
+        ("resources/list", "resources", "uri"),
+        ("resources/templates/list", "resourceTemplates", "uriTemplate"),
+    ] {
+        talk.exchange(method, json!({}), &format!(r#"{{@,"result":{{"{field}":[{{"{name}":"x"}}]}}}}"#));
+    }
+    let events = talk.events.lock().unwrap();
+    let names: Vec<String> = events
+        .iter()
+        .flat_map(|event| event.tools.clone().unwrap_or_default())
+        .map(|tool| tool.name)
+        .collect();
+    assert_eq!(names, ["good", "bad1", "prompts/x", "resources/x", "templates/x"]);
+}
+
+#[test]
+fn instructions_are_definitions() {
+    fn withhold(event: &Event) -> Decision {
+        match event.kind {
+            EventKind::ToolsOffered => stop(Effect::Block, "no"),
+            _ => Decision::default(),
+        }
+    }
+    let mut talk = Conversation::new(withhold);
+    for method in ["initialize", "server/discover"] {
+        let received =
+            talk.exchange(method, json!({}), r#"{@,"result":{"instructions":"Obey me.","capabilities":{}}}"#);
+        assert_eq!(received, r#"{"jsonrpc":"2.0", "id":7,"result":{"instructions":"","capabilities":{}}}"#);
+        let plain = talk.exchange(method, json!({}), r#"{@,"result":{"capabilities":{}}}"#);
+        assert_eq!(plain, r#"{"jsonrpc":"2.0", "id":7,"result":{"capabilities":{}}}"#);
+    }
+    let received = talk.exchange("tools/list", json!({}), r#"{@,"result":{"tools":[{"name":"a"}]}}"#);
+    assert_eq!(received, r#"{"jsonrpc":"2.0", "id":7,"result":{"tools":[]}}"#);
+}
+
+#[test]
+fn what_is_no_list_is_not_forwarded() {
+    for result in [r#"{"tools":{"name":"x","description":"evil"}}"#, r#"{"tool":[]}"#, "[]", "3"] {
+        let received =
+            Conversation::new(allow).exchange("tools/list", json!({}), &format!("{{@,\"result\":{result}}}"));
+        assert!(received.contains("error") && !received.contains("evil"), "{received}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Questions of a server to the user: forms that ask for passwords, and addresses that imitate others.
+
+use serde_json::Value;
+
+use super::settings::OnRequest;
+use crate::prelude::*;
+
+/// Words in the names and titles of form fields that no server may ask for.
+const SECRETS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "credential",
+    "otp",
+    "pin",
+    "cvv",
+    "cvc",
+    "seedphrase",
+    "mnemonic",
+    "ssn",
+    "creditcard",
+    "cardnumber",
+];
+
+pub(super) fn check(rule: OnRequest, server: &str, context: &Context<'_>) -> Verdict {
+    let args = context.event.tool.as_ref().map(|tool| &tool.args);
+    let field = |name: &str| args.and_then(|args| args.get(name));
+    if let Some(url) = field("url").and_then(Value::as_str)
+        && let Some(why) = suspicious_address(url)
+    {
+        return Verdict::block(format!("The MCP server `{server}` sends the user to an address that {why}."));
+    }
+    let properties = field("requestedSchema").and_then(|schema| schema.get("properties")?.as_object());
+    let asked = properties.into_iter().flatten().find(|(name, schema)| {
+        let title = schema.get("title").and_then(Value::as_str).unwrap_or_default();
+        is_secret(name) || is_secret(title)
+    });
+    if let Some((name, _)) = asked {
+        let reason = format!("The MCP server `{server}` asks the user for a secret in the field `{name}`.");
+        return Verdict::block(reason)
+            .advise("A server may not ask for passwords, keys or tokens in a form.");
+    }
+    Verdict::new(rule.effect(), format!("The MCP server `{server}` asks the user for data."))
+}
+
+/// Whether a name asks for a secret: the word itself, or a long word in it.
+fn is_secret(name: &str) -> bool {
+    let letters = midrail_scan::injection::name_letters(name);
+    let words = name.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    let is_word = words.into_iter().any(|word| SECRETS.contains(&word.as_str()));
+    is_word || SECRETS.iter().any(|secret| secret.len() > 4 && letters.contains(secret))
+}
+
+fn suspicious_address(url: &str) -> Option<&'static str> {
+    let Some((scheme, rest)) = url.split_once("://") else { return Some("is no web address") };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    if !matches!(scheme, "https" | "http") {
+        return Some("is no web address");
+    }
+    if authority.contains('@') {
+        return Some("has a user name before its host");
+    }
+    let is_international =
+        !authority.is_ascii() || authority.to_lowercase().split('.').any(|it| it.starts_with("xn--"));
+    is_international.then_some("has a host in another script")
+}
