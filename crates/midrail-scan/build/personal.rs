@@ -65,12 +65,12 @@ macro_rules! rules {
 include!("../data/personal/rules.rs.in");
 
 /// All texts before names, and what a search for them looks for: the second byte of those that begin with a capital, for each first
-/// one; the others, each with the place of its first sign, and the two bytes that may be before such a sign; and those
-/// without a sign.
+/// one; the others, each with the place of its first sign, that sign and the two bytes before it, and the pairs of bytes that may
+/// be before a sign; and those without a sign.
 fn name_triggers(lists: &WordLists) -> String {
     let names = ["before_one_word", "before_two_words", "before_given_name"];
     let (mut capitals, mut before, mut signed, mut others) =
-        ([0_u128; 26], [0_u128; 2], BTreeSet::new(), BTreeSet::new());
+        ([0_u128; 26], [0_u32; 32], BTreeSet::new(), BTreeSet::new());
     let mut all = String::new();
     let triggers = names.iter().zip(["OneWord", "TwoWords", "GivenName"]);
     for (trigger, then) in triggers.flat_map(|(name, then)| {
@@ -84,9 +84,8 @@ fn name_triggers(lists: &WordLists) -> String {
         if bytes[0].is_ascii_uppercase() {
             capitals[usize::from(bytes[0] - b'A')] |= 1 << bytes[1];
         } else if let Some(sign) = trigger.find([':', '=', ',']).filter(|sign| *sign >= 2) {
-            before[0] |= 1 << bytes[sign - 2];
-            before[1] |= 1 << bytes[sign - 1];
-            signed.insert((sign, trigger));
+            before[usize::from(bytes[sign - 2] & 31)] |= 1 << (bytes[sign - 1] & 31);
+            signed.insert((sign, [bytes[sign - 2], bytes[sign - 1], bytes[sign]], trigger));
         } else {
             others.insert(trigger);
         }
@@ -94,8 +93,8 @@ fn name_triggers(lists: &WordLists) -> String {
     format!(
         "pub(super) static TRIGGERS: &[(&str, super::name_triggers::Then)] = &[{all}];\n\
          pub(super) static TRIGGER_CAPITALS: [u128; 26] = {capitals:?};\n\
-         pub(super) const BEFORE_TRIGGER_SIGN: [u128; 2] = {before:?};\n\
-         pub(super) const TRIGGERS_WITH_SIGN: &[(usize, &str)] = &{:?};\n\
+         pub(super) static BEFORE_TRIGGER_SIGN: [u32; 32] = {before:?};\n\
+         pub(super) static TRIGGERS_WITH_SIGN: &[(usize, [u8; 3], &str)] = &{:?};\n\
          pub(super) const TRIGGERS_WITHOUT_SIGN: &[&str] = &{:?};\n",
         signed.iter().collect::<Vec<_>>(),
         others.iter().collect::<Vec<_>>()

@@ -115,6 +115,11 @@ fn threshold(number: usize) -> f64 {
 /// Classifies the words of a text. Of overlapping windows, the one with the highest share is returned.
 pub(super) fn classify(reading: &Reading<'_>, found: &[PhraseMatch]) -> Vec<ScoredWindow> {
     let words = &reading.words;
+    let mut windows = windows(reading.text, words, found);
+    windows.retain(|window| window.has_sign);
+    if windows.is_empty() {
+        return Vec::new();
+    }
     let mut sums = Vec::with_capacity(words.len() + 1);
     let mut sum = [0_i32; 2];
     sums.push(sum);
@@ -128,7 +133,7 @@ pub(super) fn classify(reading: &Reading<'_>, found: &[PhraseMatch]) -> Vec<Scor
         sums.push(sum);
     }
     let mut scored: Vec<ScoredWindow> = Vec::new();
-    for window in windows(reading.text, words, found).into_iter().filter(|window| window.has_sign) {
+    for window in windows {
         let at = |word: usize| sums.get(word).copied().unwrap_or_default();
         let ([text_from, field_from], [text_to, field_to]) = (at(window.words.start), at(window.words.end));
         let sum = match window.head {

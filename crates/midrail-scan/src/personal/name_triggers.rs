@@ -27,7 +27,6 @@ pub(super) const LONGEST_TRIGGER: usize = 16;
 /// The triggers of a text, in order and without overlap: where each begins, and the longest one that begins there.
 pub(super) fn find(text: &[u8]) -> Vec<(usize, &'static str, Then)> {
     let mut places = Vec::new();
-    let [seconds, lasts] = BEFORE_TRIGGER_SIGN;
     let is_in = |set: u128, byte: u8| byte.is_ascii() && set >> byte & 1 == 1;
     let is_sign = |byte: u8| (byte == b':') | (byte == b'=') | (byte == b',');
     // Triggers begin with a capital, or have a sign, by which they are found, or are rare.
@@ -41,15 +40,16 @@ pub(super) fn find(text: &[u8]) -> Vec<(usize, &'static str, Then)> {
             }
             return;
         }
-        if !is_in(lasts, byte_before(text, place))
-            || !is_in(seconds, byte_before(text, place.saturating_sub(1)))
-        {
+        let (second, last) = (byte_before(text, place.saturating_sub(1)), byte_before(text, place));
+        let lasts = BEFORE_TRIGGER_SIGN.get(usize::from(second & 31)).copied().unwrap_or(0);
+        if lasts >> (last & 31) & 1 == 0 {
             return;
         }
-        for (length, trigger) in TRIGGERS_WITH_SIGN {
+        for (length, end, trigger) in TRIGGERS_WITH_SIGN {
             let start = place.checked_sub(*length);
             let rest = start.and_then(|start| text.get(start..));
-            if rest.is_some_and(|rest| rest.starts_with(trigger.as_bytes())) {
+            if *end == [second, last, first] && rest.is_some_and(|rest| rest.starts_with(trigger.as_bytes()))
+            {
                 places.extend(start);
             }
         }

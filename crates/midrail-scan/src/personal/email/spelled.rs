@@ -29,6 +29,13 @@ pub(super) fn signs(text: &[u8], piece: Range<usize>) -> impl Iterator<Item = (u
     });
     places.filter_map(move |place| {
         let start = piece.start + place;
+        // The second byte excludes most places.
+        if !matches!(
+            byte(text, start + 1),
+            b'4' | b'u' | b'U' | b'x' | b'X' | b'#' | b'c' | b'C' | b'a' | b'A'
+        ) {
+            return None;
+        }
         let rest = text.get(start..).unwrap_or_default();
         let is_word = matches!(byte(rest, 0), b'[' | b'(');
         let signs = if is_word { WORDS } else { ESCAPES };
