@@ -81,7 +81,8 @@ impl<'t> Gate<'t> {
         // Whether the block before ends in a word.
         let mut continues = 0;
         let mut is_open = false;
-        each_mask_pair(self.bytes, is_part, is_special, |start, parts, specials| {
+        let bytes = self.bytes;
+        each_mask_pair(bytes, is_part, is_special, |start, parts, specials| {
             let mut places = parts & !(parts << 1 | continues) | specials;
             continues = parts >> 63;
             while places != 0 {
@@ -96,7 +97,13 @@ impl<'t> Gate<'t> {
                     let length = (!(parts >> offset)).trailing_zeros();
                     let end = at + usize::try_from(length).unwrap_or_default();
                     let is_whole = offset + length < u64::BITS;
-                    self.read_token(at, if is_whole { end } else { run_end(self.bytes, end, is_part) })
+                    let may_be_plain = is_whole && specials >> (offset + length) & 1 == 0;
+                    if may_be_plain && let Some(letters) = plain_letters(bytes, at, length) {
+                        self.read_plain(at, end, letters);
+                        false
+                    } else {
+                        self.read_token(at, if is_whole { end } else { run_end(bytes, end, is_part) })
+                    }
                 };
                 if is_open {
                     return false;
@@ -105,6 +112,23 @@ impl<'t> Gate<'t> {
             true
         });
         is_open
+    }
+
+    /// Reads a word of a few letters, as most are.
+    #[inline]
+    fn read_plain(&mut self, start: usize, end: usize, letters: u64) {
+        (self.singles, self.single_letters, self.pairs, self.numbers) = (0, 0, 0, 0);
+        if is_marked(letters) {
+            self.look_up(start, end);
+        }
+        self.count += 1;
+    }
+
+    /// Looks up a word that may be an anchor.
+    fn look_up(&mut self, start: usize, end: usize) {
+        let letters = self.bytes.get(start..end).unwrap_or_default().iter();
+        let lower = letters.map(|byte| char::from(byte.to_ascii_lowercase()));
+        self.add_word(vocabulary::id(lower.fold(FIRST_HASH, step)));
     }
 
     /// Reads a run of letters and digits.
@@ -132,12 +156,10 @@ impl<'t> Gate<'t> {
             self.pairs = if is_single { 0 } else { self.pairs + 1 };
             self.add_single(is_single, !is_number);
         }
-        let mark = mark(letters | LOWER_CASE & first(token.len()));
-        if GATE_MARKS.get(mark / 64).is_some_and(|marks| marks >> (mark % 64) & 1 == 1)
+        if is_marked(letters | LOWER_CASE & first(token.len()))
             && u32::try_from(token.len()).is_ok_and(|length| length <= MAX_LETTERS)
         {
-            let lower = token.iter().map(|byte| char::from(byte.to_ascii_lowercase()));
-            self.add_word(vocabulary::id(lower.fold(FIRST_HASH, step)));
+            self.look_up(start, end);
         }
         self.count += 1;
         self.is_row_open()
@@ -285,12 +307,11 @@ impl<'t> Gate<'t> {
 
     /// Whether all that a phrase needs comes in order, and near enough.
     fn has_phrase(&self) -> bool {
-        GATE_BY_RAREST.iter().zip(0..).any(|(phrases, rarest)| {
-            self.anchors.has(rarest)
-                && phrases.of(GATE_PHRASES).iter().any(|needs| {
-                    let needs = needs.of(GATE_NEEDS);
-                    needs.iter().all(|need| self.anchors.has(need.anchor)) && self.is_in_order(needs)
-                })
+        self.anchors.iter().filter_map(|rarest| GATE_BY_RAREST.get(rarest)).any(|phrases| {
+            phrases.of(GATE_PHRASES).iter().any(|needs| {
+                let needs = needs.of(GATE_NEEDS);
+                needs.iter().all(|need| self.anchors.has(need.anchor)) && self.is_in_order(needs)
+            })
         })
     }
 
@@ -345,6 +366,15 @@ impl<const N: usize> Bits<N> {
     fn has(&self, number: u16) -> bool {
         self.0.get(usize::from(number / 64)).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
     }
+
+    /// The numbers, in order.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().zip((0..).step_by(64)).flat_map(|(bits, start)| {
+            let rest = std::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)));
+            rest.take_while(|bits| *bits != 0)
+                .map(move |bits| start + usize::try_from(bits.trailing_zeros()).unwrap_or_default())
+        })
+    }
 }
 
 /// The most needs of a phrase.
@@ -354,6 +384,24 @@ const MOST_NEEDS: usize = 6;
 const LETTER_BITS: u64 = u64::from_ne_bytes([0x40; 8]);
 const LOWER_CASE: u64 = u64::from_ne_bytes([0x20; 8]);
 const NOT_ASCII: u64 = u64::from_ne_bytes([0x80; 8]);
+
+/// Whether an anchor may begin with these letters.
+#[inline(always)]
+fn is_marked(letters: u64) -> bool {
+    let mark = mark(letters);
+    GATE_MARKS.get(mark / 64).is_some_and(|marks| marks >> (mark % 64) & 1 == 1)
+}
+
+/// The letters of a run in lower case, if it is a word of a few ASCII letters, and no short one that may be part of a row.
+#[inline(always)]
+fn plain_letters(bytes: &[u8], start: usize, length: u32) -> Option<u64> {
+    if !(3..=8).contains(&length) {
+        return None;
+    }
+    let bits = u64::MAX >> (u64::BITS - 8 * length);
+    let letters = u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?) | LOWER_CASE;
+    ((letters ^ LETTER_BITS) & (LETTER_BITS | NOT_ASCII) & bits == 0).then_some(letters & bits)
+}
 
 /// The bits of the first bytes.
 fn first(length: usize) -> u64 {
@@ -365,9 +413,15 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() | (byte >= 0x80)
 }
 
-/// Whether a byte may begin something that is not read as it is written. A comment is found by its asterisk.
+/// Whether a byte may begin something that is not read as it is written, or join words. A comment is found by its asterisk.
 fn is_special(byte: u8) -> bool {
-    (byte == b'\\') | (byte == b'%') | (byte == b'&') | (byte == b'<') | (byte == b'*')
+    (byte == b'\\')
+        | (byte == b'%')
+        | (byte == b'&')
+        | (byte == b'<')
+        | (byte == b'*')
+        | (byte == b'\'')
+        | (byte == b'-')
 }
 
 /// Whether digits of a token may stand for letters: these three never do.
