@@ -49,3 +49,4 @@ mod stream;
 mod test;
 mod vanished;
 mod world;
+mod wrong;
