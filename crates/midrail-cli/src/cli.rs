@@ -94,6 +94,7 @@ pub(crate) enum Command {
     Audit(commands::audit::Args),
     Stats(commands::stats::Args),
     Notices(commands::notices::Args),
+    Wrong(commands::wrong::Args),
     /// Manage quarantined agents and halted runs.
     Quarantine(commands::quarantine::Args),
     /// Manage file locks.
@@ -140,6 +141,7 @@ impl Command {
             Command::Bench(args) => commands::bench::run(&args, output),
             Command::Audit(args) => commands::audit::run(&args, output),
             Command::Log(args) => commands::log::run(&args, output),
+            Command::Wrong(args) => commands::wrong::run(&args, output),
             Command::Stats(args) => commands::stats::run(&args, output),
             Command::Notices(args) => commands::notices::run(&args, output),
             Command::Quarantine(args) => commands::quarantine::run(&args, output),

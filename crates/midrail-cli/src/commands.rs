@@ -35,3 +35,4 @@ pub(crate) mod stats;
 pub(crate) mod tasks;
 pub(crate) mod test;
 pub(crate) mod uninstall;
+pub(crate) mod wrong;

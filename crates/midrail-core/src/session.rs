@@ -76,8 +76,8 @@ impl Changes {
 
 /// Prefixes of the slices of `decide` itself. Packs cannot use them as ids; ids from programs are escaped.
 pub const RESERVED_IDS: &[&str] = &[
-    "approval", "denied", "feedback", "flagged", "flow", "halted", "history", "late", "retry", "root",
-    "shadow", "shared", "snapshot", "spent", "stream", "strikes", "var", "warn", "written",
+    "approval", "denied", "feedback", "flagged", "flow", "halted", "history", "late", "made", "retry",
+    "root", "shadow", "shared", "snapshot", "spent", "stream", "strikes", "var", "warn", "written",
 ];
 
 /// The prefix of slices that all sessions of a store share: locks, quarantined agents, reviews. They are read and written in

@@ -1,15 +1,15 @@
 //! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
-use midrail_core::{Confidence, Danger, FileState, Severity, UnsavedFiles};
+use midrail_core::{Confidence, Danger, Severity, UnsavedFiles};
 use midrail_shell::command;
 use serde_json::json;
 
 use crate::prelude::*;
-use crate::shared::data::FILES;
 use crate::shared::file_access::agent_scripts_and;
-use crate::shared::file_paths::{is_below, is_inside, is_temporary};
+use crate::shared::file_paths::{is_below, is_generated, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
 use crate::shared::objections::all;
+use crate::shared::own_files::{self, is_created, is_own};
 use crate::shared::settings::{Folder, Pattern, any_matches};
 use crate::shared::text::{capitalize, first_names};
 
@@ -80,14 +80,18 @@ impl DestructiveCommand {
             danger.targets.iter().partition(|target| target.contains(['$', '`']));
         let has_folder = has_folder(context);
         let is_elsewhere = |target: &&String| !has_folder && target.starts_with('/') && !is_temporary(target);
-        if !danger.is_inside && (!unknown.is_empty() || known.iter().any(is_elsewhere)) {
+        if !danger.is_inside && !unknown.is_empty() {
             return Ok(true);
         }
         let expendable = self.expendable(context)?;
         // Request all facts before the first one is missing, so that they are fetched together.
-        let names: Vec<_> = known.into_iter().map(|target| context.places(target)).collect();
-        for names in names {
-            if !names?.iter().all(|name| is_expendable(name, &expendable)) {
+        let own: Vec<_> = known.iter().map(|target| is_own(context, target)).collect();
+        let names: Vec<_> = known.iter().map(|target| context.places(target)).collect();
+        for ((names, is_own), target) in names.into_iter().zip(own).zip(known) {
+            let may_go = names?.iter().all(|name| is_expendable(name, &expendable));
+            let may_go = may_go && (danger.is_inside || !is_elsewhere(&target));
+            // The agent may delete what it created.
+            if !may_go && !is_own? {
                 return Ok(true);
             }
         }
@@ -266,19 +270,8 @@ impl Guardrail for DestructiveCommand {
 
     /// Records the files and folders that the agent creates.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        let is_recorded = self.unsaved != UnsavedEffect::Allow && effect.allows() && has_folder(context);
-        if !is_recorded || context.event.tool.is_none() {
-            return Ok(());
-        }
-        let written = context.action()?.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?']));
-        let places: Vec<_> = written.map(|path| context.real_place(path, None)).collect();
-        let inside = places.into_iter().flatten().filter(|place| place.inside && !place.key.is_empty());
-        let states: Vec<_> = inside.map(|place| (context.file(&place).cloned(), place.key)).collect();
-        for (state, key) in states {
-            // A file with an unknown state does not count as created.
-            if let Ok(FileState::Absent) = state {
-                created_key(context, &key).write(changes, &true)?;
-            }
+        if effect.allows() && context.event.tool.is_some() {
+            own_files::observe(context, changes)?;
         }
         Ok(())
     }
@@ -296,35 +289,10 @@ impl Guardrail for DestructiveCommand {
     }
 }
 
-/// The slice that records that the agent created a file or folder.
-fn created_key(context: &Context<'_>, place: &str) -> Key<bool> {
-    Key::own(context, &format!("made/{place}"))
-}
-
-/// Whether the agent created a file, or a folder that contains it, in this session.
-fn is_created(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
-    let ends = file.match_indices('/').map(|(at, _)| at).chain([file.len()]);
-    let parts = ends.filter_map(|end| file.get(..end));
-    let created: Vec<_> = parts.map(|part| created_key(context, part).exists(context)).collect();
-    if created.contains(&Ok(true)) {
-        return Ok(true);
-    }
-    created.into_iter().find(Result::is_err).unwrap_or(Ok(false))
-}
-
 fn is_expendable(place: &str, folders: &[String]) -> bool {
     (is_inside(place) && command::is_expendable(place))
         || is_temporary(place)
         || folders.iter().any(|folder| is_below(folder, place) && place.len() > folder.len())
-}
-
-/// Whether a place is generated content.
-fn is_generated(place: &str) -> bool {
-    place.split('/').any(|part| {
-        FILES.has("generated folders", part)
-            || FILES.list("generated suffixes").iter().any(|ending| part.ends_with(ending))
-            || part.starts_with("cmake-build-")
-    })
 }
 
 /// A phrase as a sentence.

@@ -112,7 +112,7 @@ pub use shared::sensitive_data::SensitiveData;
 pub use shared::thresholds::{Share, Thresholds};
 
 pub use read_before_write::{CommandWrites, Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
-pub use relaxations::relaxing_settings;
+pub use relaxations::{narrowest_exception, relaxing_settings};
 pub use require_before::RuleSet;
 pub use require_before::prerequisites::{CallKey, ComputeCallKey, PrerequisiteRule, Prerequisites};
 pub use sandbox_boundary::SandboxBoundary;

@@ -3,6 +3,7 @@
 use midrail_core::{Decision, Event};
 use serde_json::Value;
 
+use crate::sensitive_file::SensitiveFile;
 use crate::{branch_policy, catalogue, sandbox_boundary, self_protection};
 
 /// Settings of a guardrail that would have allowed an event, each with the value to add to its list.
@@ -32,6 +33,25 @@ pub fn relaxing_settings(guardrail: &str, event: &Event, decision: &Decision) ->
         found.extend(change.map(|change| ("allow", change.to_owned())));
     }
     found
+}
+
+/// The narrowest setting that would have allowed a call, with the entries of its list. An own list of exceptions replaces the default
+/// one, so it contains that one as well.
+pub fn narrowest_exception(
+    guardrail: &str,
+    event: &Event,
+    decision: &Decision,
+) -> Option<(&'static str, Vec<String>)> {
+    let settings = relaxing_settings(guardrail, event, decision);
+    // A file is narrower than its folder, and a call narrower than a rule.
+    let exact = settings.iter().rev().find(|(setting, _)| *setting != "ignore").or(settings.first())?;
+    let (setting, value) = exact.clone();
+    let mut entries = Vec::new();
+    if setting == "except" {
+        entries.extend(SensitiveFile::default().except.into_iter().map(|pattern| pattern.0));
+    }
+    entries.push(value);
+    Some((setting, entries))
 }
 
 /// The command line of a call, as the setting `allow` spells it.

@@ -1,11 +1,14 @@
 //! sandbox-boundary (safety-004): blocks access to files outside the folder of the session.
 
 use crate::prelude::*;
+use crate::shared::data::FILES;
 use crate::shared::file_access::accessed_files;
 use crate::shared::file_paths::{
     is_below, is_device, is_inside, is_temporary, is_temporary_folder, path_fits,
 };
+use crate::shared::flow::named::Named;
 use crate::shared::objections::first_verdict;
+use crate::shared::own_files::is_own;
 use crate::shared::settings::{Folder, Pattern};
 
 pub(crate) const BUILTIN: Builtin =
@@ -55,6 +58,64 @@ impl SandboxBoundary {
     }
 }
 
+/// Whether a place belongs to a further root of the session: a folder or file that the agent created, or that the user named in a
+/// prompt, or in a container one of the usual folders for work.
+fn is_in_further_root(context: &Context<'_>, file: &str, places: &[String]) -> Result<bool, Missing> {
+    if is_own(context, file)? || places.iter().all(|place| is_container_folder(context, place)) {
+        return Ok(true);
+    }
+    let named = Named::from_context(context)?;
+    if named.has_user_names() {
+        for place in places {
+            if !is_named(context, &named, place)? {
+                return Ok(false);
+            }
+        }
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// Whether the user named a file, or a folder that contains it. Folders of the system, and those of all users, are no roots.
+fn is_named(context: &Context<'_>, named: &Named, place: &str) -> Result<bool, Missing> {
+    let is_system = FILES.list("system folders").iter().any(|folder| is_below(folder, place));
+    let is_known = place.starts_with(['/', '~']) && !place.contains(['$', '`', '*', '?']) && !is_system;
+    if !is_known {
+        return Ok(false);
+    }
+    let ends = place.match_indices('/').map(|(at, _)| at).chain([place.len()]).skip(2);
+    let folders: Vec<&str> =
+        ends.filter_map(|end| place.get(..end)).filter(|folder| !is_home(folder)).collect();
+    // Request all facts before the first one is missing, so that they are fetched together.
+    let digests: Vec<_> = folders
+        .into_iter()
+        .flat_map(|folder| [folder.to_owned(), format!("{folder}/")])
+        .map(|folder| context.destination_digests(&folder))
+        .collect();
+    for digests in digests {
+        if named.is_of_user(digests?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a folder is the home of a user: `/home/ann`.
+fn is_home(folder: &str) -> bool {
+    let parts: Vec<&str> = folder.split('/').skip(1).collect();
+    matches!(parts.as_slice(), ["home" | "Users", _] | ["root"])
+}
+
+/// Whether a place is in a usual folder for work of a container, which has several at the top of its file system. The folder of the
+/// session shows that it runs in one.
+fn is_container_folder(context: &Context<'_>, place: &str) -> bool {
+    let top = |path: &str| {
+        let folder = path.strip_prefix('/')?.split('/').next()?;
+        FILES.list("container folders").iter().find(|known| **known == folder)
+    };
+    context.root().and_then(top).is_some() && top(place).is_some()
+}
+
 impl Guardrail for SandboxBoundary {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         if context.event.tool.is_none() {
@@ -63,7 +124,11 @@ impl Guardrail for SandboxBoundary {
         let files = accessed_files(context)?;
         let judged = files.iter().filter(|it| self.reads == OutsideReads::Block || it.is_write);
         first_verdict(judged.map(|it| {
-            if context.places(it.file)?.iter().all(|name| self.is_within(name)) {
+            let places = context.places(it.file)?;
+            let outside: Vec<String> = places.into_iter().filter(|name| !self.is_within(name)).collect();
+            if outside.is_empty()
+                || (self.folder.is_none() && is_in_further_root(context, it.file, &outside)?)
+            {
                 return Ok(None);
             }
             let does = if it.is_write { "changed" } else { "read" };

@@ -35,8 +35,9 @@ pub(crate) struct SelfProtection;
 impl SelfProtection {
     /// Whether a danger would delete the whole folder of the session, including its guardrails.
     fn takes_all(context: &Context<'_>, action: &Action) -> Result<bool, Missing> {
-        let targets =
-            action.dangers.iter().filter(|danger| danger.harmless_inside).flat_map(|it| &it.targets);
+        // What `find -name` selects is checked by its pattern.
+        let takes_folders = |danger: &&Danger| danger.harmless_inside && danger.rule != "find-delete-some";
+        let targets = action.dangers.iter().filter(takes_folders).flat_map(|it| &it.targets);
         let names: Vec<_> = targets.map(|target| context.path_aliases(target)).collect();
         for names in names {
             let is_root = |name: &String| match name.as_str() {

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use midrail_core::FileState;
 
 use crate::prelude::*;
-use crate::shared::data::SENSITIVE_FILES;
+use crate::shared::data::{PROGRAMS, SENSITIVE_FILES};
 use crate::shared::file_access::{FileAccess, accessed_files};
-use crate::shared::file_paths::{LowercasePath, from_root, lowercase};
+use crate::shared::file_paths::{LowercasePath, from_root, is_inside, is_temporary, lowercase};
+use crate::shared::flow::available::available;
 use crate::shared::letter_pairs::LetterPairs;
 use crate::shared::objections::first_verdict;
 use crate::shared::settings::{Pattern, patterns};
@@ -112,6 +113,63 @@ impl SensitiveFile {
     }
 }
 
+impl SensitiveFile {
+    /// The real places of the files with credentials that the call creates or changes, with their states. A file that receives the
+    /// content of another one, or of a download, is not the agent's.
+    fn written(&self, context: &Context<'_>) -> Result<Vec<(String, FileState)>, Missing> {
+        let action = context.action()?;
+        let is_brought = |path: &String| {
+            action
+                .copies
+                .iter()
+                .any(|copy| copy.to == *path || path.starts_with(copy.to.trim_end_matches('/')))
+                || action.fetched.contains(path)
+        };
+        let written = action.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?', '{']));
+        let mut found = Vec::new();
+        for path in written.filter(|path| !is_brought(path)) {
+            let access =
+                FileAccess { file: path, is_write: true, is_named: false, is_replaced: true, script: None };
+            let place = context.real_place(path, None)?;
+            let is_near = is_inside(&place.key) || is_temporary(&place.key);
+            let protecting = self.objection(context, &place.key, &access).filter(|_| is_near);
+            if protecting.is_some_and(|pattern| !self.read_only.iter().any(|it| it.0 == pattern)) {
+                found.push((place.key.clone(), context.file(&place)?.clone()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the file of an access is the agent's, or becomes it.
+    fn is_own_file(&self, context: &Context<'_>, access: &FileAccess<'_>) -> Result<bool, Missing> {
+        Ok(self.is_own(context, access.file)? || self.is_new_key(context, access)?)
+    }
+
+    /// Whether a file is the agent's: it created it, and no one else has changed it since.
+    fn is_own(&self, context: &Context<'_>, file: &str) -> Result<bool, Missing> {
+        let place = context.real_place(file, None)?;
+        let Some(content) = created_key(context, &place.key).read(context)? else { return Ok(false) };
+        Ok(matches!(context.file(&place)?, FileState::File { checksum } if *checksum == content))
+    }
+
+    /// Whether the call creates the file as a new key: `openssl genrsa -out server.key`.
+    fn is_new_key(&self, context: &Context<'_>, access: &FileAccess<'_>) -> Result<bool, Missing> {
+        let programs = &context.action()?.programs;
+        let makes_keys = programs.iter().any(|program| PROGRAMS.has("key generators", program));
+        if !makes_keys || !access.is_write || access.script.is_some() {
+            return Ok(false);
+        }
+        let place = context.real_place(access.file, None)?.key;
+        let written = self.written(context)?;
+        Ok(written.iter().any(|(key, state)| *key == place && *state == FileState::Absent))
+    }
+}
+
+/// The slice with the checksum of a file that the agent created. Empty: the call that creates it has not ended.
+fn created_key(context: &Context<'_>, place: &str) -> Key<String> {
+    Key::own(context, &format!("created/{place}"))
+}
+
 /// Whether a file contains credentials, by the default patterns.
 pub(crate) fn holds_credentials(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
     static DEFAULT: LazyLock<SensitiveFile> = LazyLock::new(SensitiveFile::default);
@@ -144,6 +202,11 @@ impl Guardrail for SensitiveFile {
             let Some(pattern) = names.iter().find_map(|name| self.objection(context, name, &access)) else {
                 return Ok(self.unknown_folder(context, &access));
             };
+            if !self.read_only.iter().any(|it| it.0 == pattern)
+                && available(context, self.is_own_file(context, &access))?.unwrap_or(false)
+            {
+                return Ok(None);
+            }
             let (reason, advice) = if self.read_only.iter().any(|it| it.0 == pattern) {
                 ("is managed by a program and cannot be written directly", "Use that program, such as git.")
             } else {
@@ -155,6 +218,33 @@ impl Guardrail for SensitiveFile {
             let verdict = Verdict::block(format!("{} {reason}.", it.name())).advise(advice);
             Ok(Some(verdict.with("path", it.file).with("pattern", pattern)))
         }))
+    }
+
+    /// Records the files with credentials that the agent creates.
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        if context.event.tool.is_none() || !effect.allows() {
+            return Ok(());
+        }
+        let has_ended = context.event.kind == EventKind::AfterTool;
+        // A file with an unknown state does not count as created.
+        for (place, state) in available(context, self.written(context))?.unwrap_or_default() {
+            let key = created_key(context, &place);
+            match state {
+                FileState::Absent if !has_ended => key.write(changes, &String::new())?,
+                FileState::File { checksum } => match key.read(context)? {
+                    Some(_) if has_ended => key.write(changes, &checksum)?,
+                    // Someone else wrote it.
+                    Some(known) if known != checksum => key.remove(changes),
+                    _ => {}
+                },
+                FileState::Absent | FileState::Special => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn observes(&self) -> &[EventKind] {
+        &[EventKind::BeforeTool, EventKind::AfterTool]
     }
 
     fn max_effect(&self) -> Effect {

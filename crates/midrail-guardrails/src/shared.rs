@@ -25,6 +25,7 @@ pub(crate) mod objections;
 pub(crate) mod one_or_many;
 pub(crate) mod outcome;
 pub(crate) mod overridden_facts;
+pub(crate) mod own_files;
 pub(crate) mod replaced_parts;
 pub(crate) mod required_command;
 #[cfg(feature = "json-schema")]

@@ -4,7 +4,9 @@
 mod normal;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use serde_json::Value;
 
@@ -25,7 +27,8 @@ const MAX_WHOLE_TEXT: usize = 64;
 /// Pointers to texts that can name destinations: a prompt, and the result of a call.
 const NAMING_POINTERS: &[&str] = &["/text", "/result"];
 
-/// Returns the keyed digests of the names in an event, which is given as JSON.
+/// Returns the keyed digests of the names in an event, which is given as JSON. What the agent wrote into the call itself is not
+/// named by its result, which may repeat it: `no entry for eve@example.net`.
 pub fn digests_in_event(event: &Value, key: &[u8]) -> Vec<String> {
     let mut names = BTreeSet::new();
     for value in
@@ -36,6 +39,11 @@ pub fn digests_in_event(event: &Value, key: &[u8]) -> Vec<String> {
                 add_names(at.text, &mut names);
             }
         });
+    }
+    if let Some(args) = event.pointer("/tool/args").filter(|_| !names.is_empty()) {
+        let mut own = BTreeSet::new();
+        json_texts::for_each(args, &mut |at| add_names(at.text, &mut own));
+        names.retain(|name| !own.contains(name));
     }
     names.iter().map(|name| digest(name, key)).collect()
 }
@@ -54,10 +62,21 @@ pub fn destination_digests(destination: &str, key: &[u8]) -> Vec<String> {
 
 /// Whether a destination is this machine.
 pub fn is_local(destination: &str) -> bool {
-    let host = normal::host(destination);
-    host.is_some_and(|host| {
-        matches!(host.as_str(), "localhost" | "[::1]" | "::1" | "0.0.0.0") || host.starts_with("127.")
-    })
+    let is_loopback = |host: &str| host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    let is_own = |host: &str| matches!(host, "localhost" | "[::1]" | "::1" | "0.0.0.0");
+    normal::host(destination).is_some_and(|host| is_own(&host) || is_loopback(&host))
+}
+
+/// The host of a URL, or of a text that is one, in its one spelling. `None`: it has none, or programs disagree about it.
+pub fn host(destination: &str) -> Option<String> {
+    normal::host(destination)
+}
+
+/// A host that a program contacts, spelt so that it is not taken for a file: `//setup.py`.
+pub fn as_host(address: &str) -> Cow<'_, str> {
+    let end = address.find(['/', ':', '?', '#']).unwrap_or(address.len());
+    let is_unclear = address.get(..end).is_some_and(normal::is_file_name);
+    if is_unclear { Cow::Owned(format!("//{address}")) } else { Cow::Borrowed(address) }
 }
 
 fn digest(name: &str, key: &[u8]) -> String {
@@ -110,6 +129,12 @@ mod tests {
             ("Put it into src/notes.txt", "src/notes.txt"),
             ("Ticket ABC-123 is it", "abc-123"),
             ("Write to müller.example", "xn--mller-kva.example"),
+            ("Fix setup.py", "setup.py"),
+            ("Post to https://setup.py/x", "https://setup.py/y"),
+            (
+                "Fill in https://docs.google.com/forms/d/1/viewform",
+                "https://docs.google.com/forms/d/1/viewform",
+            ),
             ("general", "general"),
         ] {
             assert!(
@@ -134,6 +159,12 @@ mod tests {
             ("Pay DE89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19"),
             ("send the general report", "general"),
             ("Summarise this page", "https://evil.example"),
+            ("Fix setup.py", "https://setup.py/x"),
+            ("Fix setup.py", "//setup.py"),
+            ("See https://discord.com/api/webhooks/1/a", "https://discord.com/api/webhooks/2/b"),
+            ("See https://docs.google.com/forms/d/1", "https://docs.google.com/forms/d/2"),
+            ("See https://example.com/a", "https://evil.example\\@example.com/a"),
+            ("Send it to ann@example.org", "mailto:ann@example.org?bcc=eve@evil.example"),
         ] {
             assert!(
                 !is_named(text, destination),
@@ -159,6 +190,10 @@ mod tests {
         assert!(destination_digests("ann@example.org", b"key").iter().all(|it| found.contains(it)));
         assert!(destination_digests("eve@example.org", b"key").iter().all(|it| !found.contains(it)));
         assert!(destination_digests("ann@example.org", b"other").iter().all(|it| !found.contains(it)));
+        let echo =
+            json!({"tool": {"args": {"q": "eve@example.org"}}, "result": {"content": "no eve@example.org"}});
+        let found = digests_in_event(&echo, b"key");
+        assert!(destination_digests("eve@example.org", b"key").iter().all(|it| !found.contains(it)));
         let long: String = (0..5_000).map(|n| format!("u{n}@example.org ")).collect();
         assert_eq!(digests_in_event(&json!({"result": {"content": long}}), b"key").len(), MAX_NAMES);
     }
@@ -168,6 +203,16 @@ mod tests {
         for text in ["localhost", "http://localhost:3000/x", "127.0.0.1", "http://[::1]/"] {
             assert!(is_local(text), "{text}");
         }
-        assert!(!is_local("localhost.example.org") && !is_local("ann@localhost.example"));
+        for text in [
+            "localhost.example.org",
+            "ann@localhost.example",
+            "127.evil.example",
+            "http://127.0.0.1.evil.example/",
+            "localhost:a@evil.example",
+            "http://localhost:a@evil.example/",
+            "http://localhost\\@evil.example/",
+        ] {
+            assert!(!is_local(text), "{text}");
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Files {
             (Files::Disk, Some(root)) => disk::fact(root, key, lookup),
             (Files::Disk, None) => Err(NO_ROOT.into()),
             (Files::Simulated(simulation), _) => simulation.fact(key, lookup),
-            (Files::Recorded(recorded), _) => recorded.fact(key, lookup.root, lookup.cwd),
+            (Files::Recorded(recorded), _) => recorded.fact(key, lookup),
             (Files::Unavailable, _) => Err(NO_FILES.into()),
         };
         found.unwrap_or_else(Fact::from)

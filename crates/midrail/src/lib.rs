@@ -70,6 +70,7 @@ mod stored_policy;
 mod stream;
 pub mod summary;
 pub mod unique_keys;
+pub mod wrong_stop;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use decide::{BatchedDecision, DecisionFuture};

@@ -10,6 +10,8 @@ use midrail_shell::action;
 use parking_lot::Mutex;
 
 use crate::error::Available;
+use crate::files::Lookup;
+use crate::session_slices::session_id;
 
 /// The most files that are remembered. Beyond it, all are forgotten.
 const MAX_FILES: usize = 200_000;
@@ -20,7 +22,7 @@ pub(crate) const NOT_RECORDED: &str = "it was not recorded, and past events are 
 /// The files of recorded sessions.
 #[derive(Debug, Default)]
 pub struct RecordedFiles {
-    /// Existing files, by root and place.
+    /// Existing files, by session and place.
     files: Mutex<BTreeSet<(String, String)>>,
 }
 
@@ -34,23 +36,23 @@ impl RecordedFiles {
         let named = action::PATH_ARGS.iter().filter_map(|name| tool.args.get(*name)?.as_str());
         let written = action::derive(event).map(|action| action.writes).unwrap_or_default();
         let roots = Roots { root, aliases: &[] };
-        let root = root.unwrap_or_default().to_owned();
+        let session = session_id(event);
         let mut files = self.files.lock();
         for path in named.map(str::to_owned).chain(written) {
             if files.len() >= MAX_FILES {
                 files.clear();
             }
-            files.insert((root.clone(), resolve(&path, event.cwd.as_deref(), roots, None).key));
+            files.insert((session.clone(), resolve(&path, event.cwd.as_deref(), roots, None).key));
         }
     }
 
     /// A fact, as far as it follows from the events so far.
-    pub(crate) fn fact(&self, key: &FactKey, root: Option<&Path>, cwd: Option<&str>) -> Available<Fact> {
+    pub(crate) fn fact(&self, key: &FactKey, lookup: &Lookup<'_>) -> Available<Fact> {
         match key {
-            FactKey::Place(path) => Ok(plain_place(root, cwd, path)),
+            FactKey::Place(path) => Ok(plain_place(lookup.root, lookup.cwd, path)),
             FactKey::File(place) => {
-                let root = root.map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
-                let exists = self.files.lock().contains(&(root, place.clone()));
+                let session = session_id(lookup.event.ok_or(NOT_RECORDED)?);
+                let exists = self.files.lock().contains(&(session, place.clone()));
                 let file = FileState::File { checksum: "past".to_owned() };
                 Ok(Fact::File(if exists { file } else { FileState::Absent }))
             }

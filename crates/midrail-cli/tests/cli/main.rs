@@ -50,3 +50,4 @@ mod stream;
 mod test;
 mod vanished;
 mod world;
+mod wrong;

@@ -229,6 +229,15 @@ pub fn is_path_argument(name: &str) -> bool {
     midrail_shell::action::PATH_ARGS.contains(&name)
 }
 
+/// Whether a place is generated content.
+pub(crate) fn is_generated(place: &str) -> bool {
+    place.split('/').any(|part| {
+        FILES.has("generated folders", part)
+            || FILES.list("generated suffixes").iter().any(|ending| part.ends_with(ending))
+            || part.starts_with("cmake-build-")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::letter_pairs::LetterPairs;

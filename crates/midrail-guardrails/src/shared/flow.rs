@@ -1,7 +1,7 @@
 //! Where the texts of a session came from and where its calls go. All `flow` guardrails of a policy share this state: each computes
 //! the same changes from the same event.
 
-mod available;
+pub(crate) mod available;
 pub(crate) mod call;
 pub(crate) mod expressions;
 pub(crate) mod files;

@@ -1,25 +1,57 @@
 //! The one spelling of a name: lower case, without `www.`, trailing dots, schemes and the spaces of numbers.
 
-/// Hosts whose pages belong to many owners. Naming such a host names none of them.
-const SHARED_HOSTS: &[&str] = &[
+/// Forges: hosts whose first two parts of a path name an owner and a repository.
+const FORGES: &[&str] = &[
     "github.com",
     "gitlab.com",
     "bitbucket.org",
     "codeberg.org",
-    "gist.github.com",
-    "raw.githubusercontent.com",
-    "hooks.slack.com",
-    "discord.com",
+    "gitee.com",
+    "git.sr.ht",
+    "huggingface.co",
+];
+
+/// Hosts whose pages belong to many owners, each of which has an address of its own. Naming such a host, or another page of it,
+/// names none of them.
+const SHARED_HOSTS: &[&str] = &[
+    "api.dropboxapi.com",
+    "api.github.com",
+    "api.notion.com",
     "api.telegram.org",
+    "api.trello.com",
+    "content.dropboxapi.com",
+    "discord.com",
+    "discordapp.com",
     "docs.google.com",
     "drive.google.com",
-    "script.google.com",
-    "storage.googleapis.com",
-    "s3.amazonaws.com",
-    "pastebin.com",
-    "webhook.site",
+    "dropbox.com",
+    "file.io",
+    "forms.gle",
+    "gist.github.com",
+    "gist.githubusercontent.com",
+    "graph.facebook.com",
+    "graph.microsoft.com",
+    "hooks.slack.com",
+    "hooks.zapier.com",
+    "maker.ifttt.com",
     "notion.so",
+    "paste.rs",
+    "pastebin.com",
+    "raw.githubusercontent.com",
+    "s3.amazonaws.com",
+    "script.google.com",
+    "slack.com",
+    "storage.googleapis.com",
+    "transfer.sh",
     "trello.com",
+    "uploads.github.com",
+    "webhook.site",
+];
+
+/// Endings of files that are also top levels of domains: `setup.py` in a prompt is a file and names no host.
+const FILE_ENDINGS: &[&str] = &[
+    "ai", "app", "cc", "cs", "do", "env", "in", "md", "mk", "ml", "mm", "mov", "pl", "pm", "ps", "py", "rs",
+    "sc", "sh", "so", "sql", "st", "vi", "zip",
 ];
 
 /// The most bytes of a name.
@@ -31,8 +63,10 @@ const MIN_DIGITS: usize = 7;
 /// Splits the value of an argument into single destinations: `Ann <a@x.example>, b@y.example`.
 pub fn destinations(text: &str) -> Vec<String> {
     let text = text.trim();
-    let mails: Vec<String> =
-        text.split([',', ';', ' ', '\n', '\t', '<', '>', '"', '(', ')']).filter_map(mail).collect();
+    let mails: Vec<String> = text
+        .split([',', ';', ' ', '\n', '\t', '<', '>', '"', '(', ')', '?', '&', '='])
+        .filter_map(mail)
+        .collect();
     if text.is_empty() {
         Vec::new()
     } else if mails.is_empty() || text.contains("://") {
@@ -60,7 +94,7 @@ pub fn spellings(text: &str) -> Vec<String> {
 /// The names that a URL or host in a text stands for.
 pub(super) fn address_names(word: &str) -> Option<Vec<String>> {
     let address = Address::parse(word)?;
-    let mut names = vec![address.host.clone(), address.whole()];
+    let mut names = vec![address.host_name(), address.whole()];
     names.extend(address.owner());
     Some(names)
 }
@@ -68,8 +102,10 @@ pub(super) fn address_names(word: &str) -> Option<Vec<String>> {
 /// The host of a URL, or of a text that is one.
 pub(super) fn host(text: &str) -> Option<String> {
     let text = trim(text);
-    match text.split(':').next() {
-        Some("localhost") => Some("localhost".to_owned()),
+    let authority = text.split(['/', '?', '#']).next().unwrap_or(text);
+    match authority.split(':').next() {
+        // `localhost:a@other.example` is another host.
+        Some("localhost") if !authority.contains(['@', '\\']) => Some("localhost".to_owned()),
         _ if text == "::1" => Some(text.to_owned()),
         _ => Address::parse(text).map(|address| address.host),
     }
@@ -132,10 +168,15 @@ impl Address {
         if text.len() > MAX_NAME || text.contains(char::is_whitespace) {
             return None;
         }
-        let has_scheme = text.contains("://");
-        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let (scheme, rest) = text.split_once("//").unwrap_or(("", text));
+        let has_scheme = text.starts_with("//") || scheme.ends_with(':');
+        let rest = if has_scheme { rest } else { text };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = (rest.get(..end)?, rest.get(end..)?);
+        // Programs disagree about the host of `https://a\@b/`.
+        if authority.contains('\\') {
+            return None;
+        }
         // `git@host:path`
         let copied =
             authority.split_once('@').and_then(|(_, host)| host.split_once(':')).filter(|_| !has_scheme);
@@ -145,7 +186,8 @@ impl Address {
             None => (without_port(authority.rsplit('@').next()?), path.to_owned()),
         };
         let host = normal_host(host)?;
-        if !has_scheme && copied.is_none() && !is_domain(&host) && !is_number_host(&host) {
+        let is_host = is_domain(&host) && !(path.is_empty() && is_file_name(&host));
+        if !has_scheme && copied.is_none() && !is_host && !is_number_host(&host) {
             return None;
         }
         let path = path.split('#').next().unwrap_or_default().trim_matches('/');
@@ -153,26 +195,38 @@ impl Address {
         Some(Address { host, path })
     }
 
-    fn whole(&self) -> String {
-        if self.path.is_empty() { self.host.clone() } else { format!("{}/{}", self.host, self.path) }
+    /// The name of the host, which is not that of a file.
+    fn host_name(&self) -> String {
+        if is_file_name(&self.host) { format!("//{}", self.host) } else { self.host.clone() }
     }
 
-    /// The host with the first two parts of the path, which name an owner and what they own.
+    fn whole(&self) -> String {
+        if self.path.is_empty() { self.host_name() } else { format!("{}/{}", self.host_name(), self.path) }
+    }
+
+    /// On a forge, the host with the first two parts of the path, which name an owner and what they own.
     fn owner(&self) -> Option<String> {
         let path = self.path.split('?').next().unwrap_or_default();
         let mut parts = path.split('/').filter(|part| !part.is_empty());
         let (first, second) = (parts.next()?, parts.next()?);
-        Some(format!("{}/{first}/{second}", self.host))
+        FORGES.contains(&self.host.as_str()).then(|| format!("{}/{first}/{second}", self.host))
     }
 
     fn spellings(&self) -> Vec<String> {
-        let is_shared = SHARED_HOSTS.contains(&self.host.as_str());
-        let wider = if is_shared { self.owner() } else { Some(self.host.clone()) };
+        let host = self.host.as_str();
+        let is_shared = FORGES.contains(&host) || SHARED_HOSTS.contains(&host);
+        let wider = if is_shared { self.owner() } else { Some(self.host_name()) };
         // No one owns a shared host as a whole.
         let whole = Some(self.whole()).filter(|_| !is_shared || !self.path.is_empty());
-        let whole = whole.unwrap_or_else(|| format!("{}/", self.host));
+        let whole = whole.unwrap_or_else(|| format!("{host}/"));
         std::iter::once(whole).chain(wider).collect()
     }
+}
+
+/// Whether a word is rather the name of a file than a host.
+pub(super) fn is_file_name(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('.').collect();
+    matches!(parts.as_slice(), [_, ending] if FILE_ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
 fn without_port(authority: &str) -> &str {

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, ActionType, CallClass, Context, GitState, Missing, NetworkUse, TRUSTED, glob};
+use midrail_core::{
+    Action, ActionType, CallClass, Context, GitState, Missing, NetworkUse, TRUSTED, UNTRUSTED, glob,
+};
 use midrail_scan::names;
 use midrail_shell::action::is_local_file_tool;
 use serde_json::Value;
 
 use super::available::available;
+use super::files::FileLabels;
 use super::named::Named;
 use super::rows::{names_tool, rows};
-use super::seen::host_of;
 use super::words;
 use crate::shared::data::FLOW;
 use crate::shared::file_access::known_actions;
@@ -147,11 +149,12 @@ impl Call {
         sending: &NetworkUse,
         action: &Action,
     ) -> Result<(), Missing> {
-        sending.addresses.iter().for_each(|address| self.sends.add(address));
+        sending.addresses.iter().for_each(|address| self.sends.add(&names::as_host(address)));
         self.sends.is_complete &= !sending.has_unknown_addresses;
         if let Some(remote) = &sending.remote {
             let git = available(context, context.git())?.flatten();
-            match git.filter(|_| !changes_remotes(action)).and_then(|git| remote_url(git, remote)) {
+            let is_other = changes_remotes(action) || !is_in_project(context, action)?;
+            match git.filter(|_| !is_other).and_then(|git| remote_url(git, remote)) {
                 Some(url) => self.sends.add(url),
                 None => self.sends.is_complete = false,
             }
@@ -209,14 +212,13 @@ impl Call {
 
 /// Whether a destination was named by the user, by a trusted result, or by a row for a trusted host.
 pub(crate) fn is_named(context: &Context<'_>, named: &Named, destination: &str) -> Result<bool, Missing> {
-    let host = host_of(destination).to_ascii_lowercase();
-    let host = host.strip_prefix("www.").unwrap_or(&host);
+    let host = names::host(destination).unwrap_or_default();
     let is_trusted = rows(context)
         .filter(|row| row.seen.iter().all(|label| label == TRUSTED) && !row.seen.is_empty())
         .flat_map(|row| &row.hosts)
-        .any(|pattern| glob::name_matches(&pattern.to_ascii_lowercase(), host));
+        .any(|pattern| glob::name_matches(&pattern.to_ascii_lowercase(), &host));
     // The host of a mail address is not its owner's choice.
-    if is_trusted && (!destination.contains('@') || destination.contains("://")) {
+    if is_trusted && !host.is_empty() && (!destination.contains('@') || destination.contains("://")) {
         return Ok(true);
     }
     if named.contains_any(context.destination_digests(destination)?) {
@@ -254,6 +256,27 @@ fn remote_url<'g>(git: &'g GitState, name: &str) -> Option<&'g str> {
     let default = || git.push_remote.as_deref().or_else(of_upstream).unwrap_or("origin");
     let name = if name.is_empty() { default() } else { name };
     git.remotes.get(name).map(String::as_str)
+}
+
+/// Whether every git command works in a folder of the project that is no repository of its own, such as one that the agent cloned.
+fn is_in_project(context: &Context<'_>, action: &Action) -> Result<bool, Missing> {
+    let mut files = None;
+    for call in action.commands.iter().filter(|call| call.program == "git") {
+        let folder = call.folder.as_deref();
+        if folder == Some("") && context.event.cwd.as_deref() == context.root() {
+            continue;
+        }
+        let Some(folder) = folder else { return Ok(false) };
+        let place = context.real_place(if folder.is_empty() { "." } else { folder }, None)?;
+        let files = match &files {
+            Some(files) => files,
+            None => files.insert(FileLabels::from_context(context)?),
+        };
+        if !place.inside || files.labels_of(&place.key).contains(UNTRUSTED) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether a command line may change what the remotes of the repository are, or use another repository.

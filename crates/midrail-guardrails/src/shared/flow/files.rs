@@ -62,6 +62,11 @@ impl FileLabels {
         self.0.iter().filter(is_in).flat_map(|entry| entry.labels.iter().map(String::as_str)).collect()
     }
 
+    /// All labels of files.
+    pub(crate) fn labels(&self) -> BTreeSet<&str> {
+        self.0.iter().flat_map(|entry| entry.labels.iter().map(String::as_str)).collect()
+    }
+
     /// Adds labels to a file, or with a trailing `/` to a folder.
     pub(crate) fn add(&mut self, place: &str, labels: &BTreeSet<String>) {
         if labels.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Context, Key, Missing};
+use midrail_core::{Context, Key, Missing, PRIVATE, UNTRUSTED};
 use serde::{Deserialize, Serialize};
 
 use crate::shared::text::shorten;
@@ -10,7 +10,7 @@ use crate::shared::text::shorten;
 /// The most sources of a label; the latest are kept.
 const MAX_SOURCES: usize = 8;
 
-/// The most labels of a session. A policy defines few.
+/// The most labels of a session that are not built in. A policy defines few.
 const MAX_LABELS: usize = 32;
 
 /// The most bytes of the name of a source.
@@ -89,7 +89,8 @@ impl Labels {
 
     /// Sets a label because of a text.
     pub(crate) fn raise(&mut self, label: &str, source: &Source) {
-        if self.0.len() >= MAX_LABELS && !self.contains(label) {
+        let is_built_in = matches!(label, UNTRUSTED | PRIVATE);
+        if self.0.len() >= MAX_LABELS && !is_built_in && !self.contains(label) {
             return;
         }
         let set = self.0.entry(label.to_owned()).or_default();
@@ -130,5 +131,8 @@ mod tests {
         (0..100).for_each(|n| labels.raise(&format!("l{n}"), &Source::default()));
         assert_eq!(labels.names().count(), MAX_LABELS);
         assert!(labels.contains("untrusted") && !labels.contains("private"));
+        // Labels that others invent leave room for those that are built in.
+        labels.raise("private", &Source::default());
+        assert!(labels.contains("private"));
     }
 }

@@ -83,6 +83,16 @@ impl Named {
         self.user.iter().chain(self.trusted.iter()).any(is_wanted)
     }
 
+    /// Whether the user named anything.
+    pub(crate) fn has_user_names(&self) -> bool {
+        self.user.len() > 0
+    }
+
+    /// Whether the user named one of some digests.
+    pub(crate) fn is_of_user(&self, digests: &[String]) -> bool {
+        self.user.iter().any(|known| digests.iter().any(|digest| digest.as_bytes() == known))
+    }
+
     /// Adds destinations that the user named.
     pub(crate) fn add_user(&mut self, digests: &[String]) {
         if digests.is_empty() {

@@ -10,7 +10,7 @@ use super::labels::{Labels, Source};
 use super::named::Named;
 use super::seen::{Seen, seen_prompt, seen_result};
 
-/// The most files of an event whose labels are recorded.
+/// The most files of an event whose labels are recorded one by one. If there are more, every file gets the labels.
 const MAX_FILES: usize = 64;
 
 /// The most remotes of a project.
@@ -147,10 +147,14 @@ fn label_files(context: &Context<'_>, labels: &Labels, files: &mut FileLabels) -
         let real = context.real_place(path, None)?.key;
         Ok::<_, Missing>(if path.ends_with('/') { format!("{}/", real.trim_end_matches('/')) } else { real })
     };
-    let written = action.writes.iter().chain(&action.fetched).take(MAX_FILES);
+    if action.writes.len() + action.fetched.len() > MAX_FILES || action.copies.len() > MAX_FILES {
+        let all: BTreeSet<String> = files.labels().into_iter().map(str::to_owned).chain(current).collect();
+        files.add("/", &all);
+        return Ok(());
+    }
+    let written = action.writes.iter().chain(&action.fetched);
     let written: Vec<_> = written.map(|path| place(path)).collect();
-    let copies: Vec<_> =
-        action.copies.iter().take(MAX_FILES).map(|copy| (place(&copy.from), place(&copy.to))).collect();
+    let copies: Vec<_> = action.copies.iter().map(|copy| (place(&copy.from), place(&copy.to))).collect();
     for (from, to) in copies {
         files.copy(&from?, &to?);
     }

@@ -12,9 +12,14 @@ use super::rows::{Subject, seen};
 use super::words;
 use crate::sensitive_file::holds_credentials;
 use crate::shared::data::FLOW;
+use crate::shared::file_paths::is_generated;
 
-/// The most files and hosts of an event that are considered. A call with more is rare, and the first ones count.
+/// The most files and hosts of an event that are considered one by one. A call with more is rare, and sees everything that is
+/// labelled.
 const MAX_SUBJECTS: usize = 64;
+
+/// A host that the call does not show.
+const UNKNOWN_HOST: &str = "an unknown host";
 
 /// What an event shows to the agent.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +58,12 @@ pub(super) fn seen_result(
     let action = context.action()?;
     let mut found = Seen::default();
     let mut is_trusted = true;
-    let subjects = subjects(action);
+    let mut subjects = subjects(action);
+    if subjects.len() > MAX_SUBJECTS {
+        subjects.truncate(MAX_SUBJECTS);
+        is_trusted = false;
+        found.add(files.labels(), &Source::new(tool, None, context.event.call_id()));
+    }
     for subject in &subjects {
         let from = match subject {
             Subject::Host(name) | Subject::File(name) => Some(*name),
@@ -73,7 +83,7 @@ pub(super) fn seen_result(
             }
             None => {
                 let label = default_label(context, action, tool, *subject)?;
-                is_trusted &= label.is_none() && is_manifest(context, *subject)?;
+                is_trusted &= label.is_none() && !has_untrusted && is_manifest(context, *subject)?;
                 found.add(label, &source);
             }
         }
@@ -85,7 +95,7 @@ pub(super) fn seen_result(
             found.add([UNTRUSTED], &Source::new(tool, None, context.event.call_id()));
         }
     }
-    found.is_trusted = is_trusted && found.labels.is_empty();
+    found.is_trusted = is_trusted && found.labels.is_empty() && shows_only_sources(action);
     Ok(found)
 }
 
@@ -100,21 +110,35 @@ fn subjects(action: &Action) -> Vec<Subject<'_>> {
     }
     // A call that contacts unknown hosts, or those of the project's forge.
     if received.clone().any(|it| it.addresses.is_empty()) {
-        all.push(Subject::Host("an unknown host"));
+        all.push(Subject::Host(UNKNOWN_HOST));
     }
     all.extend(action.reads.iter().map(|file| Subject::File(file)));
     all.dedup();
-    all.truncate(MAX_SUBJECTS);
     if all.is_empty() {
         all.push(Subject::Tool);
     }
     all
 }
 
+/// Whether a result shows nothing but the files and hosts of the call. A command line can print any text next to them:
+/// `cat Cargo.toml; echo evil.example`.
+fn shows_only_sources(action: &Action) -> bool {
+    let is_plain = |program: &String| FLOW.list("plain readers").contains(&program.as_str());
+    match action.programs.as_slice() {
+        [] => action.kind != ActionType::Command,
+        [program] => is_plain(program) && action.commands.len() == 1,
+        _ => false,
+    }
+}
+
 /// The host of a URL, in the spelling of the call.
 pub(super) fn host_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    // Programs disagree about the host of `https://a\@b/`.
+    if authority.contains('\\') {
+        return UNKNOWN_HOST;
+    }
     let host = authority.rsplit('@').next().unwrap_or(authority);
     if host.starts_with('[') { host } else { host.split(':').next().unwrap_or(host) }
 }
@@ -154,12 +178,14 @@ fn default_label(
     })
 }
 
-/// Whether a subject is a manifest or lock file of the project, which may name destinations.
+/// Whether a subject is a manifest or lock file of the project, which may name destinations. That of a dependency is not.
 fn is_manifest(context: &Context<'_>, subject: Subject<'_>) -> Result<bool, Missing> {
     let Subject::File(path) = subject else { return Ok(false) };
     let name = path.rsplit('/').next().unwrap_or(path);
     if !FLOW.list("manifests").iter().any(|pattern| glob::name_matches(pattern, name)) {
         return Ok(false);
     }
-    Ok(context.real_place(path, None)?.inside)
+    let place = context.real_place(path, None)?;
+    let is_foreign = |folder: &str| FLOW.has("folders of dependencies", folder);
+    Ok(place.inside && !is_generated(&place.key) && !place.key.split('/').any(is_foreign))
 }
