@@ -11,8 +11,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 /// The names of the events.
-pub(crate) const EVENTS: [&str; 8] =
-    ["shell", "read", "write", "result-1k", "result-3k", "result-100k", "prompt", "stop"];
+pub(crate) const EVENTS: [&str; 9] =
+    ["shell", "read", "write", "result-1k", "result-3k", "result-100k", "page-3k", "prompt", "stop"];
 
 /// The content of `src/main.rs`, which the agent has read and edits.
 pub(crate) const FILE: &str = "fn main() {\n    println!(\"hello\");\n}\n";
@@ -48,6 +48,11 @@ pub(crate) fn event(name: &str, folder: &Path) -> Value {
         "result-1k" => result(1_000),
         "result-3k" => result(3_000),
         "result-100k" => result(100_000),
+        // Text from outside of the project, which the statistical model classifies.
+        "page-3k" => json!({
+            "kind": "after_tool", "tool": {"name": "WebFetch", "args": {"url": format!("https://docs.example/{NUMBER}")}},
+            "result": {"ok": true, "content": text(3_000)},
+        }),
         "prompt" => json!({
             "kind": "before_model",
             "text": format!("Fix issue {NUMBER}: the parser in src/main.rs rejects an empty line. Add a test that shows it, and run all tests before you finish."),

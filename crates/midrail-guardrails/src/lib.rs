@@ -109,6 +109,7 @@ pub use shared::mcp_pins::{McpNames, McpPin, McpPins, McpServerNames, McpText, M
 pub use shared::missing_classifier::MissingClassifier;
 pub use shared::overridden_facts::overrides_fact;
 pub use shared::sensitive_data::SensitiveData;
+pub use shared::text_origin::text_origin;
 pub use shared::thresholds::{Share, Thresholds};
 
 pub use read_before_write::{CommandWrites, Freshness, NewFiles, OwnWrites, ReadBeforeWrite};

@@ -34,5 +34,6 @@ pub(crate) mod sensitive_data;
 pub(crate) mod settings;
 pub(crate) mod started_programs;
 pub(crate) mod text;
+pub(crate) mod text_origin;
 pub(crate) mod thresholds;
 pub(crate) mod todo_list;

@@ -162,7 +162,9 @@ impl Run {
             }
             (FactKey::Injections, _) => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Findings(midrail_scan::event::find_injections(&value, b"key"))
+                let action = midrail_shell::action::derive(event).ok();
+                let origin = crate::text_origin(event, action.as_ref(), None);
+                Fact::Findings(midrail_scan::event::find_injections(&value, origin, b"key"))
             }
             (FactKey::Names, _) => {
                 let value = serde_json::to_value(event).unwrap();

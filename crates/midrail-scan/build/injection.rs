@@ -44,7 +44,10 @@ type WordSets = BTreeMap<String, Spanned<Vec<String>>>;
 pub fn compile() -> io::Result<()> {
     let source = Source::read("data/injection/word_sets.toml")?;
     let sets: WordSets = source.parse();
-    for words in sets.values() {
+    for (name, words) in &sets {
+        if name.contains('_') {
+            source.problem(words.span().start, format!("`{name}`: an underscore would part the name"));
+        }
         for word in words.get_ref() {
             check_set(&source, words.span().start, word, &sets);
         }

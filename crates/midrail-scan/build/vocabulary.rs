@@ -113,6 +113,10 @@ pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result
         ("YOU", "you"),
         ("NEGATIONS", "@negation"),
         ("SUBJECTS", "@subject"),
+        ("COURTESIES", "@courtesy"),
+        ("WE", "@we"),
+        ("VISITORS", "@visitor"),
+        ("OCCASIONS", "@occasion"),
         ("REVERSED", &rot13.join("|")),
         ("BACKWARDS", &backwards.join("|")),
     ];
@@ -120,12 +124,15 @@ pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result
         let class = compiler.class(words);
         writeln!(code, "pub(super) const {name}: ClassId = {class};").map_err(io::Error::other)?;
     }
-    let (mut phrases, mut orders) = (Vec::new(), Vec::new());
+    let (mut phrases, mut orders, mut data_orders) = (Vec::new(), Vec::new(), Vec::new());
     for (number, row) in rows.iter().enumerate() {
-        let is_order = matches!(row.counts, Counts::Order | Counts::Request);
+        let list = match row.counts {
+            Counts::Order | Counts::Request => &mut orders,
+            Counts::Data | Counts::Hint => &mut data_orders,
+            _ => &mut phrases,
+        };
         for variant in row.patterns.iter().flat_map(|pattern| variants(pattern)) {
-            let phrase = compiler.phrase(number, &variant);
-            if is_order { &mut orders } else { &mut phrases }.push(phrase);
+            list.push(compiler.phrase(number, &variant));
         }
     }
     let disguised = [rot13.join("|"), backwards.join("|")].map(|words| compiler.class(&words));
@@ -134,7 +141,8 @@ pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result
     disguised.iter().for_each(|class| gate.add_class(*class));
     code.push_str(&gate.tables(&compiler.texts));
     let gate_classes = gate.classes();
-    code.push_str(&compiler.finish(&[("PHRASES", phrases), ("ORDERS", orders)], &gate_classes));
+    let lists = [("PHRASES", phrases), ("ORDERS", orders), ("DATA_ORDERS", data_orders)];
+    code.push_str(&compiler.finish(&lists, &gate_classes));
     write("injection_vocabulary.rs", code)
 }
 

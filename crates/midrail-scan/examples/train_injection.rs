@@ -1,7 +1,8 @@
-//! Trains the statistical model of `injection`: `cargo run --release --example train_injection -- FOLDER [OUT]`.
+//! Trains the statistical model of `injection`: `cargo run --release --example train_injection -- [FOLDER [OUT]]`.
 //!
-//! FOLDER contains JSON lines files with `text` and `label`; the texts next to this file are added. Without OUT only the
-//! figures are printed: folds by record, and folds by source, where every source is classified by a model trained without it.
+//! The texts next to this file are enough. FOLDER contains further ones, as JSON lines files with `text` and `label`. Every
+//! source is classified by a model that was trained without it; thresholds are chosen by these scores, and the figures show
+//! them. The model of all sources is written to OUT.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -12,124 +13,166 @@
     reason = "a program for developers: it reads files, and may stop with an error"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 #[path = "injection_texts/made.rs"]
 mod made;
 
+use midrail_core::Confidence;
 use midrail_scan::injection;
 use midrail_scan::injection::model::{FEATURE_BITS, HEADER, Head, THRESHOLDS, TextFeatures};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-const SEED: u64 = 20_261_115;
-const EPOCHS: usize = 8;
-const ROUNDS: usize = 3;
+const SEED: u64 = 20_261_118;
+const EPOCHS: usize = 3;
+const ROUNDS: usize = 2;
 const RATE: f32 = 0.25;
 const DECAY: f32 = 2e-6;
-const FOLDS: u64 = 5;
+/// The most windows of one text.
+const MAX_WINDOWS: usize = 24;
+/// The most bytes of a text that is put into a record.
+const MAX_VALUE: usize = 600;
 /// The lowest threshold.
-const MIN_BAR: f64 = 0.5;
-/// The share of held-out harmless texts that may exceed the threshold.
-const FALSE_STOPS: f64 = 0.002;
+const MIN_THRESHOLD: f64 = -1.5;
+/// The share of harmless texts of each source that may exceed a threshold, by a model that was trained without the source.
+const FALSE_ALARMS: f64 = 0.003;
+/// By how much the thresholds of texts are raised above what this share needs, because the own near misses are harder.
+const MARGIN: f32 = 1.25;
+/// The fewest harmless texts of a source for which this share means something.
+const MIN_TEXTS: usize = 100;
+
+/// How many parts the texts are split into, so that each part is classified by a model of the others.
+const PARTS: usize = 5;
 
 /// One text with its windows.
 struct Text {
     source: &'static str,
-    /// Texts of one group fall into one fold.
-    group: u64,
+    content: Content,
+    /// A fifth of all texts.
+    part: usize,
     is_attack: bool,
-    /// By head, whether it takes part.
+    /// By head, whether it takes part in training.
     heads: [bool; 2],
     windows: Vec<Sample>,
-    /// The rules find it without the model.
+    /// Phrases find it without the model.
     is_ruled: bool,
 }
 
 struct Sample {
     head: Head,
     threshold: usize,
-    has_sign: bool,
     norm: f32,
     features: Vec<u32>,
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().expect("a folder with JSON lines files");
-    let out = arguments.next();
-    let texts = load(&folder);
-    let mut report = String::new();
-    let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
-    for text in &texts {
-        *counts.entry((text.is_attack, text.source)).or_default() += 1;
-    }
-    report += &format!(
-        "seed {SEED}, {EPOCHS} epochs, {ROUNDS} rounds, 2^{FEATURE_BITS} features, two heads\n\ntexts:\n"
-    );
-    for ((is_attack, source), count) in &counts {
-        report += &format!("  {} {source}: {count}\n", if *is_attack { "attack  " } else { "harmless" });
-    }
-    let mut thresholds = [f64::INFINITY; THRESHOLDS];
-    for head in [Head::Text, Head::Field] {
-        let number = head as usize;
-        report += &format!("\nhead {head:?}\n");
-        let scores = fold_scores(&texts, head, FOLDS, |text| text.group % FOLDS);
-        let own = if head == Head::Field { THRESHOLDS - 1..THRESHOLDS } else { 0..THRESHOLDS - 1 };
-        for threshold in own.clone() {
-            thresholds[threshold] = choose_threshold(&texts, &scores, number, threshold);
-        }
-        let chosen: Vec<String> = thresholds[own].iter().map(|threshold| format!("{threshold:.2}")).collect();
-        let chosen = chosen.join(", ");
-        report += &format!(
-            "folds by record, thresholds {chosen}:\n{}",
-            figures(&texts, &scores, number, &thresholds)
-        );
-        let sources: Vec<&str> = counts.keys().map(|(_, source)| *source).collect();
-        let place =
-            |source: &str| sources.iter().position(|other| family(other) == family(source)).unwrap() as u64;
-        let scores = fold_scores(&texts, head, sources.len() as u64, |text| place(text.source));
-        report +=
-            &format!("folds by source, same thresholds:\n{}", figures(&texts, &scores, number, &thresholds));
-    }
-    println!("{report}");
-    if let Some(out) = out {
-        let mut weights = vec![[0_i8; 2]; 1 << FEATURE_BITS];
-        let mut header = Vec::new();
-        for head in [Head::Text, Head::Field] {
-            let number = head as usize;
-            let all: Vec<&Text> = texts.iter().filter(|text| text.heads[number]).collect();
-            let model = train(&all, head);
-            let mut sizes: Vec<f32> =
-                model.weights.iter().map(|weight| weight.abs()).filter(|size| *size > 0.0).collect();
-            sizes.sort_by(f32::total_cmp);
-            // The largest weights are clipped, so that small ones keep their precision.
-            let unit = sizes[(sizes.len() as f32 * 0.9995) as usize] / 127.0;
-            for (pair, weight) in weights.iter_mut().zip(&model.weights) {
-                pair[number] = (weight / unit).round().clamp(-127.0, 127.0) as i8;
-            }
-            let own = if head == Head::Field { THRESHOLDS - 1..THRESHOLDS } else { 0..THRESHOLDS - 1 };
-            for threshold in &thresholds[own] {
-                header.extend(((*threshold as f32 - model.bias) / unit).to_le_bytes());
-            }
-        }
-        assert_eq!(header.len(), HEADER);
-        header.extend(weights.iter().flatten().map(|weight| weight.cast_unsigned()));
-        fs::write(format!("{out}/model.bin"), header).unwrap();
-        fs::write(format!("{out}/figures.txt"), report).unwrap();
-    }
+/// What the texts of a file are.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    /// Prompts, harmless or not. In a record most of them would be an order.
+    Prompts,
+    /// Harmless prompts that resemble jailbreaks. A model without them takes every role that a prompt gives for an attack, so
+    /// thresholds are chosen by models that have seen other prompts of the source.
+    NearMisses,
+    /// Texts and data that agents read.
+    Data,
+    /// Data that no model is trained on and no threshold is chosen by: it shows what is found of an unknown source.
+    HeldOut,
+    /// Texts that were written or made for this.
+    Own,
 }
 
-/// Collections that share texts count as one source.
+/// Which files take part if they are in the folder, and with how many texts at most.
+const FILES: &[(&str, usize, Content)] = &[
+    ("inj-injecagent", 2000, Content::HeldOut),
+    ("inj-injecagent-benign-outputs", 2000, Content::HeldOut),
+    ("inj-deepset", 1000, Content::Prompts),
+    ("jb-in-the-wild", 1000, Content::Prompts),
+    ("jb-garak-giskard", 1000, Content::Prompts),
+    ("inj-wildguard-benign", 1000, Content::NearMisses),
+    ("harm-xstest", 1000, Content::Prompts),
+    ("inj-llmail-benign", 1000, Content::Data),
+    ("pii-presidio-synth", 800, Content::Data),
+    ("cmd-tldr", 1200, Content::Data),
+    ("cmd-nl2bash", 600, Content::Data),
+    ("sec-creddata", 800, Content::Data),
+    ("cmd-sql", 300, Content::Data),
+    ("trace-openagentsafety", 2000, Content::Data),
+    ("trace-sweagent", 200, Content::Data),
+    ("prose-readmes", 1500, Content::Data),
+];
+
+/// Collections that share texts, or the way they were made, count as one source.
 fn family(source: &str) -> &str {
     match source {
         "jb-garak-giskard" | "jb-in-the-wild" => "jailbreaks",
         "inj-injecagent" | "inj-injecagent-benign-outputs" => "tool outputs",
-        "made-fields" | "made-fields-harmless" => "made fields",
-        "made-prompts" | "made-prompts-harmless" => "made prompts",
+        "made-records" | "made-records-harmless" => "made records",
+        "made-pages" | "made-pages-harmless" => "made pages",
+        "made-prompts" | "made-prompts-harmless" | "made-requests-harmless" => "made prompts",
         "own-attacks" | "own-everyday" => "own",
         other => other,
     }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next();
+    let out = arguments.next();
+    let texts = load(folder.as_deref());
+    let mut report = format!(
+        "seed {SEED}, {EPOCHS} epochs, {ROUNDS} rounds, 2^{FEATURE_BITS} features, two heads, false alarms {FALSE_ALARMS}\n"
+    );
+    let by_source = unseen_scores(&texts, |text| family(text.source).to_owned());
+    let by_part = unseen_scores(&texts, |text| text.part.to_string());
+    let by_own_part = |text: &Text| matches!(text.content, Content::NearMisses | Content::Own);
+    let scores: Vec<Scores> = texts
+        .iter()
+        .zip(by_source.iter().zip(&by_part))
+        .map(|(text, (source, part))| if by_own_part(text) { *part } else { *source })
+        .collect();
+    let thresholds: [f64; THRESHOLDS] =
+        std::array::from_fn(|number| choose_threshold(&texts, &scores, number));
+    report += &format!("thresholds {thresholds:.2?}\n");
+    report += "\neach source by a model that was trained without it: phrases, model, both (texts)\n";
+    report += &figures(&texts, &by_source, &thresholds);
+    report += "\neach fifth of all texts by a model of the others: phrases, model, both (texts)\n";
+    report += &figures(&texts, &by_part, &thresholds);
+    println!("{report}");
+    if let Some(out) = out {
+        fs::write(format!("{out}/model.bin"), weights(&texts, &thresholds)).unwrap();
+        fs::write(format!("{out}/figures.txt"), report).unwrap();
+    }
+}
+
+/// The thresholds and weights of both heads, trained on all texts that are not held out.
+fn weights(texts: &[Text], thresholds: &[f64; THRESHOLDS]) -> Vec<u8> {
+    let mut weights = vec![[0_i8; 2]; 1 << FEATURE_BITS];
+    let mut bytes = Vec::new();
+    for head in [Head::Text, Head::Value] {
+        let number = head as usize;
+        let all: Vec<&Text> = texts.iter().filter(|text| text.heads[number]).collect();
+        let model = train(&all, head);
+        let mut sizes: Vec<f32> =
+            model.weights.iter().map(|weight| weight.abs()).filter(|size| *size > 0.0).collect();
+        sizes.sort_by(f32::total_cmp);
+        // The largest weights are clipped, so that small ones keep their precision.
+        let unit = sizes[(sizes.len() as f32 * 0.9995) as usize] / 127.0;
+        for (pair, weight) in weights.iter_mut().zip(&model.weights) {
+            pair[number] = (weight / unit).round().clamp(-127.0, 127.0) as i8;
+        }
+        for threshold in &thresholds[own_thresholds(head)] {
+            let margin = if head == Head::Text { MARGIN } else { 1.0 };
+            bytes.extend(((*threshold as f32 - model.bias) * margin / unit).to_le_bytes());
+        }
+    }
+    assert_eq!(bytes.len(), HEADER);
+    bytes.extend(weights.iter().flatten().map(|weight| weight.cast_unsigned()));
+    bytes
+}
+
+fn own_thresholds(head: Head) -> std::ops::Range<usize> {
+    if head == Head::Value { THRESHOLDS - 2..THRESHOLDS } else { 0..THRESHOLDS - 2 }
 }
 
 struct Model {
@@ -156,8 +199,9 @@ fn train(texts: &[&Text], head: Head) -> Model {
         let mut samples: Vec<(&Sample, f32, f32)> = Vec::new();
         for text in texts {
             let windows: Vec<&Sample> = text.windows.iter().filter(|window| window.head == head).collect();
-            let weight = (4000.0 / per_source[&(text.source, text.is_attack)]).min(1.0);
-            let noise = if text.source == "inj-deepset" && text.is_attack { 0.4 } else { 1.0 };
+            let weight = (3000.0 / per_source[&(text.source, text.is_attack)]).min(1.0);
+            // Some labels of this collection are wrong.
+            let noise = if text.source == "inj-deepset" { 0.4 } else { 1.0 };
             if !text.is_attack {
                 samples.extend(windows.iter().map(|window| (*window, 0.0, weight)));
                 continue;
@@ -166,7 +210,7 @@ fn train(texts: &[&Text], head: Head) -> Model {
                 .iter()
                 .map(|window| match (&model, head) {
                     (Some(model), _) => (model.score(window), *window),
-                    (None, Head::Field) => (window.features.len() as f32, *window),
+                    (None, Head::Value) => (window.features.len() as f32, *window),
                     (None, Head::Text) => (0.0, *window),
                 })
                 .collect();
@@ -174,7 +218,7 @@ fn train(texts: &[&Text], head: Head) -> Model {
             let keep = match (&model, head) {
                 (None, Head::Text) => ranked.len(),
                 (Some(_), Head::Text) => ranked.len().div_ceil(2),
-                (_, Head::Field) => 1,
+                (_, Head::Value) => 1,
             };
             let share = (keep as f32).sqrt();
             samples.extend(
@@ -212,143 +256,178 @@ fn regress(samples: &[(&Sample, f32, f32)]) -> Model {
     model
 }
 
-/// The score of every text by a model that has not seen its fold.
-fn fold_scores(
-    texts: &[Text],
-    head: Head,
-    folds: u64,
-    fold_of: impl Fn(&Text) -> u64,
-) -> Vec<[f64; THRESHOLDS]> {
-    let number = head as usize;
+/// The highest scores of a text's windows, by their threshold.
+type Scores = [f64; THRESHOLDS];
+
+/// The scores of every text by models that have not seen its fold.
+fn unseen_scores(texts: &[Text], fold_of: impl Fn(&Text) -> String) -> Vec<Scores> {
     let mut scores = vec![[f64::NEG_INFINITY; THRESHOLDS]; texts.len()];
-    for fold in 0..folds {
-        if !texts.iter().any(|text| text.heads[number] && fold_of(text) == fold) {
-            continue;
-        }
-        let rest: Vec<&Text> =
-            texts.iter().filter(|text| text.heads[number] && fold_of(text) != fold).collect();
-        let model = train(&rest, head);
-        for (score, text) in scores.iter_mut().zip(texts).filter(|(_, text)| fold_of(text) == fold) {
-            for window in text.windows.iter().filter(|window| window.head == head && window.has_sign) {
-                score[window.threshold] = score[window.threshold].max(f64::from(model.score(window)));
+    let folds: Vec<String> = texts.iter().map(fold_of).collect();
+    for head in [Head::Text, Head::Value] {
+        let number = head as usize;
+        for fold in folds.iter().collect::<BTreeSet<_>>() {
+            let with_folds = || texts.iter().zip(&folds);
+            let rest = with_folds().filter(|(text, other)| text.heads[number] && *other != fold);
+            let model = train(&rest.map(|(text, _)| text).collect::<Vec<_>>(), head);
+            for (score, (text, _)) in
+                scores.iter_mut().zip(with_folds()).filter(|(_, (_, other))| *other == fold)
+            {
+                for window in text.windows.iter().filter(|window| window.head == head) {
+                    score[window.threshold] = score[window.threshold].max(f64::from(model.score(window)));
+                }
             }
         }
     }
     scores
 }
 
-/// The threshold that keeps false positives rare, over all harmless texts and within each large source.
-fn choose_threshold(texts: &[Text], scores: &[[f64; THRESHOLDS]], head: usize, number: usize) -> f64 {
+/// The threshold that keeps false alarms rare within each source that the model has not seen.
+fn choose_threshold(texts: &[Text], scores: &[Scores], number: usize) -> f64 {
     let mut by_source: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (text, score) in texts.iter().zip(scores).filter(|(text, _)| !text.is_attack && text.heads[head]) {
-        by_source.entry(text.source).or_default().push(score[number]);
-        by_source.entry("").or_default().push(score[number]);
-    }
-    let mut threshold = MIN_BAR;
-    for (source, scores) in &mut by_source {
-        scores.sort_by(|one, other| other.total_cmp(one));
-        let share = FALSE_STOPS;
-        let allowed = (scores.len() as f64 * share) as usize;
-        if source.is_empty() || scores.len() >= 200 {
-            threshold = threshold.max(scores[allowed] + 0.01);
+    for (text, score) in texts.iter().zip(scores) {
+        // The own near misses are harder than any collection, and are only reported.
+        if !text.is_attack && text.content != Content::HeldOut && text.source != "own-everyday" {
+            by_source.entry(text.source).or_default().push(score[number]);
         }
+    }
+    let mut threshold = MIN_THRESHOLD;
+    for scores in by_source.values_mut().filter(|scores| scores.len() >= MIN_TEXTS) {
+        scores.sort_by(|one, other| other.total_cmp(one));
+        let allowed = (scores.len() as f64 * FALSE_ALARMS) as usize;
+        threshold = threshold.max(scores[allowed] + 0.01);
     }
     threshold
 }
 
-fn figures(
-    texts: &[Text],
-    scores: &[[f64; THRESHOLDS]],
-    head: usize,
-    thresholds: &[f64; THRESHOLDS],
-) -> String {
-    let mut by_source: BTreeMap<(bool, &str), (usize, usize, usize)> = BTreeMap::new();
-    for (text, score) in texts.iter().zip(scores).filter(|(text, _)| text.heads[head]) {
+/// By source what phrases, the model and both find.
+fn figures(texts: &[Text], scores: &[Scores], thresholds: &Scores) -> String {
+    let mut by_source: BTreeMap<(bool, &str), [usize; 4]> = BTreeMap::new();
+    for (text, score) in texts.iter().zip(scores) {
         let count = by_source.entry((text.is_attack, text.source)).or_default();
-        count.0 += 1;
-        let is_stopped = score.iter().zip(thresholds).any(|(score, threshold)| score >= threshold);
-        count.1 += usize::from(is_stopped);
-        count.2 += usize::from(is_stopped || text.is_ruled);
+        let is_found = score.iter().zip(thresholds).any(|(score, threshold)| score >= threshold);
+        for (count, is) in count.iter_mut().zip([true, text.is_ruled, is_found, text.is_ruled || is_found]) {
+            *count += usize::from(is);
+        }
     }
     let mut lines = String::new();
-    for ((is_attack, source), (all, stopped, together)) in by_source {
-        let name = if is_attack { "recall" } else { "false stops" };
+    for ((is_attack, source), [all, ruled, found, both]) in &by_source {
+        let share = |count: &usize| *count as f64 / *all as f64;
+        let name = if *is_attack { "recall" } else { "false alarms" };
         lines += &format!(
-            "  {name:11} {:.4} with rules {:.4} ({all}) {source}\n",
-            stopped as f64 / all as f64,
-            together as f64 / all as f64
+            "  {name:12} {:.4} {:.4} {:.4} ({all}) {source}\n",
+            share(ruled),
+            share(found),
+            share(both)
         );
+    }
+    lines += "\nprecision of sources with attacks and harmless texts: phrases, model, both\n";
+    let families: BTreeSet<&str> = by_source.keys().map(|(_, source)| family(source)).collect();
+    for name in families {
+        let sum = |is_attack: bool| {
+            let own = by_source
+                .iter()
+                .filter(|((attack, source), _)| *attack == is_attack && family(source) == name);
+            own.fold([0; 4], |sum, (_, counts)| std::array::from_fn(|at| sum[at] + counts[at]))
+        };
+        let (attacks, harmless) = (sum(true), sum(false));
+        if attacks[0] > 0 && harmless[0] > 0 {
+            let precision = |at: usize| attacks[at] as f64 / (attacks[at] + harmless[at]).max(1) as f64;
+            lines += &format!("  {:.4} {:.4} {:.4} {name}\n", precision(1), precision(2), precision(3));
+        }
     }
     lines
 }
 
-/// Which files take part, and with how many texts at most.
-const FILES: &[(&str, usize)] = &[
-    ("inj-injecagent", 2000),
-    ("inj-deepset", 1000),
-    ("jb-in-the-wild", 1000),
-    ("jb-garak-giskard", 1000),
-    ("inj-injecagent-benign-outputs", 2000),
-    ("inj-llmail-benign", 1000),
-    ("inj-wildguard-benign", 1000),
-    ("harm-xstest", 1000),
-    ("pii-presidio-synth", 1000),
-    ("cmd-tldr", 3000),
-    ("cmd-nl2bash", 1500),
-    ("sec-creddata", 2500),
-    ("cmd-sql", 500),
-    ("trace-openagentsafety", 4000),
-    ("trace-sweagent", 200),
-    ("prose-readmes", 2500),
-];
-
-fn load(folder: &str) -> Vec<Text> {
+fn load(folder: Option<&str>) -> Vec<Text> {
     let mut texts = Vec::new();
-    for (file, most) in FILES {
-        let content = fs::read_to_string(format!("{folder}/{file}.jsonl")).unwrap();
+    for (file, most, content) in FILES {
+        let Some(lines) = folder.and_then(|folder| fs::read_to_string(format!("{folder}/{file}.jsonl")).ok())
+        else {
+            continue;
+        };
         let mut records = Vec::new();
-        for line in content.lines() {
+        for line in lines.lines() {
             let record: Value = serde_json::from_str(line).unwrap();
-            let label = record["label"].as_str().unwrap_or_default();
-            let is_attack = matches!(label, "injection" | "jailbreak");
-            let category = record["category"].as_str().unwrap_or_default();
-            // A bare order in a field is no attack elsewhere: only the second head learns it.
-            let heads = [!category.ends_with(".base"), !is_attack || *file == "inj-injecagent"];
-            let group = match record["attacker_tools"].as_array() {
-                Some(tools) => hash(&format!("{tools:?}")),
-                None => hash(record["id"].as_str().unwrap_or_default()),
-            };
-            for text in texts_of(&record) {
-                records.push((group, is_attack, heads, text));
+            let is_attack = matches!(record["label"].as_str(), Some("injection" | "jailbreak"));
+            records.extend(texts_of(&record).into_iter().map(|text| (is_attack, text)));
+        }
+        records.sort_by_key(|(_, text)| hash(text));
+        for (is_attack, text) in records.into_iter().take(*most) {
+            let takes_part = *content != Content::HeldOut;
+            texts.push(read(file, *content, is_attack, [takes_part, takes_part && !is_attack], &text));
+            if *content == Content::Data {
+                let text: String = text.chars().take(MAX_VALUE).collect();
+                texts.push(read(
+                    file,
+                    *content,
+                    false,
+                    [false, true],
+                    &json!({"id": 7, "description": text}).to_string(),
+                ));
             }
         }
-        records.sort_by_key(|(group, _, _, text)| hash(&format!("{group}{text}")));
-        for (group, is_attack, heads, text) in records.into_iter().take(*most) {
-            texts.push(read(file, group, is_attack, heads, &text));
-        }
     }
-    for (number, line) in include_str!("injection_texts/everyday.txt").lines().enumerate() {
-        texts.push(read("own-everyday", number as u64, false, [true, true], line));
+    for line in include_str!("injection_texts/everyday.txt").lines() {
+        texts.push(read("own-everyday", Content::Own, false, [true, true], line));
+        texts.push(read(
+            "own-everyday",
+            Content::Own,
+            false,
+            [false, true],
+            &json!([{"note": line}]).to_string(),
+        ));
     }
-    for (number, line) in include_str!("injection_texts/attacks.txt").lines().enumerate() {
-        texts.push(read("own-attacks", number as u64, true, [true, false], line));
+    for line in include_str!("injection_texts/attacks.txt").lines() {
+        texts.push(read("own-attacks", Content::Own, true, [true, false], line));
+        texts.push(read(
+            "own-attacks",
+            Content::Own,
+            true,
+            [false, true],
+            &json!([{"note": line}]).to_string(),
+        ));
     }
     let mut random = Random(SEED ^ 7);
-    for number in 0..1_400 {
+    for number in 0..4_000 {
         let is_attack = number % 2 == 0;
-        let source = if is_attack { "made-fields" } else { "made-fields-harmless" };
-        let text = made::field(is_attack, &mut random);
-        texts.push(read(source, random.next(), is_attack, [!is_attack, true], &text));
+        let source = if is_attack { "made-records" } else { "made-records-harmless" };
+        texts.push(read(
+            source,
+            Content::Own,
+            is_attack,
+            [!is_attack, true],
+            &made::record(is_attack, &mut random),
+        ));
+    }
+    for number in 0..1_600 {
+        let is_attack = number % 2 == 0;
+        let source = if is_attack { "made-pages" } else { "made-pages-harmless" };
+        texts.push(read(
+            source,
+            Content::Own,
+            is_attack,
+            [true, !is_attack],
+            &made::page(is_attack, &mut random),
+        ));
+    }
+    for _ in 0..1_000 {
+        // What a user asks for is no attack.
+        let text = made::request(&mut random);
+        texts.push(read("made-requests-harmless", Content::Own, false, [true, false], &text));
     }
     for _ in 0..900 {
-        let text = made::prose(&mut random);
-        texts.push(read("made-prose-harmless", random.next(), false, [true, true], &text));
+        texts.push(read("made-prose-harmless", Content::Own, false, [true, true], &made::prose(&mut random)));
     }
     for number in 0..1_600 {
         let is_attack = number % 2 == 0;
         let source = if is_attack { "made-prompts" } else { "made-prompts-harmless" };
-        let text = made::prompt(is_attack, &mut random);
-        texts.push(read(source, random.next(), is_attack, [true, !is_attack], &text));
+        texts.push(read(
+            source,
+            Content::Own,
+            is_attack,
+            [true, !is_attack],
+            &made::prompt(is_attack, &mut random),
+        ));
     }
     texts
 }
@@ -367,18 +446,29 @@ fn texts_of(record: &Value) -> Vec<String> {
         .collect()
 }
 
-fn read(source: &'static str, group: u64, is_attack: bool, heads: [bool; 2], text: &str) -> Text {
-    let reading = TextFeatures::new(text);
-    let windows = reading.windows.iter().map(|window| Sample {
+fn read(source: &'static str, content: Content, is_attack: bool, heads: [bool; 2], text: &str) -> Text {
+    let features = TextFeatures::new(text);
+    // Of a long text, windows from all of its parts.
+    let step = features.windows.len().div_ceil(MAX_WINDOWS).max(1);
+    let takes_part = |head: Head| heads[head as usize] || heads == [false, false];
+    let windows = features.windows.iter().step_by(if is_attack { 1 } else { step });
+    let windows = windows.filter(|window| takes_part(window.head)).map(|window| Sample {
         head: window.head,
         threshold: window.threshold,
-        has_sign: window.has_sign,
         norm: window.norm as f32,
-        features: reading.features(window).to_vec(),
+        features: features.features(window).to_vec(),
     });
-    let is_ruled =
-        injection::scan(text).iter().any(|hit| !matches!(hit.kind, "statistical" | "data-instruction"));
-    Text { source, group, is_attack, heads, windows: windows.collect(), is_ruled }
+    let is_rule = |hit: &midrail_core::Hit| hit.kind != "statistical" && hit.confidence >= Confidence::Medium;
+    let is_ruled = injection::scan(text).iter().any(is_rule);
+    Text {
+        source,
+        content,
+        part: hash(text) as usize % PARTS,
+        is_attack,
+        heads,
+        windows: windows.collect(),
+        is_ruled,
+    }
 }
 
 /// A small generator of numbers (splitmix64): the same on every machine.

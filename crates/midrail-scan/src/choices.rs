@@ -62,4 +62,8 @@ pub(crate) enum Counts {
     Order,
     /// Behind an address. Behind a name it is an everyday request.
     Request,
+    /// At the start of a sentence in a value of structured data from outside of the project.
+    Data,
+    /// At the same place, and only for the model.
+    Hint,
 }

@@ -1,10 +1,12 @@
 //! Prompt injections and jailbreaks in texts that reach a model.
 //!
 //! `words` reads a text despite disguises, `phrases` searches for the phrases of `data/injection/phrases`, and `model`
-//! classifies what no phrase covers. `hidden` and `encoded` extract text that people do not see.
+//! classifies what no phrase covers in text from outside of the project. `hidden` and `encoded` extract text that people do not
+//! see.
 
 mod confusables;
 mod data;
+mod data_orders;
 mod encoded;
 mod escapes;
 mod family;
@@ -23,6 +25,7 @@ mod phrases;
 mod rows;
 mod spaced;
 mod tags;
+mod values;
 mod vocabulary;
 mod words;
 
@@ -50,9 +53,7 @@ const ALONE: usize = 5;
 
 /// How many families of weak signs make a hit.
 const ENOUGH: usize = 3;
-/// The share of its threshold from which a window has medium confidence.
-const SURE: f64 = 1.5;
-/// The share from which a window counts although it contains a quotation.
+/// The share of its threshold from which a window counts although it contains a quotation.
 const VERY_SURE: f64 = 2.5;
 /// How many words apart two entries of a list of phrases may be.
 const LIST_REACH: usize = 12;
@@ -61,14 +62,41 @@ const MAX_QUOTES: usize = 64;
 /// The most hits of one text.
 const MAX_HITS: usize = 1_000;
 
-/// Returns the attacks in a text, in order. No two of one kind overlap.
+/// Where a text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The project, or the agent itself: only phrases count.
+    Project,
+    /// A prompt, or data that others may have written: orders in data and the statistical model count, too.
+    Outside,
+    /// The same, and the text is a value of structured data.
+    Value,
+}
+
+/// Returns the attacks in a text from outside of the project, in order. No two of one kind overlap.
 pub fn scan(text: &str) -> Vec<Hit> {
-    if gate::is_open(text) { search(text) } else { Vec::new() }
+    scan_from(text, Origin::Outside)
+}
+
+/// Returns the attacks in a text, in order. No two of one kind overlap.
+pub fn scan_from(text: &str, origin: Origin) -> Vec<Hit> {
+    if gate::is_open(text) {
+        return search(text, origin);
+    }
+    let mut hits = Vec::new();
+    if origin != Origin::Project {
+        outside_hits(&words::read(text, ReadMode::Plain), origin, &[], &[], &mut hits);
+    }
+    merged(hits)
 }
 
 /// The attacks in a text that the gate does not rule out.
-fn search(text: &str) -> Vec<Hit> {
-    let mut hits = scan_at(text, 0);
+fn search(text: &str, origin: Origin) -> Vec<Hit> {
+    merged(scan_at(text, origin, 0))
+}
+
+/// Hits in order, those of one kind that overlap as one.
+fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_by(|one, other| (one.start, one.end, one.kind).cmp(&(other.start, other.end, other.kind)));
     let mut kept: Vec<Hit> = Vec::new();
     for hit in hits {
@@ -84,25 +112,14 @@ fn search(text: &str) -> Vec<Hit> {
     kept
 }
 
-fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
+fn scan_at(text: &str, origin: Origin, depth: u32) -> Vec<Hit> {
     let reading = words::read(text, ReadMode::Plain);
     let mut hits = Vec::new();
     let places = Places { hidden: hidden::markup(text), tags: tags::find(text) };
     let (found, mentioned) = places.scan(&reading, &mut hits);
     weak_hits(&reading, &found, &places, &mentioned, &mut hits);
-    for scored in model::classify(&reading, &found) {
-        let family = match scored.head {
-            model::Head::Text => &family::STATISTICAL,
-            model::Head::Field => &family::DATA_INSTRUCTION,
-        };
-        // A quoted phrase must not be reported again because the text resembles attacks.
-        let quotes =
-            mentioned.iter().any(|span| scored.span.start <= span.start && span.end <= scored.span.end);
-        if quotes && scored.share < VERY_SURE {
-            continue;
-        }
-        let confidence = if scored.share >= SURE { Confidence::Medium } else { Confidence::Low };
-        hits.push(family.hit(scored.span, confidence));
+    if origin != Origin::Project {
+        outside_hits(&reading, origin, &found, &mentioned, &mut hits);
     }
     links::scan(text, &mut hits);
     tags::scan_ends(text, &places.tags, &mut hits);
@@ -123,9 +140,33 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
         let invisible = hidden::invisible(text).into_iter();
         hits.extend(invisible.map(|span| family::HIDDEN_TEXT.hit(span, Confidence::High)));
         let decoded = encoded::pieces(&reading);
-        hits.extend(decoded.into_iter().filter_map(|piece| encoded_hit(piece, depth)));
+        hits.extend(decoded.into_iter().filter_map(|piece| encoded_hit(piece, origin, depth)));
     }
     hits
+}
+
+/// Adds what counts only in text from outside: orders in data, and windows that the model classifies as attacks.
+fn outside_hits(
+    reading: &Reading<'_>,
+    origin: Origin,
+    found: &[PhraseMatch],
+    mentioned: &[Range<usize>],
+    hits: &mut Vec<Hit>,
+) {
+    let mut values = values::find(reading.text);
+    if origin == Origin::Value && values.is_empty() {
+        values.push(0..reading.text.len());
+    }
+    let orders = data_orders::find(reading, &values);
+    data_orders::hits(reading, &orders, hits);
+    for scored in model::classify(reading, model::Signs { phrases: found, orders: &orders }, &values) {
+        // A quoted phrase must not be reported again because the text resembles attacks.
+        let quotes =
+            mentioned.iter().any(|span| scored.span.start <= span.start && span.end <= scored.span.end);
+        if !quotes || scored.share >= VERY_SURE {
+            hits.push(family::STATISTICAL.hit(scored.span, Confidence::Medium));
+        }
+    }
 }
 
 /// Adds phrases that are a hit by themselves. Returns those that are only mentioned, which are hits of low confidence.
@@ -240,8 +281,8 @@ fn weak_hits(
     }
 }
 
-fn encoded_hit(piece: DecodedText, depth: u32) -> Option<Hit> {
-    let confidence = scan_at(&piece.text, depth + 1).iter().map(|hit| hit.confidence).max()?;
+fn encoded_hit(piece: DecodedText, origin: Origin, depth: u32) -> Option<Hit> {
+    let confidence = scan_at(&piece.text, origin, depth + 1).iter().map(|hit| hit.confidence).max()?;
     let mut hit = family::ENCODED_INSTRUCTION.hit(piece.span, confidence);
     hit.explanation = format!("The text contains an attack encoded as {}.", piece.encoding).into();
     Some(hit)

@@ -8,6 +8,7 @@ use midrail_core::{
     Decision, Event, EventKind, Fact, FactKey, Facts, Finding, HALTED, NoMeter, Policy, Record, Session,
     approval_key, evaluate, variable_key,
 };
+use midrail_guardrails::text_origin;
 use midrail_scan::{event as scan_event, names};
 use midrail_shell::action;
 use midrail_store::{Approval, Result, Store};
@@ -203,7 +204,11 @@ pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
         FactKey::Place(_) => Some(Fact::Unavailable("where its links led is not on record".to_owned())),
         // The record shows every text but its secrets. Nothing is fingerprinted: the key is the store's.
         FactKey::PersonalData => found(record, scan_event::find_personal_data),
-        FactKey::Injections => found(record, scan_event::find_injections),
+        FactKey::Injections => {
+            let action = action::derive(&record.event).ok();
+            let origin = text_origin(&record.event, action.as_ref(), record.facts.root.as_deref());
+            found(record, |event, key| scan_event::find_injections(event, origin, key))
+        }
         // Names and destinations without the key have the same digests among themselves.
         FactKey::Names => {
             let event = serde_json::to_value(&record.event).ok()?;
@@ -226,7 +231,7 @@ pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
     })
 }
 
-fn found(record: &Record, detector: fn(&Value, &[u8]) -> Vec<Finding>) -> Option<Fact> {
+fn found(record: &Record, detector: impl Fn(&Value, &[u8]) -> Vec<Finding>) -> Option<Fact> {
     let event = serde_json::to_value(&record.event).ok()?;
     Some(Fact::Findings(detector(&event, &[])))
 }

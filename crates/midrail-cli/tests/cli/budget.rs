@@ -16,7 +16,7 @@ use crate::world::{ended, repository};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_midrail");
 
-const EVENTS: [&str; 5] = ["shell", "read", "write", "result-3k", "prompt"];
+const EVENTS: [&str; 6] = ["shell", "read", "write", "result-3k", "page-3k", "prompt"];
 const HOOKS: [(&str, &str); 2] = [("hook-before", "PreToolUse"), ("hook-after", "PostToolUse")];
 
 /// Events of each kind in every replay, and those that one replay has in addition.
@@ -113,7 +113,7 @@ impl Place {
         thread::scope(|scope| {
             let left =
                 scope.spawn(|| ["none", "shell", "read", "write"].map(|more| (more, self.replay(more))));
-            let right = ["result-3k", "prompt"].map(|more| (more, self.replay(more)));
+            let right = ["result-3k", "page-3k", "prompt"].map(|more| (more, self.replay(more)));
             let hooks = HOOKS.map(|(case, event)| (case.to_owned(), self.hook(event).without_sha256()));
             let [(_, base), left @ ..] = left.join().unwrap();
             let difference = |(case, counts): &(&str, Instructions)| {

@@ -145,7 +145,9 @@ impl World {
             }
             FactKey::Injections => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Findings(midrail_scan::event::find_injections(&value, b"key"))
+                let action = midrail_shell::action::derive(event).ok();
+                let origin = midrail_guardrails::text_origin(event, action.as_ref(), None);
+                Fact::Findings(midrail_scan::event::find_injections(&value, origin, b"key"))
             }
             FactKey::Names => {
                 let value = serde_json::to_value(event).unwrap();

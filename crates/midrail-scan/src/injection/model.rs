@@ -1,44 +1,54 @@
 //! A small statistical model: hashed words, stems and short sequences, weighted by logistic regression.
 //!
-//! Two heads share the features. One classifies windows of any text; the other classifies the fields of structured data, where
+//! Two heads share the features. One classifies windows of any text; the other classifies the values of structured data, where
 //! an order is out of place. `examples/train_injection.rs` trains the weights; `model.txt` describes the training data.
 
 use std::ops::Range;
 
+use super::data_orders::{self, DataOrder};
 use super::family;
 use super::hashing::hash_word;
 use super::phrases::{self, PhraseMatch};
 use super::rows::Counts;
+use super::values;
 use super::vocabulary;
 use super::words::{self, BREAK, EMPTY_LINE, NUMBER, ReadMode, Reading, Word};
 
 /// The number of features, as a power of two.
 pub const FEATURE_BITS: u32 = 16;
-/// The number of thresholds: one for each length of windows of a text, and the last one for fields.
-pub const THRESHOLDS: usize = 3;
+/// The number of thresholds: two for each length of windows of a text, and two for values: with and without a sign in the
+/// window.
+pub const THRESHOLDS: usize = 6;
 /// Bytes before the weights: the thresholds, each a little-endian `f32`.
 pub const HEADER: usize = 4 * THRESHOLDS;
 
-const WEIGHTS: &[u8] = include_bytes!("model.bin");
+const WEIGHTS: &[u8; HEADER + (2 << FEATURE_BITS)] = include_bytes!("model.bin");
 
 /// Which head classifies a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Head {
     /// Any text.
     Text,
-    /// A field of structured data.
-    Field,
+    /// A value of structured data.
+    Value,
 }
 
 /// Windows in words, and the distance between two: a sentence, a paragraph. Longer ones would classify the genre, not the
 /// content.
 const WINDOWS: &[(usize, usize)] = &[(24, 12), (96, 48)];
-/// The longest window of a field.
-const FIELD_WINDOW: usize = 64;
-/// The fewest words of a field or window.
+/// The longest window of a value.
+const VALUE_WINDOW: usize = 64;
+/// The fewest words of a value or window.
 const MIN_WORDS: usize = 4;
 /// The least length that is used as a norm: a few words are weak evidence.
 const MIN_LENGTH: u32 = 8;
+
+/// What the rows of the data found: signs that an attack may be there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Signs<'a> {
+    pub(super) phrases: &'a [PhraseMatch],
+    pub(super) orders: &'a [DataOrder],
+}
 
 /// A range of words that one head classifies.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,10 +59,8 @@ pub struct Window {
     pub span: Range<usize>,
     /// By how much the sum of the weights is divided.
     pub norm: f64,
-    /// Which threshold it has to reach.
+    /// Which threshold it has to reach. Without a sign, the likeness may be that of the genre, and the threshold is higher.
     pub threshold: usize,
-    /// Whether a phrase of the data is in it. Without one, the likeness may be that of the genre: no finding.
-    pub has_sign: bool,
     words: Range<usize>,
 }
 
@@ -69,17 +77,20 @@ pub struct TextFeatures {
 impl TextFeatures {
     /// Extracts the features of a text, for training.
     pub fn new(text: &str) -> Self {
-        let words = words::read(text, ReadMode::Plain).words;
-        let mut found = phrases::find(&words, 0..words.len(), &vocabulary::PHRASES);
+        let reading = words::read(text, ReadMode::Plain);
+        let words = &reading.words;
+        let mut found = phrases::find(words, 0..words.len(), &vocabulary::PHRASES);
         found.retain(|found| !found.phrase.row().is_address());
-        let mut reading =
-            TextFeatures { features: Vec::new(), ends: vec![0], windows: windows(text, &words, &found) };
-        let mut signs = found.as_slice();
+        let values = values::find(text);
+        let orders = data_orders::find(&reading, &values);
+        let mut signs = Signs { phrases: &found, orders: &orders };
+        let windows = windows(&reading, signs, &values);
+        let mut known = TextFeatures { features: Vec::new(), ends: vec![0], windows };
         for at in 0..words.len() {
-            for_each_feature(&words, at, &mut signs, |feature| reading.features.push(feature));
-            reading.ends.push(reading.features.len());
+            for_each_feature(words, at, &mut signs, |feature| known.features.push(feature));
+            known.ends.push(known.features.len());
         }
-        reading
+        known
     }
 
     /// The features of a window.
@@ -99,9 +110,9 @@ pub(super) struct ScoredWindow {
 
 /// The weights of a feature for both heads.
 fn weights(feature: u32) -> [i8; 2] {
-    let at = HEADER + 2 * usize::try_from(feature).unwrap_or_default();
+    let at = HEADER + 2 * usize::from(u16::try_from(feature).unwrap_or_default());
     match WEIGHTS.get(at..at + 2) {
-        Some([text, field]) => [text.cast_signed(), field.cast_signed()],
+        Some([text, value]) => [text.cast_signed(), value.cast_signed()],
         _ => [0, 0],
     }
 }
@@ -113,32 +124,35 @@ fn threshold(number: usize) -> f64 {
 }
 
 /// Classifies the words of a text. Of overlapping windows, the one with the highest share is returned.
-pub(super) fn classify(reading: &Reading<'_>, found: &[PhraseMatch]) -> Vec<ScoredWindow> {
+pub(super) fn classify(
+    reading: &Reading<'_>,
+    signs: Signs<'_>,
+    values: &[Range<usize>],
+) -> Vec<ScoredWindow> {
     let words = &reading.words;
-    let mut windows = windows(reading.text, words, found);
-    windows.retain(|window| window.has_sign);
+    let windows = windows(reading, signs, values);
     if windows.is_empty() {
         return Vec::new();
     }
     let mut sums = Vec::with_capacity(words.len() + 1);
     let mut sum = [0_i32; 2];
     sums.push(sum);
-    let mut signs = found;
+    let mut rest = signs;
     for at in 0..words.len() {
-        for_each_feature(words, at, &mut signs, |feature| {
-            let [text, field] = weights(feature);
-            let [text_sum, field_sum] = sum;
-            sum = [text_sum.wrapping_add(i32::from(text)), field_sum.wrapping_add(i32::from(field))];
+        for_each_feature(words, at, &mut rest, |feature| {
+            let [text, value] = weights(feature);
+            let [text_sum, value_sum] = sum;
+            sum = [text_sum.wrapping_add(i32::from(text)), value_sum.wrapping_add(i32::from(value))];
         });
         sums.push(sum);
     }
     let mut scored: Vec<ScoredWindow> = Vec::new();
     for window in windows {
         let at = |word: usize| sums.get(word).copied().unwrap_or_default();
-        let ([text_from, field_from], [text_to, field_to]) = (at(window.words.start), at(window.words.end));
+        let ([text_from, value_from], [text_to, value_to]) = (at(window.words.start), at(window.words.end));
         let sum = match window.head {
             Head::Text => text_to.wrapping_sub(text_from),
-            Head::Field => field_to.wrapping_sub(field_from),
+            Head::Value => value_to.wrapping_sub(value_from),
         };
         let threshold = threshold(window.threshold);
         let share = f64::from(sum) / window.norm / threshold;
@@ -159,8 +173,8 @@ pub(super) fn classify(reading: &Reading<'_>, found: &[PhraseMatch]) -> Vec<Scor
     scored
 }
 
-/// The features that end at a word. `signs` are the remaining phrases.
-fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch], mut give: impl FnMut(u32)) {
+/// The features that end at a word. `signs` are the remaining ones.
+fn for_each_feature(words: &[Word], at: usize, signs: &mut Signs<'_>, mut give: impl FnMut(u32)) {
     let Some(word) = words.get(at) else { return };
     let hash = token(word);
     let before = match at.checked_sub(1).and_then(|at| words.get(at)) {
@@ -177,11 +191,16 @@ fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch], mut g
     give(bucket(hash ^ earlier.rotate_left(42), 11));
     give(bucket(hash ^ before.rotate_left(21) ^ earlier.rotate_left(42), 13));
     // Phrases are features too: weak signs add up here.
-    while let Some((sign, rest)) = signs.split_first() {
+    while let Some((order, rest)) = signs.orders.split_first().filter(|(order, _)| order.sentence.start <= at)
+    {
+        signs.orders = rest;
+        give(bucket(u64::from(order.is_hint), 19));
+    }
+    while let Some((sign, rest)) = signs.phrases.split_first() {
         if sign.first > at {
             break;
         }
-        *signs = rest;
+        signs.phrases = rest;
         let row = sign.phrase.row();
         // The subjects of attacks are no features: they would classify the subject.
         if row.family != &family::STATISTICAL {
@@ -200,12 +219,16 @@ fn bucket(hash: u64, salt: u64) -> u32 {
     u32::try_from(mixed >> (64 - FEATURE_BITS)).unwrap_or_default()
 }
 
-fn windows(text: &str, words: &[Word], found: &[PhraseMatch]) -> Vec<Window> {
+fn windows(reading: &Reading<'_>, signs: Signs<'_>, values: &[Range<usize>]) -> Vec<Window> {
+    let words = &reading.words;
     let mut windows = Vec::new();
-    for (threshold, (size, stride)) in WINDOWS.iter().enumerate() {
+    for (length, (size, stride)) in WINDOWS.iter().enumerate() {
         let mut from = 0;
         loop {
-            push(&mut windows, Head::Text, threshold, words, from..(from + size).min(words.len()));
+            let range = from..(from + size).min(words.len());
+            let next = signs.phrases.partition_point(|sign| sign.first < range.start);
+            let has_sign = signs.phrases.get(next).is_some_and(|sign| sign.first < range.end);
+            push(&mut windows, Head::Text, 2 * length + usize::from(!has_sign), words, range);
             if from + size >= words.len() {
                 break;
             }
@@ -215,27 +238,25 @@ fn windows(text: &str, words: &[Word], found: &[PhraseMatch]) -> Vec<Window> {
             break;
         }
     }
-    for window in &mut windows {
-        let next = found.partition_point(|sign| sign.first < window.words.start);
-        window.has_sign = found.get(next).is_some_and(|sign| sign.first < window.words.end);
-    }
-    for field in fields(text, words) {
-        let mut push_field = |from: usize, to: usize| {
-            push(&mut windows, Head::Field, THRESHOLDS - 1, words, from..to.min(from + FIELD_WINDOW));
+    for value in values {
+        let value = reading.words_in(value);
+        let mut push_value = |from: usize, to: usize| {
+            let next = signs.orders.partition_point(|order| order.sentence.start < from);
+            let has_sign = signs.orders.get(next).is_some_and(|order| order.sentence.start < to);
+            let threshold = 2 * WINDOWS.len() + usize::from(!has_sign);
+            push(&mut windows, Head::Value, threshold, words, from..to.min(from + VALUE_WINDOW));
         };
-        let mut from = field.start;
-        for at in field.clone().skip(1) {
-            // A sentence of a field, and the field as a whole.
-            if words.get(at).is_some_and(|word| word.flags & (BREAK | EMPTY_LINE) != 0)
-                && at - from >= MIN_WORDS
-            {
-                push_field(from, at);
+        let mut from = value.start;
+        for at in value.clone().skip(1) {
+            // A sentence of a value, and the value as a whole.
+            if reading.has_flag(at, BREAK | EMPTY_LINE) && at - from >= MIN_WORDS {
+                push_value(from, at);
                 from = at;
             }
         }
-        push_field(from, field.end);
-        if from != field.start {
-            push_field(field.start, field.end);
+        push_value(from, value.end);
+        if from != value.start {
+            push_value(value.start, value.end);
         }
     }
     windows
@@ -249,74 +270,5 @@ fn push(windows: &mut Vec<Window>, head: Head, threshold: usize, words: &[Word],
     let span = range.start..range.end.saturating_sub(1);
     let (Some(first), Some(last)) = (words.get(span.start), words.get(span.end)) else { return };
     let norm = f64::from(u32::try_from(length).unwrap_or(u32::MAX).max(MIN_LENGTH)).sqrt();
-    windows.push(Window { head, span: first.start..last.end, norm, threshold, has_sign: true, words: range });
-}
-
-/// The longest name of a field.
-const MAX_KEY: usize = 48;
-
-/// Whether a quoted name ends before the colon, and begins where a name may begin. Quotation marks are before colons in prose
-/// and code, too.
-fn is_key(bytes: &[u8], colon: usize) -> bool {
-    let before = bytes.get(colon.saturating_sub(MAX_KEY)..colon).unwrap_or_default();
-    let mut rest = before.iter().rev().skip_while(|byte| matches!(byte, b'"' | b'\'' | b'\\'));
-    let opening =
-        rest.find(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b' ' | b'.' | b'$')));
-    matches!(opening, Some(b'"' | b'\''))
-        && rest
-            .find(|byte| !byte.is_ascii_whitespace() && **byte != b'\\')
-            .is_some_and(|byte| matches!(byte, b'{' | b',' | b'n'))
-}
-
-/// Whether a text has named fields, which a head of its own classifies.
-pub(super) fn has_fields(text: &str) -> bool {
-    keys(text.as_bytes()).next().is_some()
-}
-
-/// The colons behind the names of fields, if a text is structured data.
-fn keys(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    let data = if opens_data(bytes) { bytes } else { &[] };
-    memchr::memchr_iter(b':', data).filter(|at| {
-        let before = bytes.get(at.saturating_sub(1));
-        let after = bytes.get(at + 1..).unwrap_or_default().iter().take(4).find(|byte| **byte != b' ');
-        matches!(before, Some(b'"' | b'\''))
-            && matches!(after, Some(b'"' | b'\'' | b'\\'))
-            && is_key(bytes, *at)
-    })
-}
-
-/// Whether a text begins as structured data: it opens with a name, a text or more data. A link or an attribute of code opens
-/// with something else.
-fn opens_data(bytes: &[u8]) -> bool {
-    (0..64).any(|at| {
-        let inside = bytes.get(at + 1..).unwrap_or_default().iter().take(16);
-        matches!(bytes.get(at), Some(b'{' | b'['))
-            && matches!(
-                inside.copied().find(|byte| !byte.is_ascii_whitespace() && *byte != b'\\'),
-                Some(b'"' | b'\'' | b'{' | b'[')
-            )
-    })
-}
-
-/// The values of structured data, as ranges of words between one `"key":` and the next.
-fn fields(text: &str, words: &[Word]) -> Vec<Range<usize>> {
-    let mut fields = Vec::new();
-    let mut keys = keys(text.as_bytes());
-    let Some(mut key) = keys.next() else { return fields };
-    let mut word = 0;
-    loop {
-        let next = keys.next();
-        while words.get(word).is_some_and(|word| word.start < key) {
-            word += 1;
-        }
-        let from = word;
-        while words.get(word).is_some_and(|word| next.is_none_or(|next| word.end < next)) {
-            word += 1;
-        }
-        // The last words belong to the next key.
-        let to = if next.is_some() { word.saturating_sub(1).max(from) } else { word };
-        fields.push(from..to);
-        let Some(next) = next else { return fields };
-        key = next;
-    }
+    windows.push(Window { head, span: first.start..last.end, norm, threshold, words: range });
 }

@@ -73,6 +73,12 @@ impl Reading<'_> {
         Some(self.words.get(first)?.start..self.words.get(last)?.end)
     }
 
+    /// The words in some bytes of the text.
+    pub(super) fn words_in(&self, bytes: &Range<usize>) -> Range<usize> {
+        let first = self.words.partition_point(|word| word.start < bytes.start);
+        first..self.words.partition_point(|word| word.end <= bytes.end).max(first)
+    }
+
     /// Whether the word at a place has one of some flags.
     pub(super) fn has_flag(&self, at: usize, flags: u8) -> bool {
         self.words.get(at).is_some_and(|word| word.flags & flags != 0)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 
 use midrail_core::{Event, EventKind, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
-use midrail_guardrails::MODULE_STATE;
+use midrail_guardrails::{MODULE_STATE, text_origin};
 use midrail_scan::{event as scan_event, names, secrets};
 use serde_json::Value;
 
@@ -66,7 +66,11 @@ impl Pipeline<'_> {
             }
             FactKey::Injections => {
                 let event = inputs.shown(&self.event);
-                self.in_new_text(self.scan_with(event, scan_event::find_injections, Fact::Findings), None)
+                let action = self.engine.known_actions.derive(event);
+                let action = if let Fact::Action(action) = &action { Some(action.as_ref()) } else { None };
+                let origin = text_origin(event, action, inputs.facts.root.as_deref());
+                let find = |event: &Value, key: &[u8]| scan_event::find_injections(event, origin, key);
+                self.in_new_text(self.scan_with(event, find, Fact::Findings), None)
             }
             FactKey::Names => match serde_json::to_value(inputs.shown(&self.event)) {
                 Ok(event) => Fact::Names(names::digests_in_event(&event, &self.engine.fingerprint_key)),
@@ -237,7 +241,7 @@ impl Pipeline<'_> {
     fn scan_with(
         &self,
         event: &Event,
-        detector: fn(&Value, &[u8]) -> Vec<Finding>,
+        detector: impl Fn(&Value, &[u8]) -> Vec<Finding>,
         fact: fn(Vec<Finding>) -> Fact,
     ) -> Fact {
         match serde_json::to_value(event) {
