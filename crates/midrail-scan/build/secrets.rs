@@ -50,8 +50,10 @@ struct Format {
 const CHECKS: &[&str] = &[
     "aws_key_id",
     "crc32",
+    "encoded_web_token",
     "letters_and_digits",
     "mixed_password",
+    "nkey",
     "not_dashed_words",
     "not_words",
     "password",

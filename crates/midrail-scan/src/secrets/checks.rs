@@ -94,6 +94,46 @@ pub(super) fn user_and_password(secret: &[u8]) -> Option<Confidence> {
     (is_text && text.contains(&b':') && !is_manual).then_some(Confidence::High)
 }
 
+/// The seed of a NATS key: base 32 with a checksum in the last two bytes.
+pub(super) fn nkey(secret: &[u8]) -> Option<Confidence> {
+    let mut bytes = Vec::with_capacity(secret.len());
+    let (mut bits, mut count) = (0_u32, 0_u32);
+    for byte in secret {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'2'..=b'7' => byte - b'2' + 26,
+            _ => return None,
+        };
+        bits = (bits << 5) | u32::from(digit);
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            let [.., last] = (bits >> count).to_be_bytes();
+            bytes.push(last);
+            bits &= (1 << count) - 1;
+        }
+    }
+    let (body, check) = bytes.split_last_chunk::<2>()?;
+    (crc16_checksum(body) == u16::from_le_bytes(*check)).then_some(Confidence::High)
+}
+
+/// A web token in base 64: its first part is an object that names an algorithm, and a second part follows.
+pub(super) fn encoded_web_token(secret: &[u8]) -> Option<Confidence> {
+    let token = base64_prefix(secret);
+    let mut parts = token.split(|byte| *byte == b'.');
+    let head = base64_prefix(parts.next()?);
+    let payload = parts.next().map(base64_prefix).unwrap_or_default();
+    let is_head = head.starts_with(b"{\"")
+        && head.windows(5).any(|window| window == b"\"alg\"" || window == b"\"typ\"");
+    (is_head && payload.starts_with(b"{")).then_some(Confidence::High)
+}
+
+/// The checksum of XMODEM.
+fn crc16_checksum(bytes: &[u8]) -> u16 {
+    let step = |crc: u16| if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 };
+    bytes.iter().fold(0, |crc, byte| (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| step(crc)))
+}
+
 fn high_if(is_sure: bool) -> Confidence {
     if is_sure { Confidence::High } else { Confidence::Medium }
 }
@@ -139,6 +179,7 @@ mod tests {
     #[test]
     fn checksums_and_encodings_are_read() {
         assert_eq!(crc32_checksum(b"123456789"), 0xCBF4_3926);
+        assert_eq!(crc16_checksum(b"123456789"), 0x31C3);
         assert_eq!(base64_prefix(b"eyJhbGciOiJIUzI1NiJ9"), b"{\"alg\":\"HS256\"}");
         assert!(!has_checksum(b"ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
     }

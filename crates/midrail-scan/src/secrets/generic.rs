@@ -1,6 +1,7 @@
 //! Secrets without a format of their own: values assigned to names like `password`, and passwords in URLs.
 
 pub(super) mod assignment;
+mod byte_list;
 mod code;
 pub(super) mod insert;
 pub(super) mod makeup;
@@ -23,9 +24,9 @@ pub(super) fn find_assigned(view: &View<'_>, keyword: usize, keyword_end: usize)
     let value = assignment::parse(view, keyword, keyword_end)?;
     let name = view.slice(value.name_start, value.name_end);
     let text = view.slice(value.start, value.end);
-    // Calls are common in code, and never a secret.
-    if !value.quoted && code::is_call(text) {
-        return None;
+    // Calls are common in code, and never a secret. A list of bytes may be one.
+    if !value.quoted && code::is_call(text) || matches!(text.first(), Some(b'[' | b'{')) {
+        return listed_key(view, &value, name);
     }
     let class = names::class(name)?;
     // `password=password=…`: the second one is examined separately.
@@ -50,6 +51,17 @@ pub(super) fn find_assigned(view: &View<'_>, keyword: usize, keyword_end: usize)
         confidence: if is_sure { Confidence::Medium } else { Confidence::Low },
         more: value.more,
         ..Candidate::new(kind, description, value.start..value.end)
+    })
+}
+
+/// The key that is assigned to a name as a list of bytes.
+fn listed_key(view: &View<'_>, value: &Value, name: &[u8]) -> Option<Candidate> {
+    let end = byte_list::end(view, value.start)?;
+    let is_weak = names::class(name)? == Class::Weak;
+    let (kind, description) = ("generic-secret", "a key that is spelled as a list of bytes");
+    Some(Candidate {
+        severity: if is_weak { Severity::Medium } else { Severity::High },
+        ..Candidate::new(kind, description, value.start..end)
     })
 }
 

@@ -54,7 +54,8 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
     {
         return None;
     }
-    // The signer and signature of a URL: they grant access to one object for some time, and are meant to be shared.
+    // The signer and signature of a URL: they grant access to one object for some time, and are meant to be shared. A format
+    // finds those that are valid for a day or longer.
     if matches!(trimmed, "signature" | "credential") && matches!(before, "amz" | "goog") {
         return None;
     }
