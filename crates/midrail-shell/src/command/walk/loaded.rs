@@ -197,7 +197,7 @@ impl Walk {
         let was_script = std::mem::replace(&mut self.is_script, true);
         match kind(name, text) {
             Loaded::Shell => self.run(text, scope),
-            Loaded::Code(language) => drop(self.snippet(language, text, scope)),
+            Loaded::Code(language) => _ = self.snippet(language, text, scope),
             Loaded::Compiled(compiler) => {
                 if let Some(row) = &programs::row(compiler).inline {
                     self.calls_in(row, text, scope);
