@@ -238,6 +238,22 @@ impl Row for WindowsRule {
     }
 }
 
+impl Row for Library {
+    fn subjects(&self) -> Vec<String> {
+        vec![format!("library `{}`", self.id)]
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        missing(&self.id, [&self.reason, &self.safer], [&self.stops, &self.passes])
+    }
+}
+
+impl Row for Loads {
+    fn subjects(&self) -> Vec<String> {
+        self.programs.iter().map(|name| format!("files that `{name}` loads")).collect()
+    }
+}
+
 impl Row for SqlRule {
     fn subjects(&self) -> Vec<String> {
         let words = self.drops.iter().chain(self.functions.iter());
@@ -279,6 +295,8 @@ struct Data {
     program: Vec<Spanned<Program>>,
     danger: Vec<Spanned<Rule>>,
     windows: Vec<Spanned<WindowsRule>>,
+    library: Vec<Spanned<Library>>,
+    loads: Vec<Spanned<Loads>>,
     sql: Vec<Spanned<SqlRule>>,
     sql_start: Vec<Spanned<SqlStart>>,
     loss: Vec<Spanned<LossRow>>,
@@ -381,6 +399,8 @@ impl Data {
         checks.check(source, &self.program);
         checks.check(source, &self.danger);
         checks.check(source, &self.windows);
+        checks.check(source, &self.library);
+        checks.check(source, &self.loads);
         checks.check(source, &self.sql);
         checks.check(source, &self.functions);
         checks.check(source, &self.prompt);
@@ -443,6 +463,7 @@ impl Data {
         }
         writeln!(out, "pub(crate) static UNKNOWN: Program = {:?};", Program::default())?;
         writeln!(out, "pub(crate) static WINDOWS_RULES: &[WindowsRule] = {};", slice(&self.windows))?;
+        writeln!(out, "pub(crate) static LIBRARIES: &[Library] = {};", slice(&self.library))?;
         writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", slice(&self.loss))?;
         writeln!(out, "pub(crate) static NO_LANGUAGE: LanguageRow = {:?};", LanguageRow::default())?;
         writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", slice(&self.language))?;
@@ -452,6 +473,8 @@ impl Data {
         let meaning = |rule: &SqlRule| format!("{:?}", (rule.severity, &rule.reason));
         let sql = values(&self.sql).map(|rule| (rule.id.as_str(), meaning(rule)));
         out += &map("SQL_RULES", "(Severity, &'static str)", sql);
+        let loads = values(&self.loads).flat_map(|row| keyed(&row.programs, &row.files));
+        out += &map("LOADS", "List", loads);
         let dropped = values(&self.sql).flat_map(|rule| keyed(&rule.drops, &rule.id));
         out += &map("SQL_OBJECTS", "&'static str", dropped);
         let called = values(&self.sql).flat_map(|rule| keyed(&rule.functions, &rule.id));

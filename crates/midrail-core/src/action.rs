@@ -215,4 +215,7 @@ pub struct Danger {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
+    /// The file and line of a script that contain it: `wipe.sh:3`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub origin: String,
 }

@@ -13,14 +13,24 @@ pub struct ScriptSource {
     pub is_run: bool,
     /// It came from the network, and was not inspected since.
     pub is_fetched: bool,
+    /// It was in the project before the session. Such files are read within tighter limits.
+    pub is_project: bool,
 }
 
 impl ScriptSource {
     /// A file at a place. `None` if its name cannot be encoded.
     pub fn new(path: &str, place: &Place, is_run: bool, is_fetched: bool) -> Option<Self> {
         let is_plain = |text: &str| !text.contains(['\t', '\n']);
-        let file = ScriptSource { path: path.to_owned(), place: place.key.clone(), is_run, is_fetched };
-        (is_plain(path) && is_plain(&place.key)).then_some(file)
+        let place = place.key.clone();
+        let is_usable = is_plain(path) && is_plain(&place);
+        let file = ScriptSource { path: path.to_owned(), place, is_run, is_fetched, is_project: false };
+        is_usable.then_some(file)
+    }
+
+    /// The same file as one that was in the project before the session.
+    #[must_use]
+    pub fn of_project(self) -> Self {
+        ScriptSource { is_project: true, ..self }
     }
 
     /// The files as the name of a fact, one line each.
@@ -36,6 +46,7 @@ impl ScriptSource {
 
     fn line(&self) -> String {
         match (self.is_run, self.is_fetched) {
+            _ if self.is_project => format!("{}\t{}\tproject", self.path, self.place),
             (true, false) if self.path == self.place => self.path.clone(),
             (true, false) => format!("{}\t{}", self.path, self.place),
             (true, true) => format!("{}\t{}\tfetched", self.path, self.place),
@@ -54,6 +65,7 @@ impl ScriptSource {
             place,
             is_run: !marks.starts_with("read"),
             is_fetched: marks.ends_with("fetched"),
+            is_project: marks == "project",
         }
     }
 }
@@ -72,8 +84,12 @@ mod tests {
                 place: place.to_owned(),
                 is_run,
                 is_fetched,
+                is_project: false,
             })
             .collect();
+        let project: Vec<ScriptSource> =
+            files.iter().take(1).cloned().map(ScriptSource::of_project).collect();
+        assert_eq!(ScriptSource::decode(&ScriptSource::encode(&project)), project);
         assert_eq!(ScriptSource::decode(&ScriptSource::encode(&files)), files);
         assert_eq!(ScriptSource::encode(&files[..1]), "a.sh");
     }

@@ -1,11 +1,12 @@
 //! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
-use midrail_core::{Confidence, Danger, Severity, UnsavedFiles};
+use midrail_core::{Action, Confidence, Danger, FileState, Severity, UnsavedFiles};
 use midrail_shell::command;
 use serde_json::json;
 
 use crate::prelude::*;
-use crate::shared::file_access::agent_scripts_and;
+use crate::shared::data::FILES;
+use crate::shared::file_access::{agent_scripts_and, project_scripts};
 use crate::shared::file_paths::{is_below, is_generated, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
 use crate::shared::objections::all;
@@ -183,6 +184,26 @@ impl DestructiveCommand {
         }
     }
 
+    /// The verdict on what scripts do that were in the project before the session. The user wrote or chose them: what is not
+    /// known in them does not count, and only what is critical is blocked.
+    fn in_project(&self, context: &Context<'_>, action: &Action) -> Result<Option<Verdict>, Missing> {
+        let Some((script, does)) = project_scripts(context, action)? else { return Ok(None) };
+        let is_known = |danger: &&Danger| {
+            let is_open = |target: &String| target.contains(['$', '`']);
+            danger.severity >= Severity::High
+                && danger.confidence > Confidence::Low
+                && (danger.targets.is_empty() || !danger.targets.iter().all(is_open))
+        };
+        let dangers: Vec<Danger> = does.dangers.iter().filter(is_known).cloned().collect();
+        let Some(danger) = self.worst(context, &dangers)? else { return Ok(None) };
+        let effect =
+            if danger.severity == Severity::Critical { self.effect(danger) } else { Effect::Escalate };
+        let place = if danger.origin.is_empty() { script } else { &danger.origin };
+        let reason = format!("`{}` in `{place}`: {}", danger.command, sentence(&danger.reason));
+        let advice = "If this is intended, ask a person to run or approve it.";
+        Ok(Some(describe(Verdict::new(effect, reason).advise(advice), danger).with("script", place)))
+    }
+
     fn rank(&self, danger: &Danger) -> (Effect, Severity) {
         (self.effect(danger), danger.severity)
     }
@@ -264,7 +285,12 @@ impl Guardrail for DestructiveCommand {
         match (found, fault) {
             (Some((danger, script)), _) => Ok(self.verdict(danger, script)),
             (None, Some(missing)) => Err(missing.into()),
-            (None, None) => Ok(self.first_loss(context, &action.dangers)?.unwrap_or_else(Verdict::allow)),
+            (None, None) => {
+                let loss = self.first_loss(context, &action.dangers)?;
+                let in_project =
+                    if loss.is_none() && self.scripts { self.in_project(context, action)? } else { None };
+                Ok(loss.or(in_project).unwrap_or_else(Verdict::allow))
+            }
         }
     }
 

@@ -19,6 +19,7 @@ mod files;
 mod hosts;
 mod launch;
 mod lex;
+mod libraries;
 pub(crate) mod named;
 mod network;
 pub(crate) mod notebook;
@@ -96,7 +97,12 @@ const OTHER_RULES: &[&str] = &[
 pub fn danger_rules() -> std::collections::BTreeSet<&'static str> {
     let rows = tables::PROGRAMS.values().flat_map(|row| row.dangers).map(|rule| rule.id);
     let windows = tables::WINDOWS_RULES.iter().map(|rule| rule.id);
-    rows.chain(windows).chain(tables::SQL_RULES.keys().copied()).chain(OTHER_RULES.iter().copied()).collect()
+    let libraries = tables::LIBRARIES.iter().map(|row| row.id);
+    rows.chain(windows)
+        .chain(libraries)
+        .chain(tables::SQL_RULES.keys().copied())
+        .chain(OTHER_RULES.iter().copied())
+        .collect()
 }
 
 /// Whether Midrail knows a program by its name. The wrappers of build tools are files of a project.

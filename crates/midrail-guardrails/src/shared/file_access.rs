@@ -137,6 +137,76 @@ pub(crate) fn agent_scripts_and<'a>(
     all(starts.into_iter().map(|files| follow(context, files)))
 }
 
+/// Maximum number of scripts of the project per action, including scripts that run scripts.
+const MAX_PROJECT_SCRIPTS: usize = 6;
+
+/// Folders with what was installed or built: not the project's own scripts.
+const INSTALLED: &[&str] = &["node_modules", "site-packages", ".venv", "venv", "target"];
+
+/// How often scripts of the project are followed to scripts that they run.
+const MAX_FOLLOWED: usize = 3;
+
+/// The action of the scripts, build files and packages that were in the project before the session and that an action runs, with
+/// the name of the first. Those beyond the limits are not read.
+pub(crate) fn project_scripts<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+) -> Result<Option<(&'a str, &'a Action)>, Missing> {
+    let mut held = project_files(context, action, &BTreeSet::new())?;
+    let Some(name) = held.first().map(|(name, _)| *name) else { return Ok(None) };
+    let mut does = action;
+    for _ in 0..MAX_FOLLOWED {
+        let files: Vec<ScriptSource> = held.iter().map(|(_, held)| held.clone()).collect();
+        does = context.script(&files)?;
+        let known: BTreeSet<String> = files.into_iter().map(|held| held.place).collect();
+        let mut further = project_files(context, does, &known)?;
+        further.extend(
+            own_files(context, does, &[])?.into_iter().filter(|(_, own)| !known.contains(&own.place)),
+        );
+        if further.is_empty() || held.len() >= MAX_PROJECT_SCRIPTS {
+            break;
+        }
+        held.extend(further);
+        held.truncate(MAX_PROJECT_SCRIPTS);
+    }
+    Ok(Some((name, does)))
+}
+
+/// The scripts of an action that nobody wrote or downloaded in this session, and that lie in the project.
+fn project_files<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+    known: &BTreeSet<String>,
+) -> Result<Vec<(&'a str, ScriptSource)>, Missing> {
+    let is_named = |path: &&String| !path.contains(['$', '`', '*', '?']);
+    let places: Vec<_> = action
+        .scripts
+        .iter()
+        .filter(is_named)
+        .take(MAX_PROJECT_SCRIPTS)
+        .map(|path| (path, context.real_place(path, None)))
+        .collect();
+    let mut files = Vec::new();
+    let mut states = Vec::new();
+    for (path, place) in places {
+        let place = place?;
+        let is_installed = place.key.split('/').any(|part| INSTALLED.contains(&part));
+        if place.inside && !known.contains(&place.key) && !is_installed {
+            states.push((path, context.slice(&written_key(&place.key)), place));
+        }
+    }
+    let downloads = if states.is_empty() { Downloads::default() } else { Downloads::from_context(context)? };
+    for (path, written, place) in states {
+        if written?.is_none()
+            && !downloads.contains(&place.key)
+            && let Some(file) = ScriptSource::new(path, &place, true, false)
+        {
+            files.push((path.as_str(), file.of_project()));
+        }
+    }
+    Ok(files)
+}
+
 /// The action of some scripts, including the agent's scripts that they run in turn.
 fn follow<'a>(
     context: &Context<'a>,

@@ -8,11 +8,13 @@ mod each;
 mod evaluated;
 mod exfiltration;
 mod flow;
+mod foreign;
 mod git;
 mod guards;
 mod interpreters;
 mod invoke;
 mod listing;
+mod loaded;
 mod named;
 mod origins;
 mod output;
@@ -250,6 +252,8 @@ impl Walk {
         let stream = self.substitution(&substitution.list, scope, &input);
         self.processes += 1;
         let name = format!("/dev/fd/{}", 64 + self.processes);
+        let is_secret = exfiltration::secret_in(&stream) == Some(state::Secret::Content);
+        self.keep_secret_file(&name, false, is_secret && !substitution.is_sink);
         let content = match Content::from_stream(&stream) {
             _ if substitution.is_sink => Content::Unknown,
             Content::Unknown if flow::prints_settings(&substitution.list, &stream.program) => {

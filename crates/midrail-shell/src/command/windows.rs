@@ -9,6 +9,7 @@ mod powershell;
 mod tests;
 mod translate;
 mod translation;
+mod unfold;
 
 use self::command::WindowsCommand;
 use self::translation::DEEPEST;

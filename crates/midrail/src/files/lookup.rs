@@ -29,6 +29,9 @@ pub(super) fn no_probe(key: &FactKey) -> Unavailable {
     Unavailable::new(format!("no probe answers `{key:?}`"))
 }
 
+/// The longest script of the project that is read.
+const MAX_PROJECT_SCRIPT: usize = 1 << 16;
+
 /// What an event does through the content of files. `read` returns a text and whether it is cut.
 pub(super) fn scripts(
     lookup: &Lookup<'_>,
@@ -43,6 +46,9 @@ pub(super) fn scripts(
             None
         } else {
             match read(held) {
+                Ok(Some((text, has_more))) if held.is_project => {
+                    Some(text).filter(|text| !has_more && text.len() <= MAX_PROJECT_SCRIPT)
+                }
                 Ok(Some((text, has_more))) => {
                     if has_more && held.is_run {
                         is_cut = Some(held.path.clone());
@@ -58,12 +64,31 @@ pub(super) fn scripts(
         }
     }
     let mut action = action::with_files(event, &known);
+    for danger in &mut action.dangers {
+        danger.origin = origin(danger, &known).unwrap_or_default();
+    }
     if let Some(command) = is_cut {
         action.is_partial = true;
         let reason = "the script is longer than is looked into".to_owned();
         action.dangers.push(Danger { rule: "opaque".to_owned(), reason, command, ..Danger::default() });
     }
     Ok(Fact::Script(Box::new(action)))
+}
+
+/// The file and line that contain the command of a danger, or else its program and last word.
+fn origin(danger: &Danger, files: &[command::File]) -> Option<String> {
+    let command = danger.command.trim_end_matches('…');
+    let mut words = command.split_whitespace();
+    let program = words.next()?;
+    let last = words.next_back().unwrap_or(program).trim_matches(['"', '\'']);
+    let find = |fits: &dyn Fn(&str) -> bool| {
+        files.iter().find_map(|file| {
+            let line = file.text.as_deref()?.lines().position(fits)?;
+            Some(format!("{}:{}", file.path, line + 1))
+        })
+    };
+    find(&|line| line.contains(command))
+        .or_else(|| find(&|line| line.contains(program) && line.contains(last)))
 }
 
 pub(super) fn digest(content: &[u8]) -> String {

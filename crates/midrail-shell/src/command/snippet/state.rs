@@ -103,4 +103,6 @@ pub(crate) struct Start {
     pub(crate) input: Option<String>,
     /// What it reads comes from the network.
     pub(crate) is_fed_by_network: bool,
+    /// What it reads holds credentials.
+    pub(crate) is_fed_secret: bool,
 }

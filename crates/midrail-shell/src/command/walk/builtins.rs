@@ -249,6 +249,7 @@ impl Walk {
                 names.push(arg.text.clone());
             }
         }
+        names.iter().for_each(|name| self.keep_secret_variable(name, input));
         let listed = if input.text.is_none() { input.items() } else { Vec::new() };
         let known = input.text.as_ref().filter(|text| text.is_known());
         let text = known.map_or("", |text| text.text.as_str());

@@ -174,6 +174,7 @@ impl Walk {
     /// Code of PowerShell: its commands, and the texts that are not followed.
     pub(super) fn powershell_code(&mut self, code: &str, scope: &Scope) {
         let named = self.named_in_code(code, scope);
+        self.library_functions(code, scope);
         self.translated(windows::powershell(code), scope);
         self.report_named(named);
         let is_set = |name: &&str| code.contains(*name);

@@ -11,7 +11,7 @@ use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
 use super::guards::agent_of_package;
 use super::shells::Code;
-use super::state::{ProgramCall, Stream, Walk};
+use super::state::{Listed, ProgramCall, Stream, Walk};
 use crate::words::code::{BETWEEN, MODULES};
 
 impl Walk {
@@ -156,6 +156,7 @@ impl Walk {
             None => (rest.first().map_or("", |arg| arg.text.as_str()), rest.get(1..).unwrap_or(&[])),
         };
         let first = name.split('.').next().unwrap_or(name);
+        self.loaded_files(first, scope);
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
         if name.is_empty() || !is_plain || MODULES.contains(&first) {
             return;
@@ -208,15 +209,39 @@ impl Walk {
             row.code.contains(&name).then(|| arg.tail(arg.text.len() - code.len()))
         });
         let piped = input.text.iter().filter(|_| row.reads);
-        let codes: Vec<Arg> = given.cloned().chain(joined).chain(piped.cloned()).collect();
+        let in_files = self.source_files(row, args, scope);
+        let codes: Vec<Arg> = given.cloned().chain(joined).chain(piped.cloned()).chain(in_files).collect();
         for code in codes {
             self.unread_code(&code, program);
             self.calls_in(row, &code.text, scope);
         }
     }
 
-    fn calls_in(&mut self, row: &Inline, code: &str, scope: &Scope) {
+    /// The code of the files that a compiler or an interpreter is given, as far as the line wrote them. The others are scripts
+    /// of the line.
+    fn source_files(&mut self, row: &Inline, args: &[Arg], scope: &Scope) -> Vec<Arg> {
+        let is_source = |arg: &&Arg| {
+            !arg.text.starts_with('-')
+                && (arg.text.starts_with("/dev/fd/")
+                    || row.files.iter().any(|ending| arg.text.ends_with(ending)))
+        };
+        let mut codes = Vec::new();
+        for file in args.iter().filter(is_source).take(MOST_TEXTS) {
+            let place = scope.place(&file.text);
+            match self.files.get(&place).map(|content| content.stream(&place)) {
+                Some(stream) => codes.extend(stream.text),
+                None if file.is_known() && !file.is_glob && !scope.is_remote => {
+                    self.note(Listed::Script, &place)
+                }
+                None => {}
+            }
+        }
+        codes
+    }
+
+    pub(super) fn calls_in(&mut self, row: &Inline, code: &str, scope: &Scope) {
         self.spend(20 + code.len() / 4);
+        self.library_functions(code, scope);
         for name in row.runs.iter().filter(|name| code.contains(**name)) {
             for texts in calls(code, name) {
                 let line = match texts.as_slice() {
@@ -315,7 +340,7 @@ fn is_code_option(language: Language, text: &str) -> bool {
 
 /// Between a function and the texts that it is given.
 fn is_between(letter: char) -> bool {
-    letter.is_whitespace() || matches!(letter, '(' | '[' | '{' | ',' | ':' | '*' | '#' | ')' | ']')
+    letter.is_whitespace() || matches!(letter, '(' | '[' | '{' | ',' | ':' | '*' | '#' | ')' | ']' | '.')
 }
 
 /// No more texts of one call than this.

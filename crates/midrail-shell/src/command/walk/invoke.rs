@@ -143,9 +143,16 @@ impl Walk {
             return stream;
         }
         self.touched(&invocation, scope);
-        self.report_exfiltration(&invocation, input);
+        self.report_exfiltration(&invocation, scope, input);
+        self.keep_secret_copies(&invocation, scope);
         self.obeys_network(&invocation, input);
         self.inline_code(&invocation, scope, input);
+        self.loaded_files(&invocation.program, scope);
+        self.settings_in_options(&invocation, scope);
+        self.scripts_in_options(&invocation, scope);
+        if matches!(invocation.program.as_str(), "ssh" | "scp" | "sftp") {
+            self.obeyed_settings(&invocation, scope);
+        }
         // Another shell has its own options.
         let had_pipefail = std::mem::take(&mut scope.has_pipefail);
         let stream = self.wrapped(call, scope).or_else(|| self.interpreted(call, scope));

@@ -54,6 +54,12 @@ impl Walk {
         let is_file = folder.is_none() && sources.len() == 1;
         for from in sources.into_iter().take(MAX_COPIES) {
             let place = original(from);
+            let is_secret =
+                super::exfiltration::is_credential_place(&place) || self.secret_files.contains(&place);
+            if is_secret {
+                self.keep_secret_file(&join(&target, base_name(&from.text)), false, true);
+                self.keep_secret_file(&target, !is_file, is_file);
+            }
             // A copy of a file that the line did not write is that file under another name.
             let content = self.files.get(&place).cloned().unwrap_or(Content::Copy(place));
             self.files.insert(join(&target, base_name(&from.text)), content.clone());
@@ -162,6 +168,9 @@ impl Walk {
                 (false, _) => format!("{from}{ending}"),
             };
             self.note(Listed::Write, &to);
+            if super::exfiltration::is_credential_place(&from) || self.secret_files.contains(&from) {
+                self.keep_secret_file(&to, false, true);
+            }
             match self.files.get(&from) {
                 Some(Content::Remote) => drop(self.files.insert(to, Content::Remote)),
                 _ if self.origins.copies.len() < MAX_COPIES => drop(self.origins.copies.insert((from, to))),

@@ -3,7 +3,8 @@
 use super::super::ast::{Redirect, RedirectKind, Word};
 use super::super::invocation::Arg;
 use super::super::scope::Scope;
-use super::state::{Content, Listed, Source, Stream, Walk, descriptor_number};
+use super::exfiltration::secret_in;
+use super::state::{Content, Listed, Secret, Source, Stream, Walk, descriptor_number};
 
 /// What the redirections of a command lead to.
 #[derive(Default)]
@@ -13,6 +14,8 @@ pub(super) struct Redirected {
     files: Vec<(String, bool)>,
     /// Its output does not reach the next command of the pipeline.
     is_taken: bool,
+    /// Its output goes into a connection.
+    is_sent: bool,
 }
 
 /// How many descriptors of one line are remembered.
@@ -67,6 +70,7 @@ impl Walk {
                 let target = self.target(word, scope);
                 redirected.is_taken |= is_output;
                 if self.is_socket(&target) {
+                    redirected.is_sent |= is_output;
                     return;
                 }
                 if is_device(&target.text) {
@@ -91,14 +95,15 @@ impl Walk {
                 let target = self.target(word, scope);
                 let _ = self.is_socket(&target);
                 let fd = target.text.parse::<u32>().ok();
-                if is_input && let Some(content) = fd.and_then(|fd| self.files.get(&descriptor(fd))) {
-                    redirected.input = Some(content.stream(&target.text));
+                if is_input && let Some(fd) = fd.filter(|fd| self.files.contains_key(&descriptor(*fd))) {
+                    redirected.input = Some(self.read_file(&descriptor(fd), &target, scope.is_remote));
                 }
                 // `<&5`, where 5 leads to the network.
                 let is_socket = matches!(target.text.as_str(), "$REPLY" | "${REPLY}")
                     || target.text.parse::<u32>().is_ok_and(|fd| fd > 2);
                 if self.has_socket && is_socket {
                     self.is_on_socket = true;
+                    redirected.is_sent |= is_output;
                     if is_input {
                         let program = "/dev/tcp".to_owned();
                         redirected.input =
@@ -110,7 +115,8 @@ impl Walk {
                 let mut text = self.target(word, scope);
                 self.hands_over(&text);
                 text.text.push('\n');
-                self.opens(redirect.fd, Stream::from_text(text), redirected);
+                let secret = self.secret_in_words(std::slice::from_ref(&text));
+                self.opens(redirect.fd, Stream { secret, ..Stream::from_text(text) }, redirected);
             }
             RedirectKind::HereDoc(body) => {
                 let text = body.get().map(|parts| self.expand_one(parts, scope)).unwrap_or_default();
@@ -126,6 +132,7 @@ impl Walk {
             None | Some(0) => redirected.input = Some(stream),
             Some(fd) if self.processes < MAX_DESCRIPTORS => {
                 self.processes += 1;
+                self.keep_secret_file(&descriptor(fd), false, secret_in(&stream) == Some(Secret::Content));
                 self.files.insert(descriptor(fd), Content::from_stream(&stream));
             }
             Some(_) => self.analysis.is_partial = true,
@@ -159,7 +166,8 @@ impl Walk {
             return Stream { source: Source::Remote, ..Stream::printed_by("/dev/tcp") };
         }
         if let Some(content) = self.files.get(place) {
-            return content.stream(place);
+            let secret = self.secret_files.contains(place).then_some(Secret::Content);
+            return Stream { secret, ..content.stream(place) };
         }
         // The content of files of another machine is not known here.
         if is_remote {
@@ -183,6 +191,9 @@ impl Walk {
 
     /// Keeps what a command wrote. Returns what reaches the next command of the pipeline.
     pub(super) fn redirect_output(&mut self, redirected: &Redirected, stream: Stream) -> Stream {
+        if redirected.is_sent {
+            self.report_sent_output(&stream);
+        }
         for (place, is_append) in &redirected.files {
             self.write_file(place, *is_append, &stream);
         }
@@ -199,6 +210,7 @@ impl Walk {
             return;
         }
         self.rewritten(place, is_append, stream);
+        self.keep_secret_file(place, is_append, secret_in(stream) == Some(Secret::Content));
         let content = match (is_append, self.files.get(place)) {
             (true, Some(old)) => Content::from_stream(&old.stream(place).and(stream.clone())),
             _ => Content::from_stream(stream),

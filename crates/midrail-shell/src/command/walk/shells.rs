@@ -279,6 +279,7 @@ impl Walk {
             return false;
         }
         let start = std::mem::take(&mut self.start);
+        self.library_functions(code, scope);
         let found = snippet::analyse(language, code, &start);
         self.try_given(&found, code, &start, scope);
         let mut commands = found.commands;
@@ -335,6 +336,19 @@ impl Walk {
         }
         found.statements.iter().for_each(|statement| self.statements(statement, scope));
         found.hosts.iter().for_each(|host| self.note(Listed::Host, host));
+        let reads_secret = |path: &String| self.is_secret_file(&Arg::known(path.as_str()), scope);
+        let is_fed = start.is_fed_secret && (sends || calls_network);
+        if is_fed
+            || ((sends || (calls_network && code.contains("POST"))) && found.reads.iter().any(reads_secret))
+        {
+            self.report(
+                "credential-exfiltration",
+                midrail_core::Severity::Medium,
+                "The code reads keys or passwords, and sends data to a host".to_owned(),
+                "send nothing that gives access",
+                code,
+            );
+        }
         if found.sends_environment {
             self.report(
                 "credential-exfiltration",

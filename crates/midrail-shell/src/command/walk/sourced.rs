@@ -28,6 +28,10 @@ impl Walk {
         let is_fed = |path: &&String| self.analysis.feeds.contains(path);
         let diffs: Vec<String> = self.analysis.patches.iter().filter(|path| !is_fed(path)).cloned().collect();
         self.analysis.feeds.extend(diffs);
+        let loaded = std::mem::take(&mut self.loaded);
+        let loaded: Vec<String> =
+            loaded.into_iter().filter(|path| !self.is_listed(Listed::Script, path)).collect();
+        self.analysis.feeds.extend(loaded);
     }
 
     /// Adds the findings that are known only at the end.

@@ -59,6 +59,12 @@ pub(crate) struct Walk {
     pub(super) processes: usize,
     /// Substitutions that produce credentials, as they are written.
     pub(super) secrets: BTreeMap<String, Secret>,
+    /// Modules that its code imported.
+    pub(super) imports: BTreeSet<String>,
+    /// Files that its programs load without being told, if they are there.
+    pub(super) loaded: BTreeSet<String>,
+    /// Files that the line made from credentials, as their places.
+    pub(super) secret_files: BTreeSet<String>,
     /// What the command reads whose words are expanded.
     pub(super) flowing: Stream,
     /// Where files come from.

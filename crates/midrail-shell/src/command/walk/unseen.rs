@@ -4,9 +4,10 @@
 use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::scope::Scope;
 use super::super::snippet::{Language, Snippet, Start};
+use super::exfiltration::secret_in;
 use super::flow::{command_line, mentions_word};
 use super::shells::Code;
-use super::state::{Listed, Source, Stream, Walk};
+use super::state::{Listed, Secret, Source, Stream, Walk};
 
 /// How many values are tried.
 const MAX_GIVEN: usize = 16;
@@ -18,6 +19,7 @@ impl Walk {
     /// Runs code of another language that the line contains, and reports what it does not show.
     pub(super) fn visible_code(&mut self, language: Language, code: &Arg, scope: &Scope) {
         self.unread_code(code, "code:");
+        self.imported(language, &code.text, scope);
         if self.snippet(language, &code.text, scope) && !self.is_script {
             self.opaque_command("the code runs code that the command line does not show", &code.text);
         }
@@ -30,6 +32,7 @@ impl Walk {
             args: Some(args.to_vec()),
             input: text.map(|text| text.text.clone()),
             is_fed_by_network: input.source == Source::Remote,
+            is_fed_secret: secret_in(input) == Some(Secret::Content),
             ..Start::default()
         };
     }

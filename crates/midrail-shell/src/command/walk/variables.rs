@@ -7,6 +7,11 @@ use super::state::{Listed, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{CODE_VARIABLES, LOADING_VARIABLES, PROMPTS, PROXY_VARIABLES, SEARCH_VARIABLES};
 
+/// Whether a variable names the program that cargo starts for a target: `CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER`.
+fn is_tool_of_target(name: &str) -> bool {
+    name.starts_with("CARGO_TARGET_") && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"))
+}
+
 impl Walk {
     /// Judges the variables that were set since the last time.
     pub(super) fn judge_variables(&mut self, scope: &Scope) {
@@ -42,7 +47,7 @@ impl Walk {
             if code.contains(['$', '`']) {
                 self.run(&format!(": \"{}\"", code.replace('"', "\\\"")), scope);
             }
-        } else if CODE_VARIABLES.contains(&name) {
+        } else if CODE_VARIABLES.contains(&name) || is_tool_of_target(name) {
             let code = code.trim_start_matches('|');
             self.run(code, scope);
             let program = code.split_whitespace().next().unwrap_or("");

@@ -3,11 +3,14 @@
 use super::command::{WindowsCommand, environment, posix};
 use super::translate::translate;
 use super::translation::{MOST, Translation};
+use super::unfold;
 use crate::command::invocation::{Arg, joined};
 use crate::words::windows::HARMLESS_COMMANDS;
 
 /// Reads a line or a batch file, and translates its commands.
 pub(super) fn read(text: &str, depth: usize, out: &mut Translation) {
+    let unfolded = unfold::cmd(text);
+    let text = unfolded.as_ref();
     let mut reader = Reader {
         text,
         bytes: text.as_bytes(),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::command::{WindowsCommand, environment, posix};
 use super::translate::translate;
 use super::translation::Translation;
+use super::unfold;
 use crate::command::decode;
 use crate::command::invocation::Arg;
 
@@ -21,6 +22,8 @@ const ASSIGNS: &str = "\u{1}=";
 
 /// Reads a script, and translates its commands.
 pub(super) fn read(script: &str, depth: usize, out: &mut Translation) {
+    let unfolded = unfold::powershell(script);
+    let script = unfolded.as_ref();
     let mut reader = Reader {
         text: script,
         bytes: script.as_bytes(),
