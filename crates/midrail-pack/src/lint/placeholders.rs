@@ -22,15 +22,10 @@ fn mistake(text: &str) -> Option<(String, String)> {
     let pieces = parts(text);
     let is_name = |part: &Part<'_>| matches!(part, Part::Name(_));
     for pair in pieces.windows(2) {
-        if let [Part::Text(before), Part::Name(name)] = pair
-            && let Some(sign) = ["${", "{{"].iter().find(|sign| {
-                before.ends_with(sign.trim_end_matches('{')) || **sign == "{{" && before.ends_with('{')
-            })
-        {
-            return Some((
-                format!("{sign}{name}"),
-                format!("write `{{{name}}}`, with one pair of braces and no `$`"),
-            ));
+        let [Part::Text(before), Part::Name(name)] = pair else { continue };
+        if let Some(sign) = ['$', '{'].into_iter().find(|sign| before.ends_with(*sign)) {
+            let help = format!("write `{{{name}}}`, with one pair of braces and no `$`");
+            return Some((format!("{sign}{{{name}"), help));
         }
     }
     for part in pieces.iter().filter(|part| !is_name(part)) {
