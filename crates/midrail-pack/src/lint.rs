@@ -11,9 +11,11 @@ mod narrowed;
 mod needs;
 mod patterns;
 mod people;
+mod placeholders;
 mod prerequisites;
 mod reach;
 mod required;
+mod selection;
 mod settings;
 mod traps;
 mod unused;
@@ -51,6 +53,10 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     patterns::impossible(packs, out);
     patterns::tools(packs, out);
     patterns::redacted(packs, out);
+    selection::tools_without_commands(packs, out);
+    selection::exceptions(packs, out);
+    selection::changes_of_all_tools(packs, out);
+    placeholders::not_replaced(packs, out);
     settings::expressions(packs, out);
     settings::failing_open(packs, out);
     settings::without_effect(packs, out);
@@ -73,5 +79,6 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     definition::same_names(packs, out);
     flow::unused_labels(packs, out);
     vouch::not_in_effect(packs, out);
+    vouch::invalid(packs, out);
     findings.sorted()
 }

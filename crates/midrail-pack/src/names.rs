@@ -316,7 +316,16 @@ fn everything<'s>() -> Value<'s> {
 
 impl Scope for EventScope<'_> {
     fn path_fits(&self, pattern: &str, path: &str) -> Option<bool> {
-        self.context.path_fits(pattern, path).ok().flatten()
+        let fits = |pattern: &str, path: &str| self.context.path_fits(pattern, path).ok().flatten();
+        // `rm -rf tests`: a folder is a part of the pattern of its content.
+        match (fits(pattern, path), pattern.strip_suffix("/**")) {
+            (Some(true), _) => Some(true),
+            (is_inside, None | Some("" | "**")) => is_inside,
+            (is_inside, Some(folder)) => match fits(folder, path.trim_end_matches('/')) {
+                Some(false) => is_inside,
+                is_folder => is_folder,
+            },
+        }
     }
 
     fn absolute_names(&self, path: &str) -> Vec<String> {

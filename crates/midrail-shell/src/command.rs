@@ -33,6 +33,7 @@ mod script;
 mod shell_options;
 mod snippet;
 mod tree_changes;
+mod usual_name;
 mod walk;
 mod windows;
 

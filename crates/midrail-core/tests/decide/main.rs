@@ -16,6 +16,7 @@
 mod agreement;
 mod approvals;
 mod bypass;
+mod commands;
 mod faults;
 mod generate;
 mod ladder;

@@ -124,7 +124,7 @@ pub fn runs_any_except(
 ) -> Result<bool, Missing> {
     let actions = known_actions(context)?;
     let calls = actions.iter().flat_map(|(_, action)| &action.commands);
-    let calls = calls.filter(|call| !except.iter().any(|pattern| is_exception(pattern, call)));
+    let calls = calls.filter(|call| !except.iter().any(|pattern| pattern.fits_certainly(call)));
     let fits = calls.flat_map(|call| patterns.iter().map(|pattern| pattern.fit(call)));
     match fits.max() {
         Some(Fit::Yes) => Ok(true),
@@ -137,19 +137,6 @@ pub fn runs_any_except(
         }
         _ => Ok(false),
     }
-}
-
-/// Whether a command certainly matches a pattern of exceptions. An option that is repeated or revoked (`--dry-run=none`,
-/// `--no-dry-run`) may not be in effect.
-fn is_exception(pattern: &CommandPattern, call: &CommandCall) -> bool {
-    if !call.unknown.is_empty() || call.has_more_args || pattern.fit(call) != Fit::Yes {
-        return false;
-    }
-    let text = pattern.to_string();
-    let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
-    let mut wanted = text.split(' ').filter(|word| word.starts_with('-')).map(name);
-    let times = |option: &String| call.args.iter().filter(|arg| name(arg) == *option).count();
-    !call.args.iter().any(|arg| arg.starts_with("--no-")) && wanted.all(|it| times(&it) <= 1)
 }
 
 /// Whether the first word of a line is the first program that it starts.

@@ -371,7 +371,9 @@ fn changes_repository(context: &Context<'_>, action: &Action, fact: &str) -> Res
     for (at, call) in action.commands.iter().enumerate() {
         let is_other = |other: usize| if is_in_order { other > at } else { other != at };
         let others = action.commands.iter().enumerate().filter(|(other, _)| is_other(*other));
-        let is_followed = others.map(|(_, call)| call).any(|call| !is_passive(call));
+        // `git switch main; echo x > a.txt`
+        let changes_work = action.writes.iter().any(is_work);
+        let is_followed = others.map(|(_, call)| call).any(|call| changes_work || !is_passive(call));
         let git = GitCall::new(call);
         let is_changed = match call.program.as_str() {
             "ssh" | "mosh" => true,

@@ -57,6 +57,10 @@ impl Compiler<'_> {
     pub(super) fn calls(&mut self, at: &str, calls: &CallsText) -> Option<Calls> {
         match calls {
             CallsText::Tool(tool) => {
+                if let Some(help) = not_a_tool(tool) {
+                    self.issue(at, format!("`{}` is not the name of a tool", excerpt(tool)), help);
+                    return None;
+                }
                 self.pattern(at, tool);
                 Some(Calls::Tool(tool.clone()))
             }
@@ -105,6 +109,28 @@ impl Compiler<'_> {
             since,
             commands: commands.filter_map(|text| CommandPattern::parse(&text).ok()).collect(),
         }))
+    }
+}
+
+/// What to write in place of a text that is not the name of a tool: a command, files, or a time.
+fn not_a_tool(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_file = text.contains('/') || text.contains("**") || (text.starts_with('*') && text.contains('.'));
+    let is_time = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.trim_start_matches(|c: char| c.is_ascii_digit()).len() == 1;
+    if text.contains(' ') {
+        Some(format!("a command is written `{{command: {}}}`", excerpt(text)))
+    } else if is_file && !text.starts_with("mcp") {
+        Some(format!("a change of files is written `{{changes: \"{}\"}}`", excerpt(text)))
+    } else if is_time {
+        Some(
+            "write a tool, `{command: …}` or `{changes: PATTERN}`; `count` has `within` for a time"
+                .to_owned(),
+        )
+    } else if ["last_edit", "edit", "last_change", "change", "changes", "last_write"].contains(&text) {
+        Some("a change of files is written `{changes: \"**\"}`".to_owned())
+    } else {
+        None
     }
 }
 

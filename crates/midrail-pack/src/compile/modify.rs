@@ -42,7 +42,22 @@ impl Compiler<'_> {
                 }
                 None => {
                     let message = format!("`{}` is not an argument", excerpt(name));
-                    let help = format!("write `args.{}: VALUE`, or `add: --dry-run`", excerpt(name));
+                    let help = match name.as_str() {
+                        "append" | "insert" | "prepend" | "words" | "options" | "flags" => {
+                            "words are added with `add: --dry-run`".to_owned()
+                        }
+                        "remove" | "delete" | "drop" | "unset" => {
+                            "an argument is removed with `args.NAME: null`; words of a command are not removed: block the command"
+                                .to_owned()
+                        }
+                        "set" | "arguments" | "input" | "tool_input" => {
+                            "write each argument with its place: `modify: {args.limit: 100}`".to_owned()
+                        }
+                        name => {
+                            let name = name.strip_prefix("tool.args.").unwrap_or(name);
+                            format!("write `args.{}: VALUE`, or `add: --dry-run`", excerpt(name))
+                        }
+                    };
                     self.issue(place, message, help);
                 }
             }

@@ -165,7 +165,13 @@ impl Vocabulary {
             return Some(format!("known names are {}", names.join(", ")));
         }
         match segments {
-            [Segment::Key(word)] => Some(format!("a text needs quotes: `'{}'`", excerpt(word))),
+            [Segment::Key(word)] => {
+                let quoted = format!("a text needs quotes: `'{}'`", excerpt(word));
+                Some(
+                    self.ending_with(word)
+                        .map_or(quoted.clone(), |name| format!("did you mean `{name}`? Otherwise, {quoted}")),
+                )
+            }
             _ => {
                 let mut roots: Vec<String> = Vec::new();
                 for (root, _) in self.terms.iter().filter_map(|term| term.name.split_once('.')) {
@@ -177,6 +183,14 @@ impl Vocabulary {
                 Some(format!("names start with {}", roots.join(", "))).filter(|_| !roots.is_empty())
             }
         }
+    }
+
+    /// The only name of a fact that ends with this word: `git.branch` for `branch`.
+    fn ending_with(&self, word: &str) -> Option<&'static str> {
+        let facts = ["git.", "kube.", "time.", "host."];
+        let is_it =
+            |name: &&str| facts.iter().any(|fact| name.strip_prefix(fact).is_some_and(|rest| rest == word));
+        self.terms.iter().map(|term| term.name).find(is_it)
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) const EXPECTATION: &str = "rollback";
 pub(super) const RULE: &str = "require_before";
 pub(super) const DEEP: &str = "max_answer_bytes";
 pub(super) const COMPLETION: &str = "also_after_tool";
+pub(super) const COUNT: &str = "most";
+pub(super) const REDACTION: &str = "match";
 
 /// Keys of other tools by their place, and what to write instead.
 pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
@@ -43,6 +45,50 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
         TOOL_POLICY,
         &["guardrails", "agents", "tasks", "budgets", "approvals", "env", "extends", "defaults"],
         "a document with `policy:` has `rules` only: write `pack: NAME` in place of `policy`",
+    ),
+    (
+        COUNT,
+        &["max", "maximum", "limit", "times", "calls", "at_most", "number", "n"],
+        "the number of calls is `most: NUMBER`",
+    ),
+    (
+        COUNT,
+        &["key", "by", "for", "each"],
+        "use `per: command`, `per: tool` or `per: {expression: tool.args.NAME}`",
+    ),
+    (COUNT, &["window", "in", "time", "interval", "period"], "use `within: 10m`"),
+    (
+        COUNT,
+        &["after", "reset", "until", "reset_on"],
+        "use `since: {command: …}` or `since: {changes: PATTERN}`",
+    ),
+    (
+        REDACTION,
+        &["type", "kind", "detector", "pattern", "text", "find", "regex", "name"],
+        "use `match: PATTERN`, or `match: email` for a detector",
+    ),
+    (REDACTION, &["with", "replace", "replacement", "by", "to", "into"], "use `as: TEXT`"),
+    (
+        REDACTION,
+        &["in", "on", "tools", "field", "argument", "where"],
+        "write `on` and `tools` next to `redact`: `on: before_tool` is about arguments",
+    ),
+    (
+        GUARDRAIL,
+        &["since", "requires"],
+        "write it below `require_before` or `count`: `require_before: {command: deploy, requires: {command: cargo test}, since: {changes: \"**\"}}`",
+    ),
+    (GUARDRAIL, &["most", "per", "within"], "write it below `count`: `count: {most: 3, per: command}`"),
+    (
+        GUARDRAIL,
+        &["commands", "cmd", "program", "programs", "bash", "shell"],
+        "use `command: [git push, npm publish]`",
+    ),
+    (GUARDRAIL, &["add", "args", "set"], "write it below `modify`: `modify: {args.limit: 100}`"),
+    (
+        GUARDRAIL,
+        &["as", "mask", "replace"],
+        "write it below `redact`: `redact: [{match: \"CUST-*\", as: \"[customer]\"}]`",
     ),
     (FEEDBACK, &["every", "interval", "after"], "use `every_n_calls: NUMBER` or `every_n_seconds: NUMBER`"),
     (FEEDBACK, &["text", "message", "content"], "use `static: TEXT`"),
@@ -238,6 +284,9 @@ pub(super) const KEYS_OF_PACKS: &[&str] = &[
     "labels",
     "mcp",
     "env",
+    "vouch",
+    "env_vars",
+    "time_zone",
 ];
 
 /// Values of other tools by a value that is known there, and what to write instead.
@@ -334,6 +383,12 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("contains", "write each file with its text: `contains: {CHANGELOG.md: \"## 1.2\"}`"),
     ("matches", "write each file with its pattern: `matches: {CHANGELOG.md: \"## 1.*\"}`"),
     ("feedback", "write `feedback: {static: TEXT}`"),
+    ("count", "write `count: {most: 3, per: command, result: failed}`"),
+    (
+        "vouch",
+        "write the calls by kind: `vouch: {commands: [cargo test], reads: [\"**\"], tools: [TodoWrite]}`",
+    ),
+    ("env_vars", "write the names in a list: `env_vars: [DEPLOY_ENV]`"),
     ("redact", "write a list: `redact: [{match: \"CUST-*\", as: \"[customer]\"}]`"),
     ("flow", "write `flow: {after: untrusted, does: send, unless: named}`"),
     ("labels", "write a list of rows: `labels: [{tools: [mail_read], seen: untrusted}]`"),

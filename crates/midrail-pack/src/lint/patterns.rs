@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{EventKind, Tools, glob};
-use midrail_guardrails::{danger_rules, known_tools};
+use midrail_guardrails::{RedactMatch, danger_rules, known_tools};
 
 use crate::compile::UNLISTED;
 use crate::diagnostic::{excerpt, nearest};
@@ -54,12 +54,38 @@ pub(super) fn redacted(packs: &Packs<'_>, out: &mut Findings<'_>) {
     for found in &packs.guards {
         for (i, rule) in found.guard.guard.redact.iter().flat_map(|redact| redact.0.iter().enumerate()) {
             let text = rule.matches.to_string();
+            if let Some(kind) = misspelt_kind(&rule.matches) {
+                let message = format!("`{text}` is a word of a text, and no detector has this name");
+                let issue = Issue::new(found.at(&format!("redact/{i}/match")), message);
+                out.warn("misspelt-detector", found.document, issue.help(format!("did you mean `{kind}`?")));
+                continue;
+            }
             let Some((why, help)) = foreign_pattern(&text) else { continue };
             let issue =
                 Issue::new(found.at(&format!("redact/{i}/match")), format!("`{}`: {why}", excerpt(&text)));
             out.warn("foreign-pattern", found.document, issue.help(help));
         }
     }
+}
+
+/// Detectors that people mean with other words.
+const DETECTORS: &[&str] = &[
+    "email",
+    "secrets",
+    "personal-data",
+    "phone",
+    "person-name",
+    "credit-card",
+    "ip-address",
+    "aws-access-key",
+];
+
+/// The detector that a pattern without wildcards is nearly the name of: `emails`, `secret`.
+fn misspelt_kind(matches: &RedactMatch) -> Option<&'static str> {
+    let RedactMatch::Pattern(pattern) = matches else { return None };
+    let text = pattern.to_string();
+    let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'));
+    nearest(&text, DETECTORS.iter().copied()).filter(|_| is_word)
 }
 
 /// Whether a pattern without a wildcard is matched with a long text.

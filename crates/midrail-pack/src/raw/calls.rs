@@ -11,7 +11,7 @@ use crate::scalar::OneOrMany;
 #[serde(
     untagged,
     deny_unknown_fields,
-    expecting = "expected a command such as `git push`, or `{program: git, subcommand: push}`"
+    expecting = "this is not a command; write `git push`, or `{program: git, subcommand: push}`"
 )]
 pub enum CommandText {
     /// The program and its leading words. Further arguments may follow; `*` is any text within a word; a word that begins with `-`
@@ -48,7 +48,7 @@ impl CommandText {
 #[serde(
     untagged,
     deny_unknown_fields,
-    expecting = "expected the name of a tool, `{command: …}` or `{changes: PATTERN}`"
+    expecting = "these are not calls; write the name of a tool, `{command: …}` or `{changes: PATTERN}`"
 )]
 pub enum CallsText {
     /// A tool: a name or glob pattern.
@@ -98,7 +98,11 @@ pub struct CountText {
 
 /// What is counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, deny_unknown_fields, expecting = "expected `tool`, `command` or `{expression: …}`")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "this cannot be counted; write `tool`, `command` or `{expression: tool.args.NAME}`, or leave `per` out"
+)]
 pub enum PerText {
     /// A word.
     Word(PerWord),

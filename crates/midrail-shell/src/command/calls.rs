@@ -3,6 +3,7 @@
 use midrail_core::{Action, CommandCall};
 
 use super::invocation::{Arg, Folder, Invocation};
+use super::usual_name;
 use crate::words::shell::STATUS_KEEPERS;
 
 /// How many commands of one line are kept.
@@ -21,16 +22,18 @@ pub(super) fn add_call(analysis: &mut Action, invocation: &Invocation, name: &st
         analysis.is_partial |= REPOSITORY_PROGRAMS.contains(&invocation.program.as_str());
         return;
     }
+    let (mut program, mut args) = (invocation.program.clone(), invocation.args.clone());
+    usual_name::rename(&mut program, &mut args);
     let places = |is_it: fn(&Arg) -> bool| {
-        let args = invocation.args.iter().enumerate().filter(move |(_, arg)| is_it(arg));
+        let args = args.iter().enumerate().filter(move |(_, arg)| is_it(arg));
         args.map(|(at, _)| at).collect()
     };
     let call = CommandCall {
-        program: invocation.program.clone(),
         path: name.contains('/').then(|| shortened(name)),
         unknown: places(|arg| !arg.is_known() || arg.is_glob || arg.may_split),
         splits: places(|arg| arg.is_glob || arg.may_split),
-        args: invocation.args.iter().map(|arg| shortened(&arg.text)).collect(),
+        args: args.iter().map(|arg| shortened(&arg.text)).collect(),
+        program,
         has_more_args: invocation.has_more_args,
         folder: match &invocation.folder {
             Folder::Known(folder) if !invocation.is_remote => Some(folder.clone()),
@@ -119,7 +122,7 @@ mod tests {
             assert_eq!(inner(line), ["make -j2"], "{line}");
         }
         assert_eq!(inner("timeout 5"), ["timeout 5"]);
-        assert_eq!(inner("bash build.sh"), ["bash build.sh"]);
+        assert_eq!(inner("bash build.sh"), ["build.sh "]);
         assert_eq!(inner("ssh host make"), ["ssh host make", "make "]);
         assert_eq!(inner("echo a | xargs make"), ["echo a", "xargs make", "make a"]);
     }

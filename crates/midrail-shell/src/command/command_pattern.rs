@@ -7,6 +7,7 @@ use midrail_core::{CommandCall, glob};
 use super::invocation::Arg;
 use super::options::Arguments;
 use super::programs::{self, Program};
+use super::usual_name;
 
 /// A program and its leading words. Further arguments may follow, and options may come in between: `git push` is also
 /// `/usr/bin/git -C x push origin main`. `*` matches any text within a word, and a word `*` any words. A word that begins with `-`
@@ -30,7 +31,7 @@ pub enum Fit {
 }
 
 /// Characters that join commands, or that only a shell reads.
-const SHELL_MARKS: [char; 9] = ['|', '&', ';', '<', '>', '`', '$', '"', '\''];
+const SHELL_MARKS: [char; 11] = ['|', '&', ';', '<', '>', '`', '$', '"', '\'', '(', ')'];
 
 impl CommandPattern {
     /// Parses a pattern. `Err` says why it is none.
@@ -47,12 +48,17 @@ impl CommandPattern {
         }
         for word in text.split_whitespace() {
             glob::check(word)?;
+            if word.ends_with(',') {
+                return Err("contains a comma: write several commands as a list".to_owned());
+            }
         }
-        Ok(CommandPattern {
-            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
-            program: program.to_owned(),
-            args: words.map(Arg::known).collect(),
-        })
+        if is_permission_rule(text) {
+            return Err("ends with `:*`, as in a permission rule: here, further arguments may always follow"
+                .to_owned());
+        }
+        let (mut program, mut args) = (program.to_owned(), words.map(Arg::known).collect());
+        usual_name::rename(&mut program, &mut args);
+        Ok(CommandPattern { text: text.split_whitespace().collect::<Vec<_>>().join(" "), program, args })
     }
 
     /// The name of the program that it matches, if it is only one.
@@ -65,14 +71,15 @@ impl CommandPattern {
         if call.program.is_empty() {
             return Fit::Unknown;
         }
-        if !self.is_program(call) {
+        let is_program = self.fits_program(call);
+        if is_program == Fit::No {
             return Fit::No;
         }
         let args: Vec<Arg> = call.args.iter().enumerate().map(|(at, arg)| to_arg(call, at, arg)).collect();
         let row = programs::row(&call.program);
         let usual = Arguments::parse(row, &args, &[]);
         let unknown = usual.unknown_options();
-        let fit = self.fits_arguments(call, &usual);
+        let fit = self.fits_arguments(call, &usual).min(is_program);
         if unknown.is_empty() || fit == Fit::Yes {
             return fit;
         }
@@ -82,6 +89,38 @@ impl CommandPattern {
             Fit::No => fit,
             Fit::Unknown | Fit::Yes => Fit::Unknown,
         }
+    }
+
+    /// Whether a command certainly matches, as an exception must: its options are in effect. One that is repeated, revoked
+    /// (`--no-dry-run`), has another value (`--dry-run=none`) or comes before the subcommand, where it means something else
+    /// (`git -c`), may not be.
+    pub fn fits_certainly(&self, call: &CommandCall) -> bool {
+        if self.fit(call) != Fit::Yes {
+            return false;
+        }
+        let mut options = self.words().filter(|word| word.starts_with('-')).peekable();
+        if options.peek().is_none() {
+            return true;
+        }
+        let args: Vec<Arg> = call.args.iter().map(Arg::known).collect();
+        let row = programs::row(&call.program);
+        let given = Arguments::parse(row, &args, &[]);
+        let subcommand = given.places.first().copied().unwrap_or_default();
+        let name_of = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
+        let is_in_effect = |option: &str| {
+            let name = name_of(option);
+            let name = name.as_str();
+            let mut same = call.args.iter().enumerate().filter(|(_, arg)| name_of(arg) == name);
+            let is_it = |(at, arg): (usize, &String)| {
+                (arg == option || (row.takes_value(name, false) && option == name))
+                    && (at > subcommand || !row.globals.contains(&name))
+            };
+            same.next().is_none_or(is_it) && same.next().is_none() && given.is_certain(name)
+        };
+        call.unknown.is_empty()
+            && !call.has_more_args
+            && !call.args.iter().any(|arg| arg.starts_with("--no-"))
+            && options.all(is_in_effect)
     }
 
     /// Whether it matches every command that another pattern matches. `false` if it is undetermined.
@@ -110,15 +149,32 @@ impl CommandPattern {
         self.program.contains('/')
     }
 
-    fn is_program(&self, call: &CommandCall) -> bool {
-        if self.program.contains('/') {
-            let plain = |path: &str| path.strip_prefix("./").unwrap_or(path).to_owned();
-            let path = call.path.as_deref().unwrap_or_default();
-            return glob::name_matches(&plain(&self.program), &plain(path));
+    fn fits_program(&self, call: &CommandCall) -> Fit {
+        let is_it = |is_it: bool| if is_it { Fit::Yes } else { Fit::No };
+        let Some(path) = call.path.as_deref() else {
+            return is_it(!self.has_path() && glob::name_matches(&self.program, &call.program));
+        };
+        if !self.has_path() {
+            let base = path.rsplit('/').next().unwrap_or_default();
+            return is_it(
+                [call.program.as_str(), base].iter().any(|name| glob::name_matches(&self.program, name)),
+            );
         }
-        let base = call.path.as_deref().and_then(|path| path.rsplit('/').next());
-        glob::name_matches(&self.program, &call.program)
-            || base.is_some_and(|base| glob::name_matches(&self.program, base))
+        let plain = |path: &str| path.strip_prefix("./").unwrap_or(path).to_owned();
+        let (wanted, path) = (plain(&self.program), plain(path));
+        // `cd scripts && ./deploy.sh`
+        let in_folder =
+            call.folder.iter().filter(|folder| !folder.is_empty()).map(|folder| format!("{folder}/{path}"));
+        let paths: Vec<String> = std::iter::once(path.clone()).chain(in_folder).collect();
+        if paths.iter().any(|path| glob::name_matches(&wanted, path)) {
+            return Fit::Yes;
+        }
+        // The folder of the project is not known here, and that of the command may not be either.
+        let ends = |path: &str, end: &str| path.ends_with(&format!("/{end}"));
+        let is_absolute = |path: &String| path.starts_with(['/', '~', '$']);
+        let may_be_it = paths.iter().any(|path| is_absolute(path) && ends(path, &wanted))
+            || (call.folder.is_none() && ends(&wanted, &path));
+        if may_be_it { Fit::Unknown } else { Fit::No }
     }
 
     fn fits_arguments(&self, call: &CommandCall, given: &Arguments<'_>) -> Fit {
@@ -148,7 +204,10 @@ impl CommandPattern {
             let is_it = |it: &Arg| is_any || it.is_known() && glob::name_matches(&value.text, &it.text);
             option(values.any(is_it), may_be(&names))
         });
-        let words: Vec<&str> = wanted.operands.iter().map(|word| word.text.as_str()).collect();
+        let words = wanted.operands.iter().map(|word| word.text.as_str());
+        // The order of targets does not matter: `make build deploy`.
+        let before = given.program.recipes.iter().map(|_| "*");
+        let words: Vec<&str> = before.filter(|_| !wanted.operands.is_empty()).chain(words).collect();
         let leading = self.leading_operands(&words, call, given);
         flags.chain(values).fold(leading, Fit::min)
     }
@@ -202,6 +261,18 @@ fn to_arg(call: &CommandCall, at: usize, text: &str) -> Arg {
             Arg { unknown: std::iter::once(name.len() + 1..text.len()).collect(), ..Arg::known(text) }
         }
         _ => Arg { may_split, ..Arg::unknown(text) },
+    }
+}
+
+/// Whether a text is written as in a permission rule of a coding agent: `git push:*`. A script of npm may have such a name.
+fn is_permission_rule(text: &str) -> bool {
+    let Some(command) = text.trim_end().strip_suffix(":*") else { return false };
+    match command.rsplit_once(char::is_whitespace) {
+        None => true,
+        Some((first, last)) => {
+            let program = first.split_whitespace().next().unwrap_or_default();
+            programs::row(program).subcommands.contains(&last)
+        }
     }
 }
 
@@ -476,12 +547,112 @@ mod tests {
         assert_eq!(fit("./scripts/deploy.sh", "scripts/deploy.sh prod"), Fit::Yes);
         assert_eq!(fit("deploy.sh", "./scripts/deploy.sh prod"), Fit::Yes);
         assert_eq!(fit("./deploy.sh", "./scripts/deploy.sh prod"), Fit::No);
+        assert_eq!(fit("scripts/deploy.sh", "cd scripts && ./deploy.sh"), Fit::Yes);
+        assert_eq!(fit("scripts/deploy.sh", "cd other && ./deploy.sh"), Fit::No);
+        assert_eq!(fit("scripts/deploy.sh", "/work/shop/scripts/deploy.sh"), Fit::Unknown);
+        assert_eq!(fit("scripts/deploy.sh", "cd $X && ./deploy.sh"), Fit::Unknown);
+    }
+
+    #[test]
+    fn files_that_an_interpreter_runs_are_programs() {
+        for line in [
+            "bash scripts/deploy.sh prod",
+            "sh -x ./scripts/deploy.sh prod",
+            "source scripts/deploy.sh prod",
+            "cd scripts && . ./deploy.sh prod",
+            "env A=b zsh scripts/deploy.sh prod",
+        ] {
+            assert_eq!(fit("scripts/deploy.sh prod", line), Fit::Yes, "{line}");
+            assert_eq!(fit("deploy.sh", line), Fit::Yes, "{line}");
+            assert_eq!(fit("deploy.sh test", line), Fit::No, "{line}");
+        }
+        for line in ["cat scripts/deploy.sh", "bash -n scripts/deploy.sh", "chmod +x scripts/deploy.sh"] {
+            assert_eq!(fit("deploy.sh", line), Fit::No, "{line}");
+        }
+        for line in ["python manage.py migrate", "uv run python3.12 -u ./manage.py migrate shop"] {
+            assert_eq!(fit("manage.py migrate", line), Fit::Yes, "{line}");
+        }
+        assert_eq!(fit("manage.py migrate", "python manage.py test"), Fit::No);
+        for line in
+            ["python -m twine upload x", "python3.12 -mtwine upload x", "uv run python -m twine upload x"]
+        {
+            assert_eq!(fit("twine upload", line), Fit::Yes, "{line}");
+        }
+        assert_eq!(fit("twine upload", "python -m twine check x"), Fit::No);
+        assert_eq!(fit("server.js", "node ./server.js"), Fit::Yes);
+    }
+
+    #[test]
+    fn commands_have_several_names() {
+        for (pattern, line) in [
+            ("npm install", "npm i x"),
+            ("npm i", "npm install x"),
+            ("npm publish", "yarn workspace a npm publish"),
+            ("yarn publish", "yarn workspace a publish"),
+            ("docker compose down", "docker-compose -f x down"),
+            ("docker-compose down", "docker compose down"),
+            ("docker push", "docker image push x"),
+            ("pip install", "pip3.11 install x"),
+            ("pip3 install", "python3 -m pip install x"),
+            ("kubectl delete", "k -n x delete pod y"),
+            ("helm uninstall", "helm delete x"),
+            ("cargo test", "cargo +nightly t"),
+            ("make deploy", "make build deploy"),
+            ("make deploy", "make A=b deploy"),
+        ] {
+            assert_eq!(fit(pattern, line), Fit::Yes, "{pattern}: {line}");
+        }
+        assert_eq!(fit("make deploy", "make build"), Fit::No);
+        assert_eq!(fit("docker push", "docker image ls push"), Fit::No);
+    }
+
+    #[test]
+    fn exceptions_are_certain() {
+        let is_exception = |pattern: &str, line: &str| {
+            let pattern = CommandPattern::parse(pattern).unwrap();
+            analyse(line).commands.iter().all(|call| pattern.fits_certainly(call))
+        };
+        for (pattern, line) in [
+            ("npm publish --dry-run", "npm --dry-run publish --tag x"),
+            ("git switch -c", "git switch -c x"),
+            ("git switch -c", "git switch --create x"),
+            ("kubectl get", "kubectl get pods -n $X"),
+            ("kubectl get", "kubectl -n \"$X\" get pods $Y"),
+            ("kubectl * --dry-run=client", "kubectl apply -f x --dry-run=client"),
+        ] {
+            assert!(is_exception(pattern, line), "{pattern}: {line}");
+        }
+        for (pattern, line) in [
+            ("npm publish --dry-run", "npm publish --dry-run=false"),
+            ("npm publish --dry-run", "npm publish --dry-run false"),
+            ("npm publish --dry-run", "npm publish --dry-run --no-dry-run"),
+            ("npm publish --dry-run", "npm publish --dry-run --dry-run"),
+            ("npm publish --dry-run", "npm publish --dry-run $X"),
+            ("git switch -c", "git -c a=b switch main"),
+            ("kubectl get", "kubectl $X get pods"),
+            ("kubectl * --dry-run=client", "kubectl apply -f x --dry-run=client --dry-run=none"),
+        ] {
+            assert!(!is_exception(pattern, line), "{pattern}: {line}");
+        }
     }
 
     #[test]
     fn lines_of_a_shell_are_no_patterns() {
-        for text in ["", "  ", "-x", "a && b", "a | b", "rm $HOME", "a [b"] {
+        for text in [
+            "",
+            "  ",
+            "-x",
+            "a && b",
+            "a | b",
+            "rm $HOME",
+            "a [b",
+            "Bash(git push:*)",
+            "git push:*",
+            "curl:*",
+            "a b, c d",
+        ] {
             assert!(CommandPattern::parse(text).is_err(), "{text}");
         }
+        assert!(CommandPattern::parse("npm run test:*").is_ok());
     }
 }

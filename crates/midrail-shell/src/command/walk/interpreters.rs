@@ -158,6 +158,7 @@ impl Walk {
         let first = name.split('.').next().unwrap_or(name);
         self.loaded_files(first, scope);
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
+        self.started_file(&Arg::known(name), args, scope);
         if name.is_empty() || !is_plain || MODULES.contains(&first) {
             return;
         }

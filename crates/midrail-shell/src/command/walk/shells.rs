@@ -11,6 +11,7 @@ use super::super::snippet::{self, Language, Start};
 use super::super::windows::{self, PowerShellStart, Translation};
 use super::super::{calls, danger, files, notebook, script};
 use super::flow::{command_line, has_fetched};
+use super::invoke::program_name;
 use super::state::{Content, Listed, ProgramCall, Source, Stream, Walk};
 use crate::words::code::{FETCHING, SENDING};
 use crate::words::sql::OTHER_CLIENTS;
@@ -184,6 +185,7 @@ impl Walk {
         scope: &mut Scope,
         input: &Stream,
     ) -> Stream {
+        self.started_file(file, args, scope);
         let place = scope.place(&file.text);
         match self.files.get(&place).cloned() {
             Some(content) => {
@@ -201,6 +203,15 @@ impl Walk {
                 }
                 Stream::default()
             }
+        }
+    }
+
+    /// Notes a file that another program runs as a command of its own: `deploy.sh prod` for `bash deploy.sh prod`. It proves nothing.
+    pub(super) fn started_file(&mut self, file: &Arg, args: &[Arg], scope: &Scope) {
+        let program = program_name(file);
+        if file.is_known() && !program.is_empty() && !file.text.starts_with("/dev/") {
+            let invocation = self.invocation(&program, args.to_vec(), scope);
+            calls::add_call(&mut self.analysis, &invocation, &file.text, false);
         }
     }
 
