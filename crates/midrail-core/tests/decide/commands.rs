@@ -27,8 +27,8 @@ impl Condition for OfProgram {
     }
 }
 
-/// The effect for a command line that starts `program-3`, and how many conditions were asked, with so many guardrails.
-fn decided(guardrails: usize, action: Action) -> (Effect, usize) {
+/// How many conditions an action asks, with so many guardrails.
+fn asked(guardrails: usize, action: Action) -> usize {
     let asked = Arc::new(AtomicUsize::new(0));
     let entries = (0..guardrails).map(|number| {
         let program = [format!("program-{number}")];
@@ -40,8 +40,8 @@ fn decided(guardrails: usize, action: Action) -> (Effect, usize) {
     let mut facts = Facts::default();
     facts.insert(FactKey::Action, Fact::Action(Arc::new(action)));
     let event = Event::before_tool("Bash", serde_json::json!({}));
-    let evaluation = evaluate(&policy, &Session::new("s"), &facts, &event, &NoMeter);
-    (evaluation.decision.effect, asked.load(Ordering::Relaxed))
+    let _ = evaluate(&policy, &Session::new("s"), &facts, &event, &NoMeter);
+    asked.load(Ordering::Relaxed)
 }
 
 fn line(programs: &[&str]) -> Action {
@@ -51,16 +51,15 @@ fn line(programs: &[&str]) -> Action {
 
 #[test]
 fn guardrails_for_other_programs_cost_nothing() {
-    for programs in [&["ls"][..], &["program-3"], &["ls", "program-3", "program-5", "program-3"]] {
-        let (effect, asked) = decided(10, line(programs));
-        assert_eq!(decided(1_000, line(programs)), (effect, asked), "{programs:?}");
-        assert_eq!(effect, if programs.contains(&"program-3") { Effect::Block } else { Effect::Allow });
+    for (programs, count) in
+        [(&["ls"][..], 0), (&["program-3"], 1), (&["ls", "program-3", "program-5", "program-3"], 2)]
+    {
+        assert_eq!((asked(10, line(programs)), asked(1_000, line(programs))), (count, count), "{programs:?}");
     }
-    assert_eq!(decided(1_000, line(&["ls"])).1, 0);
 }
 
 #[test]
 fn programs_that_are_not_known_ask_every_guardrail() {
     let action = Action { has_unknown_programs: true, ..line(&["ls"]) };
-    assert_eq!(decided(1_000, action).1, 1_000);
+    assert_eq!(asked(1_000, action), 1_000);
 }
