@@ -1,11 +1,10 @@
 //! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
-use midrail_core::{Action, Confidence, Danger, FileState, Severity, UnsavedFiles};
+use midrail_core::{Action, Confidence, Danger, Severity, UnsavedFiles};
 use midrail_shell::command;
 use serde_json::json;
 
 use crate::prelude::*;
-use crate::shared::data::FILES;
 use crate::shared::file_access::{agent_scripts_and, project_scripts};
 use crate::shared::file_paths::{is_below, is_generated, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;

@@ -182,7 +182,7 @@ impl Walk {
                 Some(text) if self.imports.insert(place) => self.loaded_text(&file, &text.text, scope),
                 Some(_) => {}
                 None if self.loaded.len() < MAX_LOADED && !scope.is_remote => {
-                    drop(self.loaded.insert(scope.place(&file)))
+                    self.loaded.insert(scope.place(&file));
                 }
                 None => {}
             }
