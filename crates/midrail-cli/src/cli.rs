@@ -245,6 +245,7 @@ mod tests {
         "serve",
         "tasks set",
         "uninstall",
+        "wrong",
     ];
 
     /// The paths of all subcommands that do something.

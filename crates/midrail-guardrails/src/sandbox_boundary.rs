@@ -113,7 +113,8 @@ fn is_container_folder(context: &Context<'_>, place: &str) -> bool {
         let folder = path.strip_prefix('/')?.split('/').next()?;
         FILES.list("container folders").iter().find(|known| **known == folder)
     };
-    context.root().and_then(top).is_some() && top(place).is_some()
+    let root = context.root().or(context.event.cwd.as_deref());
+    root.and_then(top).is_some() && top(place).is_some()
 }
 
 impl Guardrail for SandboxBoundary {

@@ -3,6 +3,7 @@
 
 mod disk;
 mod lookup;
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,10 +19,11 @@ use serde_json::Value;
 pub(crate) use self::disk::{Root, real_path};
 pub(crate) use self::lookup::Lookup;
 use self::lookup::{digest, no_probe, scripts};
+pub(crate) use self::recorded::NOT_RECORDED;
+pub use self::recorded::RecordedFiles;
+use self::recorded::plain_place;
 use crate::error::{Available, Unavailable};
 use crate::probes::{self, Exec};
-pub use crate::recorded_files::RecordedFiles;
-use crate::recorded_files::{NOT_RECORDED, plain_place};
 
 /// Where file facts come from.
 #[derive(Debug, Default)]

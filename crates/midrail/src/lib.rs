@@ -55,7 +55,6 @@ mod prefetch;
 pub mod preflight;
 mod probes;
 pub mod recipes;
-mod recorded_files;
 pub mod reload;
 pub mod replay;
 pub mod reproduce;

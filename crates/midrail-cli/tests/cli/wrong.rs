@@ -37,6 +37,6 @@ fn agents_do_not_run_it() {
     let world = World::new();
     let call =
         json!({"kind": "before_tool", "tool": {"name": "Bash", "args": {"command": "midrail wrong 1"}}});
-    let decision = world.check(&call).json();
-    assert_eq!(decision["effect"], "block", "{decision}");
+    let ended = world.check(&call).code(2);
+    assert!(ended.out.contains("self-protection"), "{}", ended.out);
 }

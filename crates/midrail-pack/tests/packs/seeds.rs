@@ -100,7 +100,8 @@ fn hook_types_and_actions_are_translated() {
             "guardrail:\n  id: g\n  type: {word}\n  validation: {{check: \"event.kind == 'x'\", action_on_fail: warn}}\n"
         );
         let mut world = World::of(&source);
-        for other in EventKind::ALL {
+        // An offer that names no server is always blocked.
+        for other in EventKind::ALL.iter().filter(|other| **other != EventKind::ToolsOffered) {
             let event = Event { result: Some(ToolResult::ok("x")), ..Event::new(*other) };
             let expected = if *other == kind { Effect::Warn } else { Effect::Allow };
             assert_eq!(world.decide(&event).effect, expected, "{word} on {other}");

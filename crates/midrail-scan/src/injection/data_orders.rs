@@ -98,9 +98,9 @@ fn is_order(reading: &Reading<'_>, sentence: &Range<usize>, order: &PhraseMatch)
         first -= 1;
     }
     // "I need you to …" is an order, "I want to …" is none.
-    let is_own_wish = reading.has_word(first, order.first, vocabulary::WE)
+    let is_own_intention = reading.has_word(first, order.first, vocabulary::WE)
         && !reading.has_word(first, order.first, vocabulary::YOU);
-    if is_own_wish {
+    if is_own_intention {
         return false;
     }
     let before = first - sentence.start;

@@ -70,7 +70,10 @@ fn is_bare_deletion(name: &Name<'_>, args: &str) -> bool {
     // A number is a key of a map.
     let is_value_of_call = owner.is_empty() && args.parse::<i64>().is_err();
     let is_class = owner.starts_with(|letter: char| letter.is_ascii_uppercase());
-    let is_plural = owner.len() > 4 && owner.ends_with('s') && owner != "params" && owner != "headers";
+    // A list removes one of its values: `names.remove('a')`.
+    let is_list = name.text == "remove" && args.starts_with(['"', '\'']);
+    let is_plural =
+        owner.len() > 4 && owner.ends_with('s') && owner != "params" && owner != "headers" && !is_list;
     let has_settings =
         args.starts_with('{') || args.split(['(', ',']).next().is_some_and(|first| first.contains('='));
     let is_container = matches!(owner, "Map" | "Set" | "WeakMap" | "WeakSet" | "FormData" | "searchParams");

@@ -12,9 +12,9 @@ use super::inputs::DecisionInputs;
 use super::{HookRun, PendingHook, Pipeline};
 use crate::chunks;
 use crate::files::Lookup;
+use crate::files::NOT_RECORDED;
 use crate::hooks::HookContext;
 use crate::late_answers::DeepRequest;
-use crate::recorded_files::NOT_RECORDED;
 
 /// The most slow facts that are fetched at the same time.
 const MAX_PARALLEL: usize = 8;

@@ -9,8 +9,8 @@ use midrail_core::{Event, EventKind, Fact, FactKey, FileState};
 use midrail_shell::action;
 use parking_lot::Mutex;
 
+use super::lookup::Lookup;
 use crate::error::Available;
-use crate::files::Lookup;
 use crate::session_slices::session_id;
 
 /// The most files that are remembered. Beyond it, all are forgotten.
