@@ -6,6 +6,7 @@ use midrail_core::base64;
 
 use super::vocabulary;
 use super::words::Reading;
+use crate::bytes::{run_end, run_start};
 
 /// Decodes a text.
 type Decode = fn(&str) -> String;
@@ -53,30 +54,37 @@ pub(super) fn pieces(reading: &Reading<'_>) -> Vec<DecodedText> {
 /// The pieces in base64 or hex that decode to readable text.
 pub(super) fn long_words(text: &str) -> Vec<DecodedText> {
     let mut found = Vec::new();
-    let bytes = text.as_bytes();
-    let mut at = 0;
     let mut tried = 0;
-    while at < bytes.len() && tried < MAX_PIECES {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let Some(skip) = rest.iter().position(|byte| is_member(*byte)) else { break };
-        let start = at + skip;
-        let run = bytes.get(start..).unwrap_or_default();
-        let length = run.iter().position(|byte| !is_member(*byte)).unwrap_or(run.len());
-        at = start + length;
-        if !(MIN_RUN..=MAX_RUN).contains(&length) {
-            continue;
-        }
-        let Some(run) = run.get(..length) else { break };
+    each_long_run(text.as_bytes(), |start, run| {
         // A long word or path is no code: code has several kinds of characters, or is all hex.
-        if !looks_encoded(run) {
+        if run.len() <= MAX_RUN && looks_encoded(run) {
+            tried += 1;
+            if let Some((text, encoding)) = decode(run) {
+                found.push(DecodedText { span: start..start + run.len(), text, encoding });
+            }
+        }
+        tried < MAX_PIECES
+    });
+    found
+}
+
+/// Visits the runs that are long enough for an order, until the visitor returns `false`.
+fn each_long_run(bytes: &[u8], mut visit: impl FnMut(usize, &[u8]) -> bool) {
+    let mut at = 0;
+    // A long run that begins at or behind `at` has this byte, or begins behind it.
+    while let Some(probe) = bytes.get(at + MIN_RUN - 1) {
+        let place = at + MIN_RUN - 1;
+        if !is_member(*probe) {
+            at = place + 1;
             continue;
         }
-        tried += 1;
-        if let Some((text, encoding)) = decode(run) {
-            found.push(DecodedText { span: start..at, text, encoding });
+        let (start, end) = (run_start(bytes, place, place - at, is_member), run_end(bytes, place, is_member));
+        at = end;
+        let run = bytes.get(start..end).unwrap_or_default();
+        if run.len() >= MIN_RUN && !visit(start, run) {
+            return;
         }
     }
-    found
 }
 
 fn is_member(byte: u8) -> bool {
@@ -203,6 +211,7 @@ fn rot13(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn decoded(text: &str) -> Vec<String> {
         long_words(text).into_iter().map(|piece| piece.text).collect()
@@ -222,6 +231,21 @@ mod tests {
         );
         assert_eq!(decoded_numbers("105, 103, 110"), None);
         assert_eq!(decoded_numbers("12 99 14 3 7 88 45 61 23 77 15 19 20"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn long_runs_are_those_of_a_plain_search(text in "([a-z]{0,30}[ .,é]{0,3}){0,12}") {
+            let bytes = text.as_bytes();
+            let mut found = Vec::new();
+            each_long_run(bytes, |start, run| {
+                found.push(start..start + run.len());
+                true
+            });
+            let begins = |at: &usize| is_member(bytes[*at]) && (*at == 0 || !is_member(bytes[*at - 1]));
+            let runs = (0..bytes.len()).filter(begins).map(|start| start..run_end(bytes, start, is_member));
+            prop_assert_eq!(found, runs.filter(|run| run.len() >= MIN_RUN).collect::<Vec<_>>());
+        }
     }
 
     #[test]
