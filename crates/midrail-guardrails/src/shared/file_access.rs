@@ -172,7 +172,7 @@ pub(crate) fn project_scripts<'a>(
     Ok(Some((name, does)))
 }
 
-/// The scripts of an action that nobody wrote or downloaded in this session, and that lie in the project.
+/// The scripts of an action that are in the project and were neither written nor downloaded in this session.
 fn project_files<'a>(
     context: &Context<'a>,
     action: &'a Action,

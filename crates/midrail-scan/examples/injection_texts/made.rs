@@ -104,7 +104,7 @@ fn order(random: &mut Random) -> String {
     format!("{}{mark}", capitalised(&sentence))
 }
 
-/// An act that serves somebody else than the user.
+/// An act that does not serve the user.
 fn action(random: &mut Random) -> String {
     let target = target(random);
     let (name, thing) = (random.pick(NAMES), random.pick(THINGS));

@@ -1,4 +1,4 @@
-//! Files that programs run or obey without being told, such as `conftest.py` and `build.rs`, and files with settings, some of
+//! Files that programs run or read by default, such as `conftest.py` and `build.rs`, and files with settings, some of
 //! which are commands.
 
 use serde_json::Value;

@@ -61,7 +61,7 @@ pub(crate) struct Walk {
     pub(super) secrets: BTreeMap<String, Secret>,
     /// Modules that its code imported.
     pub(super) imports: BTreeSet<String>,
-    /// Files that its programs load without being told, if they are there.
+    /// Files that its programs load by default, if they exist.
     pub(super) loaded: BTreeSet<String>,
     /// Files that the line made from credentials, as their places.
     pub(super) secret_files: BTreeSet<String>,

@@ -10,7 +10,7 @@ use crate::command::pattern;
 /// No more rewritten parts of one script than this.
 const MAX_PARTS: usize = 32;
 
-/// Longer scripts are left as they are: nobody types them.
+/// Longer scripts are not rewritten, which bounds the work.
 const LONGEST: usize = 16 * 1024;
 
 /// A PowerShell script with what it builds.
