@@ -3,6 +3,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
+#[path = "src/tables/bucket.rs"]
+mod bucket;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Formatter, Result as Written, Write as _};
 use std::ops::Deref;
@@ -66,6 +69,38 @@ struct Examples(Vec<String>);
 impl Debug for Examples {
     fn fmt(&self, out: &mut Formatter<'_>) -> Written {
         out.write_str("()")
+    }
+}
+
+/// What the options of a program with a fixed meaning are, by name.
+#[derive(Deserialize, Default)]
+struct OptionUses(Vec<(String, OptionUse)>);
+
+/// What an option is.
+#[derive(Deserialize, Default, Debug)]
+struct OptionUse {
+    takes_value: bool,
+    is_global: bool,
+    is_flag: bool,
+}
+
+impl OptionUses {
+    fn of(&mut self, option: &str) -> &mut OptionUse {
+        let at = self.0.iter().position(|(name, _)| name == option).unwrap_or_else(|| {
+            self.0.push((option.to_owned(), OptionUse::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+}
+
+impl Debug for OptionUses {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Written {
+        let mut map = phf_codegen::OrderedMap::new();
+        for (name, it) in &self.0 {
+            map.entry(name.as_str(), format!("{it:?}"));
+        }
+        write!(out, "{}", map.build())
     }
 }
 
@@ -218,7 +253,9 @@ impl Row for Program {
         let is_both = |flag: &&String| self.values.contains(flag) || self.folders.contains(flag);
         let both = self.flags.iter().filter(is_both);
         let both = both.map(|flag| format!("`{flag}` of `{name}` is both a flag and an option with a value"));
-        bare.chain(both).collect()
+        let is_unsupported = self.abbreviates && !matches!(self.style, Style::Usual);
+        let shortened = is_unsupported.then(|| format!("`{name}` may shorten options, but spells them unusually"));
+        bare.chain(both).chain(shortened).collect()
     }
 }
 
@@ -303,6 +340,7 @@ struct Data {
     language: Vec<Spanned<LanguageRow>>,
     functions: Vec<Spanned<Functions>>,
     prompt: Vec<Spanned<Prompt>>,
+    command_names: BTreeMap<String, String>,
 }
 
 /// What was found while rows were checked.
@@ -451,6 +489,21 @@ impl Data {
         }
     }
 
+    /// Collects the options whose meaning does not depend on the subcommand.
+    fn fill_uses(&mut self) {
+        for program in self.program.iter_mut().map(Spanned::get_mut) {
+            let mut uses = OptionUses::default();
+            // Programs that spell options unusually accept them with one dash or two.
+            let is_usual = matches!(program.style, Style::Usual);
+            let name = |option: &String| if is_usual { option } else { option.trim_start_matches('-') }.to_owned();
+            valued(program).for_each(|option| uses.of(&name(option)).takes_value = true);
+            program.globals.iter().for_each(|option| uses.of(&name(option)).is_global = true);
+            let flags = program.flags.iter().chain(program.dry_runs.iter());
+            flags.for_each(|option| uses.of(&name(option)).is_flag = true);
+            program.uses = uses;
+        }
+    }
+
     fn tables(&self) -> Result<String, std::fmt::Error> {
         let mut out = String::new();
         for rule in values(&self.danger) {
@@ -467,7 +520,8 @@ impl Data {
         writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", slice(&self.loss))?;
         writeln!(out, "pub(crate) static NO_LANGUAGE: LanguageRow = {:?};", LanguageRow::default())?;
         writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", slice(&self.language))?;
-        out += &map("PROGRAMS", "&'static Program", programs);
+        out += &buckets(&programs);
+        out += &map("COMMAND_NAMES", "&'static [CommandName]", self.command_names());
         let prompts = values(&self.prompt).flat_map(|row| keyed(&row.programs, row));
         out += &map("PROMPTS", "Prompt", prompts);
         let meaning = |rule: &SqlRule| format!("{:?}", (rule.severity, &rule.reason));
@@ -488,6 +542,17 @@ impl Data {
         Ok(out)
     }
 
+    /// The other names of commands, by program.
+    fn command_names(&self) -> impl Iterator<Item = (&str, String)> {
+        let mut programs: BTreeMap<&str, Rows<CommandName>> = BTreeMap::new();
+        for (name, usual) in &self.command_names {
+            let (program, words) = name.split_once(' ').unwrap_or((name, ""));
+            let words = Rows(words.split_ascii_whitespace().map(str::to_owned).collect());
+            programs.entry(program).or_default().0.push(CommandName { words, usual: usual.clone() });
+        }
+        programs.into_iter().map(|(program, names)| (program, format!("{names:?}")))
+    }
+
     /// The map of functions: what each does in which language.
     fn effects(&self, name: &str, names: fn(&Functions) -> &List) -> String {
         let mut effects: BTreeMap<&str, Rows<(Language, Effect)>> = BTreeMap::new();
@@ -504,6 +569,17 @@ impl Data {
 /// The same value for each key.
 fn keyed(keys: &[String], value: impl Debug) -> impl Iterator<Item = (&str, String)> {
     keys.iter().map(move |key| (key.as_str(), format!("{value:?}")))
+}
+
+/// The table of programs, in buckets by name.
+fn buckets(programs: &[(&str, String)]) -> String {
+    let count = (2 * programs.len()).next_power_of_two();
+    let mut buckets = vec![String::new(); count];
+    for (name, row) in programs {
+        buckets[bucket::bucket(name, count)] += &format!("({name:?}, {row}), ");
+    }
+    let buckets: Vec<String> = buckets.iter().map(|bucket| format!("&[{bucket}]")).collect();
+    format!("pub(crate) static PROGRAMS: Programs = Programs(&[{}]);\n", buckets.join(", "))
 }
 
 /// A perfect hash map.
@@ -534,6 +610,17 @@ fn options(program: &Program) -> impl Iterator<Item = &str> {
     lists.extend(program.uploads.iter().flat_map(|it| [&it.options, &it.values]));
     lists.extend(program.formats.iter().flat_map(|it| [&it.with, &it.without]));
     lists.into_iter().flat_map(|list| list.iter()).map(String::as_str)
+}
+
+/// The options of a program that take a value wherever they are.
+fn valued(program: &Program) -> impl Iterator<Item = &String> {
+    let mut lists = vec![&program.values, &program.pairs, &program.folders];
+    lists.extend(program.files.iter().flat_map(|it| [&it.reads, &it.names, &it.writes]));
+    lists.extend(program.client.iter().flat_map(|it| [&it.statements, &it.files]));
+    lists.extend(program.recipes.iter().map(|it| &it.options));
+    lists.extend(program.contacts.iter().map(|it| &it.options));
+    lists.extend(program.runs.iter().filter(|run| run.subcommands.is_empty()).map(|run| &run.code));
+    lists.into_iter().flat_map(|list| list.iter())
 }
 
 /// The plain words at the beginning of a condition that other words follow.
@@ -583,6 +670,7 @@ fn build() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut checks = Checks::default();
     let mut data: Data = checks.parse(&source);
     data.fill_prefixes();
+    data.fill_uses();
     data.check(&source, &mut checks);
     data.check_references(&mut checks);
     let mut lists = String::new();

@@ -102,6 +102,7 @@ pub use redact::{Redact, RedactMatch, RedactRule};
 pub use shared::calls::{Calls, runs_any_except};
 pub use shared::file_paths::is_path_argument;
 pub use shared::flow::call::NAMED_DESTINATIONS;
+pub use shared::flow::named::slices_of_names;
 pub use shared::flow::expressions::{call_classes, call_destinations, flow_labels, flow_sources};
 pub use shared::found_files::{file_pattern, swept_patterns};
 pub use shared::lock_list::LockList;

@@ -65,7 +65,7 @@ fn is_in_further_root(context: &Context<'_>, file: &str, places: &[String]) -> R
         return Ok(true);
     }
     let named = Named::from_context(context)?;
-    if named.has_user_names() {
+    if named.has_user_names {
         for place in places {
             if !is_named(context, &named, place)? {
                 return Ok(false);
@@ -93,7 +93,7 @@ fn is_named(context: &Context<'_>, named: &Named, place: &str) -> Result<bool, M
         .map(|folder| context.destination_digests(&folder))
         .collect();
     for digests in digests {
-        if named.is_of_user(digests?) {
+        if named.is_of_user(context, digests?)? {
             return Ok(true);
         }
     }

@@ -57,7 +57,7 @@ fn find(
 }
 
 /// The value at a pointer whose names need no escapes.
-fn value_at<'v>(event: &'v Value, pointer: &str) -> Option<&'v Value> {
+pub(crate) fn value_at<'v>(event: &'v Value, pointer: &str) -> Option<&'v Value> {
     pointer.split('/').skip(1).try_fold(event, |value, name| value.get(name))
 }
 

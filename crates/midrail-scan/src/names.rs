@@ -10,6 +10,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::Value;
 
+use crate::event::{TOOL_OUTPUT_POINTERS, value_at};
 use crate::json_texts;
 use crate::secrets::fingerprint;
 
@@ -31,16 +32,14 @@ const NAMING_POINTERS: &[&str] = &["/text", "/result"];
 /// named by its result, which may repeat it: `no entry for eve@example.net`.
 pub fn digests_in_event(event: &Value, key: &[u8]) -> Vec<String> {
     let mut names = BTreeSet::new();
-    for value in
-        NAMING_POINTERS.iter().chain(crate::event::TOOL_OUTPUT_POINTERS).filter_map(|at| event.pointer(at))
-    {
+    for value in NAMING_POINTERS.iter().chain(TOOL_OUTPUT_POINTERS).filter_map(|at| value_at(event, at)) {
         json_texts::for_each(value, &mut |at| {
             if !at.is_key {
                 add_names(at.text, &mut names);
             }
         });
     }
-    if let Some(args) = event.pointer("/tool/args").filter(|_| !names.is_empty()) {
+    if let Some(args) = value_at(event, "/tool/args").filter(|_| !names.is_empty()) {
         let mut own = BTreeSet::new();
         json_texts::for_each(args, &mut |at| add_names(at.text, &mut own));
         names.retain(|name| !own.contains(name));

@@ -1,5 +1,7 @@
 //! The rows of `data`: everything known about programs, SQL, Windows and other languages, compiled by the build script.
 
+mod bucket;
+
 use midrail_core::{Confidence, Severity};
 
 type Text = &'static str;
@@ -8,6 +10,7 @@ type Rows<T> = &'static [T];
 type Ids = &'static [&'static Rule];
 type Conditions = &'static [Condition];
 type Examples = ();
+type OptionUses = phf::OrderedMap<&'static str, OptionUse>;
 
 macro_rules! rows {
     ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $field:ident: $type:ty,)* })*) => {$(
@@ -28,6 +31,38 @@ macro_rules! choices {
 
 include!("../data/rows.rs.in");
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+
+/// The rows of programs, by name.
+pub(crate) struct Programs(&'static [&'static [(&'static str, &'static Program)]]);
+
+impl Programs {
+    /// The row of a program.
+    pub(crate) fn get(&self, name: &str) -> Option<&'static Program> {
+        let bucket = self.0.get(bucket::bucket(name, self.0.len()))?;
+        bucket.iter().find(|(known, _)| *known == name).map(|(_, row)| *row)
+    }
+
+    /// All names with their rows.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, &'static Program)> {
+        self.0.iter().flat_map(|bucket| bucket.iter().copied())
+    }
+
+    /// The rows, once for each of their names.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &'static Program> {
+        self.entries().map(|(_, row)| row)
+    }
+}
+
+/// What an option with a fixed meaning is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OptionUse {
+    /// It takes a value wherever it is.
+    pub(crate) takes_value: bool,
+    /// It takes a value in front of the subcommand.
+    pub(crate) is_global: bool,
+    /// It takes no value.
+    pub(crate) is_flag: bool,
+}
 
 /// Terms that must all hold.
 #[derive(Debug)]

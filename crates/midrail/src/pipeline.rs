@@ -10,6 +10,7 @@ mod secret_scan;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use midrail_core::{
@@ -41,6 +42,8 @@ pub(crate) struct Pipeline<'e> {
     policy: &'e Policy,
     now: Timestamp,
     event: Event,
+    /// The event as JSON, made for the first detector that reads it.
+    json: OnceLock<Result<Value, String>>,
     scan: SecretScan,
     session: String,
     /// The policy to store in the session, where another process decides its next event.
@@ -119,6 +122,7 @@ impl<'e> Pipeline<'e> {
             policy,
             now,
             event,
+            json: OnceLock::new(),
             scan,
             session,
             last_policy,

@@ -165,7 +165,9 @@ struct Address {
 
 impl Address {
     fn parse(text: &str) -> Option<Self> {
-        if text.len() > MAX_NAME || text.contains(char::is_whitespace) {
+        // Most words of a text have none of these signs, one of which every address has.
+        let may_be_one = text.bytes().any(|byte| matches!(byte, b'.' | b'/' | b'[' | b'@'));
+        if !may_be_one || text.len() > MAX_NAME || text.contains(char::is_whitespace) {
             return None;
         }
         let (scheme, rest) = text.split_once("//").unwrap_or(("", text));

@@ -3,7 +3,7 @@
 use crate::tables::{PROGRAMS, UNKNOWN};
 
 pub(super) use crate::tables::{
-    Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, Options, Program, RecipeForm,
+    Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, OptionUse, Options, Program, RecipeForm,
     Rest, Rule, Run, Sent, Style, Tag, Targets, Transfer, Upload,
 };
 
@@ -13,7 +13,7 @@ pub(super) fn find(program: &str) -> Option<&'static Program> {
     // `mkfs.ext4` is one of `mkfs.*`.
     let family =
         || program.split_once('.').and_then(|(family, _)| PROGRAMS.get(format!("{family}.*").as_str()));
-    PROGRAMS.get(program).or_else(family).copied()
+    PROGRAMS.get(program).or_else(family)
 }
 
 /// The row of a program, or an empty one if there is none.
@@ -42,10 +42,15 @@ pub(super) fn looks_like_command(word: &str) -> bool {
 }
 
 impl Program {
+    /// What an option is, if its meaning does not depend on the subcommand.
+    fn use_of(&self, option: &str) -> Option<OptionUse> {
+        let name = if self.style == Style::Usual { option } else { option.trim_start_matches('-') };
+        self.uses.get(name).copied()
+    }
+
     /// Whether an option takes the next word as its value.
     pub(super) fn takes_value(&self, option: &str, is_leading: bool) -> bool {
-        let is_it = |known: &&str| self.is_same(known, option);
-        self.valued().any(|known| is_it(&known)) || (is_leading && self.globals.iter().any(is_it))
+        self.use_of(option).is_some_and(|it| it.takes_value || (is_leading && it.is_global))
     }
 
     /// Whether an option of a subcommand takes the next word as its value.
@@ -59,23 +64,6 @@ impl Program {
         self.options.iter().filter(is_meant)
     }
 
-    /// The options that take a value wherever they are.
-    fn valued(&self) -> impl Iterator<Item = &'static str> {
-        let files = self.files.iter().flat_map(|it| [it.reads, it.names, it.writes]);
-        let client = self.client.iter().flat_map(|it| [it.statements, it.files]);
-        let recipes = self.recipes.iter().map(|it| it.options);
-        let code = self.runs.iter().filter(|run| run.subcommands.is_empty()).map(|run| run.code);
-        let contacts = self.contacts.iter().map(|it| it.options);
-        let lists = [self.values, self.pairs, self.folders]
-            .into_iter()
-            .chain(files)
-            .chain(client)
-            .chain(recipes)
-            .chain(contacts)
-            .chain(code);
-        lists.flatten().copied()
-    }
-
     /// The full name of a long option with a value that may be shortened: `--split` for `--split-string`.
     pub(super) fn spelled_out<'o>(&self, option: &'o str) -> &'o str
     where
@@ -87,7 +75,8 @@ impl Program {
         if !may_be_short || self.is_flag(option) || self.takes_value(option, true) || is_other() {
             return option;
         }
-        self.valued().find(|it| it.starts_with(option)).unwrap_or(option)
+        let mut valued = self.uses.entries().filter(|(_, it)| it.takes_value).map(|(name, _)| *name);
+        valued.find(|name| name.starts_with(option)).unwrap_or(option)
     }
 
     /// Whether a word is an operand as a user may write it, perhaps shortened.
@@ -109,7 +98,7 @@ impl Program {
 
     /// Whether an option is documented and takes no value.
     pub(super) fn is_flag(&self, option: &str) -> bool {
-        self.flags.iter().chain(self.dry_runs).any(|known| self.is_same(known, option))
+        self.use_of(option).is_some_and(|it| it.is_flag)
     }
 
     /// The names of an option of a subcommand: `-d` and `--delete`.

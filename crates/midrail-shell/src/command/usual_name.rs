@@ -3,7 +3,8 @@
 use super::invocation::Arg;
 use super::options::Arguments;
 use super::programs;
-use crate::words::shell::{COMMAND_NAMES, VERSIONED_PROGRAMS};
+use crate::tables::COMMAND_NAMES;
+use crate::words::shell::VERSIONED_PROGRAMS;
 
 /// How many names of one command are replaced: `yarn workspace a npm publish`.
 const MAX_NAMES: usize = 3;
@@ -14,10 +15,7 @@ pub(super) fn rename(program: &mut String, args: &mut Vec<Arg>) {
         *program = name.to_owned();
     }
     for _ in 0..MAX_NAMES {
-        let Some((usual, places)) = COMMAND_NAMES.iter().find_map(|row| other_name(row, program, args))
-        else {
-            return;
-        };
+        let Some((usual, places)) = usual_name(program, args) else { return };
         let mut at = 0;
         args.retain(|_| {
             at += 1;
@@ -36,19 +34,17 @@ fn without_version(program: &str) -> Option<&str> {
     (name.len() < program.len() && VERSIONED_PROGRAMS.contains(&name)).then_some(name)
 }
 
-/// The usual name that a row such as `npm i = npm install` gives to a command, and the places of the words that it replaces.
-fn other_name(row: &'static str, program: &str, args: &[Arg]) -> Option<(&'static str, Vec<usize>)> {
-    let (name, usual) = row.split_once(" = ")?;
-    let mut words = name.split(' ');
-    if words.next() != Some(program) {
-        return None;
-    }
-    let words: Vec<&str> = words.collect();
+/// The usual name of a command, and the places of the words that it replaces.
+fn usual_name(program: &str, args: &[Arg]) -> Option<(&'static str, Vec<usize>)> {
+    let names = COMMAND_NAMES.get(program)?;
     let given = Arguments::parse(programs::row(program), args, &[]);
     let is_it =
         |(word, operand): (&&str, &&Arg)| *word == "*" || (operand.is_known() && *word == operand.text);
-    let is_named = given.operands.len() >= words.len() && words.iter().zip(&given.operands).all(is_it);
-    is_named.then(|| (usual, given.places.into_iter().take(words.len()).collect()))
+    let is_named = |words: &[&str]| {
+        given.operands.len() >= words.len() && words.iter().zip(&given.operands).all(is_it)
+    };
+    let row = names.iter().find(|row| is_named(row.words))?;
+    Some((row.usual, given.places.into_iter().take(row.words.len()).collect()))
 }
 
 #[cfg(test)]
@@ -85,11 +81,13 @@ mod tests {
 
     #[test]
     fn rows_end() {
-        for row in COMMAND_NAMES {
-            let (name, usual) = row.split_once(" = ").unwrap();
-            assert_ne!(name, usual);
-            let once = renamed(&name.replace('*', "x"));
-            assert_eq!(renamed(&once), once, "{row}");
+        for (program, names) in COMMAND_NAMES.entries() {
+            for row in *names {
+                let name = [&[*program], row.words].concat().join(" ");
+                assert_ne!(name, row.usual);
+                let once = renamed(&name.replace('*', "x"));
+                assert_eq!(renamed(&once), once, "{name}");
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Evaluates an event and fetches what is missing, until nothing is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use midrail_core::{
     Decision, EventKind, Fact, FactKey, HookCall, HookOutcome, Needs, action_text, builtin_slice_keys,
     evaluate, written_key,
 };
+use midrail_guardrails::slices_of_names;
 use midrail_scan::secrets;
 use midrail_store::Result;
 use serde_json::Value;
@@ -98,7 +99,8 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Fetches the facts that the prediction names, and who wrote the files that the event runs.
+    /// Fetches the facts that the prediction names, who wrote the files that the event runs, and what is known about the names in
+    /// its text.
     fn prefetch_facts(&self, inputs: &mut DecisionInputs, prediction: &Prediction) -> Result<()> {
         let mut prefetched = BTreeMap::new();
         let action = inputs.facts.action();
@@ -111,9 +113,14 @@ impl Pipeline<'_> {
             Some(Fact::Place(place)) => Some(written_key(place)),
             _ => None,
         };
-        let written: Vec<String> = action.into_iter().flat_map(run_files).filter_map(place).collect();
+        let written = action.into_iter().flat_map(run_files).filter_map(place);
+        let names = match prefetched.get(&FactKey::Names) {
+            Some(Fact::Names(digests)) => slices_of_names(digests),
+            _ => BTreeSet::new(),
+        };
+        let slices: Vec<String> = written.chain(names).collect();
         inputs.facts.prefetched = prefetched;
-        self.load(inputs, &[], written.iter().map(String::as_str))
+        self.load(inputs, &[], slices.iter().map(String::as_str))
     }
 
     /// Fetches what an evaluation needs. `true`: nothing was missing, so its decision holds.

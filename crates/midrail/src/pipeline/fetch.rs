@@ -72,10 +72,10 @@ impl Pipeline<'_> {
                 let find = |event: &Value, key: &[u8]| scan_event::find_injections(event, origin, key);
                 self.in_new_text(self.scan_with(event, find, Fact::Findings), None)
             }
-            FactKey::Names => match serde_json::to_value(inputs.shown(&self.event)) {
-                Ok(event) => Fact::Names(names::digests_in_event(&event, &self.engine.fingerprint_key)),
-                Err(error) => Fact::Unavailable(error.to_string()),
-            },
+            FactKey::Names => {
+                let event = inputs.shown(&self.event);
+                self.scan_with(event, names::digests_in_event, Fact::Names)
+            }
             FactKey::Destination(text) => {
                 Fact::Names(names::destination_digests(text, &self.engine.fingerprint_key))
             }
@@ -238,15 +238,19 @@ impl Pipeline<'_> {
         }
     }
 
-    fn scan_with(
+    fn scan_with<T>(
         &self,
         event: &Event,
-        detector: impl Fn(&Value, &[u8]) -> Vec<Finding>,
-        fact: fn(Vec<Finding>) -> Fact,
+        detector: impl Fn(&Value, &[u8]) -> Vec<T>,
+        fact: fn(Vec<T>) -> Fact,
     ) -> Fact {
-        match serde_json::to_value(event) {
-            Ok(event) => fact(detector(&event, &self.engine.fingerprint_key)),
-            Err(error) => Fact::Unavailable(error.to_string()),
-        }
+        let to_json = |event: &Event| serde_json::to_value(event).map_err(|error| error.to_string());
+        let scan = |event: &Value| fact(detector(event, &self.engine.fingerprint_key));
+        let found = if std::ptr::eq(event, &self.event) {
+            self.json.get_or_init(|| to_json(event)).as_ref().map(scan).map_err(String::clone)
+        } else {
+            to_json(event).map(|event| scan(&event))
+        };
+        found.unwrap_or_else(Fact::Unavailable)
     }
 }

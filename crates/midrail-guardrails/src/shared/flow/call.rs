@@ -221,7 +221,7 @@ pub(crate) fn is_named(context: &Context<'_>, named: &Named, destination: &str) 
     if is_trusted && !host.is_empty() && (!destination.contains('@') || destination.contains("://")) {
         return Ok(true);
     }
-    if named.contains_any(context.destination_digests(destination)?) {
+    if named.contains_any(context, context.destination_digests(destination)?)? {
         return Ok(true);
     }
     let added = context.variable(NAMED_DESTINATIONS)?.and_then(Value::as_array);

@@ -37,16 +37,16 @@ pub(crate) fn observe(context: &Context<'_>, effect: Effect, changes: &mut Chang
     let labels_before = Labels::from_context(context)?;
     let named_before = Named::from_context(context)?;
     let (mut labels, mut named) = if is_cleared {
-        (Labels::default(), Named::default())
+        (Labels::default(), named_before.cleared())
     } else {
         (labels_before.clone(), named_before.clone())
     };
     if !named.has_remotes {
-        add_remotes(context, &mut named)?;
+        add_remotes(context, &mut named, changes)?;
     }
     match event.kind {
-        EventKind::BeforeModel => observe_prompt(context, effect, &mut labels, &mut named)?,
-        EventKind::AfterTool => observe_result(context, effect, &mut labels, &mut named, changes)?,
+        EventKind::BeforeModel => observe_prompt(context, effect, &mut labels, &mut named, changes)?,
+        EventKind::AfterTool => observe_result(context, effect, &mut labels, &named, changes)?,
         EventKind::BeforeHandoff | EventKind::AfterHandoff => {
             let handed = event.handoff.as_ref().and_then(|handoff| handoff.labels.as_deref());
             let source = Source::new("hand-off", None, None);
@@ -66,14 +66,14 @@ pub(crate) fn observe(context: &Context<'_>, effect: Effect, changes: &mut Chang
 }
 
 /// The remotes of the repository at the first event of a session name their addresses.
-fn add_remotes(context: &Context<'_>, named: &mut Named) -> Result<(), Missing> {
+fn add_remotes(context: &Context<'_>, named: &mut Named, changes: &mut Changes) -> Result<(), Missing> {
     named.has_remotes = true;
     let Some(git) = available(context, context.git())?.flatten() else { return Ok(()) };
     // Request all facts before the first one is missing, so that they are fetched together.
     let digests: Vec<_> =
         git.remotes.values().take(MAX_REMOTES).map(|url| context.destination_digests(url)).collect();
     for digests in digests {
-        named.add_trusted(available(context, digests)?.unwrap_or_default());
+        named.add_trusted(context, available(context, digests)?.unwrap_or_default(), changes)?;
     }
     Ok(())
 }
@@ -83,16 +83,17 @@ fn observe_prompt(
     effect: Effect,
     labels: &mut Labels,
     named: &mut Named,
+    changes: &mut Changes,
 ) -> Result<(), Missing> {
     let event = context.event;
     let sender = event.sender.as_deref().filter(|sender| *sender != USER);
     if let Some(sender) = sender {
         let seen = seen_prompt(context, sender)?;
-        return apply(context, effect, &seen, labels, named);
+        return apply(context, effect, &seen, labels, named, changes);
     }
     // The prompt of a sub-agent is written by an agent.
     if effect.allows() && !event.is_sub_agent() {
-        named.add_user(context.name_digests()?);
+        named.add_user(context, context.name_digests()?, changes)?;
     }
     Ok(())
 }
@@ -101,12 +102,12 @@ fn observe_result(
     context: &Context<'_>,
     effect: Effect,
     labels: &mut Labels,
-    named: &mut Named,
+    named: &Named,
     changes: &mut Changes,
 ) -> Result<(), Missing> {
     let files_before = FileLabels::from_context(context)?;
     let seen = seen_result(context, &files_before, labels.contains(UNTRUSTED))?;
-    apply(context, effect, &seen, labels, named)?;
+    apply(context, effect, &seen, labels, named, changes)?;
     let mut files = files_before.clone();
     label_files(context, labels, &mut files)?;
     if files != files_before {
@@ -122,7 +123,8 @@ fn apply(
     effect: Effect,
     seen: &Seen,
     labels: &mut Labels,
-    named: &mut Named,
+    named: &Named,
+    changes: &mut Changes,
 ) -> Result<(), Missing> {
     let mut raised: BTreeSet<(&str, Option<&str>)> = BTreeSet::new();
     for (label, source) in &seen.labels {
@@ -131,7 +133,7 @@ fn apply(
         }
     }
     if seen.is_trusted && effect.allows() {
-        named.add_trusted(context.name_digests()?);
+        named.add_trusted(context, context.name_digests()?, changes)?;
     }
     Ok(())
 }
