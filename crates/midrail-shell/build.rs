@@ -254,7 +254,8 @@ impl Row for Program {
         let both = self.flags.iter().filter(is_both);
         let both = both.map(|flag| format!("`{flag}` of `{name}` is both a flag and an option with a value"));
         let is_unsupported = self.abbreviates && !matches!(self.style, Style::Usual);
-        let shortened = is_unsupported.then(|| format!("`{name}` may shorten options, but spells them unusually"));
+        let shortened =
+            is_unsupported.then(|| format!("`{name}` may shorten options, but spells them unusually"));
         bare.chain(both).chain(shortened).collect()
     }
 }
@@ -495,7 +496,8 @@ impl Data {
             let mut uses = OptionUses::default();
             // Programs that spell options unusually accept them with one dash or two.
             let is_usual = matches!(program.style, Style::Usual);
-            let name = |option: &String| if is_usual { option } else { option.trim_start_matches('-') }.to_owned();
+            let name =
+                |option: &String| if is_usual { option } else { option.trim_start_matches('-') }.to_owned();
             valued(program).for_each(|option| uses.of(&name(option)).takes_value = true);
             program.globals.iter().for_each(|option| uses.of(&name(option)).is_global = true);
             let flags = program.flags.iter().chain(program.dry_runs.iter());

@@ -96,6 +96,12 @@ impl Run {
         self.slices.get(key)?.as_ref()
     }
 
+    /// The sizes of the slices whose keys begin so, in bytes of JSON.
+    pub(crate) fn sizes<'r>(&'r self, prefix: &'r str) -> impl Iterator<Item = usize> + 'r {
+        let slices = self.slices.iter().filter(move |(key, _)| key.starts_with(prefix));
+        slices.filter_map(|(_, value)| value.as_ref()).map(|value| value.to_string().len())
+    }
+
     pub(crate) fn without_files(mut self) -> Self {
         self.files = None;
         self

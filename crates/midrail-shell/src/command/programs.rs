@@ -3,8 +3,8 @@
 use crate::tables::{PROGRAMS, UNKNOWN};
 
 pub(super) use crate::tables::{
-    Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, OptionUse, Options, Program, RecipeForm,
-    Rest, Rule, Run, Sent, Style, Tag, Targets, Transfer, Upload,
+    Client, Contact, Files, Formatted, Hosts, Inline, Loss, Named, Operands, OptionUse, Options, Program,
+    RecipeForm, Rest, Rule, Run, Sent, Style, Tag, Targets, Transfer, Upload,
 };
 
 /// The row of a program.

@@ -40,9 +40,8 @@ fn usual_name(program: &str, args: &[Arg]) -> Option<(&'static str, Vec<usize>)>
     let given = Arguments::parse(programs::row(program), args, &[]);
     let is_it =
         |(word, operand): (&&str, &&Arg)| *word == "*" || (operand.is_known() && *word == operand.text);
-    let is_named = |words: &[&str]| {
-        given.operands.len() >= words.len() && words.iter().zip(&given.operands).all(is_it)
-    };
+    let is_named =
+        |words: &[&str]| given.operands.len() >= words.len() && words.iter().zip(&given.operands).all(is_it);
     let row = names.iter().find(|row| is_named(row.words))?;
     Some((row.usual, given.places.into_iter().take(row.words.len()).collect()))
 }
