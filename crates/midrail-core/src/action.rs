@@ -1,5 +1,7 @@
 //! What an event does in terms of files, commands and tools. `midrail-shell` derives it.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +121,23 @@ pub struct Action {
     /// Its command line is too long, deep or expensive to analyse completely.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
+}
+
+impl Action {
+    /// The names of all programs that it starts. `None`: it may start others.
+    pub fn started_programs(&self) -> Option<BTreeSet<&str>> {
+        if self.is_partial || self.has_more_commands || self.has_unknown_programs {
+            return None;
+        }
+        let is_known = self.commands.iter().all(|call| !call.program.is_empty());
+        is_known.then(|| self.known_programs())
+    }
+
+    /// The names of those of its programs that are known.
+    pub fn known_programs(&self) -> BTreeSet<&str> {
+        let paths = self.commands.iter().filter_map(|call| call.path.as_deref()?.rsplit('/').next());
+        self.commands.iter().map(|call| call.program.as_str()).chain(paths).collect()
+    }
 }
 
 /// A file that receives the content of another one, under another name or in another form.

@@ -1,9 +1,7 @@
-//! The guardrails that an event concerns, indexed by the programs that its command line starts: the cost of a decision does not grow
+//! The guardrails that an event concerns, indexed by the programs that it starts: the cost of a decision does not grow
 //! with the number of guardrails for other programs.
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use crate::action::Action;
 
 /// What a guardrail does with an event.
 #[derive(Debug, Clone, Copy)]
@@ -42,69 +40,71 @@ impl Chain {
         chain
     }
 
-    /// The links that can apply to an action, in order. `None`: what the event does is not known.
-    pub(crate) fn links_for(&self, action: Option<&Action>) -> Vec<Link> {
-        let programs = action.filter(|_| !self.by_program.is_empty()).and_then(programs);
-        let Some(programs) = programs else { return self.links.clone() };
-        let of_programs = programs.into_iter().filter_map(|program| self.by_program.get(program)).flatten();
-        let mut positions: Vec<usize> = self.general.iter().chain(of_programs).copied().collect();
+    /// The entry of the first link that concerns only some programs. Its condition reads which programs an event starts.
+    pub(crate) fn program_reader(&self) -> Option<usize> {
+        let first = self.by_program.values().flatten().min()?;
+        self.links.get(*first).map(|(at, _)| *at)
+    }
+
+    /// The links that can apply to an event that starts these programs, in order.
+    pub(crate) fn links_for(&self, started: &StartedPrograms) -> Vec<Link> {
+        let of_programs: Vec<&Vec<usize>> = match started {
+            StartedPrograms::Unknown => return self.links.clone(),
+            StartedPrograms::Pending => Vec::new(),
+            StartedPrograms::Known(names) => {
+                names.iter().filter_map(|name| self.by_program.get(name)).collect()
+            }
+        };
+        let mut positions: Vec<usize> =
+            self.general.iter().chain(of_programs.into_iter().flatten()).copied().collect();
         positions.sort_unstable();
         positions.dedup();
         positions.into_iter().filter_map(|at| self.links.get(at).copied()).collect()
     }
 }
 
-/// The names of all programs that an action starts. `None`: it may start others.
-fn programs(action: &Action) -> Option<BTreeSet<&str>> {
-    let runs_files = [&action.scripts, &action.hooks, &action.feeds].iter().any(|files| !files.is_empty());
-    if runs_files || action.is_partial || action.has_more_commands || action.has_unknown_programs {
-        return None;
-    }
-    let mut names = BTreeSet::new();
-    for call in &action.commands {
-        if call.program.is_empty() {
-            return None;
-        }
-        names.insert(call.program.as_str());
-        names.extend(call.path.as_deref().and_then(|path| path.rsplit('/').next()));
-    }
-    Some(names)
+/// The programs that an event starts.
+pub(crate) enum StartedPrograms {
+    /// It may start any.
+    Unknown,
+    /// They depend on values that have yet to be fetched, before the event is evaluated again.
+    Pending,
+    /// It starts these.
+    Known(BTreeSet<String>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::action::CommandCall;
 
-    fn positions(action: Option<&Action>) -> Vec<usize> {
+    fn chain() -> Chain {
         let role = Role { checks: true, observes: false };
         let programs =
             [None, Some(vec!["git".to_owned()]), None, Some(vec!["npm".to_owned(), "git".to_owned()])];
         let links = programs.iter().enumerate().map(|(at, programs)| ((at, role), programs.as_deref()));
-        Chain::new(links).links_for(action).into_iter().map(|(at, _)| at).collect()
+        Chain::new(links)
     }
 
-    fn action(program: &str, path: Option<&str>) -> Action {
-        let call =
-            CommandCall { program: program.into(), path: path.map(str::to_owned), ..CommandCall::default() };
-        Action { commands: vec![call], ..Action::default() }
+    fn positions(started: &StartedPrograms) -> Vec<usize> {
+        chain().links_for(started).into_iter().map(|(at, _)| at).collect()
     }
 
     #[test]
     fn guardrails_for_other_programs_are_left_out() {
-        assert_eq!(positions(Some(&action("git", None))), [0, 1, 2, 3]);
-        assert_eq!(positions(Some(&action("npm", None))), [0, 2, 3]);
-        assert_eq!(positions(Some(&action("ls", None))), [0, 2]);
-        assert_eq!(positions(Some(&action("other", Some("./bin/npm")))), [0, 2, 3]);
-        assert_eq!(positions(Some(&Action::default())), [0, 2]);
+        let started = |names: &[&str]| {
+            positions(&StartedPrograms::Known(names.iter().map(|name| (*name).to_owned()).collect()))
+        };
+        assert_eq!(started(&["git"]), [0, 1, 2, 3]);
+        assert_eq!(started(&["npm"]), [0, 2, 3]);
+        assert_eq!(started(&["ls"]), [0, 2]);
+        assert_eq!(started(&["other", "npm"]), [0, 2, 3]);
+        assert_eq!(started(&[]), [0, 2]);
+        assert_eq!(chain().program_reader(), Some(1));
     }
 
     #[test]
-    fn what_is_not_known_concerns_all() {
-        let script = Action { scripts: vec!["a.sh".into()], ..action("sh", None) };
-        let unknown = Action { has_unknown_programs: true, ..action("ls", None) };
-        for action in [None, Some(&script), Some(&unknown), Some(&action("", None))] {
-            assert_eq!(positions(action), [0, 1, 2, 3]);
-        }
+    fn programs_that_are_not_known_concern_all() {
+        assert_eq!(positions(&StartedPrograms::Unknown), [0, 1, 2, 3]);
+        assert_eq!(positions(&StartedPrograms::Pending), [0, 2]);
     }
 }

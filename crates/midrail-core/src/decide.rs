@@ -6,16 +6,17 @@
 use crate::decision::Decision;
 use crate::event::Event;
 use crate::facts::{Facts, Needs, PrefetchedReads};
+use crate::meter::{Meter, NoMeter};
 use crate::pause::{PAUSES, Pause};
 use crate::policy::Policy;
 use crate::rewrite::rewrite;
-use crate::run::{check, observe};
+use crate::run::{check, links, observe};
 use crate::session::Session;
 use crate::tally::Tally;
 
 /// Decides one event. If a value is missing, the guardrail's `on_missing` applies.
 pub fn decide(policy: &Policy, session: &Session, facts: &Facts, event: &Event) -> Decision {
-    evaluate(policy, session, facts, event, &NoMeter).decision
+    evaluate_once(policy, session, facts, event, &NoMeter, true).decision
 }
 
 /// A decision, and the values that it lacks. It is final if nothing is missing.
@@ -39,10 +40,23 @@ pub fn evaluate(
     event: &Event,
     meter: &dyn Meter,
 ) -> Evaluation {
+    evaluate_once(policy, session, facts, event, meter, false)
+}
+
+/// Evaluates an event. `is_last`: it is not evaluated again, whatever is missing.
+fn evaluate_once(
+    policy: &Policy,
+    session: &Session,
+    facts: &Facts,
+    event: &Event,
+    meter: &dyn Meter,
+    is_last: bool,
+) -> Evaluation {
     let pauses = session.get(PAUSES);
     let pause = pauses.and_then(|slice| Pause::find(slice, facts.session_folder(), event.time));
     let paused = pause.as_ref().map(|_| policy.paused());
-    let mut evaluation = run_chain(paused.as_ref().unwrap_or(policy), session, facts, event, meter);
+    let policy = paused.as_ref().unwrap_or(policy);
+    let mut evaluation = run_chain(policy, session, facts, event, meter, is_last);
     if pauses.is_none() {
         evaluation.needs.slices.insert(PAUSES.to_owned());
     }
@@ -56,12 +70,16 @@ fn run_chain(
     facts: &Facts,
     event: &Event,
     meter: &dyn Meter,
+    is_last: bool,
 ) -> Evaluation {
-    let chain = policy.chain(event).links_for(facts.action());
-    let links = || chain.iter().filter_map(|(at, role)| Some((policy.entries().get(*at)?, role)));
-    let checks = || links().filter(|(_, role)| role.checks).map(|(entry, _)| entry);
+    let mut reading = policy.inputs(session, facts, event);
+    let chain = links(policy, &reading, is_last);
+    let entries = || chain.iter().filter_map(|(at, role)| Some((policy.entries().get(*at)?, role)));
+    let checks = || entries().filter(|(_, role)| role.checks).map(|(entry, _)| entry);
 
-    let rewritten = rewrite(checks(), policy.inputs(session, facts, event));
+    let mut rewritten = rewrite(checks(), policy.inputs(session, facts, event));
+    rewritten.needs.append(reading.needs.get_mut());
+    rewritten.prefetched.append(reading.prefetched.get_mut());
     let mut inputs = policy.inputs(session, facts, rewritten.event.as_ref().unwrap_or(event));
     rewritten.describe_to(&mut inputs, event);
 
@@ -82,27 +100,11 @@ fn run_chain(
     // Usage is recorded whatever is decided. A missing slice is fetched, and the event is evaluated again.
     let _ = inputs.record_usage(decision.effect, &mut decision.changes);
     let _ = inputs.record_run_start(&mut decision.changes);
-    for (entry, _) in links().filter(|(_, role)| role.observes) {
+    for (entry, _) in entries().filter(|(_, role)| role.observes) {
         observe(entry, &inputs, &mut decision);
     }
-    let mut prefetched = rewritten.prefetched;
-    prefetched.append(inputs.prefetched.get_mut());
+    rewritten.prefetched.append(inputs.prefetched.get_mut());
     // A fact about a text that is about to be replaced would be fetched in vain.
     let needs = if rewritten.needs.is_empty() { inputs.needs.into_inner() } else { rewritten.needs };
-    Evaluation { decision, needs, prefetched, rewritten: rewritten.event }
-}
-
-/// Measures durations for the record. No verdict depends on it.
-pub trait Meter {
-    /// Microseconds since a fixed moment, if they are measured.
-    fn micros(&self) -> Option<u64>;
-}
-
-/// Measures nothing.
-pub struct NoMeter;
-
-impl Meter for NoMeter {
-    fn micros(&self) -> Option<u64> {
-        None
-    }
+    Evaluation { decision, needs, prefetched: rewritten.prefetched, rewritten: rewritten.event }
 }

@@ -533,6 +533,12 @@ pub struct Needs {
 }
 
 impl Needs {
+    pub(crate) fn append(&mut self, other: &mut Needs) {
+        self.slices.append(&mut other.slices);
+        self.facts.append(&mut other.facts);
+        self.within_ms.append(&mut other.within_ms);
+    }
+
     /// Adds a fact that a guardrail needs within so many milliseconds. The longest limit counts, and none if any guardrail sets none.
     pub(crate) fn add_fact(&mut self, key: FactKey, within_ms: Option<u64>) {
         let limit = if self.facts.insert(key.clone()) {

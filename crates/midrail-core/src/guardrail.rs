@@ -1,6 +1,7 @@
 //! The interface of a guardrail: one named check.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -178,6 +179,12 @@ pub trait Condition: Send + Sync {
     /// The only programs for which it can hold, by name. `None`: it does not depend on programs.
     fn programs(&self) -> Option<&[String]> {
         None
+    }
+
+    /// The names of all programs that the event starts. Missing: it may start others. Only asked of conditions that depend on
+    /// programs, and of one of them for all.
+    fn started_programs(&self, _context: &Context<'_>) -> Result<BTreeSet<String>, Missing> {
+        Err(Missing("the programs are not known".to_owned()))
     }
 }
 

@@ -27,6 +27,7 @@ pub mod json_pointer;
 mod json_text;
 mod key;
 mod label_row;
+mod meter;
 mod modify;
 mod offer;
 pub mod path;
@@ -54,7 +55,7 @@ pub use action::{Action, ActionType, CommandCall, Danger, FileCopy, NetworkUse};
 pub use action_digest::{action_digest, action_text};
 pub use budget::{Autonomy, Budget, Resource, UsageSource};
 pub use context::Context;
-pub use decide::{Evaluation, Meter, NoMeter, decide, evaluate};
+pub use decide::{Evaluation, decide, evaluate};
 pub use decision::{
     ApprovalKind, ApprovalRequest, AuditRef, Decision, Mode, Retry, Suppressed, VerdictRecord,
 };
@@ -75,6 +76,7 @@ pub use inputs::{Inputs, Missing, ModifiedArgument, NotModified};
 pub use json_text::{JsonExtent, to_json, visit_texts};
 pub use key::Key;
 pub use label_row::{CallClass, LabelRow, PRIVATE, TRUSTED, UNTRUSTED};
+pub use meter::{Meter, NoMeter};
 pub use offer::{MCP_NAMES, McpServer, OfferedTool, mcp_pins_key, mcp_texts_key};
 pub use pause::{PAUSES, Pause};
 pub use policy::{Policy, PolicyEntry};

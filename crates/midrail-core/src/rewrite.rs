@@ -26,7 +26,8 @@ pub(crate) struct RewrittenEvent {
     pub(crate) by: Vec<(Arc<str>, bool)>,
     /// What became of the changes of a call's arguments.
     pub(crate) modifications: Vec<Modification>,
-    /// Missing values. Nothing else is worth fetching before them: it would be looked up for another text.
+    /// Missing values. Nothing else is worth fetching before them: it would be looked up for another text, or for guardrails that
+    /// do not apply.
     pub(crate) needs: Needs,
     /// Prefetched values that were read.
     pub(crate) prefetched: PrefetchedReads,

@@ -1,17 +1,19 @@
 //! Runs one guardrail. An error, a panic or a missing value becomes a verdict, too.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
+use crate::chain::{Link, StartedPrograms};
 use crate::context::Context;
 use crate::decision::{Decision, VerdictRecord};
 use crate::definition::fits;
 use crate::effect::Effect;
 use crate::event::{EventKind, Risk};
 use crate::guardrail::{ArgumentChange, Fault, Rewrite};
-use crate::inputs::Inputs;
-use crate::policy::PolicyEntry;
+use crate::inputs::{Inputs, Missing};
+use crate::policy::{Policy, PolicyEntry};
 use crate::session::Changes;
 use crate::spec::Spec;
 use crate::verdict::Verdict;
@@ -35,11 +37,15 @@ pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<CheckOut
     let context = Context::new(inputs, &entry.spec);
     inputs.start_guardrail(&entry.spec);
     inputs.within_ms.set(entry.spec.within_ms);
+    let unknown = Cell::new(None);
     let verdict = catch(|| {
         let applies = match context.event.kind == EventKind::BeforeTool && entry.guardrail.can_modify() {
             // It applies to the call as it was before it changed it.
             true => inputs.modifications.iter().any(|modification| modification.by == entry.spec.id),
-            false => applies(entry, &context),
+            false => applies(entry, &context).unwrap_or_else(|missing| {
+                unknown.set(Some(missing));
+                true
+            }),
         };
         if !applies {
             return Ok(None);
@@ -52,12 +58,17 @@ pub(crate) fn check(entry: &PolicyEntry, inputs: &Inputs<'_>) -> Option<CheckOut
         Ok(Some(verdict)) => Ok(*verdict),
         Err(fault) => Err(fault),
     };
-    Some(CheckOutcome::Answer(Box::new(answer(&entry.spec, context.risk(), verdict))))
+    let mut answer = answer(&entry.spec, context.risk(), verdict);
+    if let Some(missing) = unknown.take().filter(|_| answer.verdict.effect != Effect::Allow) {
+        answer.verdict.reason.push_str(&format!(" (This applies because {missing}.)"));
+    }
+    Some(CheckOutcome::Answer(Box::new(answer)))
 }
 
 /// The guardrail's replacement of the result, if it applies and has one.
 pub(crate) fn rewrite(entry: &PolicyEntry, context: &Context<'_>) -> Option<Rewrite> {
-    catch(|| if applies(entry, context) { entry.guardrail.rewrite(context) } else { Ok(None) }).ok().flatten()
+    let rewrites = || if may_apply(entry, context) { entry.guardrail.rewrite(context) } else { Ok(None) };
+    catch(rewrites).ok().flatten()
 }
 
 /// The guardrail's changes of the call's arguments. `None`: it does not apply.
@@ -66,7 +77,7 @@ pub(crate) fn modify(
     context: &Context<'_>,
 ) -> Option<Result<Vec<ArgumentChange>, Fault>> {
     context.start_guardrail(&entry.spec);
-    catch(|| if applies(entry, context) { entry.guardrail.modify(context).map(Some) } else { Ok(None) })
+    catch(|| if may_apply(entry, context) { entry.guardrail.modify(context).map(Some) } else { Ok(None) })
         .transpose()
 }
 
@@ -94,7 +105,8 @@ pub(crate) fn observe(entry: &PolicyEntry, inputs: &Inputs<'_>, decision: &mut D
     inputs.within_ms.set(None);
     let effect = decision.effect;
     let result = catch(|| {
-        if holds(entry, &context) { entry.guardrail.observe(&context, effect, &mut changes) } else { Ok(()) }
+        let holds = holds(entry, &context).unwrap_or(true);
+        if holds { entry.guardrail.observe(&context, effect, &mut changes) } else { Ok(()) }
     });
     match result {
         Ok(()) => decision.changes.0.extend(changes.0),
@@ -106,24 +118,51 @@ pub(crate) fn observe(entry: &PolicyEntry, inputs: &Inputs<'_>, decision: &mut D
     }
 }
 
+/// The guardrails of the policy that can apply to the event of the inputs, in order. `is_last`: it is not evaluated again, whatever is
+/// missing.
+pub(crate) fn links(policy: &Policy, inputs: &Inputs<'_>, is_last: bool) -> Vec<Link> {
+    let chain = policy.chain(inputs.event);
+    let reader = chain.program_reader().and_then(|at| policy.entries().get(at));
+    chain.links_for(&match reader.map_or(StartedPrograms::Unknown, |entry| started_programs(entry, inputs)) {
+        StartedPrograms::Pending if is_last => StartedPrograms::Unknown,
+        started => started,
+    })
+}
+
+/// The programs that the event starts, as the condition of a guardrail reads them.
+fn started_programs(entry: &PolicyEntry, inputs: &Inputs<'_>) -> StartedPrograms {
+    let context = Context::new(inputs, &entry.spec);
+    inputs.start_guardrail(&entry.spec);
+    let Some(condition) = &entry.when else { return StartedPrograms::Unknown };
+    match catch(|| Ok(condition.started_programs(&context)?)) {
+        Ok(names) => StartedPrograms::Known(names),
+        Err(_) if context.has_pending_needs() => StartedPrograms::Pending,
+        Err(_) => StartedPrograms::Unknown,
+    }
+}
+
 /// Whether a guardrail checks this agent and task, and its condition holds. An agent or task without a name could be any.
-fn applies(entry: &PolicyEntry, context: &Context<'_>) -> bool {
+fn applies(entry: &PolicyEntry, context: &Context<'_>) -> Result<bool, Missing> {
     let (spec, event) = (&entry.spec, context.event);
     let is_risky_enough = match (spec.from_risk, context.risk()) {
         (Some(from), Some(risk)) => risk >= from,
         _ => true,
     };
-    fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
+    let is_concerned = fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
         && fits(&spec.tasks, event.task.as_ref().and_then(|task| task.id.as_deref()))
         && spec.bound.as_ref().is_none_or(|definition| definition.applies_to(event))
-        && is_risky_enough
-        && holds(entry, context)
+        && is_risky_enough;
+    if is_concerned { holds(entry, context) } else { Ok(false) }
 }
 
-/// Whether a guardrail's condition holds. A condition that cannot be evaluated is treated as true. Observing depends on nothing
-/// else: a guardrail observes all agents.
-fn holds(entry: &PolicyEntry, context: &Context<'_>) -> bool {
-    entry.when.as_ref().is_none_or(|when| when.holds(context).unwrap_or(true))
+/// The same, where a condition that cannot be evaluated is treated as true.
+fn may_apply(entry: &PolicyEntry, context: &Context<'_>) -> bool {
+    applies(entry, context).unwrap_or(true)
+}
+
+/// Whether a guardrail's condition holds. Observing depends on nothing else: a guardrail observes all agents.
+fn holds(entry: &PolicyEntry, context: &Context<'_>) -> Result<bool, Missing> {
+    entry.when.as_ref().map_or(Ok(true), |when| when.holds(context))
 }
 
 /// The answer for a verdict or a fault.

@@ -12,8 +12,9 @@ use midrail_shell::command::{CommandPattern, Fit};
 use crate::builtin::PackKey;
 use crate::prelude::*;
 use crate::require_before::prerequisites::ComputeCallKey;
-use crate::shared::calls::{Calls, runs_any};
+use crate::shared::calls::Calls;
 use crate::shared::fnv::Fnv;
+use crate::shared::run_commands::runs_any;
 use crate::shared::text::shorten;
 
 pub(crate) const BUILTIN: Builtin = Builtin {

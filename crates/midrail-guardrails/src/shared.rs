@@ -28,6 +28,7 @@ pub(crate) mod overridden_facts;
 pub(crate) mod own_files;
 pub(crate) mod replaced_parts;
 pub(crate) mod required_command;
+pub(crate) mod run_commands;
 #[cfg(feature = "json-schema")]
 mod schema_validator;
 pub(crate) mod sensitive_data;

@@ -129,14 +129,6 @@ impl Expression {
     /// The texts that a name is matched with or tested to contain, in order of appearance. `is_pattern`: it is a pattern.
     pub(crate) fn matched_texts(&self) -> Vec<MatchedText<'_>> {
         let names = &self.0.names;
-        let name_of = |part: &'_ Ast| match &part.kind {
-            AstKind::Name(index) => names.get(*index).map(|name| (name, false)),
-            AstKind::Call(Function::Lower, inner) => match inner.kind {
-                AstKind::Name(index) => names.get(index).map(|name| (name, true)),
-                _ => None,
-            },
-            _ => None,
-        };
         let mut found = Vec::new();
         self.0.root.each_part(&mut |part| {
             let (left, texts, is_pattern): (_, Vec<&Ast>, _) = match part {
@@ -146,11 +138,42 @@ impl Expression {
                 }
                 _ => return,
             };
-            let Some((name, is_lower)) = name_of(left) else { return };
-            let texts = texts.into_iter().filter_map(Ast::as_text);
-            found.extend(texts.map(|text| MatchedText { name, is_lower, text, is_pattern }));
+            found.extend(self.texts_of(left, texts, is_pattern));
         });
         found
+    }
+
+    /// The texts that each name is compared with as a whole, or whose beginning, end or content it is compared with.
+    pub(crate) fn compared_texts(&self) -> Vec<MatchedText<'_>> {
+        let mut found = Vec::new();
+        self.0.root.each_part(&mut |part| match part {
+            AstKind::Compare(_, left, right) => {
+                found.extend(self.texts_of(left, vec![&**right], false));
+                found.extend(self.texts_of(right, vec![&**left], false));
+            }
+            AstKind::In(item, container, _) => {
+                if let AstKind::List(items) = &container.kind {
+                    found.extend(self.texts_of(item, items.iter().collect(), false));
+                }
+            }
+            AstKind::TextTest(_, left, right, _) => found.extend(self.texts_of(left, vec![&**right], false)),
+            _ => {}
+        });
+        found
+    }
+
+    fn texts_of<'e>(&'e self, left: &Ast, texts: Vec<&'e Ast>, is_pattern: bool) -> Vec<MatchedText<'e>> {
+        let (index, is_lower) = match &left.kind {
+            AstKind::Name(index) => (*index, false),
+            AstKind::Call(Function::Lower, inner) => match inner.kind {
+                AstKind::Name(index) => (index, true),
+                _ => return Vec::new(),
+            },
+            _ => return Vec::new(),
+        };
+        let Some(name) = self.0.names.get(index) else { return Vec::new() };
+        let texts = texts.into_iter().filter_map(Ast::as_text);
+        texts.map(|text| MatchedText { name, is_lower, text, is_pattern }).collect()
     }
 
     /// The answer, if it does not depend on the values of the names.

@@ -51,6 +51,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     values::unknown(packs, out);
     values::without_tool(packs, out);
     patterns::impossible(packs, out);
+    patterns::misplaced(packs, out);
     patterns::tools(packs, out);
     patterns::redacted(packs, out);
     selection::tools_without_commands(packs, out);
@@ -68,6 +69,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     people::channels(packs, out);
     cases::without_expectation(packs, out);
     cases::unknown_guardrails(packs, out);
+    cases::unknown_outcomes(packs, out);
     facts::of_other_events(packs, out);
     facts::of_other_tools(packs, out);
     settings::of_other_effects(packs, out);

@@ -1,5 +1,6 @@
 //! What a command line does: which programs it starts, which files and hosts it touches, and what it might destroy.
 
+mod inner_command;
 pub mod invocation;
 pub mod prompt;
 mod proof;

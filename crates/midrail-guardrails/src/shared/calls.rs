@@ -7,6 +7,7 @@ use midrail_shell::command::{CommandPattern, Fit, may_change_any_file, named_fol
 use crate::prelude::*;
 use crate::shared::file_access::known_actions;
 use crate::shared::objections::all;
+use crate::shared::run_commands::runs_any;
 
 /// A set of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,34 +109,6 @@ impl Calls {
 impl<S: Into<String>> From<S> for Calls {
     fn from(tool: S) -> Self {
         Calls::Tool(tool.into())
-    }
-}
-
-/// Whether the event's call runs a command that matches one of these patterns.
-pub(crate) fn runs_any(context: &Context<'_>, patterns: &[CommandPattern]) -> Result<bool, Missing> {
-    runs_any_except(context, patterns, &[])
-}
-
-/// The same without commands that certainly match one of other patterns.
-pub fn runs_any_except(
-    context: &Context<'_>,
-    patterns: &[CommandPattern],
-    except: &[CommandPattern],
-) -> Result<bool, Missing> {
-    let actions = known_actions(context)?;
-    let calls = actions.iter().flat_map(|(_, action)| &action.commands);
-    let calls = calls.filter(|call| !except.iter().any(|pattern| pattern.fits_certainly(call)));
-    let fits = calls.flat_map(|call| patterns.iter().map(|pattern| pattern.fit(call)));
-    match fits.max() {
-        Some(Fit::Yes) => Ok(true),
-        Some(Fit::Unknown) => Err(Missing("a part of the command is not known".to_owned())),
-        _ if actions.iter().any(|(_, action)| action.has_more_commands) => {
-            Err(Missing("the command line has more commands than Midrail compares".to_owned()))
-        }
-        _ if actions.iter().any(|(_, action)| action.has_unknown_programs) => {
-            Err(Missing("the command line starts a program that is not known".to_owned()))
-        }
-        _ => Ok(false),
     }
 }
 

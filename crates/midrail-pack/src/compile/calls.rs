@@ -1,9 +1,10 @@
 //! Commands and sets of calls.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Guardrail, Missing};
-use midrail_guardrails::{Calls, CommandPattern, Count, CountPer, runs_any_except};
+use midrail_guardrails::{Calls, CommandPattern, Count, CountPer, runs_any_except, started_programs};
 
 use crate::compile::compiler::Compiler;
 use crate::diagnostic::excerpt;
@@ -172,5 +173,9 @@ impl Condition for OfCommands {
 
     fn programs(&self) -> Option<&[String]> {
         self.programs.as_deref()
+    }
+
+    fn started_programs(&self, context: &Context<'_>) -> Result<BTreeSet<String>, Missing> {
+        started_programs(context)
     }
 }

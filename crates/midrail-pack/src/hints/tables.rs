@@ -240,6 +240,11 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
         "write `expect` in the event: `events: [{before_tool: NAME, expect: EFFECT}]`",
     ),
     (
+        CASE,
+        &["now", "time", "at", "clock", "date"],
+        "the time of an event is `{before_tool: NAME, time: \"2026-11-20T10:00:00Z\", …}`; `{advance: SECONDS}` between events advances it",
+    ),
+    (
         STEP,
         &["tool", "call", "name", "event"],
         "write the kind of event with the tool: `{before_tool: NAME, args: {…}, expect: EFFECT}`",

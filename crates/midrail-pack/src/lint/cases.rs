@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use midrail_guardrails::{CATALOGUE, guardrail_id};
 
+use serde_json::Value;
+
+use crate::case::StepAction;
 use crate::diagnostic::did_you_mean;
 use crate::issue::Issue;
-use crate::lint::linter::{Findings, Packs};
+use crate::lint::linter::{Findings, Found, Packs};
 
 /// Tests without an expectation.
 pub(super) fn without_expectation(packs: &Packs<'_>, out: &mut Findings<'_>) {
@@ -16,6 +19,34 @@ pub(super) fn without_expectation(packs: &Packs<'_>, out: &mut Findings<'_>) {
                 let message = format!("the test `{}` expects nothing, so it never fails", case.id);
                 let help = "add `expect: EFFECT` to an event: `{before_tool: NAME, expect: block}`";
                 out.warn("idle-test", at, Issue::new(format!("/tests/{i}"), message).help(help));
+            }
+        }
+    }
+}
+
+/// Results of calls that do not say whether the call succeeded, in packs with guardrails that need a call which did.
+pub(super) fn unknown_outcomes(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    for (at, document) in packs.iter() {
+        let needs_success = |found: &Found<'_>| {
+            let guard = &found.guard.guard;
+            guard.require_before.is_some() || guard.count.as_ref().is_some_and(|count| count.since.is_some())
+        };
+        if !packs.guards.iter().any(|found| found.document == at && needs_success(found)) {
+            continue;
+        }
+        for (i, case) in document.pack.tests.iter().enumerate() {
+            for (j, step) in case.events.iter().enumerate() {
+                let StepAction::Event(event) = &step.action else { continue };
+                let is_result = event.get("kind").and_then(Value::as_str) == Some("after_tool");
+                let says = |name: &str| {
+                    [Some(event), event.get("result")].iter().flatten().any(|it| it.get(name).is_some())
+                };
+                if is_result && !["ok", "exit_code", "error"].iter().any(|name| says(name)) {
+                    let message =
+                        "the test does not say whether this call succeeded, so it counts as if it did not";
+                    let issue = Issue::new(format!("/tests/{i}/events/{j}"), message);
+                    out.warn("unknown-outcome", at, issue.help("add `ok: true` or `ok: false`"));
+                }
             }
         }
     }

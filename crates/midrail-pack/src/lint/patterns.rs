@@ -1,6 +1,6 @@
 //! Patterns that can never match, path patterns on other texts, and misspelt names of tools.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{EventKind, Tools, glob};
 use midrail_guardrails::{RedactMatch, danger_rules, known_tools};
@@ -26,8 +26,9 @@ pub(super) fn impossible(packs: &Packs<'_>, out: &mut Findings<'_>) {
                     let message = format!("`{}` never matches `{text}`: {why}", matched.name);
                     let issue = Issue::new(at, message).help(help);
                     out.warn("impossible-pattern", found.document, Issue { span, ..issue });
-                } else if let Some((why, help)) =
-                    foreign_pattern(matched.text).filter(|_| matched.is_pattern && !matched.name.is_path())
+                } else if let Some((why, help)) = foreign_pattern(matched.text)
+                    .or_else(|| dotted(&matched))
+                    .filter(|_| matched.is_pattern && !matched.name.is_path())
                 {
                     let message = format!("`{}`: {why}", excerpt(matched.text));
                     let issue = Issue::new(at, message).help(help);
@@ -44,6 +45,44 @@ pub(super) fn impossible(packs: &Packs<'_>, out: &mut Findings<'_>) {
                     let issue = Issue::new(at, message).help("use `*`, which matches any text, also `/`");
                     out.warn("path-pattern-on-text", found.document, Issue { span, ..issue });
                 }
+            }
+        }
+    }
+}
+
+/// Names whose values contain no `*`.
+const WITHOUT_STARS: &[&str] = &[
+    "git.branch",
+    "git.remote",
+    "kube.context",
+    "host.name",
+    "tool.name",
+    "agent.id",
+    "agent.role",
+    "task.id",
+];
+
+/// Patterns after operators that compare whole texts: `git.branch == 'feature/*'`.
+pub(super) fn misplaced(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    for found in &packs.guards {
+        for (key, source, expression) in found.expressions() {
+            let is_wrong =
+                |text: &MatchedText<'_>| text.text.contains('*') && WITHOUT_STARS.contains(&text.name.term());
+            let mut by_name: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+            for compared in expression.compared_texts().into_iter().filter(is_wrong) {
+                by_name.entry(compared.name.to_string()).or_default().push(compared.text);
+            }
+            for (name, texts) in by_name {
+                let quoted: Vec<String> = texts.iter().map(|text| format!("'{}'", excerpt(text))).collect();
+                let pattern = match quoted.as_slice() {
+                    [one] => one.clone(),
+                    several => format!("[{}]", several.join(", ")),
+                };
+                let message = format!("`{name}` never contains `*`, which is only special after `matches`");
+                let issue = Issue::new(found.at(key), message);
+                let issue = issue.help(format!("write `{name} matches {pattern}`, or `not` in front of it"));
+                let span = texts.first().and_then(|text| quoted_span(source, text));
+                out.warn("misplaced-pattern", found.document, Issue { span, ..issue });
             }
         }
     }
@@ -140,6 +179,10 @@ fn never(matched: &MatchedText<'_>) -> Option<(&'static str, String)> {
             let all = "`midrail check` shows the rules of a command".to_owned();
             Some(("no rule has this name", help.unwrap_or(all)))
         }
+        "git.branch" | "git.remote" | "kube.context" | "host.name" if is_pattern && text.contains('|') => {
+            let texts: Vec<String> = text.split('|').map(|text| format!("'{text}'")).collect();
+            Some(("its value contains no `|`", format!("write a list: `matches [{}]`", texts.join(", "))))
+        }
         term => {
             let (_, values) = closed_sets().into_iter().find(|(name, _)| *name == term)?;
             if values.iter().any(|value| glob::name_matches(text, value)) {
@@ -148,6 +191,15 @@ fn never(matched: &MatchedText<'_>) -> Option<(&'static str, String)> {
             Some(("it has other values", format!("it is one of {}", values.join(", "))))
         }
     }
+}
+
+/// `prod.*`, where a dot after a letter is rare.
+fn dotted(matched: &MatchedText<'_>) -> Option<(&'static str, String)> {
+    let (before, _) = matched.text.split_once(".*")?;
+    let is_rare = ["git.branch", "kube.context"].contains(&matched.name.term());
+    let help = format!("write `{}`; for a dot, write `[.]*`", matched.text.replace(".*", "*"));
+    (is_rare && before.ends_with(char::is_alphabetic))
+        .then_some(("it looks like a regular expression, and patterns are globs", help))
 }
 
 /// Folders whose programs are known by their names alone.

@@ -64,7 +64,12 @@ pub(super) fn foreign_pattern(text: &str) -> Option<(&'static str, String)> {
     let outside: String =
         text.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
     let has_choice = outside.contains('(') && outside.contains('|') && outside.contains(')');
-    if text.starts_with('^') || (text.ends_with('$') && text.len() > 1) || has_class || has_choice {
+    // `feature/.*`: a dot before a `*` that follows no name.
+    let mut parts: Vec<&str> = text.split(".*").collect();
+    parts.pop();
+    let has_dot = parts.iter().any(|before| before.is_empty() || before.ends_with(['/', '-', '_', ':', ' ']));
+    if has_dot || text.starts_with('^') || (text.ends_with('$') && text.len() > 1) || has_class || has_choice
+    {
         let glob = text.trim_start_matches('^').trim_end_matches('$').replace(".*", "*").replace(".+", "*");
         let is_plain = !glob.contains(['\\', '(', '|', '[', '+']) && glob::check(&glob).is_ok();
         let help = if is_plain {
@@ -109,6 +114,8 @@ mod tests {
         for (text, help) in [
             ("^mcp__.*$", "write `mcp__*`"),
             ("%rm -rf%", "write `*rm -rf*`"),
+            ("feature/.*", "write `feature/*`"),
+            (".*-prod", "write `*-prod`"),
             ("(rm|mv) .*", "`*` matches any text, `?` one character, and `[0-9]` one digit"),
         ] {
             assert_eq!(foreign_pattern(text).unwrap().1, help, "{text}");

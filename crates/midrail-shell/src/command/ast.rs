@@ -207,6 +207,10 @@ pub(super) fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_'
 }
 
+pub(super) fn is_name(text: &str) -> bool {
+    text.bytes().next().is_some_and(is_name_start) && text.bytes().all(is_name_byte)
+}
+
 pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

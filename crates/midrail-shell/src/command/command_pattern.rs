@@ -1,12 +1,18 @@
 //! Patterns of commands in packs: `git push`, `cargo test`, `npm publish`, `deploy *`.
 
+mod words;
+
 use std::fmt;
 
 use midrail_core::{CommandCall, glob};
 
+pub use self::words::Fit;
+use self::words::{leading_words, may_be_option, to_arg};
+use super::inner_command::own_arguments;
 use super::invocation::Arg;
 use super::options::Arguments;
-use super::programs::{self, Program};
+use super::programs;
+use super::scope::join;
 use super::usual_name;
 
 /// A program and its leading words. Further arguments may follow, and options may come in between: `git push` is also
@@ -19,15 +25,13 @@ pub struct CommandPattern {
     args: Vec<Arg>,
 }
 
-/// Whether a command matches a pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fit {
-    /// It does not.
-    No,
-    /// It depends on a part of the command that is not known.
-    Unknown,
-    /// It does.
-    Yes,
+/// How the words of a call and of a pattern are read.
+struct Given<'a> {
+    /// All words of the call.
+    all: Arguments<'a>,
+    /// Those in front of a command that it runs.
+    own: Arguments<'a>,
+    wanted: Arguments<'a>,
 }
 
 /// Characters that join commands, or that only a shell reads.
@@ -61,15 +65,15 @@ impl CommandPattern {
         Ok(CommandPattern { text: text.split_whitespace().collect::<Vec<_>>().join(" "), program, args })
     }
 
-    /// The name of the program that it matches, if it is only one.
+    /// The name of the program that it matches, without its folder, if it is only one.
     pub fn program(&self) -> Option<&str> {
-        Some(self.program.as_str()).filter(|name| !glob::is_pattern(name) && !name.contains(['/', '\\']))
+        self.program.rsplit('/').next().filter(|name| !glob::is_pattern(name) && !name.contains('\\'))
     }
 
     /// Whether a command matches.
     pub fn fit(&self, call: &CommandCall) -> Fit {
         if call.program.is_empty() {
-            return Fit::Unknown;
+            return self.fits_unknown_program(call);
         }
         let is_program = self.fits_program(call);
         if is_program == Fit::No {
@@ -77,15 +81,29 @@ impl CommandPattern {
         }
         let args: Vec<Arg> = call.args.iter().enumerate().map(|(at, arg)| to_arg(call, at, arg)).collect();
         let row = programs::row(&call.program);
-        let usual = Arguments::parse(row, &args, &[]);
-        let unknown = usual.unknown_options();
+        // Options behind the image are those of the command in it, unless the pattern names such a command.
+        let (end, values) = match own_arguments(row, &args) {
+            Some((end, run)) => {
+                let is_inner = own_arguments(row, &self.args).is_some_and(|(end, _)| end < self.args.len());
+                (if is_inner { args.len() } else { end }, run.values)
+            }
+            None => (args.len(), &[][..]),
+        };
+        let own = args.get(..end).unwrap_or(&args);
+        let given = |more: &[&str]| Given {
+            all: Arguments::parse(row, &args, more),
+            own: Arguments::parse(row, own, more),
+            wanted: Arguments::parse(row, &self.args, values),
+        };
+        let usual = given(values);
+        let unknown = usual.own.unknown_options();
         let fit = self.fits_arguments(call, &usual).min(is_program);
         if unknown.is_empty() || fit == Fit::Yes {
             return fit;
         }
         // Options of which it is not known whether they take a value.
-        let more: Vec<&str> = unknown.iter().map(String::as_str).collect();
-        match self.fits_arguments(call, &Arguments::parse(row, &args, &more)) {
+        let more: Vec<&str> = values.iter().copied().chain(unknown.iter().map(String::as_str)).collect();
+        match self.fits_arguments(call, &given(&more)) {
             Fit::No => fit,
             Fit::Unknown | Fit::Yes => Fit::Unknown,
         }
@@ -149,6 +167,20 @@ impl CommandPattern {
         self.program.contains('/')
     }
 
+    /// Whether a program whose name is not completely known may be the one of the pattern: `./deploy*`.
+    fn fits_unknown_program(&self, call: &CommandCall) -> Fit {
+        let (Some(path), Some(name)) = (call.path.as_deref(), self.program()) else { return Fit::Unknown };
+        let base = path.rsplit('/').next().unwrap_or_default();
+        if base.contains(['$', '`', '{']) {
+            return Fit::Unknown;
+        }
+        let (wanted, paths) = (join("", &self.program), paths(call, path));
+        let is_it =
+            |path: &String| !self.has_path() || is_elsewhere(path) || glob::path_matches(path, &wanted);
+        let may_be_it = glob::name_matches(base, name) && (call.folder.is_none() || paths.iter().any(is_it));
+        if may_be_it { Fit::Unknown } else { Fit::No }
+    }
+
     fn fits_program(&self, call: &CommandCall) -> Fit {
         let is_it = |is_it: bool| if is_it { Fit::Yes } else { Fit::No };
         let Some(path) = call.path.as_deref() else {
@@ -160,32 +192,26 @@ impl CommandPattern {
                 [call.program.as_str(), base].iter().any(|name| glob::name_matches(&self.program, name)),
             );
         }
-        let plain = |path: &str| path.strip_prefix("./").unwrap_or(path).to_owned();
-        let (wanted, path) = (plain(&self.program), plain(path));
-        // `cd scripts && ./deploy.sh`
-        let in_folder =
-            call.folder.iter().filter(|folder| !folder.is_empty()).map(|folder| format!("{folder}/{path}"));
-        let paths: Vec<String> = std::iter::once(path.clone()).chain(in_folder).collect();
+        let (wanted, paths) = (join("", &self.program), paths(call, path));
         if paths.iter().any(|path| glob::name_matches(&wanted, path)) {
             return Fit::Yes;
         }
         // The folder of the project is not known here, and that of the command may not be either.
         let ends = |path: &str, end: &str| path.ends_with(&format!("/{end}"));
-        let is_absolute = |path: &String| path.starts_with(['/', '~', '$']);
-        let may_be_it = paths.iter().any(|path| is_absolute(path) && ends(path, &wanted))
-            || (call.folder.is_none() && ends(&wanted, &path));
+        let may_be_it = paths.iter().any(|path| is_elsewhere(path) && ends(path, &wanted))
+            || (call.folder.is_none() && paths.iter().any(|path| ends(&wanted, path)));
         if may_be_it { Fit::Unknown } else { Fit::No }
     }
 
-    fn fits_arguments(&self, call: &CommandCall, given: &Arguments<'_>) -> Fit {
-        let wanted = Arguments::parse(given.program, &self.args, &[]);
-        let may_have_more = call.has_more_args || !call.unknown.is_empty();
+    fn fits_arguments(&self, call: &CommandCall, given: &Given<'_>) -> Fit {
+        let Given { all, own: given, wanted } = given;
+        let may_have_more = call.has_more_args || call.unknown.iter().any(|at| may_be_option(call, *at));
         let option = |is_there: bool, may_be_there: bool| match (is_there, may_be_there || may_have_more) {
             (true, _) => Fit::Yes,
             (false, true) => Fit::Unknown,
             (false, false) => Fit::No,
         };
-        let subcommand = given.operands.first().map_or("", |word| word.text.as_str());
+        let subcommand = all.operands.first().map_or("", |word| word.text.as_str());
         let names_of = |name| given.program.synonyms_of(name, subcommand);
         let may_be = |names: &[&str]| {
             let mut options = given.flags.iter().chain(given.values.iter().map(|(name, _)| name));
@@ -208,7 +234,7 @@ impl CommandPattern {
         // The order of targets does not matter: `make build deploy`.
         let before = given.program.recipes.iter().map(|_| "*");
         let words: Vec<&str> = before.filter(|_| !wanted.operands.is_empty()).chain(words).collect();
-        let leading = self.leading_operands(&words, call, given);
+        let leading = self.leading_operands(&words, call, all);
         flags.chain(values).fold(leading, Fit::min)
     }
 
@@ -247,21 +273,16 @@ impl fmt::Display for CommandPattern {
     }
 }
 
-/// An argument of a call. A variable in the value that is attached to an option (`--context=$C`) counts as one word: names of
-/// contexts and folders rarely contain blanks, and such calls are frequent. A substitution there may be several words.
-fn to_arg(call: &CommandCall, at: usize, text: &str) -> Arg {
-    if !call.unknown.contains(&at) {
-        return Arg::known(text);
-    }
-    let may_split = call.splits.contains(&at);
-    let is_plain = |name: &str| name.starts_with('-') && !name.contains(['$', '`', '*', '?', '[', '{', '(']);
-    let is_one_word = |value: &str| !may_split || !(value.contains("$(") || value.contains(['`', '{']));
-    match text.split_once('=') {
-        Some((name, value)) if is_plain(name) && is_one_word(value) => {
-            Arg { unknown: std::iter::once(name.len() + 1..text.len()).collect(), ..Arg::known(text) }
-        }
-        _ => Arg { may_split, ..Arg::unknown(text) },
-    }
+/// The path of a program as it is written, and as seen from the folder that the line starts in: `cd scripts && ./deploy.sh`.
+fn paths(call: &CommandCall, path: &str) -> Vec<String> {
+    let in_folder = call.folder.iter().filter(|folder| !folder.is_empty()).map(|folder| join(folder, path));
+    std::iter::once(join("", path)).chain(in_folder).collect()
+}
+
+/// Whether a path leads to a folder whose place in the project is not known: `/work/shop/deploy.sh`, `../shop/deploy.sh`.
+fn is_elsewhere(path: &str) -> bool {
+    let below = path.trim_start_matches("../");
+    path.starts_with(['/', '~', '$']) || (below.len() < path.len() && below.contains('/'))
 }
 
 /// Whether a text is written as in a permission rule of a coding agent: `git push:*`. A script of npm may have such a name.
@@ -284,375 +305,5 @@ fn has_pattern(given: &Arguments<'_>, wanted: &str) -> bool {
             || given.values.iter().map(spelled).any(|option| glob::name_matches(wanted, &option)))
 }
 
-/// Whether words begin with these.
-fn leading_words(program: &Program, wanted: &[&str], given: &[&Arg], has_more: bool) -> Fit {
-    // For each place in `given`, whether the words from there on begin with the wanted words that were visited: from the last to
-    // the first, so that the time is the product of both lengths.
-    let mut fits = vec![Fit::Yes; given.len() + 1];
-    for word in wanted.iter().rev() {
-        // Whether the next wanted words follow one place later.
-        let mut after = if has_more { Fit::Unknown } else { Fit::No };
-        let mut is_end = true;
-        for (at, fit) in fits.iter_mut().enumerate().rev() {
-            let next = *fit;
-            *fit = match given.get(at) {
-                // Any words, or none.
-                _ if *word == "*" => {
-                    if is_end {
-                        next
-                    } else {
-                        next.max(after)
-                    }
-                }
-                None => after,
-                // It may also be several words, or none.
-                Some(first) if !first.is_known() => Fit::Unknown,
-                Some(first) if is_word(program, word, &first.text) => after,
-                Some(_) => Fit::No,
-            };
-            after = if *word == "*" { *fit } else { next };
-            is_end = false;
-        }
-    }
-    fits.first().copied().unwrap_or(Fit::No)
-}
-
-fn is_word(program: &Program, word: &str, given: &str) -> bool {
-    program.is_word(word, given) || glob::name_matches(word, given)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::command::analyse;
-
-    fn fit(pattern: &str, line: &str) -> Fit {
-        let pattern = CommandPattern::parse(pattern).unwrap();
-        let action = analyse(line);
-        let others = if action.has_unknown_programs { Fit::Unknown } else { Fit::No };
-        action.commands.iter().map(|call| pattern.fit(call)).fold(others, Fit::max)
-    }
-
-    #[test]
-    fn wrappers_and_spellings_do_not_matter() {
-        for line in [
-            "git push",
-            "git push origin x",
-            "/usr/bin/git -C sub push",
-            "git -c a=b --no-pager push --force",
-            "sudo env A=b git push",
-            "bash -c 'cd x && git push'",
-            "true; (git 'push' origin)",
-            "git-push origin",
-            "X=push; git $X",
-            "git -C \"$X\" push",
-        ] {
-            assert_eq!(fit("git push", line), Fit::Yes, "{line}");
-        }
-        for line in [
-            "git pull",
-            "echo git push",
-            "git log push",
-            "gitk push",
-            "git stash push",
-            "git -C \"$X\" status",
-            "git -C \"$(cat f)\" status",
-            "git --git-dir=$X status",
-            "git -C $DIR status",
-            "REPO=$ROOT/x; git -C $REPO status",
-            "git -C $(git rev-parse --show-toplevel) status",
-            "git -C `pwd` status",
-            "git -c user.name=$X commit -m x",
-            "env A=$(git rev-parse HEAD) make",
-            "git status -C $(cat f) push",
-            "git lfs push",
-        ] {
-            assert_eq!(fit("git push", line), Fit::No, "{line}");
-        }
-    }
-
-    #[test]
-    fn unknown_parts_are_unknown() {
-        for line in [
-            "git $1",
-            "cat x | xargs git",
-            "git $(cat x) push",
-            "git -C $(cat f) origin main",
-            "git -C `cat f` origin main",
-            "read C < f; git -C $C origin",
-            "read C < f; git -C $C status",
-            "C=$(cat f); git -C $C status",
-            "C=\"$(cat f)\"; git -C $C status",
-            "git -C $(cat f) status",
-            "git -C $@ status",
-            "git -c $X main",
-            "git -C \"$@\" origin",
-            "git -C * origin",
-            "git --git-dir=$(cat f) origin",
-            "timeout $(cat f) x",
-            "git push{,}{,}{,}{,}{,}{,}{,}{,}{,}{,}",
-        ] {
-            assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
-        }
-        assert_eq!(fit("mytool deploy", "mytool --env prod deploy"), Fit::Unknown);
-        assert_eq!(fit("mytool deploy", "mytool --env prod status"), Fit::No);
-        assert_eq!(fit("mytool deploy", "mytool deploy --env prod"), Fit::Yes);
-    }
-
-    #[test]
-    fn other_subcommands_of_git_may_be_aliases() {
-        for line in ["git p", "git PUSH", "git --config-env=alias.p=Y p"] {
-            assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
-        }
-        for line in [
-            "git -c alias.p=push p",
-            "X=push git --config-env=alias.p=X p",
-            "X=push git --config-env alias.p=X p",
-        ] {
-            assert_eq!(fit("git push", line), Fit::Yes, "{line}");
-        }
-        assert_eq!(fit("git", "git p"), Fit::Yes);
-        assert_eq!(fit("git push", "git pushx"), Fit::No);
-    }
-
-    #[test]
-    fn attached_variables_are_one_word() {
-        assert_eq!(fit("kubectl delete", "kubectl --context=$C get pods"), Fit::No);
-        assert_eq!(fit("kubectl delete", "kubectl --context=$C delete pod x"), Fit::Yes);
-        assert_eq!(fit("kubectl delete", "kubectl --context \"$C\" get pods"), Fit::No);
-        assert_eq!(fit("kubectl delete", "kubectl -n $(cat f) -f x"), Fit::Unknown);
-        assert_eq!(fit("kubectl delete", "kubectl get pods -n $NS"), Fit::No);
-        assert_eq!(fit("kubectl delete", "kubectl -n $NS get pods"), Fit::No);
-        assert_eq!(fit("kubectl get --context=prod", "kubectl --context=$C get pods"), Fit::Unknown);
-    }
-
-    #[test]
-    fn many_stars_take_little_time() {
-        let pattern = format!("x {} z", "* a ".repeat(100).trim());
-        assert_eq!(fit(&pattern, &format!("x{}", " a".repeat(400))), Fit::No);
-        assert_eq!(fit(&pattern, &format!("x{} z", " a".repeat(400))), Fit::Yes);
-        assert_eq!(fit("x a * b *", "x a"), Fit::No);
-        assert_eq!(fit("x * *", "x"), Fit::Yes);
-    }
-
-    #[test]
-    fn options_have_several_names() {
-        assert_eq!(fit("git push --delete", "git push -d origin x"), Fit::Yes);
-        assert_eq!(fit("git push --force", "git push -f"), Fit::Yes);
-        assert_eq!(fit("git push -f", "git push --force"), Fit::Yes);
-        assert_eq!(fit("git push --delete", "git push --del origin x"), Fit::Unknown);
-        assert_eq!(fit("git push --mirror", "git push --mirr"), Fit::Unknown);
-        assert_eq!(fit("git push --force-with-lease", "git push --force"), Fit::No);
-        assert_eq!(fit("git push --delete", "git push --dry-run"), Fit::No);
-        assert_eq!(fit("git clean --delete", "git clean -d"), Fit::No);
-        assert_eq!(fit("kubectl get --namespace prod", "kubectl get pods -n prod"), Fit::Yes);
-        assert_eq!(fit("kubectl get --namespace prod", "kubectl get pods -n dev"), Fit::No);
-        assert_eq!(fit("rm --recursive", "rm -rf x"), Fit::Yes);
-    }
-
-    #[test]
-    fn stars_match_texts() {
-        assert_eq!(fit("deploy *", "deploy prod"), Fit::Yes);
-        assert_eq!(fit("deploy *", "deploy"), Fit::Yes);
-        assert_eq!(fit("npm run test*", "npm run test:unit -- -x"), Fit::Yes);
-        assert_eq!(fit("npm run test*", "npm run build"), Fit::No);
-        assert_eq!(fit("git * main", "git push origin main"), Fit::Yes);
-        assert_eq!(fit("git * main", "git push origin dev"), Fit::No);
-        assert_eq!(fit("kubectl-*", "kubectl-neat x"), Fit::Yes);
-    }
-
-    #[test]
-    fn options_may_be_anywhere() {
-        for line in ["rm -rf x", "rm -f -r x", "rm x -fr", "rm -r --verbose -f x"] {
-            assert_eq!(fit("rm -rf", line), Fit::Yes, "{line}");
-        }
-        assert_eq!(fit("rm -rf", "rm -r x"), Fit::No);
-        assert_eq!(fit("git push --force", "git push origin main --force"), Fit::Yes);
-        assert_eq!(fit("git push --force", "git push --force-with-lease"), Fit::No);
-        assert_eq!(fit("python -m pytest", "python -m pytest tests"), Fit::Yes);
-        assert_eq!(fit("python -m pytest", "python -m http.server"), Fit::No);
-    }
-
-    #[test]
-    fn programs_run_others() {
-        for line in [
-            "npx npm@10 publish",
-            "npx x@npm:npm@10 publish",
-            "npm exec npm@latest publish",
-            "npm exec npm@latest -- publish",
-            "pnpm dlx npm@latest publish",
-            "bunx npm@10 publish",
-            "yarn dlx npm@10 publish",
-        ] {
-            assert_eq!(fit("npm publish", line), Fit::Yes, "{line}");
-        }
-        assert_eq!(fit("npm publish", "npx tool@10 publish"), Fit::No);
-        for line in [
-            "pwsh -c 'git push'",
-            "powershell -Command \"git push\"",
-            "cmd /c git push",
-            "/lib64/ld-linux-x86-64.so.2 /usr/bin/git push",
-            "/lib64/ld-linux-x86-64.so.2 --library-path /x /usr/bin/git push",
-            "ln -s /usr/bin/git g; ./g push",
-            "cp /usr/bin/git g && ./g push",
-            "cp $(which git) g && ./g push",
-            "docker run --entrypoint git x push",
-            "docker run --entrypoint=git x push",
-            "choom -n 1 -- git push",
-            "lckdo f git push",
-            "mispipe 'git push' 'cat'",
-            "asciinema rec -c 'git push' f",
-        ] {
-            assert_eq!(fit("git push", line), Fit::Yes, "{line}");
-        }
-        for line in ["find /usr/bin -name git -exec {} push ';'", "fd git /usr/bin -x {} push"] {
-            assert_eq!(fit("git push", line), Fit::Unknown, "{line}");
-        }
-        for line in [
-            "pwsh -c 'git status'",
-            "cmd /c git status",
-            "find . -name x -exec git add {} ';'",
-            "cp deploy.sh d.sh && ./d.sh push",
-            "docker run --entrypoint git x status",
-            "docker run x push",
-            "timeout 5 ls",
-            "timeout $T ls",
-        ] {
-            assert_eq!(fit("git push", line), Fit::No, "{line}");
-        }
-        for line in [
-            "k3s kubectl apply -f x",
-            "k3s kubectl -n x apply -f x",
-            "microk8s kubectl apply -f x",
-            "minikube kubectl -- apply -f x",
-            "minikube -p x kubectl -- apply -f x",
-        ] {
-            assert_eq!(fit("kubectl apply", line), Fit::Yes, "{line}");
-        }
-        assert_eq!(fit("kubectl apply", "k3s kubectl get pods"), Fit::No);
-        assert_eq!(fit("kubectl apply", "minikube start"), Fit::No);
-        assert_eq!(fit("black", "pipx run black ."), Fit::Yes);
-    }
-
-    #[test]
-    fn an_option_without_its_value_has_any() {
-        for line in ["git switch -c x", "git switch -cx", "git switch --create x"] {
-            assert_eq!(fit("git switch -c", line), Fit::Yes, "{line}");
-        }
-        assert_eq!(fit("git switch -c", "git switch x"), Fit::No);
-    }
-
-    #[test]
-    fn files_are_programs() {
-        assert_eq!(fit("./scripts/deploy.sh", "scripts/deploy.sh prod"), Fit::Yes);
-        assert_eq!(fit("deploy.sh", "./scripts/deploy.sh prod"), Fit::Yes);
-        assert_eq!(fit("./deploy.sh", "./scripts/deploy.sh prod"), Fit::No);
-        assert_eq!(fit("scripts/deploy.sh", "cd scripts && ./deploy.sh"), Fit::Yes);
-        assert_eq!(fit("scripts/deploy.sh", "cd other && ./deploy.sh"), Fit::No);
-        assert_eq!(fit("scripts/deploy.sh", "/work/shop/scripts/deploy.sh"), Fit::Unknown);
-        assert_eq!(fit("scripts/deploy.sh", "cd $X && ./deploy.sh"), Fit::Unknown);
-    }
-
-    #[test]
-    fn files_that_an_interpreter_runs_are_programs() {
-        for line in [
-            "bash scripts/deploy.sh prod",
-            "sh -x ./scripts/deploy.sh prod",
-            "source scripts/deploy.sh prod",
-            "cd scripts && . ./deploy.sh prod",
-            "env A=b zsh scripts/deploy.sh prod",
-        ] {
-            assert_eq!(fit("scripts/deploy.sh prod", line), Fit::Yes, "{line}");
-            assert_eq!(fit("deploy.sh", line), Fit::Yes, "{line}");
-            assert_eq!(fit("deploy.sh test", line), Fit::No, "{line}");
-        }
-        for line in ["cat scripts/deploy.sh", "bash -n scripts/deploy.sh", "chmod +x scripts/deploy.sh"] {
-            assert_eq!(fit("deploy.sh", line), Fit::No, "{line}");
-        }
-        for line in ["python manage.py migrate", "uv run python3.12 -u ./manage.py migrate shop"] {
-            assert_eq!(fit("manage.py migrate", line), Fit::Yes, "{line}");
-        }
-        assert_eq!(fit("manage.py migrate", "python manage.py test"), Fit::No);
-        for line in
-            ["python -m twine upload x", "python3.12 -mtwine upload x", "uv run python -m twine upload x"]
-        {
-            assert_eq!(fit("twine upload", line), Fit::Yes, "{line}");
-        }
-        assert_eq!(fit("twine upload", "python -m twine check x"), Fit::No);
-        assert_eq!(fit("server.js", "node ./server.js"), Fit::Yes);
-    }
-
-    #[test]
-    fn commands_have_several_names() {
-        for (pattern, line) in [
-            ("npm install", "npm i x"),
-            ("npm i", "npm install x"),
-            ("npm publish", "yarn workspace a npm publish"),
-            ("yarn publish", "yarn workspace a publish"),
-            ("docker compose down", "docker-compose -f x down"),
-            ("docker-compose down", "docker compose down"),
-            ("docker push", "docker image push x"),
-            ("pip install", "pip3.11 install x"),
-            ("pip3 install", "python3 -m pip install x"),
-            ("kubectl delete", "k -n x delete pod y"),
-            ("helm uninstall", "helm delete x"),
-            ("cargo test", "cargo +nightly t"),
-            ("make deploy", "make build deploy"),
-            ("make deploy", "make A=b deploy"),
-        ] {
-            assert_eq!(fit(pattern, line), Fit::Yes, "{pattern}: {line}");
-        }
-        assert_eq!(fit("make deploy", "make build"), Fit::No);
-        assert_eq!(fit("docker push", "docker image ls push"), Fit::No);
-    }
-
-    #[test]
-    fn exceptions_are_certain() {
-        let is_exception = |pattern: &str, line: &str| {
-            let pattern = CommandPattern::parse(pattern).unwrap();
-            analyse(line).commands.iter().all(|call| pattern.fits_certainly(call))
-        };
-        for (pattern, line) in [
-            ("npm publish --dry-run", "npm --dry-run publish --tag x"),
-            ("git switch -c", "git switch -c x"),
-            ("git switch -c", "git switch --create x"),
-            ("kubectl get", "kubectl get pods -n $X"),
-            ("kubectl get", "kubectl -n \"$X\" get pods $Y"),
-            ("kubectl * --dry-run=client", "kubectl apply -f x --dry-run=client"),
-        ] {
-            assert!(is_exception(pattern, line), "{pattern}: {line}");
-        }
-        for (pattern, line) in [
-            ("npm publish --dry-run", "npm publish --dry-run=false"),
-            ("npm publish --dry-run", "npm publish --dry-run false"),
-            ("npm publish --dry-run", "npm publish --dry-run --no-dry-run"),
-            ("npm publish --dry-run", "npm publish --dry-run --dry-run"),
-            ("npm publish --dry-run", "npm publish --dry-run $X"),
-            ("git switch -c", "git -c a=b switch main"),
-            ("kubectl get", "kubectl $X get pods"),
-            ("kubectl * --dry-run=client", "kubectl apply -f x --dry-run=client --dry-run=none"),
-        ] {
-            assert!(!is_exception(pattern, line), "{pattern}: {line}");
-        }
-    }
-
-    #[test]
-    fn lines_of_a_shell_are_no_patterns() {
-        for text in [
-            "",
-            "  ",
-            "-x",
-            "a && b",
-            "a | b",
-            "rm $HOME",
-            "a [b",
-            "Bash(git push:*)",
-            "git push:*",
-            "curl:*",
-            "a b, c d",
-        ] {
-            assert!(CommandPattern::parse(text).is_err(), "{text}");
-        }
-        assert!(CommandPattern::parse("npm run test:*").is_ok());
-    }
-}
+mod tests;

@@ -10,8 +10,20 @@ use crate::plan::{Does, Plan, SCRIPTED, When};
 use crate::world::key_part;
 
 impl Model<'_> {
-    /// The verdict of a guardrail, and the error if it has none. `None`: it does not apply.
+    /// The verdict of a guardrail, and the error if it has none. `None`: it does not apply. If its condition is not known, the
+    /// reason says why it applies.
     pub(super) fn check(&self, plan: &Plan) -> Option<(Verdict, Option<String>)> {
+        let (mut verdict, error) = self.check_regardless(plan)?;
+        if let When::Slice(key) = &plan.when
+            && let Err(Missing(why)) = self.slice(key)
+            && verdict.effect != Effect::Allow
+        {
+            verdict.reason.push_str(&format!(" (This applies because {why}.)"));
+        }
+        Some((verdict, error))
+    }
+
+    fn check_regardless(&self, plan: &Plan) -> Option<(Verdict, Option<String>)> {
         let fault = |on_fault: OnFault, how: &str, why: String| {
             Some((Verdict::new(on_fault.effect(), format!("`{}` {how}: {why}", plan.id)), Some(why)))
         };

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use midrail_core::Danger;
 
+use super::super::ast::is_name;
 use super::super::ast::{Word, WordPart};
+use super::super::inner_command::assignment;
 use super::super::invocation::{Arg, Folder, joined};
 use super::super::scope::{Scope, is_absolute};
-use super::flow::is_name;
 use super::shells::Code;
-use super::state::{ProgramCall, Source, Stream, Walk};
-use super::wrap::assignment;
+use super::state::{ProgramCall, Stream, Walk};
 use crate::words::shell::{DECLARATIONS, EVALUATING};
 
 impl Walk {
@@ -153,6 +153,9 @@ impl Walk {
             "exec" if args.is_empty() => {
                 // Only its redirections count: they stay open.
                 self.has_socket |= self.is_on_socket;
+                if *input != Stream::default() {
+                    self.inherited = Some(input.clone());
+                }
             }
             // `declare -n`: the name of a variable, not its value.
             name if DECLARATIONS.contains(&name)
@@ -316,11 +319,10 @@ impl Walk {
             return match &input.text {
                 Some(text) => self.code(&text.text, scope, &Stream::default()),
                 None => {
-                    if input.source == Source::Remote {
-                        self.remote_code("what is fetched from the network is run", "source /dev/stdin");
-                    }
-                    self.unread_stream(input, Code::Shell, "source");
-                    Stream::default()
+                    let mut inner = scope.clone();
+                    inner.set_positional(file.clone(), args.get(1..).unwrap_or(&[]));
+                    let invocation = self.invocation("source", args.to_vec(), scope);
+                    self.run_stream(input, Code::Shell, &invocation, &inner)
                 }
             };
         }

@@ -2,7 +2,7 @@
 
 use midrail_core::Severity;
 
-use super::super::ast::{Command, CommandKind, Item, List, Word, WordPart, is_name_byte, is_name_start};
+use super::super::ast::{Command, CommandKind, Item, List, Word, WordPart};
 use super::super::files;
 use super::super::invocation::{Arg, Invocation};
 use super::super::parse::parse;
@@ -357,8 +357,4 @@ pub(super) fn command_line(program: &str, args: &[Arg]) -> String {
         line.push_str(&arg.text);
     }
     line
-}
-
-pub(super) fn is_name(text: &str) -> bool {
-    text.bytes().next().is_some_and(is_name_start) && text.bytes().all(is_name_byte)
 }

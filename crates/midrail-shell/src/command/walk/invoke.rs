@@ -216,6 +216,7 @@ impl Walk {
                 if is_script && !scope.is_remote {
                     self.may_be_unpacked(name, &place, &invocation.args, self.has_unpacked);
                     self.note(Listed::Script, &place);
+                    self.started_copy(&place, &invocation.args, scope);
                 }
                 None
             }

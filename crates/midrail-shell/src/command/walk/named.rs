@@ -3,6 +3,7 @@
 use midrail_core::{Danger, Severity};
 
 use super::super::condition::does;
+use super::super::inner_command::find_command;
 use super::super::invocation::{Arg, Invocation, variable_folder};
 use super::super::named::{QUOTES, is_mentioned, is_place, paths_in_code, paths_in_word};
 use super::super::programs::{self, Hosts, Program, Rest, Tag};
@@ -12,7 +13,6 @@ use super::super::{ast::Assignment, files};
 use super::flow::command_line;
 use super::invoke::program_name;
 use super::state::{Listed, Stream, Walk, shorten};
-use super::wrap::find_command;
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{EXCLUDING_OPTIONS, OUTPUT_VARIABLES};
 

@@ -39,6 +39,16 @@ impl Walk {
     pub(super) fn copied(&mut self, invocation: &Invocation, scope: &Scope) {
         let sorted = Arguments::new(invocation);
         let mut sources = sorted.operands.clone();
+        // `dd if=a of=b`
+        let given = |name: &str| {
+            let value = |arg: &Arg| arg.text.strip_prefix(name).map(|_| arg.tail(name.len()));
+            invocation.args.iter().find_map(value).filter(|_| invocation.program == "dd")
+        };
+        let (dd_from, dd_to) = (given("if="), given("of="));
+        if let (Some(from), Some(to)) = (&dd_from, &dd_to) {
+            sources = vec![from, to];
+        }
+        sources.retain(|file| !files::is_on_host(&file.text));
         let folder = sorted.values_of(&["-t", "--target-directory"]).last();
         let Some(to) = folder.or_else(|| sources.pop()) else { return };
         let target = scope.place(&to.text);

@@ -53,7 +53,7 @@ impl Walk {
             self.compressed(invocation, scope);
             return Stream { source, hints, paths, files, shown, ..Stream::printed_by(program) };
         }
-        if matches!(program, "cp" | "mv" | "install" | "ln") {
+        if matches!(program, "cp" | "mv" | "install" | "ln" | "rsync" | "ditto" | "dd") {
             self.copied(invocation, scope);
         }
         if SILENT_PROGRAMS.contains(&program) {

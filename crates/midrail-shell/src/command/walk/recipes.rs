@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::super::ast::is_name;
 use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::options::Arguments;
 use super::super::programs::{self, RecipeForm};
 use super::super::scope::Scope;
 use super::flow::command_line;
-use super::flow::is_name;
 use super::state::{Listed, Source, Stream, Walk};
 use crate::words::shell::INSTALL_SCRIPTS;
 
@@ -153,8 +153,13 @@ impl Walk {
         }
         let first = recipes.iter().find_map(|it| it.names.first().filter(|name| !name.starts_with('.')));
         let first = if form == RecipeForm::Tasks { Some(&"default") } else { first };
+        let is_open = |goal: &&str| goal.contains(['$', '`']);
         let mut pending: Vec<&str> = match goals {
             [] => first.copied().into_iter().collect(),
+            // `make "$GOAL"` may be any of them.
+            goals if goals.iter().any(is_open) => {
+                recipes.iter().flat_map(|it| it.names.iter().copied()).collect()
+            }
             goals => goals.to_vec(),
         };
         let book = Book::new(&recipes);
@@ -201,6 +206,13 @@ impl Walk {
         self.spend(10 + text.text.len() / 4);
         let Ok(package) = serde_json::from_str::<Value>(&text.text) else { return };
         let rest: Vec<Arg> = words.iter().copied().skip(rest).cloned().collect();
+        // `npm run "$TASK"` may run any of them.
+        let scripts = package.get("scripts").and_then(Value::as_object);
+        let any = words.get(1).filter(|name| first.starts_with("r") && !name.is_known());
+        let names: Vec<String> = match any {
+            Some(_) => scripts.into_iter().flat_map(|scripts| scripts.keys().cloned()).collect(),
+            None => names,
+        };
         for name in names {
             if let Some(code) = package.get("scripts").and_then(|scripts| scripts.get(&name)?.as_str()) {
                 let code = format!("{code}{}", quoted_line(&rest));

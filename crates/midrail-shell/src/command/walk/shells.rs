@@ -126,6 +126,8 @@ impl Walk {
         invocation: &Invocation,
         scope: &Scope,
     ) -> Stream {
+        let inherited = self.inherited.clone().filter(|_| *stream == Stream::default());
+        let stream = inherited.as_ref().unwrap_or(stream);
         if let Some(text) = &stream.text {
             if code != Code::Shell && has_fetched(text) {
                 let command = command_line(&invocation.program, &invocation.args);
@@ -149,7 +151,13 @@ impl Walk {
                 };
                 self.opaque_command(&reason, &command);
             }
-            Source::File(name) => self.note(Listed::Script, name),
+            Source::File(name) => {
+                // `bash -s prod < deploy.sh`
+                let args = scope.positional.as_ref().filter(|_| code == Code::Shell);
+                let args = args.and_then(|words| words.get(1..)).unwrap_or_default().to_vec();
+                self.started_file(&file_word(name), &args, scope);
+                self.note(Listed::Script, name);
+            }
             Source::Local if stream.hints && code == Code::Shell => {
                 let reason = format!(
                     "{} puts together what {} runs, and names programs that destroy",
@@ -200,6 +208,7 @@ impl Walk {
                     self.may_be_unpacked(file, &place, args, self.origins.is_scattered);
                     self.note(Listed::Script, &place);
                     self.note(Listed::Read, &place);
+                    self.started_copy(&place, args, scope);
                 }
                 Stream::default()
             }
@@ -208,16 +217,35 @@ impl Walk {
 
     /// Notes a file that another program runs as a command of its own: `deploy.sh prod` for `bash deploy.sh prod`. It proves nothing.
     pub(super) fn started_file(&mut self, file: &Arg, args: &[Arg], scope: &Scope) {
+        if file.text.is_empty() || file.text == "-" || file.text.starts_with("/dev/") {
+            return;
+        }
         let program = program_name(file);
-        if file.is_known() && !program.is_empty() && !file.text.starts_with("/dev/") {
-            let invocation = self.invocation(&program, args.to_vec(), scope);
-            calls::add_call(&mut self.analysis, &invocation, &file.text, false);
+        let path = if file.text.contains('/') { file.text.clone() } else { format!("./{}", file.text) };
+        let invocation = self.invocation(&program, args.to_vec(), scope);
+        calls::add_call(&mut self.analysis, &invocation, &path, false);
+    }
+
+    /// Notes the original of a file in a folder that the line copied.
+    pub(super) fn started_copy(&mut self, place: &str, args: &[Arg], scope: &Scope) {
+        let folders =
+            place.match_indices('/').map(|(at, _)| place.split_at(at)).filter(|it| !it.0.is_empty());
+        let mut originals = folders.filter_map(|(folder, rest)| match self.files.get(folder)? {
+            Content::Copy(original) => Some(format!("{original}{rest}")),
+            _ => None,
+        });
+        if let Some(original) = originals.next_back() {
+            self.started_file(&file_word(&original), args, scope);
+            self.note(Listed::Script, &original);
         }
     }
 
     /// Runs a file that may or may not be there.
     pub(super) fn run_candidate(&mut self, path: &str, args: &[Arg], code: Option<Code>, scope: &Scope) {
         let place = scope.place(path);
+        if !path.ends_with("/__main__.py") {
+            self.started_file(&Arg::known(path), args, scope);
+        }
         match self.files.get(&place).cloned() {
             Some(content) => {
                 let (name, mut inner) = (Arg::known(path), scope.clone());
@@ -270,6 +298,7 @@ impl Walk {
                 Stream::default()
             }
             Content::Copy(original) => {
+                self.started_file(&file_word(original), args, scope);
                 if !scope.is_remote {
                     self.note(Listed::Script, original);
                 }
@@ -474,6 +503,14 @@ impl Walk {
             self.opaque("the script runs code that its text does not show");
         }
     }
+}
+
+/// The name of a file that was expanded before, as a word.
+fn file_word(name: &str) -> Arg {
+    if name.contains(['$', '`']) {
+        return Arg::unknown(name);
+    }
+    Arg { is_glob: name.contains(['*', '?', '[']), ..Arg::known(name) }
 }
 
 /// The file of `urlretrieve(address, file)`.

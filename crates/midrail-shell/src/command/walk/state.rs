@@ -85,6 +85,8 @@ pub(crate) struct Walk {
     pub(super) opened: Vec<(u32, String)>,
     /// A descriptor was opened to the network: `exec 5<>/dev/tcp/…`.
     pub(super) has_socket: bool,
+    /// What the programs of the line read since `exec < file`.
+    pub(super) inherited: Option<Stream>,
     /// The redirections of the current command lead to the network.
     pub(super) is_on_socket: bool,
     /// How the code of another language is started that is analysed next.

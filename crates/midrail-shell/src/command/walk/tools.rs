@@ -4,6 +4,7 @@ use midrail_core::Severity;
 use serde_json::Value;
 
 use super::super::condition::does;
+use super::super::inner_command::assignment;
 use super::super::invocation::{Arg, Invocation, joined};
 use super::super::options::Arguments;
 use super::super::programs::{self, Tag};
@@ -12,7 +13,6 @@ use super::super::snippet::Language;
 use super::flow::{base_name, command_line};
 use super::shells::Code;
 use super::state::{Listed, ProgramCall, Source, Stream, Walk};
-use super::wrap::assignment;
 use crate::words::shell::{SHOWS_ENVIRONMENT, TAR_CODE_OPTIONS, TMUX_COMMANDS};
 
 impl Walk {
