@@ -372,9 +372,7 @@ fn files_are_programs_by_whatever_way_they_are_run() {
     ] {
         assert_eq!(fit("./deploy.sh prod", line), Fit::No, "{line}");
     }
-    for line in
-        ["bash $X", "bash \"$X\" prod", "bash ./de*.sh", ". ./$X", "bash < $F", "cp x d; cd $X; ./deploy.sh"]
-    {
+    for line in ["bash $X", "bash \"$X\" prod", "bash ./de*.sh", ". ./$X", "bash < $F"] {
         assert_eq!(fit("./deploy.sh", line), Fit::Unknown, "{line}");
     }
 }
