@@ -85,12 +85,15 @@ struct OptionUse {
 }
 
 impl OptionUses {
-    fn of(&mut self, option: &str) -> &mut OptionUse {
-        let at = self.0.iter().position(|(name, _)| name == option).unwrap_or_else(|| {
-            self.0.push((option.to_owned(), OptionUse::default()));
-            self.0.len() - 1
-        });
-        &mut self.0[at].1
+    fn change(&mut self, option: &str, change: fn(&mut OptionUse)) {
+        match self.0.iter_mut().find(|(name, _)| name == option) {
+            Some((_, it)) => change(it),
+            None => {
+                let mut it = OptionUse::default();
+                change(&mut it);
+                self.0.push((option.to_owned(), it));
+            }
+        }
     }
 }
 
@@ -498,10 +501,10 @@ impl Data {
             let is_usual = matches!(program.style, Style::Usual);
             let name =
                 |option: &String| if is_usual { option } else { option.trim_start_matches('-') }.to_owned();
-            valued(program).for_each(|option| uses.of(&name(option)).takes_value = true);
-            program.globals.iter().for_each(|option| uses.of(&name(option)).is_global = true);
+            valued(program).for_each(|option| uses.change(&name(option), |it| it.takes_value = true));
+            program.globals.iter().for_each(|option| uses.change(&name(option), |it| it.is_global = true));
             let flags = program.flags.iter().chain(program.dry_runs.iter());
-            flags.for_each(|option| uses.of(&name(option)).is_flag = true);
+            flags.for_each(|option| uses.change(&name(option), |it| it.is_flag = true));
             program.uses = uses;
         }
     }
@@ -576,11 +579,11 @@ fn keyed(keys: &[String], value: impl Debug) -> impl Iterator<Item = (&str, Stri
 /// The table of programs, in buckets by name.
 fn buckets(programs: &[(&str, String)]) -> String {
     let count = (2 * programs.len()).next_power_of_two();
-    let mut buckets = vec![String::new(); count];
+    let mut buckets: BTreeMap<usize, String> = (0..count).map(|at| (at, String::new())).collect();
     for (name, row) in programs {
-        buckets[bucket::bucket(name, count)] += &format!("({name:?}, {row}), ");
+        *buckets.entry(bucket::bucket(name, count)).or_default() += &format!("({name:?}, {row}), ");
     }
-    let buckets: Vec<String> = buckets.iter().map(|bucket| format!("&[{bucket}]")).collect();
+    let buckets: Vec<String> = buckets.values().map(|bucket| format!("&[{bucket}]")).collect();
     format!("pub(crate) static PROGRAMS: Programs = Programs(&[{}]);\n", buckets.join(", "))
 }
 
