@@ -1,5 +1,5 @@
 //! Compiles the hosts: `src/hosts/NAME/host.toml` describes the host of the module `NAME`, which has an adapter of the same
-//! name, `SETUP`, `TRANSCRIPTS` and `POLICY`.
+//! name, `SETUP`, `TRANSCRIPTS` and `POLICY`. A folder without a module describes a client that has no hooks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -36,12 +36,32 @@ struct Host {
     settings_files: Vec<String>,
     extension_files: Vec<String>,
     files: Files,
+    mcp: McpSettings,
     plugin: Option<Plugin>,
     live: Option<Live>,
     #[serde(default)]
     remarks: BTreeMap<String, String>,
     tools: BTreeMap<String, Vec<String>>,
     event: Vec<HookEvent>,
+}
+
+/// A client without hooks.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Client {
+    name: String,
+    title: String,
+    extension_files: Vec<String>,
+    mcp: McpSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct McpSettings {
+    files: Vec<String>,
+    fields: Vec<String>,
+    #[serde(default)]
+    plugin_files: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -97,21 +117,48 @@ fn yes() -> bool {
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("src/hosts");
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut hosts = BTreeMap::new();
+    let (mut hosts, mut clients) = (BTreeMap::new(), BTreeMap::new());
     for entry in fs::read_dir(&folder)? {
         let path = entry?.path().join("host.toml");
-        if let Ok(text) = fs::read_to_string(&path) {
-            let host: Host = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-            let module = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
-            hosts.insert(module.ok_or("a host needs a name in UTF-8")?.to_owned(), host);
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let module = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let module = module.ok_or("a host needs a name in UTF-8")?.to_owned();
+        let invalid = |error: toml::de::Error| format!("{}: {error}", path.display());
+        if folder.join(format!("{module}.rs")).exists() {
+            let host: Host = toml::from_str(&text).map_err(invalid)?;
+            hosts.insert(module, host);
+        } else {
+            let client: Client = toml::from_str(&text).map_err(invalid)?;
+            clients.insert(module, client);
         }
     }
     let mut list = String::from("[\n");
+    let mut client_list = String::from("[\n");
     for (module, host) in hosts {
         write_host(&module, &host, &mut list)?;
+        write_client(&host.name, &host.title, &host.extension_files, &host.mcp, &mut client_list)?;
     }
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("hosts.rs"), list + "]\n")?;
+    for client in clients.values() {
+        write_client(&client.name, &client.title, &client.extension_files, &client.mcp, &mut client_list)?;
+    }
+    let out = env::var("OUT_DIR")?;
+    fs::write(Path::new(&out).join("hosts.rs"), list + "]\n")?;
+    fs::write(Path::new(&out).join("clients.rs"), client_list + "]\n")?;
     Ok(())
+}
+
+fn write_client(
+    name: &str,
+    title: &str,
+    extension_files: &[String],
+    McpSettings { files, fields, plugin_files }: &McpSettings,
+    list: &mut String,
+) -> std::fmt::Result {
+    writeln!(
+        list,
+        "McpClient {{ name: {name:?}, title: {title:?}, extension_files: &{extension_files:?}, files: &{files:?}, \
+         fields: &{fields:?}, plugin_files: &{plugin_files:?} }},"
+    )
 }
 
 fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result {
@@ -122,7 +169,6 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         "HostSpec {{ adapter: &{module}::{adapter}, setup: {module}::SETUP, transcripts: {module}::TRANSCRIPTS, policy: &{module}::POLICY, \
          name: {:?}, title: {:?}, timeout: Duration::from_secs({}), quick_events: &{:?}, known_events: &{:?}, programs: &{:?}, \
          user_message: {:?}, environment_file: {:?}, disabling_variables: &{:?}, disabling_files: &{:?}, shell: HookShell::{}, follows_links: {}, blocks_on_timeout_since: {:?}, settings_files: &{:?}, \
-         extension_files: &{:?}, \
          files: HostFiles {{ folder: {folder:?}, traces: &{traces:?}, project: {project:?}, user: {user:?}, \
          managed: {managed:?}, managed_macos: {managed_macos:?} }},",
         host.name,
@@ -139,7 +185,6 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
         host.follows_links,
         host.blocks_on_timeout_since,
         host.settings_files,
-        host.extension_files,
     )?;
     match &host.plugin {
         None => list.push_str("plugin: None, "),

@@ -66,8 +66,6 @@ pub struct HostSpec {
     pub(crate) blocks_on_timeout_since: Option<[u64; 3]>,
     /// The settings that connect it to Midrail or could disconnect it, as globs.
     pub settings_files: &'static [&'static str],
-    /// The files that define its agents or register tool servers, as globs.
-    pub extension_files: &'static [&'static str],
     /// The files in which hooks are registered.
     pub files: HostFiles,
     /// A plugin with the same hooks, if the host has plugins.

@@ -1,4 +1,4 @@
-//! The hosts, one module and folder each. `build.rs` compiles their `host.toml`.
+//! The hosts, one module and folder each, and the folders of MCP clients without hooks. `build.rs` compiles their `host.toml`.
 
 mod claude_code;
 mod codex;
@@ -13,11 +13,15 @@ use midrail::EventKind;
 use midrail::core::ActionType;
 
 use crate::host::{Capabilities, HostFiles, HostPlugin, HostSpec, LiveTest, OnFailure, hook_event};
+use crate::mcp_client::McpClient;
 use crate::setup::command::HookShell;
 use crate::setup::environment::InstallScope;
 
 /// Every host that calls `midrail hook`.
 pub static ALL: &[HostSpec] = &include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
+
+/// Every client whose MCP servers can run through the proxy: the hosts, and clients without hooks.
+pub static MCP_CLIENTS: &[McpClient] = &include!(concat!(env!("OUT_DIR"), "/clients.rs"));
 
 /// The host of a name.
 pub fn find(name: &str) -> Option<&'static HostSpec> {

@@ -8,6 +8,7 @@ pub mod hook;
 pub mod host;
 pub mod hosts;
 pub mod mcp;
+pub mod mcp_client;
 mod mentions;
 pub mod messages;
 mod misplaced;

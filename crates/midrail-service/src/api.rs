@@ -9,6 +9,7 @@ pub(crate) mod health;
 pub(crate) mod input;
 pub(crate) mod live;
 pub(crate) mod login;
+mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod policy;
 pub(crate) mod projects;
@@ -49,6 +50,7 @@ fn all(app: &App) -> Api {
         audit::routes,
         stats::routes,
         admin::routes,
+        mcp::routes,
         live::routes,
         projects::routes,
     ];

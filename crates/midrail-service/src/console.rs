@@ -11,6 +11,7 @@ mod layout;
 mod live;
 mod login;
 mod markdown;
+mod mcp;
 mod overview;
 mod policy;
 mod record_view;
@@ -98,6 +99,8 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .add("/audit/verify", true, handled(MethodFilter::POST, audit::verify))
         .get("/audit/{seq}", audit::show)
         .get("/audit/{seq}/part", audit::part)
+        .get("/mcp", mcp::list)
+        .get("/mcp/{key}", mcp::show)
         .get("/locks", resources::locks)
         .get("/keys", resources::keys);
     // These are open to callers that have not logged in.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use midrail_core::{AuditRef, Decision, Effect, Event, chunk_stream};
+use midrail_core::{AuditRef, Decision, Effect, Event, Policy, chunk_stream};
 use midrail_store::{Result, StoreError};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -18,6 +18,7 @@ use crate::active_policy::ActivePolicy;
 use crate::engine::Engine;
 use crate::error::{EngineError, EngineResult, MAX_TRIES};
 use crate::idempotency::IdempotencyKey;
+use crate::joined_calls::{Joined, JoinedCall};
 use crate::pipeline::{PendingDecision, Pipeline};
 
 impl Engine {
@@ -55,12 +56,27 @@ impl Engine {
     /// Decides an event. A snapshot replaces the session in the same transaction.
     pub(crate) fn decide_with(
         &self,
-        event: Event,
+        mut event: Event,
         snapshot: Option<BTreeMap<String, Value>>,
         key: Option<&IdempotencyKey>,
     ) -> EngineResult<Decision> {
         let active = self.active_policy();
         self.save_policy(&active)?;
+        if snapshot.is_none() {
+            let call = match JoinedCall::find(self, &mut event)? {
+                None => None,
+                Some(Joined::Open(call)) => Some(call),
+                Some(Joined::Decided { decision, unchecked, call }) => {
+                    if self.allows(&active.policy, unchecked, &event)? {
+                        return Ok(*decision);
+                    }
+                    Some(call)
+                }
+            };
+            if let Some(call) = call {
+                return Pipeline::new(self, &active.policy, event, None)?.leaving(call).run(key);
+            }
+        }
         if snapshot.is_some() || chunk_stream(&event).is_none() {
             return Pipeline::new(self, &active.policy, event, snapshot)?.run(key);
         }
@@ -72,6 +88,14 @@ impl Engine {
             }
         }
         Err(EngineError::Contended)
+    }
+
+    /// Whether one guardrail allows an event. Nothing is recorded.
+    fn allows(&self, policy: &Policy, guardrail: Option<&str>, event: &Event) -> EngineResult<bool> {
+        let Some(entry) = guardrail.and_then(|id| policy.get(id)) else { return Ok(true) };
+        let only = Policy::new(vec![entry.clone()], Vec::new(), &[]).with_mode(policy.mode());
+        let decision = Pipeline::new(self, &only, event.clone(), None)?.preview()?;
+        Ok(decision.effect < Effect::Retry)
     }
 
     /// The decision when the engine fails: a block.
@@ -153,8 +177,8 @@ impl Engine {
         if event.kind.is_internal() {
             return Err(failed(EngineError::ReservedKind(event.kind)));
         }
-        // A chunk may have to be joined to its stream several times.
-        if chunk_stream(&event).is_some() {
+        // A chunk may have to be joined to its stream several times, and a call to the decision of another adapter.
+        if chunk_stream(&event).is_some() || JoinedCall::is_joinable(&event) {
             return Err(BatchedDecision::WouldBlock(Box::new(event)));
         }
         let pipeline = Pipeline::new(self, &active.policy, event, None).map_err(failed)?.nonblocking();

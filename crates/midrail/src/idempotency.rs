@@ -31,13 +31,13 @@ impl IdempotencyKey {
         // Both are stored as keyed fingerprints: the key is the caller's, and the event may hold secrets.
         let digest = secrets::fingerprint(&serde_json::to_string(event)?, store_key);
         let id = secrets::fingerprint(&format!("{}\n{key}", session_id(event)), store_key);
-        let slices = [now, day_before(now)].map(|day| format!("{}{id}", day_prefix(day)));
+        let slices = [now, day_before(now)].map(|day| format!("{}{id}", day_prefix(PREFIX, day)));
         Ok(IdempotencyKey { slices, digest, expired: Vec::new() })
     }
 
     /// The same key, which also removes some expired keys when it is written.
     pub(crate) fn with_expired(mut self, store: &dyn Store, now: Timestamp) -> EngineResult<Self> {
-        self.expired = store.shared_keys(PREFIX, &day_prefix(day_before(now)), REMOVED)?;
+        self.expired = store.shared_keys(PREFIX, &day_prefix(PREFIX, day_before(now)), REMOVED)?;
         Ok(self)
     }
 
@@ -67,12 +67,12 @@ impl IdempotencyKey {
     }
 }
 
-/// The prefix of the keys that were used on a day.
-fn day_prefix(day: Timestamp) -> String {
-    format!("{PREFIX}@{}/", day.strftime("%Y-%m-%d"))
+/// The prefix of the slices of a day, which are removed some days later.
+pub(crate) fn day_prefix(prefix: &str, day: Timestamp) -> String {
+    format!("{prefix}@{}/", day.strftime("%Y-%m-%d"))
 }
 
-fn day_before(now: Timestamp) -> Timestamp {
+pub(crate) fn day_before(now: Timestamp) -> Timestamp {
     now.checked_sub(DAY).unwrap_or(now)
 }
 

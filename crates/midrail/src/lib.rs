@@ -38,6 +38,7 @@ pub mod files;
 mod hooks;
 mod idempotency;
 mod ids;
+mod joined_calls;
 mod known_actions;
 pub mod last_policy;
 mod late_answers;

@@ -31,6 +31,7 @@ use crate::error::{EngineError, EngineResult, MAX_TRIES};
 use crate::hooks::StartedHook;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::unique_id;
+use crate::joined_calls::JoinedCall;
 use crate::last_policy::{self, LastPolicy};
 use crate::late_answers::LateAnswer;
 use crate::notices;
@@ -59,6 +60,8 @@ pub(crate) struct Pipeline<'e> {
     started: Mutex<Option<PendingHook>>,
     /// Late answers of a simulation.
     late_answers: Mutex<Vec<LateAnswer>>,
+    /// The call that leaves a mark for another adapter.
+    call: Option<JoinedCall>,
     /// Returns [`EngineError::WouldBlock`] in place of waiting.
     nonblocking: bool,
 }
@@ -132,8 +135,19 @@ impl<'e> Pipeline<'e> {
             hook_answers: Mutex::default(),
             started: Mutex::default(),
             late_answers: Mutex::default(),
+            call: None,
             nonblocking: false,
         })
+    }
+
+    /// The same pipeline, whose decision leaves a mark for another adapter that sees the call.
+    pub(crate) fn leaving(self, call: JoinedCall) -> Self {
+        Pipeline { call: Some(call), ..self }
+    }
+
+    /// The decision, which is not recorded.
+    pub(crate) fn preview(&self) -> EngineResult<Decision> {
+        self.evaluate(&mut DecisionInputs::new(&self.session))
     }
 
     /// The same pipeline, which returns [`EngineError::WouldBlock`] in place of waiting.
@@ -252,6 +266,9 @@ impl<'e> Pipeline<'e> {
         }
         if let Some(key) = key {
             key.write(&mut read, &mut changes);
+        }
+        if let Some(call) = &self.call {
+            call.write(self.engine, &record, &self.event, &mut changes);
         }
         let replace_all = self.restored.clone();
         let commit = Commit { read, changes, replace_all, approvals, notices, ..Commit::owned(record) };

@@ -5,6 +5,7 @@ mod live;
 mod model;
 mod probe;
 mod registration;
+mod servers;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use super::environment::{Environment, InstallScope};
 use super::files::{self, SettingsResult};
 use crate::host::{HostSpec, Installation};
 use crate::hosts;
+use crate::mcp_client::McpClient;
 
 /// The results of one host.
 #[derive(Debug, Clone)]
@@ -53,11 +55,22 @@ impl HostDiagnosis {
     }
 }
 
+/// The results of an MCP client without hooks.
+#[derive(Debug, Clone)]
+pub struct ClientDiagnosis {
+    /// The client.
+    pub client: &'static McpClient,
+    /// The results.
+    pub results: Vec<CheckResult>,
+}
+
 /// All results.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnosis {
     /// Those of each host.
     pub hosts: Vec<HostDiagnosis>,
+    /// Those of MCP clients without hooks that have servers.
+    pub clients: Vec<ClientDiagnosis>,
     /// Those of Midrail itself.
     pub general: Vec<CheckResult>,
 }
@@ -70,23 +83,31 @@ impl Diagnosis {
 
     /// Whether every checked host is certainly protected.
     pub fn is_protected(&self) -> bool {
-        !self.hosts.is_empty() && self.results().all(|result| !result.is_open)
+        !(self.hosts.is_empty() && self.clients.is_empty()) && self.results().all(|result| !result.is_open)
     }
 
     fn results(&self) -> impl Iterator<Item = &CheckResult> {
-        self.hosts.iter().flat_map(|host| &host.results).chain(&self.general)
+        let hosts = self.hosts.iter().flat_map(|host| &host.results);
+        hosts.chain(self.clients.iter().flat_map(|client| &client.results)).chain(&self.general)
     }
 }
 
-/// Checks hosts: those that are named, else those that are present. If `is_live`, each host itself is run against a scripted
-/// model, too.
-pub fn diagnose(named: &[&'static HostSpec], is_live: bool, env: &Environment) -> Diagnosis {
+/// Checks hosts and MCP clients: those that are named, else those that are present. If `is_live`, each host itself is run
+/// against a scripted model, too.
+pub fn diagnose(named: &[&'static McpClient], is_live: bool, env: &Environment) -> Diagnosis {
+    let is_named = |name: &str| named.iter().any(|client| client.name == name);
     let is_checked = |host: &&'static HostSpec| {
-        if named.is_empty() { host.is_present(env) } else { named.contains(host) }
+        if named.is_empty() { host.is_present(env) } else { is_named(host.name) }
     };
-    let hosts = hosts::ALL.iter().filter(is_checked);
-    let hosts = hosts.map(|host| diagnose_host(host, named.contains(&host), is_live, env)).collect();
-    Diagnosis { hosts, general: general(env) }
+    let checked = hosts::ALL.iter().filter(is_checked);
+    let hosts = checked.map(|host| diagnose_host(host, is_named(host.name), is_live, env)).collect();
+    let without_hooks = hosts::MCP_CLIENTS
+        .iter()
+        .filter(|client| hosts::find(client.name).is_none() && (named.is_empty() || is_named(client.name)));
+    let clients =
+        without_hooks.map(|client| ClientDiagnosis { client, results: servers::check(client, env) });
+    let clients = clients.filter(|client| !client.results.is_empty()).collect();
+    Diagnosis { hosts, clients, general: general(env) }
 }
 
 fn diagnose_host(host: &'static HostSpec, is_named: bool, is_live: bool, env: &Environment) -> HostDiagnosis {
@@ -121,6 +142,7 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, is_live: bool, env: &E
             )
             .open()
         });
+        results.extend(check_servers(host, env));
         return HostDiagnosis { host, version, results, is_project_only: false };
     }
     let installation = Installation { files: &files, program: program.as_deref(), env, host };
@@ -141,7 +163,13 @@ fn diagnose_host(host: &'static HostSpec, is_named: bool, is_live: bool, env: &E
             format!("run `midrail init --agent {}`, which protects all projects of this user", host.name),
         ));
     }
+    results.extend(check_servers(host, env));
     HostDiagnosis { host, version, results, is_project_only }
+}
+
+fn check_servers(host: &HostSpec, env: &Environment) -> Vec<CheckResult> {
+    let client = hosts::MCP_CLIENTS.iter().find(|client| client.name == host.name);
+    client.map(|client| servers::check(client, env)).unwrap_or_default()
 }
 
 /// A file with Midrail's hooks, if there are any in it.

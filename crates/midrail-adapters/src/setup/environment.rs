@@ -60,6 +60,8 @@ pub struct Environment {
     pub path: Option<OsString>,
     /// The user's shell.
     pub shell: Option<PathBuf>,
+    /// The program of this process.
+    pub program: Option<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -75,6 +77,7 @@ impl Environment {
         env.state = env.variable("XDG_STATE_HOME").map_or(usual.state, |state| state.join("midrail"));
         env.path = env::var_os("PATH");
         env.shell = env.variable("SHELL");
+        env.program = env::current_exe().ok();
         env.home = home;
         Some(env)
     }
@@ -89,6 +92,7 @@ impl Environment {
             root: PathBuf::from("/"),
             path: None,
             shell: None,
+            program: None,
             variables: BTreeMap::new(),
         }
     }

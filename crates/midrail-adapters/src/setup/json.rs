@@ -351,7 +351,7 @@ fn parse(text: &str) -> SettingsResult<CstRootNode> {
     CstRootNode::parse(text, &options(true, true)).map_err(invalid)
 }
 
-fn options(comments: bool, trailing_commas: bool) -> ParseOptions {
+pub(super) fn options(comments: bool, trailing_commas: bool) -> ParseOptions {
     ParseOptions {
         allow_comments: comments,
         allow_trailing_commas: trailing_commas,
@@ -366,7 +366,7 @@ fn options(comments: bool, trailing_commas: bool) -> ParseOptions {
     }
 }
 
-fn invalid(error: ParseError) -> SettingsError {
+pub(super) fn invalid(error: ParseError) -> SettingsError {
     let (message, fix) = match error.kind() {
         ParseErrorKind::CommentsNotAllowed => ("contains a comment".to_owned(), "remove the comments"),
         ParseErrorKind::TrailingCommasNotAllowed => {

@@ -10,7 +10,9 @@ use super::command::{HookProgram, HookShell, is_found_at_login};
 use super::environment::{Environment, InstallScope};
 use super::files::{self, SettingsError, SettingsResult};
 use super::json;
+use super::mcp_servers::changes as mcp_changes;
 use crate::host::HostSpec;
+use crate::mcp_client::McpClient;
 
 /// The pack that a project starts with.
 pub(super) const STARTER_PACK: &str = include_str!("starter.yaml");
@@ -23,6 +25,8 @@ const IGNORE: &str = "# Backups of what `midrail init` changed: they may contain
 pub struct InstallRequest {
     /// The hosts.
     pub hosts: Vec<&'static HostSpec>,
+    /// The clients whose MCP servers will run through the proxy.
+    pub clients: Vec<&'static McpClient>,
     /// Who is protected.
     pub scope: InstallScope,
     /// The program that hooks run.
@@ -59,7 +63,7 @@ impl Plan {
     }
 }
 
-/// Plans to install hooks.
+/// Plans to install hooks, and to run MCP servers through the proxy.
 pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
     let mut plan = Plan::default();
     let scope = request.scope;
@@ -105,6 +109,8 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
         }
         plan.remarks.extend(remarks.into_iter().map(|remark| (host, remark)));
     }
+    let program = &request.program.name;
+    plan.errors.extend(mcp_changes::wrap(&request.clients, scope, program, env, &mut plan.changes));
     match scope {
         InstallScope::Project => plan.changes.extend(starter_files(env)),
         InstallScope::User => {}
@@ -221,8 +227,14 @@ fn starter_files(env: &Environment) -> Vec<FileChange> {
         .collect()
 }
 
-/// Plans to remove hooks. With `purge`, the project's pack is removed, too.
-pub fn uninstall(hosts: &[&'static HostSpec], scope: InstallScope, purge: bool, env: &Environment) -> Plan {
+/// Plans to remove hooks, and to run MCP servers without the proxy. With `purge`, the project's pack is removed, too.
+pub fn uninstall(
+    hosts: &[&'static HostSpec],
+    clients: &[&'static McpClient],
+    scope: InstallScope,
+    purge: bool,
+    env: &Environment,
+) -> Plan {
     let purge = purge && scope == InstallScope::Project;
     let mut plan = Plan { purge, ..Plan::default() };
     for host in hosts {
@@ -233,6 +245,8 @@ pub fn uninstall(hosts: &[&'static HostSpec], scope: InstallScope, purge: bool, 
             plan.add((trust.revoke)(host, &path, env));
         }
     }
+    plan.errors.extend(mcp_changes::unwrap(clients, scope, env, &mut plan.changes));
+    plan.uninstalled.extend(clients.iter().flat_map(|client| client.files_of(scope, env)));
     let folder = env.project.join(midrail::paths::PROJECT_FOLDER);
     for name in ["pack.yaml", ".gitignore"].iter().filter(|_| purge) {
         let path = folder.join(name);

@@ -9,9 +9,15 @@ use midrail::Load;
 use super::*;
 use crate::host::HostSpec;
 use crate::hosts;
+use crate::mcp_client::McpClient;
 
 fn host(name: &str) -> &'static HostSpec {
     hosts::find(name).unwrap()
+}
+
+/// The host as an MCP client.
+fn clients(host: &HostSpec) -> Vec<&'static McpClient> {
+    hosts::MCP_CLIENTS.iter().filter(|client| client.name == host.name).collect()
 }
 
 pub(crate) struct Machine {
@@ -49,7 +55,10 @@ impl Machine {
 
     pub(crate) fn plan(&self, host: &'static HostSpec, scope: InstallScope, program: &str) -> Plan {
         let program = HookProgram { name: program.to_owned(), reason: String::new() };
-        install(&InstallRequest { hosts: vec![host], scope, program, trust: false }, &self.env)
+        install(
+            &InstallRequest { hosts: vec![host], clients: clients(host), scope, program, trust: false },
+            &self.env,
+        )
     }
 
     pub(crate) fn init(&self, host: &'static HostSpec, scope: InstallScope) -> Plan {
@@ -60,7 +69,7 @@ impl Machine {
     }
 
     pub(crate) fn remove(&self, host: &'static HostSpec, scope: InstallScope) {
-        let plan = uninstall(&[host], scope, false, &self.env);
+        let plan = uninstall(&[host], &clients(host), scope, false, &self.env);
         assert!(plan.errors.is_empty(), "{:?}", plan.errors);
         self.apply(&plan);
     }
@@ -144,7 +153,7 @@ fn removal_restores_every_byte() {
             assert!(again.changes.is_empty(), "{host:?} {text:?}: {:?}", again.changes);
             machine.remove(host, InstallScope::Project);
             assert_eq!(fs::read_to_string(&path).unwrap(), text, "{host:?}");
-            assert!(uninstall(&[host], InstallScope::Project, false, &machine.env).changes.is_empty());
+            assert!(uninstall(&[host], &[], InstallScope::Project, false, &machine.env).changes.is_empty());
         }
     }
 }
@@ -200,6 +209,7 @@ fn pack_is_removed_only_with_purge() {
     assert!(pack.exists());
     machine.apply(&uninstall(
         &hosts::ALL.iter().collect::<Vec<_>>(),
+        &[],
         InstallScope::Project,
         true,
         &machine.env,
@@ -282,7 +292,13 @@ fn invalid_file_does_not_prevent_the_others() {
         let program = HookProgram { name: "midrail".to_owned(), reason: String::new() };
         let hosts = vec![host("claude-code"), host("cursor")];
         let plan = install(
-            &InstallRequest { hosts, scope: InstallScope::Project, program, trust: false },
+            &InstallRequest {
+                hosts,
+                clients: Vec::new(),
+                scope: InstallScope::Project,
+                program,
+                trust: false,
+            },
             &machine.env,
         );
         let [error] = plan.errors.as_slice() else { panic!("{text}: {:?}", plan.errors) };

@@ -32,6 +32,16 @@ Midrail allows and records events that are not listed. Events of the kind `obser
 decides the same action.
 ";
 
+const MCP_CLIENTS: &str = "
+## MCP clients
+
+`midrail init` runs the MCP servers in these files through `midrail mcp wrap`. A relative path is in a project, `~` and variables are a
+user's, and `/` is a machine's.
+
+| client | `--agent` | files | fields with servers |
+|---|---|---|---|
+";
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -60,6 +70,13 @@ fn reference_page_is_current() {
         }
         write!(text, "\n{}", fs::read_to_string(host_file(host, "facts.md")).unwrap()).unwrap();
     }
+    text += MCP_CLIENTS;
+    for client in hosts::MCP_CLIENTS {
+        let code =
+            |files: &[&str]| files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ");
+        let (files, fields) = (code(client.files), code(client.fields));
+        writeln!(text, "| {} | `{}` | {files} | {fields} |", client.title, client.name).unwrap();
+    }
     check("docs/reference/hosts.md", &text);
 }
 
@@ -70,8 +87,8 @@ fn protected_settings_are_current() {
         writeln!(text, "\n# {}\n{}", host.title, host.settings_files.join("\n")).unwrap();
     }
     text += "\n# Files that define agents or register tool servers.\n== extensions\n";
-    for host in hosts::ALL {
-        writeln!(text, "\n# {}\n{}", host.title, host.extension_files.join("\n")).unwrap();
+    for client in hosts::MCP_CLIENTS {
+        writeln!(text, "\n# {}\n{}", client.title, client.extension_files.join("\n")).unwrap();
     }
     check("crates/midrail-guardrails/data/host_settings.txt", &text);
 }
@@ -81,6 +98,20 @@ fn files_that_disable_hooks_are_protected() {
     let protected: Vec<&str> = hosts::ALL.iter().flat_map(|host| host.settings_files).copied().collect();
     for file in hosts::ALL.iter().flat_map(|host| host.disabling_files) {
         assert!(protected.iter().any(|pattern| path_matches(pattern, file)), "{file}");
+    }
+}
+
+#[test]
+fn files_that_register_servers_are_protected() {
+    let settings = hosts::ALL.iter().flat_map(|host| host.settings_files);
+    let protected: Vec<&str> = settings
+        .chain(hosts::MCP_CLIENTS.iter().flat_map(|client| client.extension_files))
+        .copied()
+        .collect();
+    for file in hosts::MCP_CLIENTS.iter().flat_map(|client| client.files.iter().chain(client.plugin_files)) {
+        let file = file.replace('*', "any").to_lowercase();
+        let is_protected = protected.iter().any(|pattern| path_matches(&pattern.to_lowercase(), &file));
+        assert!(is_protected, "{file} is not protected");
     }
 }
 
@@ -161,7 +192,7 @@ fn only_its_folder_names_a_host() {
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
         let module = file.ends_with("midrail-adapters/src/hosts.rs");
         if !module
-            && hosts::ALL
+            && hosts::MCP_CLIENTS
                 .iter()
                 .any(|host| code.contains(&format!("\"{}\"", host.name)) || has_word(code, host.title))
         {

@@ -5,7 +5,7 @@ use std::{env, fs, io};
 
 use midrail::pack::diagnostic::visible;
 use midrail::preflight::{PreflightCheck, TaskPlan, preflight};
-use midrail_adapters::host::HostSpec;
+use midrail_adapters::mcp_client::McpClient;
 use midrail_adapters::setup::{self, CheckResult, CheckStatus, HostDiagnosis};
 use serde_json::{Value, json};
 
@@ -19,7 +19,8 @@ use crate::paint::Style;
 /// Check that the coding agents on this machine are protected, and suggest fixes.
 ///
 /// Checks that hooks are registered, enabled, trusted and responding. Runs each registered command with a call that
-/// must be blocked and with one that must be allowed, in a temporary state directory.
+/// must be blocked and with one that must be allowed, in a temporary state directory. Lists the MCP servers that do not
+/// run through `midrail mcp wrap`, with the reason; these do not change the exit code.
 ///
 /// With `--task`, it checks a task instead, before it starts: whether its files are in its scope, its budgets are large
 /// enough, and its tools are allowed.
@@ -27,8 +28,8 @@ use crate::paint::Style;
 #[command(after_help = exit::DOCTOR)]
 pub(crate) struct Args {
     /// An agent to check. Can be given several times [default: detected agents]
-    #[arg(long = "agent", value_name = "NAME", value_parser = init::HostParser)]
-    agents: Vec<&'static HostSpec>,
+    #[arg(long = "agent", value_name = "NAME", value_parser = init::AgentParser)]
+    agents: Vec<&'static McpClient>,
     /// Run the agents themselves, too, in a temporary folder against a scripted local model
     #[arg(long)]
     live: bool,
@@ -91,7 +92,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
                 json!({"agent": name, "version": it.version, "verdict": verdict, "findings": it.results})
             })
             .collect();
-        output.json(&json!({"sound": diagnosis.is_sound(), "protected": diagnosis.is_protected(), "agents": agents, "midrail": diagnosis.general}))?;
+        let clients: Vec<Value> = diagnosis
+            .clients
+            .iter()
+            .map(|it| json!({"client": it.client.name, "findings": it.results}))
+            .collect();
+        output.json(&json!({"sound": diagnosis.is_sound(), "protected": diagnosis.is_protected(), "agents": agents, "clients": clients, "midrail": diagnosis.general}))?;
         return Ok(exit);
     }
     let verdicts = diagnosis.hosts.iter().map(HostDiagnosis::verdict);
@@ -99,7 +105,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     for verdict in stopped.chain(verdicts) {
         init::show_result(&verdict, "", output)?;
     }
-    if diagnosis.hosts.is_empty() {
+    if diagnosis.hosts.is_empty() && diagnosis.clients.is_empty() {
         output.line("no coding agent was detected; `midrail init --agent NAME` sets one up")?;
     }
     output.line("")?;
@@ -107,6 +113,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         let version = host.version.as_deref().map(|version| format!(" {}", visible(version)));
         let head = format!("{}{}", host.host.title, version.unwrap_or_default());
         block(&head, &host.results, output)?;
+    }
+    for client in &diagnosis.clients {
+        block(client.client.title, &client.results, output)?;
     }
     block("Midrail", &diagnosis.general, output)?;
     Ok(exit)

@@ -1,4 +1,6 @@
-//! `midrail init`: installs hooks into coding agents.
+//! `midrail init`: installs hooks into coding agents, and runs their MCP servers through the proxy.
+
+mod mcp;
 
 use std::env;
 use std::ffi::OsStr;
@@ -10,6 +12,7 @@ use clap::error::ErrorKind;
 use midrail::pack::diagnostic::visible;
 use midrail_adapters::host::HostSpec;
 use midrail_adapters::hosts;
+use midrail_adapters::mcp_client::McpClient;
 use midrail_adapters::setup::{
     self, ApplyReport, CheckResult, CheckStatus, DiffLine, Environment, FileChange, HookProgram,
     HostDiagnosis, InstallRequest, InstallScope, Plan, SettingsError,
@@ -25,8 +28,9 @@ use crate::recipe;
 
 /// Install hooks into detected coding agents.
 ///
-/// Registers hooks for every prompt, tool call, result and stop. Detects installed agents, shows the changes, and
-/// asks before it writes. Other hooks are not changed.
+/// Registers hooks for every prompt, tool call, result and stop, and runs MCP servers that are programs through
+/// `midrail mcp wrap`, also those of clients without hooks. Detects installed agents, shows the changes, and asks before
+/// it writes. Other hooks are not changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::INIT)]
 pub(crate) struct Args {
@@ -44,6 +48,9 @@ pub(crate) struct Args {
     /// Mark the hooks as trusted in agents that run only trusted hooks
     #[arg(long)]
     trust: bool,
+    /// Leave MCP servers as they are
+    #[arg(long)]
+    hooks_only: bool,
     #[command(flatten)]
     consent: Consent,
 }
@@ -52,8 +59,8 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
     /// An agent. Can be given several times [default: detected agents]
-    #[arg(long = "agent", value_name = "NAME", value_parser = HostParser)]
-    pub(crate) agents: Vec<&'static HostSpec>,
+    #[arg(long = "agent", value_name = "NAME", value_parser = AgentParser)]
+    pub(crate) agents: Vec<&'static McpClient>,
     /// For everyone who works on this project [default: for this user, in all projects]
     #[arg(long, conflicts_with = "managed")]
     project: bool,
@@ -76,12 +83,12 @@ pub(crate) struct Consent {
     dry_run: bool,
 }
 
-/// Parses the name of a host, or the name of its program.
+/// Parses the name of a host or client, or the name of a host's program.
 #[derive(Debug, Clone)]
-pub(crate) struct HostParser;
+pub(crate) struct AgentParser;
 
-impl TypedValueParser for HostParser {
-    type Value = &'static HostSpec;
+impl TypedValueParser for AgentParser {
+    type Value = &'static McpClient;
 
     fn parse_ref(
         &self,
@@ -90,10 +97,12 @@ impl TypedValueParser for HostParser {
         value: &OsStr,
     ) -> Result<Self::Value, clap::Error> {
         let name = value.to_string_lossy();
-        if let Some(host) = hosts::ALL.iter().find(|host| host.has_name(&name)) {
-            return Ok(host);
+        let host = hosts::ALL.iter().find(|host| host.has_name(&name));
+        let known = host.map_or(&*name, |host| host.name);
+        if let Some(client) = hosts::MCP_CLIENTS.iter().find(|client| client.name == known) {
+            return Ok(client);
         }
-        let names = PossibleValuesParser::new(hosts::ALL.iter().map(|host| host.name));
+        let names = PossibleValuesParser::new(hosts::MCP_CLIENTS.iter().map(|client| client.name));
         Err(names
             .parse_ref(command, arg, value)
             .err()
@@ -101,8 +110,13 @@ impl TypedValueParser for HostParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(hosts::ALL.iter().map(|host| PossibleValue::new(host.name))))
+        Some(Box::new(hosts::MCP_CLIENTS.iter().map(|client| PossibleValue::new(client.name))))
     }
+}
+
+/// The hosts among agents.
+pub(crate) fn hosts_of(agents: &[&'static McpClient]) -> Vec<&'static HostSpec> {
+    agents.iter().filter_map(|agent| hosts::find(agent.name)).collect()
 }
 
 impl Which {
@@ -146,7 +160,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     }
     let mut agents = args.which.agents.clone();
     if agents.is_empty() {
-        agents = hosts::ALL.iter().filter(|host| host.is_present(&places)).collect();
+        let is_present = |client: &&McpClient| match hosts::find(client.name) {
+            Some(host) => host.is_present(&places),
+            None => client.is_present(&places) && !args.hooks_only,
+        };
+        agents = hosts::MCP_CLIENTS.iter().filter(is_present).collect();
     }
     if agents.is_empty() {
         return Err(CliError::new(
@@ -158,10 +176,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         .map_err(|error| CliError::new(format!("the path of this program is unknown: {error}")))?;
     let program = HookProgram::choose(scope, args.program.as_deref(), &this, &places)
         .map_err(|error| CliError::from(&error))?;
-    let request = InstallRequest { hosts: agents, scope, program, trust: args.trust };
+    let clients = if args.hooks_only { Vec::new() } else { agents.clone() };
+    let request = InstallRequest { hosts: hosts_of(&agents), clients, scope, program, trust: args.trust };
     let plan = setup::install(&request, &places);
     if !output.is_json {
-        let names: Vec<&str> = request.hosts.iter().map(|host| host.title).collect();
+        let names: Vec<&str> = agents.iter().map(|agent| agent.title).collect();
         output.line(format!("agents   {}", names.join(", ")))?;
         output.line(format!("for      {}", audience(scope, &places)))?;
         output.line(format!("program  {} ({})", visible(&request.program.name), request.program.reason))?;
@@ -179,23 +198,35 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     }
     // The test of what was registered: a host that runs other hooks, or none, is not protected.
     let is_tested = outcome.is_agreed && outcome.errors.is_empty();
-    let diagnosis = is_tested.then(|| setup::diagnose(&request.hosts, false, &places));
+    let servers = if is_tested && !args.consent.dry_run {
+        mcp::accept_servers(&request.clients, scope, &places).unwrap_or_else(|error| {
+            // What they offer waits for a person then.
+            output.remark(&error);
+            Vec::new()
+        })
+    } else {
+        Vec::new()
+    };
+    let diagnosis = is_tested.then(|| setup::diagnose(&agents, false, &places));
     let verdicts: Vec<CheckResult> =
         diagnosis.iter().flat_map(|it| &it.hosts).map(HostDiagnosis::verdict).collect();
     outcome.is_unprotected = verdicts.iter().any(|it| it.level == CheckStatus::Bad);
     if output.is_json {
         let remarks: Vec<Value> =
             plan.remarks.iter().map(|(host, text)| json!({"agent": host.name, "text": text})).collect();
-        let agents: Vec<&str> = request.hosts.iter().map(|host| host.name).collect();
+        let agents: Vec<&str> = agents.iter().map(|agent| agent.name).collect();
+        let servers: Vec<Value> = servers.iter().map(mcp::ProxiedServer::json).collect();
         let program = &request.program.name;
         output.json(&with_fields(
             &outcome.json(),
-            json!({"agents": agents, "scope": scope.name(), "program": program, "remarks": remarks, "verdicts": verdicts}),
+            json!({"agents": agents, "scope": scope.name(), "program": program, "remarks": remarks, "servers": servers,
+                "verdicts": verdicts}),
         ))?;
     } else {
         for (host, text) in &plan.remarks {
             output.line(format!("\n{}: {text}", output.paint.style(Style::Note, host.title)))?;
         }
+        mcp::show_servers(&servers, output)?;
         if !verdicts.is_empty() {
             output.line("")?;
         }
@@ -206,7 +237,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
 
 /// Writes a plugin. It names the program without its path, so that it can be shared.
 fn plugin(args: &Args, folder: &Path, places: &Environment, output: &mut Output) -> CliResult {
-    let [host] = args.which.agents.as_slice() else {
+    let hosts = hosts_of(&args.which.agents);
+    let [host] = hosts.as_slice() else {
         return Err(CliError::new("a plugin is for one agent").help("name it with `--agent NAME`"));
     };
     let program = match &args.program {

@@ -3,7 +3,7 @@
 use midrail_adapters::hosts;
 use midrail_adapters::setup::{self, InstallScope};
 
-use super::init::{Consent, Which, settle, shown};
+use super::init::{Consent, Which, hosts_of, settle, shown};
 use crate::error::CliResult;
 use crate::exit;
 use crate::output::Output;
@@ -26,10 +26,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let places = args.which.places()?;
-    let all: Vec<_> = hosts::ALL.iter().collect();
-    let agents = if args.which.agents.is_empty() { &all } else { &args.which.agents };
+    let all: Vec<_> = hosts::MCP_CLIENTS.iter().collect();
+    let clients = if args.which.agents.is_empty() { &all } else { &args.which.agents };
+    let agents = &hosts_of(clients);
     let scope = args.which.scope();
-    let plan = setup::uninstall(agents, scope, args.purge, &places);
+    let plan = setup::uninstall(agents, clients, scope, args.purge, &places);
     let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
     let copies = folder.join("backup");
     if args.purge && scope == InstallScope::Project && !plan.changes.is_empty() && !output.is_json {

@@ -171,3 +171,40 @@ fn forms_for_secrets_and_false_addresses_are_blocked() {
     }
     assert_eq!(asks(json!({"mode": "url", "url": "https://login.example/start?x=1"})), Effect::Allow);
 }
+
+/// Lists after a person has accepted `a` and `b`, and what passes of them.
+#[test]
+fn only_what_a_person_accepted_passes() {
+    type Tools = &'static [(&'static str, &'static str, &'static str)];
+    const A: (&str, &str, &str) = ("a", "Adds.", "1");
+    const B: (&str, &str, &str) = ("b", "Bets.", "2");
+    let cases: &[(&str, &str, Tools, &[&str])] = &[
+        ("the same list", "calc", &[A, B], &["a", "b"]),
+        ("another order", "calc", &[B, A], &["b", "a"]),
+        ("no list", "calc", &[], &[]),
+        ("one page", "calc", &[B], &["b"]),
+        ("a changed text", "calc", &[("a", "Adds!", "3"), B], &["b"]),
+        ("a changed field that is no text", "calc", &[("a", "Adds.", "3"), B], &["b"]),
+        ("all changed", "calc", &[("a", "Adds!", "3"), ("b", "Bets!", "4")], &[]),
+        ("exchanged definitions", "calc", &[("a", "Bets.", "2"), ("b", "Adds.", "1")], &[]),
+        ("a new tool", "calc", &[A, B, ("c", "Cuts.", "5")], &["a", "b"]),
+        ("a new name", "calc", &[A, ("c", "Bets.", "2")], &["a"]),
+        ("another case", "calc", &[A, ("B", "Bets.", "2")], &["a"]),
+        ("a second definition of a name", "calc", &[A, ("a", "Adds and mails.", "6")], &["a"]),
+        ("a prompt with the name of a tool", "calc", &[A, ("prompts/b", "Bets.", "2")], &["a"]),
+        ("a resource", "calc", &[A, ("resources/file:///b", "Bets.", "2")], &["a"]),
+        ("a template", "calc", &[A, ("templates/b/{id}", "Bets.", "2")], &["a"]),
+        ("instructions", "calc", &[("instructions", "Bets.", "2")], &[]),
+        ("another launch under the name", "other", &[A, B], &[]),
+    ];
+    for settings in [json!({}), json!({"first_seen": "block"}), json!({"changed": "block"})] {
+        for (case, key, tools, passes) in cases {
+            let mut run = run(settings.clone());
+            passed(&mut run, &list("calc", "s1", &[A, B]));
+            trust(&mut run, "calc");
+            assert_eq!(passed(&mut run, &list(key, "s2", tools)), *passes, "{case}, {settings}");
+            // What changed does not take the place of what was accepted.
+            assert_eq!(passed(&mut run, &list("calc", "s3", &[A, B])), ["a", "b"], "{case}, then as before");
+        }
+    }
+}

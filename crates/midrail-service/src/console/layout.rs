@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::problem::{HandlerResult, Problem};
 
 /// The navigation: path, name, the key after `g`, and an icon.
-const TABS: [(&str, &str, &str, &str); 9] = [
+const TABS: [(&str, &str, &str, &str); 10] = [
     ("/", "Overview", "o", "M4 19V10M10 19V5M16 19v-7M22 19H2"),
     ("/live", "Live", "l", "M2 12h4l3-8 5 16 3-8h5"),
     ("/sessions", "Sessions", "s", "M12 7v5l3 2M3 12a9 9 0 1018 0 9 9 0 10-18 0"),
@@ -25,6 +25,7 @@ const TABS: [(&str, &str, &str, &str); 9] = [
         "u",
         "M10 14a4 4 0 005.7 0l3-3a4 4 0 00-5.7-5.7l-1 1M14 10a4 4 0 00-5.7 0l-3 3a4 4 0 005.7 5.7l1-1",
     ),
+    ("/mcp", "MCP servers", "m", "M9 3v5M15 3v5M6 8h12v4a6 6 0 01-12 0zM12 18v4"),
     ("/locks", "Locks", "c", "M5 11h14v10H5zM8 11V7a4 4 0 018 0v4"),
     ("/keys", "Keys", "k", "M3 17a4 4 0 108 0 4 4 0 10-8 0M10 14L20 4M16 8l3 3"),
 ];
@@ -221,7 +222,7 @@ fn help() -> Markup {
         (
             "Go",
             &["g", "o"],
-            "Overview; l Live, s Sessions, a Approvals, g Guardrails, p Policy, u Audit, c Locks, k Keys",
+            "Overview; l Live, s Sessions, a Approvals, g Guardrails, p Policy, u Audit, m MCP servers, c Locks, k Keys",
         ),
         ("Back", &["Esc"], "Close this dialog, or leave a field"),
         ("Help", &["?"], "Show this dialog"),

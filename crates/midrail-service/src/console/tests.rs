@@ -2,6 +2,7 @@
 
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
+use midrail::core::{McpServer, OfferedTool};
 use midrail::{Agent, Event, EventKind, Load, Task, ToolResult};
 use serde_json::json;
 use tower::ServiceExt;
@@ -63,6 +64,16 @@ fn events(text: &str) -> Vec<Event> {
     events
 }
 
+/// An MCP server that has a text wherever a server can have one.
+fn offer(text: &str, key: &str, of_tool: String) -> Event {
+    let launch = Some(text.to_owned());
+    let server = McpServer { name: text.to_owned(), key: key.to_owned(), transport: None, launch };
+    let tool = OfferedTool { name: text.to_owned(), hash: of_tool.clone(), text: of_tool, annotations: None };
+    let event =
+        Event { server: Some(server), tools: Some(vec![tool]), ..Event::new(EventKind::ToolsOffered) };
+    event.in_session(text)
+}
+
 async fn get(app: &App, path: &str) -> (StatusCode, String) {
     let request = Request::get(path).header(header::ACCEPT, "text/html").body(Body::empty()).unwrap();
     let response = router(app).oneshot(request).await.unwrap();
@@ -90,6 +101,8 @@ fn hostile_records_stay_text_on_every_page() {
         "/guardrails/safety-001",
         "/policy",
         "/audit",
+        "/mcp",
+        "/mcp/nothing",
         "/locks",
         "/keys",
         "/login",
@@ -99,6 +112,11 @@ fn hostile_records_stay_text_on_every_page() {
     for text in EVIL {
         let (admin, lasts) = (project.engine().admin(), std::time::Duration::from_secs(60));
         admin.take_lock(std::path::Path::new(text), text, text, lasts).unwrap();
+        let key = format!("sha256:{}", places.len());
+        places.push(format!("/mcp/{}", widgets::escape(&key)));
+        for text_of_tool in [text.to_owned(), format!("{text} AKIAQ4ZTX7RK2MPLWN3J <IMPORTANT> obey")] {
+            project.engine().decide(offer(text, &key, text_of_tool));
+        }
         for event in events(text) {
             let decision = project.engine().decide(event);
             places.extend(

@@ -5,6 +5,7 @@ mod audit;
 mod connections;
 mod fixture;
 mod live;
+mod mcp;
 mod observe;
 mod separation;
 mod sessions;

@@ -1,5 +1,7 @@
 //! MCP servers: the pins of their definitions, what waits for a person, and the person's answer.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use midrail_core::{MCP_NAMES, McpServer, mcp_pins_key, mcp_texts_key};
 use midrail_guardrails::{McpNames, McpPin, McpPins, McpText, McpTexts};
@@ -41,6 +43,9 @@ pub struct McpDefinition {
     pub name: String,
     /// `accepted`, `new` or `changed`.
     pub state: String,
+    /// The digest of the definition that waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// What was found in the definition that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
@@ -125,7 +130,8 @@ impl Admin<'_> {
                 (Some(_), Some(_)) => "changed",
             };
             let (pinned, waiting) = (pinned.as_deref().map(with_marks), waiting.as_deref().map(with_marks));
-            McpDefinition { name, state: state.to_owned(), finding: pin.finding, pinned, waiting }
+            let (state, hash) = (state.to_owned(), pin.waiting);
+            McpDefinition { name, state, hash, finding: pin.finding, pinned, waiting }
         };
         Ok(pins.tools.into_iter().map(definition).collect())
     }
@@ -137,6 +143,28 @@ impl Admin<'_> {
         names: &[String],
         by: &Person,
     ) -> EngineResult<Vec<String>> {
+        self.accept(server, names, None, by)
+    }
+
+    /// Accepts definitions as a person has read them: their names, each with its digest. Another text under the name is not
+    /// accepted.
+    pub fn trust_mcp_as_read(
+        &self,
+        server: &PinnedServer,
+        read: &BTreeMap<String, String>,
+        by: &Person,
+    ) -> EngineResult<Vec<String>> {
+        let names: Vec<String> = read.keys().cloned().collect();
+        self.accept(server, &names, Some(read), by)
+    }
+
+    fn accept(
+        &self,
+        server: &PinnedServer,
+        names: &[String],
+        read: Option<&BTreeMap<String, String>>,
+        by: &Person,
+    ) -> EngineResult<Vec<String>> {
         let (mut pins, version) = self.mcp_pins(&server.key)?;
         let (mut texts, texts_version) = self.mcp_texts(&server.key)?;
         if let Some(unknown) =
@@ -144,6 +172,15 @@ impl Admin<'_> {
         {
             let message =
                 format!("`{unknown}` of the MCP server `{}` does not wait for a person", server.name);
+            return Err(EngineError::conflict(message));
+        }
+        let is_other = |name: &&String| {
+            let waiting = pins.tools.get(*name).and_then(|pin| pin.waiting.as_ref());
+            read.is_some_and(|read| read.get(*name) != waiting)
+        };
+        if let Some(changed) = names.iter().find(is_other) {
+            let message =
+                format!("`{changed}` of the MCP server `{}` changed since it was read", server.name);
             return Err(EngineError::conflict(message));
         }
         let (names_held, names_version) = self.slice(MCP_NAMES)?;

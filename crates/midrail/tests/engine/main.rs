@@ -28,6 +28,7 @@ mod failures;
 mod feedback;
 mod flow;
 mod guides;
+mod joined_calls;
 mod language;
 mod loading;
 mod notices;

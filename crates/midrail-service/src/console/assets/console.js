@@ -321,11 +321,11 @@
   };
 
   // Actions of a list, and forms: requests to the API.
-  const sendTo = async (path, body) => {
+  const sendTo = async (path, body, next) => {
     const response = await post(path, body).catch(() => null);
     if (!response?.ok) { toast(response ? await problem(response) : "The service cannot be reached.", "bad"); return; }
     const made = response.status === 201 ? await response.json() : null;
-    if (!made?.key) { location.reload(); return; }
+    if (!made?.key) { if (next) location.href = next; else location.reload(); return; }
     one("#made code").textContent = made.key;
     one("#made").hidden = false;
   };
@@ -360,7 +360,7 @@
       return;
     }
     if (button?.dataset.post) {
-      if ("sure" in button.dataset) sendTo(button.dataset.post, JSON.parse(button.dataset.body));
+      if ("sure" in button.dataset) sendTo(button.dataset.post, JSON.parse(button.dataset.body), button.dataset.next);
       else { button.dataset.sure = ""; button.textContent = `Confirm: ${button.textContent.toLowerCase()}`; }
       return;
     }
