@@ -1,6 +1,7 @@
 //! The Model Context Protocol: a proxy between a client and a server, as a state machine. It judges what the server offers, every call
 //! and every result, in both eras of the protocol: with `initialize` and sessions, and without.
 
+mod accepted;
 mod answers;
 mod client;
 mod definitions;
@@ -16,7 +17,7 @@ mod tests;
 use midrail::Decision;
 
 pub use self::identity::{address_server, program_server};
-pub use self::state::{Proxy, ProxyOptions};
+pub use self::state::{CountWaiting, Proxy, ProxyOptions};
 
 use crate::relay::{Relay, RelayOutput, Side};
 use crate::rpc::{self, InvalidMessage, Line, Message};
@@ -50,11 +51,13 @@ impl Relay for Proxy {
         self.now = now;
         let mut out = RelayOutput::default();
         self.report_progress(&mut out);
+        self.announce_accepted(&mut out);
         out
     }
 
     fn next_tick(&self) -> Option<u64> {
-        self.held.values().filter_map(|held| held.next_progress).min()
+        let reports = self.held.values().filter_map(|held| held.next_progress);
+        reports.chain(self.next_pin_check()).min()
     }
 
     fn apply_answer(&mut self, number: u64, decision: Decision, now: u64) -> RelayOutput {

@@ -108,20 +108,22 @@ impl JoinedCall {
         if !is_same || mark.is_over && !is_result {
             return Ok(Some(Joined::Open(call)));
         }
-        if mark.side == Side::Hook || call.side == Side::Proxy {
+        if call.side == Side::Proxy {
             event.session = Some(mark.session);
             event.agent = mark.agent.or(event.agent.take());
             event.parent = mark.parent.or(event.parent.take());
             event.prompt = mark.prompt.or(event.prompt.take());
         }
-        if mark.side == call.side || is_result && !mark.is_over {
+        // INVARIANT: the proxy forwards no result that it has not decided itself.
+        let is_open = is_result && (!mark.is_over || call.side == Side::Proxy);
+        if mark.side == call.side || is_open {
             return Ok(Some(Joined::Open(call)));
         }
         // The version of a slice is the number of the record that wrote it.
         let Some(entry) = engine.store().entry(version)? else { return Ok(Some(Joined::Open(call))) };
         let record: Record = serde_json::from_str(&entry.body)?;
         let place = AuditRef { seq: entry.seq, hash: entry.hash };
-        let Some(decision) = adopted(&record, place) else { return Ok(Some(Joined::Open(call))) };
+        let Some(decision) = adopted(&record, place, call.side) else { return Ok(Some(Joined::Open(call))) };
         let unchecked = (!is_result && call.side == Side::Proxy).then_some(OF_SERVERS);
         Ok(Some(Joined::Decided { decision: Box::new(decision), unchecked, call }))
     }
@@ -153,7 +155,7 @@ impl JoinedCall {
 }
 
 /// The decision for the second adapter. The first one has delivered notes and changes. `None`: it is not final.
-fn adopted(record: &Record, place: AuditRef) -> Option<Decision> {
+fn adopted(record: &Record, place: AuditRef, by: Side) -> Option<Decision> {
     let first = &record.decision;
     let audit = Suppressed(Some(place));
     let is_result = record.event.kind == EventKind::AfterTool;
@@ -165,6 +167,8 @@ fn adopted(record: &Record, place: AuditRef) -> Option<Decision> {
         }
         // The host has asked its user, and makes the call only with a yes.
         Effect::Escalate if !is_result && !was_asked => None,
+        // Only the hook knows what happened in its session.
+        _ if !is_result && by == Side::Hook => None,
         _ => Some(Decision { audit, policy: first.policy.clone(), ..Decision::default() }),
     }
 }

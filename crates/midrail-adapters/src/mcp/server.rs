@@ -148,6 +148,7 @@ impl Proxy {
             (_, Some(content)) => serde_json::from_str::<Vec<String>>(content).ok(),
         };
         let passed = passed.unwrap_or_default();
+        self.note_withheld(&open.method, open.is_modern);
         out.remarks.push(format!(
             "{} of {} definitions are withheld: {}",
             all.len() - passed.len().min(all.len()),

@@ -53,6 +53,7 @@ pub struct Proxy {
     server_requests: BTreeMap<String, OpenRequest>,
     /// Requests that wait for approvers, by number.
     pub(super) held: BTreeMap<u64, Held>,
+    pub(super) withheld: WithheldLists,
 }
 
 /// A request that has no answer yet.
@@ -62,6 +63,19 @@ pub(super) struct OpenRequest {
     pub(super) session: String,
     pub(super) is_modern: bool,
     pub(super) state: OpenState,
+}
+
+/// Returns how many definitions of the server wait for a person. `None`: it is not known.
+pub type CountWaiting = Box<dyn Fn() -> Option<usize> + Send>;
+
+/// What was withheld from lists of this process.
+#[derive(Default)]
+pub(super) struct WithheldLists {
+    pub(super) count_waiting: Option<CountWaiting>,
+    /// The notifications for the lists.
+    pub(super) notifications: BTreeSet<&'static str>,
+    pub(super) waiting: usize,
+    pub(super) next_check: Option<u64>,
 }
 
 /// What is known about an open request.
@@ -114,6 +128,7 @@ impl Proxy {
             client_requests: BTreeMap::new(),
             server_requests: BTreeMap::new(),
             held: BTreeMap::new(),
+            withheld: WithheldLists::default(),
         }
     }
 

@@ -74,17 +74,13 @@ const ADDRESSES: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 const HEADERS: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer_token_env_var"];
 
 /// The servers of a settings file.
-pub(in crate::setup) fn read(
-    text: &str,
-    path: &Path,
-    client: &McpClient,
-) -> SettingsResult<Vec<ConfiguredServer>> {
+pub(crate) fn read(text: &str, path: &Path, client: &McpClient) -> SettingsResult<Vec<ConfiguredServer>> {
     let tree = tree::parse(text, path)?;
     Ok(entries(&tree, client.fields)?.into_iter().map(|(name, server)| configured(name, server)).collect())
 }
 
 /// The servers of a plugin's file. Some plugins have them at the top.
-pub(in crate::setup) fn read_plugin(text: &str, path: &Path) -> SettingsResult<Vec<ConfiguredServer>> {
+pub(crate) fn read_plugin(text: &str, path: &Path) -> SettingsResult<Vec<ConfiguredServer>> {
     let tree = tree::parse(text, path)?;
     let servers = |fields: &[&str]| -> SettingsResult<Vec<ConfiguredServer>> {
         Ok(entries(&tree, fields)?.into_iter().map(|(name, server)| configured(name, server)).collect())

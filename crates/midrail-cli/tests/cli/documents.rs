@@ -143,6 +143,27 @@ fn editor_guide_agent_is_blocked() {
 }
 
 #[test]
+fn mcp_guide_works_as_documented() {
+    let guide = page("docs/guide/mcp.md");
+    let world = World::new();
+    let [setup, try_it] = blocks(&guide, "sh")[..] else { panic!("the guide has other blocks") };
+    // In the middle, the file is as `init` has written it.
+    let ended = shell(&world, &format!("set -e\n{setup}\n")).code(0);
+    let wrapped = "\"files\": {\"command\": \"midrail\", \"args\": [\"mcp\", \"wrap\", \"--server\", \"files\", \"--\", \"npx\", \"-y\",";
+    for part in
+        [wrapped, "// Servers of this project", "MCP servers behind the proxy: files", "`web`", "OAuth"]
+    {
+        assert!(ended.out.contains(part), "{part} is not in {}", ended.out);
+    }
+    let original = setup.split("<<'END'\n").nth(1).unwrap().split("END\n").next().unwrap();
+    assert_eq!(world.read(".vscode/mcp.json"), original);
+
+    let ended = shell(&world, &format!("set -e\n{try_it}\n")).code(0);
+    assert!(ended.out.contains("\"tools\":[]") && ended.out.contains("toy"), "{}", ended.out);
+    assert!(ended.out.lines().last().unwrap().contains("IMPORTANT"), "{}", ended.out);
+}
+
+#[test]
 fn policies_guide_works_as_documented() {
     follow_guide(&page("docs/guide/policies.md"), &World::new(), 15);
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::context;
 use super::layout::View;
-use super::widgets::{self, short_line, visible_text, whole};
+use super::widgets::{self, short_line, whole};
 use crate::access::Right;
 use crate::api::input::Named;
 use crate::problem::HandlerResult;
@@ -100,24 +100,31 @@ pub(crate) fn show(view: &View, Named(key): Named<String>) -> HandlerResult<Mark
     let definitions = admin.mcp_definitions(&server)?;
     let latest = LatestCalls::load(view)?;
     let calls = latest.of(&server);
-    let (waiting, accepted): (Vec<_>, Vec<_>) =
+    let (mut waiting, accepted): (Vec<_>, Vec<_>) =
         definitions.iter().partition(|definition| definition.hash.is_some());
+    // What is suspicious comes first, and is accepted one by one.
+    waiting.sort_by_key(|definition| (definition.finding.is_none(), definition.state != "changed"));
+    let plain: Vec<&McpDefinition> =
+        waiting.iter().copied().filter(|definition| definition.finding.is_none()).collect();
     let may_answer = view.caller.may(Right::Answer);
     let forget = json!({"server": server.key}).to_string();
     view.page(short_line(&server.name, 40), "/mcp", html! {
         div.page-head {
             h1 { (short_line(&server.name, 60)) }
             @if may_answer { div.actions {
-                @if waiting.len() > 1 { (accept(&server, &waiting, &format!("Accept all {}", waiting.len()))) }
+                @if plain.len() > 1 {
+                    @let all = if plain.len() == waiting.len() { "" } else { " without findings" };
+                    (accept(&server, &plain, &format!("Accept {}{all}", plain.len())))
+                }
                 button.button.quiet type="button" data-post="/v1/mcp/forget" data-body=(forget) data-next="/mcp" { "Forget" }
             } }
         }
         section.card {
-            dl.facts {
-                @if let Some(launch) = &server.launch { dt { "Launch" } dd { code { (short_line(launch, 400)) } } }
-                dt { "Key" } dd { (widgets::hash(&server.key)) }
-                @if let Some(since) = server.since { dt { "First seen" } dd { (widgets::ago(since, view.now)) } }
-                @if let Some(by) = &server.trusted_by { dt { "Launch accepted by" } dd { (short_line(by, 60)) } }
+            dl {
+                @if let Some(launch) = &server.launch { div { dt { "Launch" } dd { code { (short_line(launch, 400)) } } } }
+                div { dt { "Key" } dd { (widgets::hash(&server.key)) } }
+                @if let Some(since) = server.since { div { dt { "First seen" } dd { (widgets::ago(since, view.now)) } } }
+                @if let Some(by) = &server.trusted_by { div { dt { "Accepted by" } dd { (short_line(by, 60)) span.muted { ", as a launch command" } } } }
             }
         }
         @if !waiting.is_empty() {
@@ -152,7 +159,7 @@ fn waiting_card(server: &PinnedServer, definition: &McpDefinition, may_answer: b
                 span class={ "badge " (if is_changed { "sev-high" } else { "sev-medium" }) } { (definition.state) }
                 strong { code { (short_line(&definition.name, 80)) } }
             }
-            @if let Some(finding) = &definition.finding { p.notice.bad { strong { "Found: " } (visible_text(finding)) } }
+            @if let Some(finding) = &definition.finding { p.notice.bad { strong { "Found: " } (widgets::inline_code(finding)) } }
             @match &definition.pinned {
                 Some(old) if is_changed => (context::diff(old, new)),
                 _ => pre.code { code { (widgets::mark_redactions(new)) } },
@@ -169,7 +176,8 @@ fn accept(server: &PinnedServer, definitions: &[&McpDefinition], name: &str) -> 
         .filter_map(|definition| Some((definition.name.as_str(), definition.hash.as_deref()?)))
         .collect();
     let body = json!({"server": server.key, "definitions": shown}).to_string();
-    html! { button.button.approve type="button" data-post="/v1/mcp/trust" data-body=(body) { (name) } }
+    let is_plain = definitions.iter().all(|definition| definition.finding.is_none());
+    html! { button.button.approve[is_plain] type="button" data-post="/v1/mcp/trust" data-body=(body) { (name) } }
 }
 
 fn calls_card(server: &PinnedServer, calls: &BTreeMap<&str, (u64, u64)>, searched: usize) -> Markup {

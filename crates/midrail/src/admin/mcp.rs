@@ -279,6 +279,11 @@ impl Admin<'_> {
         self.engine.commit(&commit)
     }
 
+    /// How many definitions of a server wait for a person.
+    pub fn mcp_waiting(&self, key: &str) -> EngineResult<usize> {
+        Ok(self.mcp_pins(key)?.0.tools.values().filter(|pin| pin.is_waiting()).count())
+    }
+
     fn mcp_pins(&self, key: &str) -> EngineResult<(McpPins, u64)> {
         let (held, version) = self.slice(&mcp_pins_key(key))?;
         Ok((held.map(serde_json::from_value).transpose()?.unwrap_or_default(), version))

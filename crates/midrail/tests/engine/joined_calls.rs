@@ -169,6 +169,26 @@ fn decision_is_adopted_only_for_the_same_call_and_once() {
     assert_eq!(records(&host), before + 2);
 }
 
+/// What only one adapter can know is decided by it: the session by the hook, the result by the proxy.
+#[test]
+fn unusual_orders_are_decided_in_full() {
+    let (_shared, host, wrap) = engines();
+    let start = records(&host);
+    let event = || call(EventKind::BeforeTool, "add", json!({}));
+    wrap.decide(proxy(event()));
+    assert_eq!(host.decide(hook(event())).effect, Effect::Allow);
+    assert_eq!(records(&host), start + 2);
+    let secret = || {
+        let mut event = call(EventKind::AfterTool, "add", json!({}));
+        event.result.as_mut().unwrap().content = Some(json!("AWS=AKIAQ4ZTX7RK2MPLWN3J"));
+        event
+    };
+    host.decide(hook(call(EventKind::AfterTool, "add", json!({}))));
+    let late = wrap.decide(proxy(secret()));
+    assert_eq!(records(&host), start + 4);
+    assert!(late.audit.0.is_some_and(|place| place.seq == start + 4));
+}
+
 #[test]
 fn definition_that_changed_is_checked_although_the_hook_allowed_the_call() {
     let (_shared, host, wrap) = engines();

@@ -56,3 +56,26 @@ fn what_is_no_list_is_not_forwarded() {
         assert!(received.contains("error") && !received.contains("evil"), "{received}");
     }
 }
+
+#[test]
+fn accepted_definitions_are_announced_once() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let waiting = Arc::new(AtomicUsize::new(2));
+    let count = waiting.clone();
+    let mut talk = Conversation::new(strict);
+    talk.proxy = talk.proxy.announcing(Box::new(move || Some(count.load(Ordering::Relaxed))));
+    let tick = |talk: &mut Conversation, now: u64| talk.proxy.tick(now).to_client;
+    talk.exchange("tools/list", json!({}), r#"{@,"result":{"tools":[{"name":"good"}]}}"#);
+    let list = r#"{@,"result":{"tools":[{"name":"good"},{"name":"bad1"},{"name":"bad2"}]}}"#;
+    talk.exchange("tools/list", json!({}), list);
+    assert_eq!(talk.proxy.next_tick(), Some(5_000));
+    assert!(tick(&mut talk, 5_000).is_empty());
+    // A further definition that waits is no news for the client.
+    waiting.store(3, Ordering::Relaxed);
+    assert!(tick(&mut talk, 10_000).is_empty());
+    waiting.store(1, Ordering::Relaxed);
+    assert!(tick(&mut talk, 12_000).is_empty());
+    let announced = tick(&mut talk, 15_000);
+    assert_eq!(announced, [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]);
+    assert_eq!((talk.proxy.next_tick(), tick(&mut talk, 20_000)), (None, Vec::new()));
+}

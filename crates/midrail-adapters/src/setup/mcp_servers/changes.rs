@@ -9,7 +9,7 @@ use crate::setup::environment::{Environment, InstallScope};
 use crate::setup::files::{self, SettingsError, SettingsResult};
 
 /// Adds the changes with which the servers of clients run through a proxy. A file can have other changes already.
-pub(in crate::setup) fn wrap(
+pub(crate) fn wrap(
     clients: &[&'static McpClient],
     scope: InstallScope,
     program: &str,
@@ -45,7 +45,7 @@ pub(in crate::setup) fn wrap(
 }
 
 /// Adds the changes with which the servers of clients run without a proxy.
-pub(in crate::setup) fn unwrap(
+pub(crate) fn unwrap(
     clients: &[&'static McpClient],
     scope: InstallScope,
     env: &Environment,

@@ -44,6 +44,8 @@ pub(super) fn run(args: &Args) -> CliResult {
     engines.of(cwd.as_deref())?;
     let command: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let server = program_server(args.server.as_deref(), &command);
+    let (pins, folder, key) = (engines.clone(), cwd.clone(), server.key.clone());
+    let waiting = move || pins.of(folder.as_deref()).ok()?.admin().mcp_waiting(&key).ok();
     let options = ProxyOptions { server, cwd, nonce: supervise::nonce() };
     let program = Program {
         command: &args.command,
@@ -51,5 +53,5 @@ pub(super) fn run(args: &Args) -> CliResult {
         help: "give the server's command behind `--`, as in `midrail mcp wrap -- npx -y server-name`",
         wait: args.wait,
     };
-    supervise::run(&program, engines, |decide| Proxy::new(options, decide))
+    supervise::run(&program, engines, |decide| Proxy::new(options, decide).announcing(Box::new(waiting)))
 }
