@@ -10,7 +10,7 @@ use crate::shared_store::SharedStore;
 
 const PACK: &str = "pack: t\nmcp: {first_seen: pin}\nguardrails:\n  - {id: no-wipe, tools: mcp__toy__wipe, effect: block}\n  \
                     - {id: held, tools: mcp__toy__send, effect: escalate}\n  \
-                    - {id: twice, tools: mcp__toy__add, count: {most: 2, per: session}}\n";
+                    - {id: twice, tools: mcp__toy__add, count: {most: 2}}\n";
 
 fn server() -> McpServer {
     McpServer { name: "toy".to_owned(), key: "sha256:toy".to_owned(), transport: None, launch: None }
