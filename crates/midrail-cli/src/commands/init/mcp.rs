@@ -7,7 +7,6 @@ use midrail_adapters::mcp_client::McpClient;
 use midrail_adapters::setup::{Environment, InstallScope, Launch, ProxiedCommand, configured_servers};
 use serde_json::{Value, json};
 
-use super::shown;
 use crate::admin_args::{AdminArgs, user_name};
 use crate::error::CliResult;
 use crate::output::{Output, escaped, short};
@@ -27,8 +26,9 @@ impl ProxiedServer {
 
     fn show(&self, output: &mut Output) -> CliResult<()> {
         let state = if self.is_accepted { "accepted" } else { "not new" };
-        let (name, command) = (escaped(&self.name), escaped(&self.command));
-        output.line(format!("  {name}: {} ({state}, {})", short(&command, 80), shown(&self.file)))
+        let file = self.file.display().to_string();
+        let [name, command, file] = [&self.name, &self.command, &file].map(|text| escaped(text));
+        output.line(format!("  {name}: {} ({state}, {file})", short(&command, 80)))
     }
 }
 
