@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Acp(commands::acp::Args),
     /// Put MCP servers behind a proxy, and manage the pins of their definitions.
     Mcp(commands::mcp::Args),
+    /// Trust hosts for a limited time.
+    Flow(commands::flow::Args),
     Serve(commands::serve::Args),
     Replay(commands::replay::Args),
     Import(commands::import::Args),
@@ -128,6 +130,7 @@ impl Command {
             Command::Hook(args) => commands::hook::run(&args, output),
             Command::Acp(args) => commands::acp::run(&args, output),
             Command::Mcp(args) => commands::mcp::run(&args, output),
+            Command::Flow(args) => commands::flow::run(&args, output),
             Command::Serve(args) => commands::serve::run(&args, output),
             Command::Replay(args) => commands::replay::run(&args, output),
             Command::Import(args) => commands::import::run(&args, output),
@@ -191,6 +194,7 @@ mod tests {
         "doctor",
         "explain",
         "export",
+        "flow list",
         "import",
         "key list",
         "lint",
@@ -229,6 +233,8 @@ mod tests {
         "audit publish",
         "audit rotate-key",
         "check",
+        "flow distrust",
+        "flow trust",
         "hook",
         "init",
         "key add",

@@ -12,6 +12,7 @@ pub(crate) mod detect;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod flow;
 pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;

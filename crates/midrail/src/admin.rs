@@ -19,6 +19,7 @@ pub(crate) mod records;
 mod retention;
 mod stats;
 pub(crate) mod tasks;
+mod trusted_hosts;
 
 pub use approvals::{
     ApprovalView, RequestGroup, group_by_call, group_requests, open_approvals, session_around,

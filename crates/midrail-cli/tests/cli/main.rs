@@ -22,6 +22,7 @@ mod documents;
 #[path = "../../../../benches/performance/events.rs"]
 mod events;
 mod explain;
+mod flow;
 mod hook;
 mod import;
 mod init;

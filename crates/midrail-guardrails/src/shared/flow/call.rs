@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::available::available;
 use super::files::FileLabels;
 use super::named::Named;
-use super::rows::{names_tool, rows};
+use super::rows::{is_trusted_for_now, names_tool, rows};
 use super::words;
 use crate::shared::data::FLOW;
 use crate::shared::file_access::known_actions;
@@ -218,7 +218,8 @@ pub(crate) fn is_named(context: &Context<'_>, named: &Named, destination: &str) 
         .flat_map(|row| &row.hosts)
         .any(|pattern| glob::name_matches(&pattern.to_ascii_lowercase(), &host));
     // The host of a mail address is not its owner's choice.
-    if is_trusted && !host.is_empty() && (!destination.contains('@') || destination.contains("://")) {
+    let is_host = !host.is_empty() && (!destination.contains('@') || destination.contains("://"));
+    if is_host && (is_trusted || is_trusted_for_now(context, &host)?) {
         return Ok(true);
     }
     if named.contains_any(context, context.destination_digests(destination)?)? {

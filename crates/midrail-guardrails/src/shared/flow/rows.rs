@@ -1,6 +1,6 @@
 //! Which rows of the policy's `labels` apply to a call, and which of them is the most specific.
 
-use midrail_core::{Context, LabelRow, Missing, glob};
+use midrail_core::{Context, Key, LabelRow, Missing, TRUSTED, TRUSTED_HOSTS, TrustedHost, glob};
 use midrail_shell::action::bare_name;
 use serde_json::Value;
 
@@ -27,6 +27,15 @@ pub(super) fn rows<'a>(context: &Context<'a>) -> impl Iterator<Item = &'a LabelR
     context.label_rows().iter().filter(move |row| row.until.zip(now).is_none_or(|(until, now)| now < until))
 }
 
+/// Whether a person trusts a host at the time of the event. Their explicit answer counts more than any row.
+pub(super) fn is_trusted_for_now(context: &Context<'_>, host: &str) -> Result<bool, Missing> {
+    let Some(now) = context.event.time else { return Ok(false) };
+    let host = host.strip_prefix("www.").unwrap_or(host);
+    let hosts = Key::<Value>::new(TRUSTED_HOSTS).read(context)?;
+    let mut hosts = TrustedHost::all(hosts.as_ref()).into_iter();
+    Ok(hosts.any(|trusted| trusted.host == host && trusted.is_active_at(now)))
+}
+
 /// Whether a row names the tool of the call, by name or annotation.
 pub(super) fn names_tool(row: &LabelRow, context: &Context<'_>) -> bool {
     tool_specificity(row, context).is_some()
@@ -34,6 +43,11 @@ pub(super) fn names_tool(row: &LabelRow, context: &Context<'_>) -> bool {
 
 /// The labels that the most specific rows give to what the agent sees through a subject. `None`: no row applies.
 pub(super) fn seen<'a>(context: &Context<'a>, subject: Subject<'_>) -> Result<Option<Vec<&'a str>>, Missing> {
+    if let Subject::Host(host) = subject
+        && is_trusted_for_now(context, host)?
+    {
+        return Ok(Some(vec![TRUSTED]));
+    }
     let mut best: Option<(Specificity, Vec<&'a str>)> = None;
     for row in rows(context).filter(|row| !row.seen.is_empty()) {
         let own = match subject {
