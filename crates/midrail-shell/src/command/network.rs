@@ -1,13 +1,16 @@
 //! What a command sends to other machines and receives from them. What it destroys there is the subject of `danger`.
 
+use std::ops::Range;
+
 use midrail_core::NetworkUse;
 
 use super::condition::does;
 use super::files;
 use super::hosts::{self, Contacted};
-use super::invocation::Invocation;
+use super::invocation::{Arg, Invocation};
 use super::options::Arguments;
 use super::programs::{self, Tag};
+use crate::words::shell::MACHINE_PROGRAMS;
 
 /// The most commands of a line whose use of the network is listed.
 pub(super) const MAX_NETWORK_USES: usize = 32;
@@ -19,7 +22,10 @@ const LOCAL_COPIES: &[&str] = &["docker", "podman", "nerdctl"];
 pub(super) fn network_use(invocation: &Invocation, contacted: &Contacted) -> Option<NetworkUse> {
     let program = invocation.program.as_str();
     let is_local = LOCAL_COPIES.contains(&program);
-    let sends = does(invocation, Tag::Sends) || (!is_local && files::sends_files(invocation));
+    let sends = !is_dry_run(invocation)
+        && (does(invocation, Tag::Sends)
+            || (!is_local && files::sends_files(invocation))
+            || addresses_carry_data(invocation));
     let receives = does(invocation, Tag::Fetches) || does(invocation, Tag::PrintsRemote);
     if !sends && !receives {
         return None;
@@ -52,6 +58,32 @@ pub(super) fn network_use(invocation: &Invocation, contacted: &Contacted) -> Opt
         sends,
         receives,
     })
+}
+
+/// Whether a name that is looked up, or the address of a page, is made of what a command prints: `dig $(cat f).x.example`. What
+/// describes the machine, such as `$(uname -m)`, is in addresses of downloads.
+fn addresses_carry_data(invocation: &Invocation) -> bool {
+    let takes_addresses = does(invocation, Tag::LooksUp) || does(invocation, Tag::Fetches);
+    let is_data = |text: &str| {
+        let printed = text.strip_prefix("$(").or_else(|| text.strip_prefix('`'));
+        printed.is_some_and(|line| {
+            let program = line.split_whitespace().next().unwrap_or_default();
+            !MACHINE_PROGRAMS.contains(&program.trim_end_matches([')', '`']))
+        })
+    };
+    // The whole word may be an address that a command looks up.
+    let is_part = |arg: &Arg, range: &Range<usize>| range.len() < arg.text.len();
+    takes_addresses
+        && invocation.args.iter().any(|arg| {
+            let mut parts = arg.unknown.iter().filter(|range| is_part(arg, range));
+            !arg.text.starts_with('-') && parts.any(|range| arg.text.get(range.clone()).is_some_and(is_data))
+        })
+}
+
+fn is_dry_run(invocation: &Invocation) -> bool {
+    let row = programs::row(&invocation.program);
+    let arguments = Arguments::parse(row, &invocation.args, &[]);
+    row.dry_runs.iter().any(|name| arguments.has(&[name]))
 }
 
 fn is_contacted(host: &str, contacted: &Contacted) -> bool {

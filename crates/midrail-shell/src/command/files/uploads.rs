@@ -37,7 +37,11 @@ impl Upload {
         match self.sends {
             Sent::No => {}
             Sent::Operands => files.extend(operands.iter().skip(self.skip).copied().cloned()),
-            Sent::AllButLast => files.extend(all_but_last().iter().copied().cloned()),
+            // What lies on the other side already is fetched or copied there.
+            Sent::AllButLast => {
+                let is_here = |arg: &&&Arg| !arg.text.contains("://");
+                files.extend(all_but_last().iter().filter(is_here).copied().cloned());
+            }
             Sent::ToHost if is_to_host() => files.extend(all_but_last().iter().copied().cloned()),
             Sent::ToHost => {}
             Sent::Items => files.extend(invocation.args.iter().filter_map(in_item)),

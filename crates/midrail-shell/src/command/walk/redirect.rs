@@ -1,7 +1,10 @@
 //! Redirections: what a command reads from, which files it empties, and what it writes into them.
 
+use midrail_core::NetworkUse;
+
 use super::super::ast::{Redirect, RedirectKind, Word};
 use super::super::invocation::Arg;
+use super::super::network::MAX_NETWORK_USES;
 use super::super::scope::Scope;
 use super::exfiltration::secret_in;
 use super::state::{Content, Listed, Secret, Source, Stream, Walk, descriptor_number};
@@ -152,9 +155,20 @@ impl Walk {
             return false;
         };
         self.is_on_socket = true;
-        match rest.split('/').next() {
-            Some(host) if target.is_known() => self.note(Listed::Host, host),
-            _ => self.analysis.has_unknown_hosts = true,
+        let host = rest.split('/').next().filter(|_| target.is_known());
+        match host {
+            Some(host) => self.note(Listed::Host, host),
+            None => self.analysis.has_unknown_hosts = true,
+        }
+        if self.analysis.network.len() < MAX_NETWORK_USES {
+            self.analysis.network.push(NetworkUse {
+                program: "/dev/tcp".to_owned(),
+                addresses: host.map(str::to_owned).into_iter().collect(),
+                has_unknown_addresses: host.is_none(),
+                sends: true,
+                receives: true,
+                ..NetworkUse::default()
+            });
         }
         true
     }
