@@ -227,6 +227,9 @@ pub struct Danger {
     /// It is harmless if the repository has every target as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub harmless_saved: bool,
+    /// It is harmless if the agent created every target in this session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub harmless_own: bool,
     /// By their spelling, all of its targets are in the sandbox or in a temporary folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_inside: bool,

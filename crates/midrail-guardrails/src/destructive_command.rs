@@ -72,6 +72,9 @@ impl DestructiveCommand {
         if danger.harmless_saved && has_folder(context) {
             return has_unsaved(context, &danger.targets);
         }
+        if danger.harmless_own {
+            return Ok(!are_own(context, &danger.targets)?);
+        }
         if !danger.harmless_inside || danger.targets.is_empty() {
             return Ok(true);
         }
@@ -242,6 +245,15 @@ fn has_unsaved(context: &Context<'_>, files: &[String]) -> Result<bool, Missing>
     let is_saved =
         |unsaved: Result<&UnsavedFiles, Missing>| unsaved.is_ok_and(|it| it.files.is_empty() && !it.more);
     Ok(!unsaved.into_iter().all(is_saved))
+}
+
+/// Whether the agent created all of some files in this session.
+fn are_own(context: &Context<'_>, files: &[String]) -> Result<bool, Missing> {
+    // Request all facts before the first one is missing, so that they are fetched together.
+    let own: Vec<_> = files.iter().map(|file| is_own(context, file)).collect();
+    let is_known = files.iter().all(|file| !file.contains(['$', '`', '*', '?']));
+    let own: Vec<bool> = all(own)?;
+    Ok(is_known && !own.is_empty() && own.into_iter().all(|is_own| is_own))
 }
 
 /// Whether the folder of the session is known.

@@ -6,6 +6,7 @@
 use midrail_core::{Action, Changes, CommandCall, Context, FileState, Key, Missing};
 
 use super::data::FILES;
+use super::file_access::agent_scripts;
 use super::file_paths::is_below;
 use super::flow::available::available;
 
@@ -54,16 +55,22 @@ pub(crate) fn is_own(context: &Context<'_>, path: &str) -> Result<bool, Missing>
 /// Records what a call creates and moves.
 pub(crate) fn observe(context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
     let action = context.action()?;
-    let has_links = action.commands.iter().any(makes_links);
+    let mut actions: Vec<&Action> = vec![action];
+    // What a script writes, as far as its text shows it. Of a script that is not known, nothing counts as created.
+    let scripts = available(context, agent_scripts(context, action))?.unwrap_or_default();
+    actions.extend(scripts.into_iter().map(|(_, does)| does));
+    let has_links = actions.iter().any(|action| action.commands.iter().any(makes_links));
     let (mut made, mut has_old) = (Vec::new(), false);
-    for path in action.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?', '~'])) {
-        let Ok(place) = context.real_place(path, None) else { continue };
-        // A file with an unknown state does not count as created.
-        let is_new =
-            !place.key.is_empty() && available(context, context.file(&place))? == Some(&FileState::Absent);
-        has_old |= !is_new;
-        if is_new && !(has_links && action.copies.iter().any(|copy| copy.to == *path)) {
-            made.push(place.key.trim_end_matches('/').to_owned());
+    for action in &actions {
+        for path in action.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?', '~'])) {
+            let Ok(place) = context.real_place(path, None) else { continue };
+            // A file with an unknown state does not count as created.
+            let state = available(context, context.file(&place))?;
+            let is_new = !place.key.is_empty() && state == Some(&FileState::Absent);
+            has_old |= !is_new;
+            if is_new && !(has_links && action.copies.iter().any(|copy| copy.to == *path)) {
+                made.push(place.key.trim_end_matches('/').to_owned());
+            }
         }
     }
     // A tool that changes an old and a new file may have moved one.
@@ -71,7 +78,7 @@ pub(crate) fn observe(context: &Context<'_>, changes: &mut Changes) -> Result<()
         made.clear();
     }
     let mut moved = Vec::new();
-    for (from, to) in moves(action) {
+    for (from, to) in actions.iter().flat_map(|action| moves(action)) {
         let (Ok(from), Ok(to)) = (context.real_place(from, None), context.real_place(to, None)) else {
             continue;
         };

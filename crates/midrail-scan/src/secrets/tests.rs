@@ -5,6 +5,42 @@ use serde_json::json;
 
 include!(concat!(env!("OUT_DIR"), "/secret_examples.rs"));
 
+/// A UUID is a secret by its name alone: most of them are names of things.
+#[test]
+fn uuid_is_a_secret_next_to_the_name_of_one() {
+    let uuid = "8d3f1c52-91ab-4c0e-9d3b-5a7f20c1e6b4";
+    for before in [
+        "client_secret: ",
+        "password = ",
+        "api_key=\"",
+        "\"apiToken\": \"",
+        "Authorization: Bearer ",
+        "https://x.example/a?token=",
+        "DB_PASSWORD=",
+        "X-Api-Key: ",
+        "Ocp-Apim-Subscription-Key: ",
+    ] {
+        assert_eq!(scan(&format!("{before}{uuid}\"")).len(), 1, "{before}");
+    }
+    for before in [
+        "",
+        "id: ",
+        "tenant_id: ",
+        "request_id=",
+        "\"client_id\": \"",
+        "token_id: ",
+        "secret_id: ",
+        "idempotency_key: ",
+        "cache_key: ",
+        "x-request-id: ",
+        "public_key: ",
+        "\"kid\": \"",
+        "page_token=",
+    ] {
+        assert_eq!(scan(&format!("{before}{uuid}\"")).len(), 0, "{before}");
+    }
+}
+
 #[test]
 fn formats_find_their_examples() {
     let mut wrong = Vec::new();

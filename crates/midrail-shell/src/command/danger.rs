@@ -326,6 +326,8 @@ impl Rule {
             safer: self.safer.to_owned(),
             // What lies on another machine is nowhere here, however it is spelt.
             harmless_saved: !paths.is_empty() && is_restored,
+            harmless_own: self.loss == Loss::Read
+                && targets.iter().all(|target| target.place != Place::Remote),
             harmless_inside: !paths.is_empty()
                 && !is_restored
                 && !matches!(self.loss, Loss::Upload | Loss::Read)

@@ -5,9 +5,9 @@ use midrail_core::Severity;
 use crate::command::invocation::{Arg, Folder, TEMPORARY_FOLDER, below_unknown, variable_folder};
 use crate::tables::{LOSSES, Loss, Place};
 use crate::words::places::{
-    CACHES, CERTAIN_SYSTEM, CERTIFICATES, HISTORY, NOT_SYSTEM, OWN, PERSONAL, PUBLIC_ENDINGS, REBUILT,
-    REGENERATED, SECRET, SECRET_ENDINGS, SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS,
-    TEMPORARY, TRASH,
+    CACHES, CERTAIN_SYSTEM, CERTIFICATES, HISTORY, NOT_SYSTEM, OWN, PERSONAL, PUBLIC_ENDINGS, PUBLIC_NAMES,
+    REBUILT, REGENERATED, SECRET, SECRET_ENDINGS, SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES,
+    SYSTEM_ROOTS, TEMPORARY, TRASH,
 };
 
 /// A target and its place.
@@ -366,6 +366,7 @@ pub(super) fn write_severity(target: &Target) -> Option<Severity> {
 pub(super) fn is_secret(target: &Target) -> bool {
     let name = target.path.rsplit('/').next().unwrap_or_default();
     !PUBLIC_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        && !PUBLIC_NAMES.contains(&name)
         && !is_certificate(name)
         && (target.place == Place::Secret
             || SECRET_NAMES.contains(&name)

@@ -7,7 +7,7 @@ use super::super::scope::Scope;
 use super::flow::base_name;
 use super::shells::Code;
 use super::state::{MAX_LOOP, Stream, Walk};
-use super::{listing, sweeps};
+use super::{listing, processes, sweeps};
 
 impl Walk {
     pub(super) fn xargs(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
@@ -20,6 +20,9 @@ impl Walk {
         let mark = mark.or_else(|| sorted.has(&["-i"]).then(|| "{}".to_owned()));
         let marks = separators(&sorted);
         let items: Option<Vec<Arg>> = input.text.as_ref().map(|text| {
+            if processes::is_numbers(text) {
+                return vec![text.clone()];
+            }
             let words = text.text.split(marks).filter(|word| !word.is_empty());
             words.take(64).map(|word| unquoted_item(word, text)).collect()
         });

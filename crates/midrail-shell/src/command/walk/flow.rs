@@ -162,19 +162,16 @@ pub(super) fn mentions_word(code: &str, word: &str) -> bool {
     code.split(is_part).any(|part| part == word)
 }
 
+/// What to do instead of a command that hides what it does.
+pub(super) const PLAIN: &str = "write the command out in plain text";
+
 impl Walk {
     pub(super) fn opaque(&mut self, reason: &str) {
         self.opaque_command(reason, "");
     }
 
     pub(super) fn opaque_command(&mut self, reason: &str, command: &str) {
-        self.report(
-            "opaque",
-            Severity::Medium,
-            reason.to_owned(),
-            "write the command out in plain text",
-            command,
-        );
+        self.report("opaque", Severity::Medium, reason.to_owned(), PLAIN, command);
     }
 
     pub(super) fn remote_code(&mut self, reason: &str, command: &str) {

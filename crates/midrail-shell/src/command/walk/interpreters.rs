@@ -194,9 +194,10 @@ impl Walk {
         if matches!(program, "tclsh" | "wish" | "jimsh") {
             return self.tcl(invocation, scope, input);
         }
-        if program == "m4" {
-            return self.macros(invocation, scope, input);
+        if program == "m4" && invocation.args.is_empty() {
+            input.text.iter().for_each(|code| self.unread_code(code, "m4"));
         }
+        self.escapes(invocation, scope, input);
         if matches!(program, "less" | "more" | "most") {
             let commands = invocation.args.iter().filter_map(|arg| arg.text.strip_prefix("+!"));
             return commands.for_each(|code| self.run(code, scope));
@@ -282,16 +283,6 @@ impl Walk {
                 let paths: Vec<String> = paths.map(str::to_owned).collect();
                 self.removed_by_code(&paths, scope);
             }
-        }
-    }
-
-    /// Macros that run commands: `syscmd(rm x)`.
-    fn macros(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
-        let Some(code) = input.text.as_ref().filter(|_| invocation.args.is_empty()) else { return };
-        self.unread_code(code, "m4");
-        for call in code.text.split("syscmd(").skip(1).take(MOST_TEXTS) {
-            let line = call.split_once(')').map_or(call, |(line, _)| line);
-            self.run(line.trim_matches(['`', '\'']), scope);
         }
     }
 

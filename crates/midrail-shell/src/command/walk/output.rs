@@ -7,6 +7,7 @@ use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
 use super::flow::base_name;
 use super::listing;
+use super::processes;
 use super::state::{Content, Source, Stream, Walk};
 use crate::words::shell::{HINTS, SILENT_PROGRAMS};
 
@@ -136,10 +137,11 @@ impl Walk {
                 let path = args.iter().find(|arg| !arg.text.starts_with('-'))?;
                 known(path).map(Arg::known)
             }
-            // Which processes: named by what they were looked for by.
-            "pgrep" | "pidof" => {
-                let name = args.iter().rev().find(|arg| !arg.text.starts_with('-'))?;
-                Some(Arg::unknown(&format!("$({} {})", invocation.program, name.text)))
+            "pgrep" | "pidof" => processes::looked_up(invocation),
+            "grep" | "egrep" | "awk" | "cut" | "head" | "tail" | "tr" | "sort" | "uniq"
+                if processes::is_list(input) =>
+            {
+                processes::selected(invocation, input)
             }
             "mktemp" => Some(Arg::known("/tmp/mktemp")),
             "pwd" => scope.working_folder(),

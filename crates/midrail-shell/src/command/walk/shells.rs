@@ -340,6 +340,7 @@ impl Walk {
         for (from, to) in found.moves {
             let moved = self.invocation("mv", vec![Arg::known(from), Arg::known(to)], scope);
             self.judge_with_files(&moved, scope);
+            self.copied(&moved, scope);
         }
         let is_rewritten = |path: &String| found.reads.contains(path);
         let rewritten: Vec<String> = found.overwrites.iter().filter(|it| is_rewritten(it)).cloned().collect();

@@ -250,7 +250,20 @@ impl Walk {
         safer: &str,
         command: &str,
     ) {
-        let danger = Danger {
+        let danger = self.danger(rule, severity, reason, safer, command);
+        self.add_danger(danger);
+    }
+
+    /// A danger of the current command, without targets.
+    pub(super) fn danger(
+        &self,
+        rule: &str,
+        severity: Severity,
+        reason: String,
+        safer: &str,
+        command: &str,
+    ) -> Danger {
+        Danger {
             rule: rule.to_owned(),
             severity,
             reason,
@@ -259,8 +272,7 @@ impl Walk {
             start: self.span.0,
             end: self.span.1,
             ..Danger::default()
-        };
-        self.add_danger(danger);
+        }
     }
 }
 

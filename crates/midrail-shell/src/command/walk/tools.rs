@@ -284,7 +284,9 @@ impl Walk {
     /// `rsync -e command`
     pub(super) fn rsync(&mut self, invocation: &Invocation, scope: &Scope) {
         self.ssh_options(invocation, scope);
-        for value in Arguments::new(invocation).values_of(&["-e", "--rsh", "--rsync-path"]) {
+        let names: &[&str] =
+            if invocation.program == "scp" { &["-S", "-D"] } else { &["-e", "--rsh", "--rsync-path"] };
+        for value in Arguments::new(invocation).values_of(names) {
             if !value.text.starts_with("ssh") {
                 self.run(&value.text, scope);
             }
@@ -292,7 +294,7 @@ impl Walk {
     }
 
     /// Scripts of `sed` that run commands: `1e command`, `s/x/command/e`.
-    pub(super) fn sed(&mut self, invocation: &Invocation, scope: &Scope) {
+    pub(super) fn sed(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
         let sorted = Arguments::new(invocation);
         let mut scripts: Vec<&Arg> = sorted.values_of(&["-e", "--expression"]).collect();
         let files: Vec<Stream> =
@@ -307,6 +309,14 @@ impl Walk {
         }
         for file in scripts.iter().flat_map(|script| sed_files(&script.text)).filter(|_| !scope.is_remote) {
             self.note(Listed::Write, &scope.place(file));
+            self.judge_redirection(&Arg::known(file), false, scope);
+        }
+        // `e` alone runs what was read.
+        if scripts.iter().any(|script| script.text.split([';', '\n']).any(|part| sed_command(part) == "e")) {
+            match &input.text {
+                Some(text) if text.is_known() => self.run(&text.text, scope),
+                _ => self.opaque_command("`sed` runs the lines that it reads", ""),
+            }
         }
     }
 
@@ -352,17 +362,22 @@ fn sed_files(script: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A command of `sed` without its address: `1!e x`, `/a/e x`.
+fn sed_command(line: &str) -> &str {
+    let is_address =
+        |c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '{' | '}' | '~' | '!' | '+');
+    let line = line.trim_start_matches(is_address);
+    match line.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
+        Some((_, rest)) => rest.trim_start_matches(is_address).trim_end_matches([' ', '}']),
+        None => line.trim_end_matches([' ', '}']),
+    }
+}
+
 /// The commands of a shell in a script of `sed`.
 fn sed_commands(script: &str) -> Vec<String> {
     let mut commands = Vec::new();
     for line in script.lines() {
-        let line =
-            line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '{' | '~'));
-        // `/address/`
-        let line = match line.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
-            Some((_, rest)) => rest.trim_start(),
-            None => line,
-        };
+        let line = sed_command(line);
         if let Some(code) = line.strip_prefix("e ") {
             commands.push(code.to_owned());
         } else if let Some(rest) = line.strip_prefix('s')

@@ -1,11 +1,17 @@
 //! Variables that make programs run or load code. However a variable gets its value, it is judged here.
 
+use midrail_core::{Danger, Severity};
+
 use super::super::ast::is_name_byte;
 use super::super::invocation::Arg;
 use super::super::scope::{Scope, join};
+use super::flow::PLAIN;
 use super::state::{Listed, Walk};
 use crate::words::places::PROGRAM_FOLDERS;
-use crate::words::shell::{CODE_VARIABLES, LOADING_VARIABLES, PROMPTS, PROXY_VARIABLES, SEARCH_VARIABLES};
+use crate::words::shell::{
+    CODE_VARIABLES, LIBRARY_VARIABLES, LOADING_VARIABLES, PROMPTS, PROXY_VARIABLES, SEARCH_VARIABLES,
+    TOOL_VARIABLES,
+};
 
 /// Whether a variable names the program that cargo starts for a target: `CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER`.
 fn is_tool_of_target(name: &str) -> bool {
@@ -47,6 +53,8 @@ impl Walk {
             if code.contains(['$', '`']) {
                 self.run(&format!(": \"{}\"", code.replace('"', "\\\"")), scope);
             }
+        } else if TOOL_VARIABLES.contains(&name) {
+            self.run(code, scope);
         } else if CODE_VARIABLES.contains(&name) || is_tool_of_target(name) {
             let code = code.trim_start_matches('|');
             self.run(code, scope);
@@ -56,7 +64,7 @@ impl Walk {
                 && !is_of_system(program)
                 && !program.starts_with('~')
             {
-                self.report_variable(name, &value.text);
+                self.report_variable(name, value, scope);
             }
         }
     }
@@ -104,13 +112,22 @@ impl Walk {
             _ => SEARCH_VARIABLES.contains(&name) && text.split(':').any(is_shared),
         };
         if (is_loading || finds_own) && !scope.is_remote {
-            self.report_variable(name, text);
+            self.report_variable(name, value, scope);
         }
     }
 
-    fn report_variable(&mut self, name: &str, value: &str) {
+    /// A library that the agent built is like a program that it built.
+    fn report_variable(&mut self, name: &str, value: &Arg, scope: &Scope) {
+        let libraries = value.text.split([':', ' ']).filter(|entry| !is_of_system(entry));
+        let is_library = LIBRARY_VARIABLES.contains(&name) && value.is_known();
+        let targets: Vec<String> = libraries.filter(|_| is_library).map(|entry| scope.place(entry)).collect();
         let reason = format!("`{name}` makes other programs load code that the command line does not show");
-        self.opaque_command(&reason, &format!("{name}={value}"));
+        let harmless_own = !targets.is_empty();
+        self.add_danger(Danger {
+            targets,
+            harmless_own,
+            ..self.danger("opaque", Severity::Medium, reason, PLAIN, &format!("{name}={}", value.text))
+        });
     }
 
     /// A variable is set whose name is not known: it may be any of them.

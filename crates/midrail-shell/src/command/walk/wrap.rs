@@ -30,7 +30,7 @@ impl Walk {
             "tmux" => self.tmux(invocation, scope),
             "nc" | "socat" => self.netcat(invocation, scope),
             "at" | "crontab" => self.scheduled(invocation, scope, input),
-            "sed" => self.sed(invocation, scope),
+            "sed" => self.sed(invocation, scope, input),
             "rsync" | "scp" => self.rsync(invocation, scope),
             _ => {
                 self.builds(invocation, scope, input);
