@@ -27,6 +27,14 @@ const MAX_FOLDER: usize = 4096;
 /// What a variable may hold, each value with its items: the newest first.
 pub(super) type Candidates = Vec<Rc<Vec<Arg>>>;
 
+/// A function of the line itself.
+#[derive(Debug, Clone)]
+pub(super) struct Function {
+    pub(super) body: Rc<str>,
+    /// The line certainly defined it, and did not remove it since. Otherwise its name may still mean a program.
+    pub(super) is_certain: bool,
+}
+
 /// The state of a shell at one place of the line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
@@ -36,7 +44,7 @@ pub(super) struct Scope {
     variables: Rc<BTreeMap<String, Candidates>>,
     /// Variables that are other names of variables: `declare -n`.
     references: Rc<BTreeMap<String, String>>,
-    pub(super) functions: Rc<BTreeMap<String, Rc<str>>>,
+    pub(super) functions: Rc<BTreeMap<String, Function>>,
     pub(super) aliases: Rc<BTreeMap<String, Rc<str>>>,
     /// `$0`, `$1`, … where they are known.
     pub(super) positional: Option<Rc<Vec<Arg>>>,
@@ -172,7 +180,27 @@ impl Scope {
     }
 
     pub(super) fn define(&mut self, name: &str, body: &str) {
-        keep(&mut self.functions, &self.has_forgotten, name, Rc::from(body));
+        let function = Function { body: Rc::from(body), is_certain: true };
+        keep(&mut self.functions, &self.has_forgotten, name, function);
+    }
+
+    /// The name means a program only.
+    pub(super) fn forget_definitions(&mut self, name: &str) {
+        if self.functions.contains_key(name) {
+            Rc::make_mut(&mut self.functions).remove(name);
+        }
+        if self.aliases.contains_key(name) {
+            Rc::make_mut(&mut self.aliases).remove(name);
+        }
+    }
+
+    /// A function may be gone: `unset -f name`.
+    pub(super) fn doubt_function(&mut self, name: &str) {
+        if self.functions.contains_key(name)
+            && let Some(function) = Rc::make_mut(&mut self.functions).get_mut(name)
+        {
+            function.is_certain = false;
+        }
     }
 
     pub(super) fn alias(&mut self, name: &str, body: &str) {
@@ -182,6 +210,7 @@ impl Scope {
     /// What is known after a branch that may or may not have run: both values of each variable, the new one first.
     pub(super) fn may_have_been(&mut self, before: &Scope) {
         self.has_pipefail &= before.has_pipefail;
+        self.functions_may_have_been(before);
         if Rc::ptr_eq(&self.variables, &before.variables) {
             return;
         }
@@ -195,6 +224,17 @@ impl Scope {
         }
         for (name, old) in before.variables.iter() {
             variables.entry(name.clone()).or_insert_with(|| old.clone());
+        }
+    }
+
+    /// A function that a branch defined, or the one that it replaced: the name may also mean what it meant before.
+    fn functions_may_have_been(&mut self, before: &Scope) {
+        if Rc::ptr_eq(&self.functions, &before.functions) {
+            return;
+        }
+        for (name, function) in Rc::make_mut(&mut self.functions) {
+            let old = before.functions.get(name);
+            function.is_certain &= old.is_some_and(|old| old.is_certain);
         }
     }
 

@@ -332,7 +332,9 @@ impl Walk {
             }
             CommandKind::Repeat { head, body } => {
                 let _ = self.expand_one(&head.parts, scope);
+                let before = scope.clone();
                 let stream = self.repeated(scope, |walk, scope| walk.list(body, scope, input));
+                scope.may_have_been(&before);
                 Stream { text: None, ..stream }
             }
             CommandKind::Case { subject, arms } => {
@@ -488,6 +490,8 @@ impl Walk {
             let stream = if command.redirects.is_empty() { Stream::silent() } else { input.clone() };
             return self.redirect_output(&redirected, stream);
         }
+        // Only here the shell itself looks for a function of that name.
+        self.finds_functions = true;
         let stream = if assignments.is_empty() {
             self.invoke(argv, false, scope, input)
         } else {

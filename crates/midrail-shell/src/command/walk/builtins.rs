@@ -71,6 +71,7 @@ impl Walk {
             "unset" => {
                 for arg in args.iter().filter(|arg| !is_flag(arg)) {
                     scope.set(&arg.text, vec![Arg::default()]);
+                    scope.doubt_function(&arg.text);
                 }
             }
             "set" => {
@@ -144,8 +145,8 @@ impl Walk {
             }
             // Other shells can call an exported function.
             "export" | "declare" | "typeset" if exports_functions(&invocation.program, args) => {
-                for body in args.iter().filter_map(|arg| scope.functions.get(&arg.text).cloned()) {
-                    let _ = self.unchecked(&body, scope);
+                for function in args.iter().filter_map(|arg| scope.functions.get(&arg.text).cloned()) {
+                    let _ = self.unchecked(&function.body, scope);
                 }
             }
             "eval" => return Some(self.eval(args, scope, input)),
@@ -230,7 +231,8 @@ impl Walk {
     pub(super) fn uncalled(&mut self, scope: &Scope) {
         const MAX_FUNCTIONS: usize = 16;
         let functions = scope.functions.iter().filter(|(name, _)| !self.called.contains(*name));
-        let bodies: Vec<_> = functions.map(|(_, body)| Rc::clone(body)).take(MAX_FUNCTIONS).collect();
+        let bodies: Vec<_> =
+            functions.map(|(_, function)| Rc::clone(&function.body)).take(MAX_FUNCTIONS).collect();
         bodies.iter().for_each(|body| self.later(body, scope));
     }
 

@@ -9,7 +9,7 @@ use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
 use super::super::network::{MAX_NETWORK_USES, network_use};
 use super::super::programs::{self, Tag};
 use super::super::proof::{is_unproven_option, may_run_nothing};
-use super::super::scope::{START, Scope};
+use super::super::scope::{Function, START, Scope};
 use super::super::{calls, danger, files, hosts, pattern};
 use super::flow::{self, base_name};
 use super::guards::agent_of_package;
@@ -61,6 +61,7 @@ impl Walk {
         scope: &mut Scope,
         input: &Stream,
     ) -> Stream {
+        let finds_functions = std::mem::take(&mut self.finds_functions);
         let size: usize = argv.iter().map(|arg| arg.text.len()).sum();
         self.spend(20 + size / 8);
         if self.is_exhausted() {
@@ -71,6 +72,7 @@ impl Walk {
             return Stream::default();
         }
         let named = self.named_words(&argv, scope, input);
+        self.finds_functions = finds_functions;
         self.depth += 1;
         let was_unchecked = self.is_unchecked;
         let replaces_shell = argv.len() > 1 && argv.first().is_some_and(|name| name.text == "exec");
@@ -83,6 +85,7 @@ impl Walk {
     }
 
     fn invoke_deeper(&mut self, argv: Vec<Arg>, has_more: bool, scope: &mut Scope, input: &Stream) -> Stream {
+        let finds_functions = std::mem::take(&mut self.finds_functions);
         if self.is_automatic_folder(&argv, scope) {
             scope.change_folder(argv.first());
             return Stream::silent();
@@ -111,17 +114,36 @@ impl Walk {
             return Stream::printed_by("");
         }
         let name = self.localise(name, scope);
-        if let Some(stream) = self.user_defined(&name, call, scope) {
+        let definition = scope.functions.get(&name.text);
+        if definition.is_none() && !scope.aliases.contains_key(&name.text) {
+            return self.program(&name, call, scope);
+        }
+        let is_certain = finds_functions && definition.is_some_and(|function| function.is_certain);
+        let mut apart = scope.clone();
+        let stream = self.user_defined(&name, call, scope);
+        if is_certain {
             return stream;
         }
+        // The definition adds a meaning and removes none: the program may run in its place.
+        self.is_unchecked = true;
+        apart.forget_definitions(&name.text);
+        let stream = stream.and(self.program(&name, call, &mut apart));
+        apart.functions = Rc::clone(&scope.functions);
+        scope.may_have_been(&apart);
+        Stream { text: None, ..stream }
+    }
+
+    /// A program, or a command of the shell.
+    fn program(&mut self, name: &Arg, call: ProgramCall<'_>, scope: &mut Scope) -> Stream {
+        let ProgramCall { invocation, input } = call;
         self.note(Listed::Program, &invocation.program);
-        self.with_settings(&invocation, scope);
+        self.with_settings(invocation, scope);
         let decides = !self.is_unchecked && !self.has_left && !has_doubtful_variables(scope);
         let number = self.analysis.commands.len();
-        calls::add_call(&mut self.analysis, &invocation, &name.text, decides);
+        calls::add_call(&mut self.analysis, invocation, &name.text, decides);
         self.has_left |= LEAVING.contains(&invocation.program.as_str());
-        self.is_unchecked |= !STATUS_KEEPERS.contains(&invocation.program.as_str()) || describes(&invocation);
-        for mut danger in danger::judge(&invocation) {
+        self.is_unchecked |= !STATUS_KEEPERS.contains(&invocation.program.as_str()) || describes(invocation);
+        for mut danger in danger::judge(invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
             let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);
             if scope.is_remote && !danger.targets.is_empty() && danger.targets.iter().all(is_temporary) {
@@ -132,26 +154,26 @@ impl Walk {
             }
             self.add_danger(danger);
         }
-        self.report_disabled_guards(&invocation, scope);
+        self.report_disabled_guards(invocation, scope);
         if let Some(stream) = self.builtin(call, scope) {
             calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
             return stream;
         }
         if name.text.contains('/')
-            && let Some(stream) = self.program_file(&name, call, scope)
+            && let Some(stream) = self.program_file(name, call, scope)
         {
             return stream;
         }
-        self.touched(&invocation, scope);
-        self.report_exfiltration(&invocation, scope, input);
-        self.keep_secret_copies(&invocation, scope);
-        self.obeys_network(&invocation, input);
-        self.inline_code(&invocation, scope, input);
+        self.touched(invocation, scope);
+        self.report_exfiltration(invocation, scope, input);
+        self.keep_secret_copies(invocation, scope);
+        self.obeys_network(invocation, input);
+        self.inline_code(invocation, scope, input);
         self.loaded_files(&invocation.program, scope);
-        self.settings_in_options(&invocation, scope);
-        self.scripts_in_options(&invocation, scope);
+        self.settings_in_options(invocation, scope);
+        self.scripts_in_options(invocation, scope);
         if matches!(invocation.program.as_str(), "ssh" | "scp" | "sftp") {
-            self.obeyed_settings(&invocation, scope);
+            self.obeyed_settings(invocation, scope);
         }
         // Another shell has its own options.
         let had_pipefail = std::mem::take(&mut scope.has_pipefail);
@@ -161,16 +183,16 @@ impl Walk {
             calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
             return stream;
         }
-        self.report_unknown_program(&invocation, scope);
-        let mut stream = self.printed(&invocation, scope, input);
+        self.report_unknown_program(invocation, scope);
+        let mut stream = self.printed(invocation, scope, input);
         stream.secret = self.printed_secret(call, scope);
         stream
     }
 
     /// Functions and aliases of the line itself.
-    fn user_defined(&mut self, name: &Arg, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
+    fn user_defined(&mut self, name: &Arg, call: ProgramCall<'_>, scope: &mut Scope) -> Stream {
         let ProgramCall { invocation, input } = call;
-        if let Some(body) = scope.functions.get(&name.text).cloned() {
+        if let Some(Function { body, .. }) = scope.functions.get(&name.text).cloned() {
             self.called.insert(name.text.clone());
             let outer = scope.set_positional(name.clone(), &invocation.args);
             // A function that calls itself is walked once.
@@ -184,14 +206,14 @@ impl Walk {
             }
             scope.functions = functions;
             scope.positional = outer;
-            return Some(stream);
+            return stream;
         }
-        let body = scope.aliases.get(&name.text).cloned()?;
+        let Some(body) = scope.aliases.get(&name.text).cloned() else { return Stream::silent() };
         let aliases = Rc::clone(&scope.aliases);
         Rc::make_mut(&mut scope.aliases).remove(&name.text);
         let stream = self.code(&format!("{body}{}", quoted_line(&invocation.args)), scope, input);
         scope.aliases = aliases;
-        Some(stream)
+        stream
     }
 
     /// A program that is named by its path: a script, perhaps one that the line itself wrote.

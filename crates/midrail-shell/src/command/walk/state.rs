@@ -103,6 +103,8 @@ pub(crate) struct Walk {
     pub(super) accesses: Vec<String>,
     /// The line may succeed although the current command fails or does not run.
     pub(super) is_unchecked: bool,
+    /// The shell itself starts the next program, and not a wrapper (`env`, `command`), which knows no functions.
+    pub(super) finds_functions: bool,
     /// A command ended the shell, left a loop or a function, or ran code that the line does not show: what follows may not run, or
     /// may be other programs.
     pub(super) has_left: bool,
