@@ -30,8 +30,8 @@ mod word_lists;
 // The build script and the crate share what both have to compute in the same way.
 #[path = "src/choices.rs"]
 mod choices;
-#[path = "src/injection/gate_marks.rs"]
-mod gate_marks;
+#[path = "src/injection/gate_words.rs"]
+mod gate_words;
 #[path = "src/secrets/keyword_hash.rs"]
 mod keyword_hash;
 #[path = "src/secrets/letter_pairs.rs"]

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gate_marks::{MARK_BITS, MARKED_LETTERS, mark};
+use crate::gate_words::{FIRST_LETTERS, LONG_WORD, SEVERAL, TABLE_BITS, word_hash, word_slot, word_tag};
 use crate::vocabulary::{ANY, ClassId, Step, span};
 
 /// How many sets of words of one phrase are looked for.
@@ -54,19 +54,9 @@ impl Gate {
         self.needs.iter().flatten().map(|(class, _)| *class).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The marks of all words that are looked for, and what phrases need, by the rarest of their anchors. `texts` has the words
-    /// of each set.
-    pub fn tables(&self, texts: &[Vec<String>]) -> String {
+    /// What phrases need, by the rarest of their anchors.
+    pub fn tables(&self) -> String {
         let classes = self.classes();
-        let mut marks = vec![0_u64; (1 << MARK_BITS) / 64];
-        let words = classes.iter().flat_map(|class| &texts[usize::from(*class)]);
-        // Other words are read letter by letter.
-        for word in words.filter(|word| word.is_ascii()) {
-            let mut first = [0; MARKED_LETTERS];
-            first.iter_mut().zip(word.bytes()).for_each(|(letter, byte)| *letter = byte);
-            let mark = mark(u64::from_le_bytes(first));
-            marks[mark / 64] |= 1 << (mark % 64);
-        }
         let number = |class: ClassId| classes.iter().position(|other| *other == class).unwrap_or_default();
         let mut by_rarest = vec![Vec::new(); classes.len()];
         let mut all = Vec::new();
@@ -82,12 +72,10 @@ impl Gate {
         let spans: Vec<String> =
             by_rarest.into_iter().map(|own| span(&mut phrases, own.into_iter())).collect();
         format!(
-            "pub(super) static GATE_MARKS: [u64; {}] = {marks:?};\n\
-             pub(super) const GATE_ANCHORS: usize = {};\n\
+            "pub(super) const GATE_ANCHORS: usize = {};\n\
              pub(super) static GATE_BY_RAREST: &[Span] = &[{}];\n\
              pub(super) static GATE_PHRASES: &[Span] = &[{}];\n\
              pub(super) static GATE_NEEDS: &[Need] = &[{}];\n",
-            marks.len(),
             classes.len(),
             spans.join(", "),
             phrases.join(", "),
@@ -115,4 +103,24 @@ pub fn word_anchors(classes: &[ClassId], by_number: &[Vec<ClassId>]) -> String {
         spans.join(", "),
         anchors.join(", ")
     )
+}
+
+/// The table of the words that are looked for, with their numbers: 16 bits of the hash of its letters, and 16 of its number.
+pub fn word_table<'w>(words: impl Iterator<Item = (&'w str, usize)>) -> String {
+    let mut table = vec![0_u32; 1 << TABLE_BITS];
+    // Other words are read letter by letter.
+    for (word, number) in words.filter(|(word, _)| word.is_ascii()) {
+        let mut first = [0; FIRST_LETTERS];
+        first.iter_mut().zip(word.bytes()).for_each(|(letter, byte)| *letter = byte);
+        let is_long = word.len() > FIRST_LETTERS;
+        let hash = word_hash(u64::from_le_bytes(first) ^ if is_long { LONG_WORD } else { 0 });
+        let mut slot = word_slot(hash);
+        while table[slot] != 0 && table[slot] >> 16 != word_tag(hash) {
+            slot = (slot + 1) % table.len();
+        }
+        let is_other = table[slot] != 0 && table[slot] & 0xffff != number as u32;
+        let number = if is_long || is_other { SEVERAL.into() } else { number as u32 };
+        table[slot] = word_tag(hash) << 16 | number;
+    }
+    format!("pub(super) static GATE_TABLE: [u32; {}] = {table:?};\n", table.len())
 }

@@ -64,41 +64,24 @@ macro_rules! rules {
 
 include!("../data/personal/rules.rs.in");
 
-/// All texts before names, and what a search for them looks for: the second byte of those that begin with a capital, for each first
-/// one; the others, each with the place of its first sign, that sign and the two bytes before it, and the pairs of bytes that may
-/// be before a sign; and those without a sign.
+/// All texts before names, the longest first, each with its last bytes.
 fn name_triggers(lists: &WordLists) -> String {
-    let names = ["before_one_word", "before_two_words", "before_given_name"];
-    let (mut capitals, mut before, mut signed, mut others) =
-        ([0_u128; 26], [0_u32; 32], BTreeSet::new(), BTreeSet::new());
-    let mut all = String::new();
-    let triggers = names.iter().zip(["OneWord", "TwoWords", "GivenName"]);
-    for (trigger, then) in triggers.flat_map(|(name, then)| {
-        lists
-            .get(*name)
-            .into_iter()
-            .flat_map(move |list| list.texts().into_iter().map(move |text| (text, then)))
-    }) {
-        all.push_str(&format!("({trigger:?}, super::name_triggers::Then::{then}), "));
-        let bytes = trigger.as_bytes();
-        if bytes[0].is_ascii_uppercase() {
-            capitals[usize::from(bytes[0] - b'A')] |= 1 << bytes[1];
-        } else if let Some(sign) = trigger.find([':', '=', ',']).filter(|sign| *sign >= 2) {
-            before[usize::from(bytes[sign - 2] & 31)] |= 1 << (bytes[sign - 1] & 31);
-            signed.insert((sign, [bytes[sign - 2], bytes[sign - 1], bytes[sign]], trigger));
-        } else {
-            others.insert(trigger);
-        }
+    let names = [
+        ("before_one_word", "OneWord"),
+        ("before_two_words", "TwoWords"),
+        ("before_given_name", "GivenName"),
+    ];
+    let mut triggers: Vec<(String, &str)> = Vec::new();
+    for (name, then) in names {
+        triggers.extend(lists.get(name).into_iter().flat_map(|list| list.texts()).map(|text| (text, then)));
     }
-    format!(
-        "pub(super) static TRIGGERS: &[(&str, super::name_triggers::Then)] = &[{all}];\n\
-         pub(super) static TRIGGER_CAPITALS: [u128; 26] = {capitals:?};\n\
-         pub(super) static BEFORE_TRIGGER_SIGN: [u32; 32] = {before:?};\n\
-         pub(super) static TRIGGERS_WITH_SIGN: &[(usize, [u8; 3], &str)] = &{:?};\n\
-         pub(super) const TRIGGERS_WITHOUT_SIGN: &[&str] = &{:?};\n",
-        signed.iter().collect::<Vec<_>>(),
-        others.iter().collect::<Vec<_>>()
-    )
+    triggers.sort_by_key(|(trigger, _)| std::cmp::Reverse(trigger.len()));
+    let mut all = String::new();
+    for (trigger, then) in triggers {
+        let last = &trigger.as_bytes()[trigger.len() - 3..];
+        all.push_str(&format!("({last:?}, {trigger:?}, super::name_triggers::Then::{then}), "));
+    }
+    format!("pub(super) static TRIGGERS: &[([u8; 3], &str, super::name_triggers::Then)] = &[{all}];\n")
 }
 
 /// Writes the tables of personal data.

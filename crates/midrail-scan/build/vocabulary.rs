@@ -119,6 +119,7 @@ pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result
         ("OCCASIONS", "@occasion"),
         ("REVERSED", &rot13.join("|")),
         ("BACKWARDS", &backwards.join("|")),
+        ("DISGUISED", &[&rot13[..], &backwards].concat().join("|")),
     ];
     for (name, words) in named {
         let class = compiler.class(words);
@@ -139,7 +140,7 @@ pub fn compile(rows: &[Row], sets: &BTreeMap<String, Vec<String>>) -> io::Result
     let mut gate = Gate::new(&compiler.weights);
     phrases.iter().for_each(|phrase| gate.add_phrase(&phrase.steps));
     disguised.iter().for_each(|class| gate.add_class(*class));
-    code.push_str(&gate.tables(&compiler.texts));
+    code.push_str(&gate.tables());
     let gate_classes = gate.classes();
     let lists = [("PHRASES", phrases), ("ORDERS", orders), ("DATA_ORDERS", data_orders)];
     code.push_str(&compiler.finish(&lists, &gate_classes));
@@ -275,6 +276,9 @@ impl<'s> Compiler<'s> {
             code.push_str(&self.phrases(name, phrases, &by_number));
         }
         code.push_str(&injection_gate::word_anchors(gate_classes, &by_number));
+        let gate_words = gate_classes.iter().flat_map(|class| &self.texts[usize::from(*class)]);
+        let numbered = gate_words.map(|word| (word.as_str(), places[&hash_word(word)]));
+        code.push_str(&injection_gate::word_table(numbered));
         code
     }
 

@@ -3,31 +3,68 @@
 /// How many bytes a block has.
 const BLOCK: usize = 64;
 
-/// Visits the places of the bytes of a class, in order.
+/// Visits the places of bytes that are a pair with the byte before them, in order. Before the first byte is a line break.
 #[inline(always)]
-pub(crate) fn each_place(bytes: &[u8], is_member: impl Fn(u8) -> bool, mut visit: impl FnMut(usize)) {
-    each_mask(bytes, is_member, |start, mut places| {
-        while places != 0 {
-            visit(start + usize::try_from(places.trailing_zeros()).unwrap_or(0));
-            places &= places - 1;
+pub(crate) fn each_pair(bytes: &[u8], is_pair: impl Fn(u8, u8) -> bool, mut visit: impl FnMut(usize)) {
+    if bytes.first().is_some_and(|first| is_pair(b'\n', *first)) {
+        visit(0);
+    }
+    let mut start = 1;
+    while start < bytes.len() {
+        let rest = bytes.get(start - 1..).unwrap_or_default();
+        let mut last = [b' '; BLOCK + 1];
+        let block = rest.first_chunk::<{ BLOCK + 1 }>().unwrap_or_else(|| {
+            last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+            &last
+        });
+        let (Some(before), Some(here)) = (block.first_chunk::<BLOCK>(), block.last_chunk::<BLOCK>()) else {
+            return;
+        };
+        let mut classes = [0; BLOCK];
+        for ((place, before), here) in classes.iter_mut().zip(before).zip(here) {
+            *place = u8::from(is_pair(*before, *here));
         }
-    });
+        if classes != [0; BLOCK] {
+            each_bit(pack(&classes), |offset| visit(start + offset));
+        }
+        start += BLOCK;
+    }
 }
 
-/// Visits the places where runs of bytes of a class begin, in order.
+/// Visits runs of bytes of a class in order: where each begins. The visitor returns where to continue.
 #[inline(always)]
-pub(crate) fn each_run_start(bytes: &[u8], is_member: impl Fn(u8) -> bool, mut visit: impl FnMut(usize)) {
-    // The block behind the last mask, and whether that one ends in a run.
-    let mut before = (0, 0);
-    each_mask(bytes, is_member, |start, places| {
-        let continues = if before.0 == start { before.1 } else { 0 };
-        before = (start + BLOCK, places >> (BLOCK - 1));
+pub(crate) fn each_run(bytes: &[u8], is_member: impl Fn(u8) -> bool, mut visit: impl FnMut(usize) -> usize) {
+    let (mut next, mut continues) = (0, 0);
+    let mut visit_block = |start: usize, block: &[u8; BLOCK]| {
+        let places = mask(block, &is_member);
         let mut starts = places & !(places << 1 | continues);
+        continues = places >> (BLOCK - 1);
         while starts != 0 {
-            visit(start + usize::try_from(starts.trailing_zeros()).unwrap_or(0));
+            let at = start + usize::try_from(starts.trailing_zeros()).unwrap_or(0);
             starts &= starts - 1;
+            if at >= next {
+                next = visit(at);
+                let done = u32::try_from(next.saturating_sub(start)).unwrap_or(u32::MAX);
+                starts &= u64::MAX.checked_shl(done).unwrap_or(0);
+            }
         }
-    });
+    };
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    let mut start = 0;
+    for block in blocks {
+        visit_block(start, block);
+        start += BLOCK;
+    }
+    visit_block(start, &last_block(rest));
+}
+
+/// Visits the bits that are set, from the lowest on.
+#[inline(always)]
+fn each_bit(mut bits: u64, mut visit: impl FnMut(usize)) {
+    while bits != 0 {
+        visit(usize::try_from(bits.trailing_zeros()).unwrap_or(0));
+        bits &= bits - 1;
+    }
 }
 
 /// Visits all blocks until the visitor returns `false`: where each starts, and a bit for each byte of two classes.
@@ -67,24 +104,6 @@ fn last_block(rest: &[u8]) -> [u8; BLOCK] {
     last
 }
 
-/// Visits the blocks with bytes of a class: where each starts, and a bit for each byte of the class.
-#[inline(always)]
-fn each_mask(bytes: &[u8], is_member: impl Fn(u8) -> bool, mut visit: impl FnMut(usize, u64)) {
-    let mut visit_block = |start: usize, block: &[u8; BLOCK]| {
-        let places = mask(block, &is_member);
-        if places != 0 {
-            visit(start, places);
-        }
-    };
-    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let mut start = 0;
-    for block in blocks {
-        visit_block(start, block);
-        start += BLOCK;
-    }
-    visit_block(start, &last_block(rest));
-}
-
 const ONES: u64 = 0x0101_0101_0101_0101;
 
 /// A bit for each byte that is not 0.
@@ -100,16 +119,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_and_starts_of_runs_are_found() {
-        let text: String = (0..40).map(|at| if at % 3 == 0 { "x12" } else { " 7 " }).collect();
+    fn pairs_and_starts_of_runs_are_found() {
         let is_digit = |byte: u8| byte.is_ascii_digit();
-        let (mut places, mut starts) = (Vec::new(), Vec::new());
-        each_place(text.as_bytes(), is_digit, |place| places.push(place));
-        each_run_start(text.as_bytes(), is_digit, |place| starts.push(place));
-        let bytes = text.as_bytes();
-        let expected: Vec<usize> = (0..bytes.len()).filter(|at| is_digit(bytes[*at])).collect();
-        assert_eq!(places, expected);
-        let begins = |at: &usize| *at == 0 || !is_digit(bytes[at - 1]);
-        assert_eq!(starts, expected.into_iter().filter(begins).collect::<Vec<_>>());
+        let is_pair = |before: u8, here: u8| (before == b' ') & (here == b'7');
+        for length in 0..200 {
+            let text: String = (0..length).map(|at| if at % 3 == 0 { "x12" } else { " 7 " }).collect();
+            let bytes = text.as_bytes();
+            let (mut pairs, mut starts) = (Vec::new(), Vec::new());
+            each_pair(bytes, is_pair, |place| pairs.push(place));
+            each_run(bytes, is_digit, |place| {
+                starts.push(place);
+                place + length % 90
+            });
+            let before = |at: usize| at.checked_sub(1).map_or(b'\n', |at| bytes[at]);
+            let expected: Vec<usize> =
+                (0..bytes.len()).filter(|at| is_pair(before(*at), bytes[*at])).collect();
+            assert_eq!(pairs, expected);
+            let mut next = 0;
+            let expected: Vec<usize> = (0..bytes.len())
+                .filter(|at| {
+                    let is_visited = is_digit(bytes[*at]) && !is_digit(before(*at)) && *at >= next;
+                    next = if is_visited { at + length % 90 } else { next };
+                    is_visited
+                })
+                .collect();
+            assert_eq!(starts, expected);
+        }
     }
 }

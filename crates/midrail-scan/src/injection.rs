@@ -11,7 +11,7 @@ mod encoded;
 mod escapes;
 mod family;
 mod gate;
-mod gate_marks;
+mod gate_words;
 mod hashing;
 mod hidden;
 mod links;

@@ -25,10 +25,12 @@ mod word_set;
 
 pub use identities::{countries, countries_for_kind};
 
-use email::Emails;
+use email::{Emails, spelled};
 use midrail_core::Hit;
-use names::Names;
 use numbers::Numbers;
+
+use crate::byte_masks::each_pair;
+use crate::bytes::{byte, byte_before};
 
 /// How many bytes before and after it a hit depends on. Two texts that agree that far around a place have the same hits
 /// there.
@@ -54,24 +56,26 @@ const KINDS: &[&str] = &[
     "postal-code",
 ];
 
-/// How many bytes are searched for e-mail addresses and then for names.
-const PIECE: usize = 32 * 1024;
-
 /// Returns the personal data of a text, in order and without overlap.
 pub fn scan(text: &str) -> Vec<Hit> {
     let bytes = text.as_bytes();
-    let (mut emails, mut names) = (Emails::default(), Names::default());
-    // In pieces, so that the second search finds the text in the processor's cache.
-    for start in (0..bytes.len()).step_by(PIECE) {
-        let piece = start..bytes.len().min(start + PIECE);
-        emails.scan(bytes, piece.clone());
-        names.scan(text, piece);
-    }
+    let (mut emails, mut names) = (Emails::default(), Vec::new());
+    emails.scan(bytes);
+    let is_pair = |before, here| name_triggers::may_begin(before, here) | spelled::may_begin(before, here);
+    each_pair(bytes, is_pair, |place| {
+        let (before, here) = (byte_before(bytes, place), byte(bytes, place));
+        if spelled::may_begin(before, here) {
+            emails.add_spelled(bytes, place.saturating_sub(1));
+        }
+        if name_triggers::may_begin(before, here) {
+            names.extend(names::name_at(text, place));
+        }
+    });
     let mut numbers = Numbers::new(text);
     digit_groups::each_digit_run(bytes, |start, end| numbers.visit(start, end));
     let hits = merge(disjoint(emails.all()), disjoint(numbers.hits));
     let hits = merge(hits, disjoint(numbers.addresses));
-    merge(hits, disjoint(names.hits))
+    merge(hits, disjoint(names))
 }
 
 /// Cuts hits where the next one starts, so that the same bytes stay covered.
@@ -192,17 +196,17 @@ mod tests {
     }
 
     #[test]
-    fn hits_across_two_pieces_are_found() {
+    fn hits_across_two_blocks_are_found() {
         for whole in ["jana.novak@seznam.cz", "tariq[at]gmail.com", "tariq%40gmail.com", "+49 30 901820"] {
             for back in 0..whole.len() + 2 {
-                let text = format!("{} {whole} {}", "x".repeat(PIECE - 1 - back), "y".repeat(40));
-                assert_eq!(found(&text), [whole], "{back} bytes before the end of the piece");
+                let text = format!("{} {whole} {}", "x".repeat(128 - 1 - back), "y".repeat(40));
+                assert_eq!(found(&text), [whole], "{back} bytes before the end of the block");
             }
         }
         for before in ["Signed-off-by: ", "Mr. "] {
             for back in 0..before.len() + 2 {
-                let text = format!("{}\n{before}Jana Novak\n", "x".repeat(PIECE - 1 - back));
-                assert_eq!(found(&text), ["Jana Novak"], "{back} bytes before the end of the piece");
+                let text = format!("{}\n{before}Jana Novak\n", "x".repeat(128 - 1 - back));
+                assert_eq!(found(&text), ["Jana Novak"], "{back} bytes before the end of the block");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Sets of whole words.
 
-use crate::word_sign::word_sign;
+use crate::word_sign::{word_sign, word_sign_any_case};
 
 /// A set of words as bytes. Most words that are not in it are excluded without a lookup.
 #[derive(Debug)]
@@ -14,5 +14,10 @@ impl Words {
     /// Whether a word is in the set.
     pub(crate) fn contains(&self, word: &[u8]) -> bool {
         self.signs >> word_sign(word) & 1 == 1 && self.words.contains(word)
+    }
+
+    /// False if a word is not in the set in lower case. Most words are excluded.
+    pub(crate) fn may_contain_any_case(&self, word: &[u8]) -> bool {
+        self.signs >> word_sign_any_case(word) & 1 == 1
     }
 }

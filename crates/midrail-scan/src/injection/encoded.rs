@@ -26,6 +26,8 @@ pub(super) struct DecodedText {
 const MIN_RUN: usize = 20;
 /// How many pieces of one text are decoded.
 const MAX_PIECES: usize = 256;
+/// How many hexadecimal digits are decoded first.
+const PROBE: usize = 16;
 /// The longest piece: a longer one is a file.
 const MAX_RUN: usize = 65_536;
 
@@ -106,8 +108,13 @@ fn looks_encoded(run: &[u8]) -> bool {
 fn decode(run: &[u8]) -> Option<(String, &'static str)> {
     let run = run.strip_prefix(b"0x").unwrap_or(run);
     if run.iter().all(u8::is_ascii_hexdigit) && run.len().is_multiple_of(2) {
-        let bytes: Vec<u8> = run.chunks_exact(2).filter_map(hex_byte).collect();
-        return readable(bytes).map(|text| (text, "hex"));
+        let bytes = |run: &[u8]| run.chunks_exact(2).filter_map(hex_byte).collect::<Vec<u8>>();
+        // The first bytes of a digest are no text.
+        let is_text = |first: &[u8]| {
+            std::str::from_utf8(&bytes(first)).map_or_else(|error| error.error_len().is_none(), |_| true)
+        };
+        let may_be_text = run.get(..PROBE).is_none_or(is_text);
+        return may_be_text.then(|| readable(bytes(run))).flatten().map(|text| (text, "hex"));
     }
     readable(base64::decode_prefix(run)).map(|text| (text, "base64"))
 }

@@ -6,14 +6,14 @@
 
 use super::confusables::{Fold, fold, is_invisible};
 use super::escapes::{markup_length, unescape};
-use super::gate_marks::{MARKED_LETTERS, mark};
+use super::gate_words::{FIRST_LETTERS, LONG_WORD, SEVERAL, word_hash, word_slot, word_tag};
 use super::hashing::{FIRST_HASH, step};
 use super::phrase_index::Need;
 use super::vocabulary::{
-    self, GATE_ANCHORS, GATE_BY_RAREST, GATE_IDS, GATE_MARKS, GATE_NEEDS, GATE_PHRASES, GATE_WORD_ANCHORS,
+    self, GATE_ANCHORS, GATE_BY_RAREST, GATE_IDS, GATE_NEEDS, GATE_PHRASES, GATE_TABLE, GATE_WORD_ANCHORS,
     GATE_WORDS,
 };
-use super::words::{self, LONG, MAX_LETTERS, NUMBER, ReadMode, SINGLE};
+use super::words::{self, LONG, MAX_LETTERS, NUMBER, ReadMode, SINGLE, digit_as_letters};
 use super::{encoded, hidden, links, tags};
 use crate::byte_masks::each_mask_pair;
 use crate::bytes::{byte, byte_before, run_end};
@@ -29,23 +29,29 @@ struct Gate<'t> {
     text: &'t str,
     bytes: &'t [u8],
     /// How many words there are so far.
-    count: usize,
+    count: u32,
     /// The known words: how many are before each, and its number.
-    words: Vec<(usize, u16)>,
+    words: Vec<(u32, u16)>,
     /// Which numbers of words were seen.
     seen: Bits<{ GATE_IDS.div_ceil(64) }>,
     /// Which anchors were seen.
     anchors: Bits<{ GATE_ANCHORS.div_ceil(64) }>,
     /// Up to here the text is read.
     done: usize,
-    /// Single characters in a row, and the letters among them.
+    rows: Rows,
+    signs: Signs,
+}
+
+/// How many short words and numbers are in a row.
+#[derive(Default)]
+struct Rows {
+    /// Single characters, and the letters among them.
     singles: u32,
     single_letters: u32,
-    /// Words of two characters in a row.
+    /// Words of two characters.
     pairs: u32,
-    /// Numbers in a row.
+    /// Numbers.
     numbers: u32,
-    signs: Signs,
 }
 
 /// Signs of what is examined at the end.
@@ -68,10 +74,7 @@ impl<'t> Gate<'t> {
             seen: Bits([0; _]),
             anchors: Bits([0; _]),
             done: 0,
-            singles: 0,
-            single_letters: 0,
-            pairs: 0,
-            numbers: 0,
+            rows: Rows::default(),
             signs: Signs::default(),
         }
     }
@@ -89,22 +92,30 @@ impl<'t> Gate<'t> {
                 let offset = places.trailing_zeros();
                 places &= places - 1;
                 let at = start + usize::try_from(offset).unwrap_or_default();
-                is_open = if specials >> offset & 1 == 1 {
-                    self.read_special(at)
-                } else if at < self.done {
-                    false
-                } else {
+                if specials >> offset & 1 == 1 {
+                    is_open = self.read_special(at);
+                } else if at >= self.done {
                     let length = (!(parts >> offset)).trailing_zeros();
+                    // A special byte behind a word may join it to the next one. Behind the block, it is not known.
+                    let is_alone = offset + length < u64::BITS && specials >> (offset + length) & 1 == 0;
+                    if is_alone && let Some((letters, is_number)) = plain_word(bytes, at, length) {
+                        if length > 2 && !is_number {
+                            self.rows = Rows::default();
+                        } else if self.is_row_open_with(length, is_number) {
+                            is_open = true;
+                            return false;
+                        }
+                        let id = known_word(letters);
+                        if id != 0 {
+                            self.add_known(id, at, usize::try_from(length).unwrap_or_default());
+                        }
+                        self.count += 1;
+                        continue;
+                    }
                     let end = at + usize::try_from(length).unwrap_or_default();
                     let is_whole = offset + length < u64::BITS;
-                    let may_be_plain = is_whole && specials >> (offset + length) & 1 == 0;
-                    if may_be_plain && let Some(letters) = plain_letters(bytes, at, length) {
-                        self.read_plain(at, end, letters);
-                        false
-                    } else {
-                        self.read_token(at, if is_whole { end } else { run_end(bytes, end, is_part) })
-                    }
-                };
+                    is_open = self.read_token(at, if is_whole { end } else { run_end(bytes, end, is_part) });
+                }
                 if is_open {
                     return false;
                 }
@@ -114,62 +125,40 @@ impl<'t> Gate<'t> {
         is_open
     }
 
-    /// Reads a word of a few letters, as most are.
-    #[inline]
-    fn read_plain(&mut self, start: usize, end: usize, letters: u64) {
-        (self.singles, self.single_letters, self.pairs, self.numbers) = (0, 0, 0, 0);
-        if is_marked(letters) {
-            self.look_up(start, end);
-        }
-        self.count += 1;
-    }
-
-    /// Looks up a word that may be an anchor.
-    fn look_up(&mut self, start: usize, end: usize) {
-        let letters = self.bytes.get(start..end).unwrap_or_default().iter();
-        let lower = letters.map(|byte| char::from(byte.to_ascii_lowercase()));
-        self.add_word(vocabulary::id(lower.fold(FIRST_HASH, step)));
-    }
-
     /// Reads a run of letters and digits.
     fn read_token(&mut self, start: usize, end: usize) -> bool {
         let token = self.bytes.get(start..end).unwrap_or_default();
         let letters = self.first_letters(start, token.len());
         // Letters have this bit, digits do not.
         let digits = !letters & LETTER_BITS & first(token.len());
-        let rest = token.get(MARKED_LETTERS..).unwrap_or_default();
+        let rest = token.get(FIRST_LETTERS..).unwrap_or_default();
         let (all, any) = rest.iter().fold((u8::MAX, 0), |(all, any), byte| (all & byte, any | byte));
         if (letters & NOT_ASCII != 0) | (any >= 0x80) || self.is_joined(end, token.len()) {
             return self.read_piece(start);
         }
         let has_digit = (digits != 0) | (all & 0x40 == 0);
         let is_number = digits == LETTER_BITS & first(token.len()) && any & 0x40 == 0;
-        if has_digit && !is_number && may_spell(token) {
-            return self.read_piece(start);
+        if has_digit && !is_number && is_spelled_with_digits(token) {
+            return true;
         }
-        self.numbers = if is_number { self.numbers + 1 } else { 0 };
-        if token.len() > 2 {
-            (self.singles, self.single_letters, self.pairs) = (0, 0, 0);
-            self.signs.long_word |= u32::try_from(token.len()).is_ok_and(|length| length >= LONG);
-        } else {
-            let is_single = token.len() == 1;
-            self.pairs = if is_single { 0 } else { self.pairs + 1 };
-            self.add_single(is_single, !is_number);
-        }
-        if is_marked(letters | LOWER_CASE & first(token.len()))
-            && u32::try_from(token.len()).is_ok_and(|length| length <= MAX_LETTERS)
-        {
-            self.look_up(start, end);
+        let length = u32::try_from(token.len()).unwrap_or(u32::MAX);
+        self.signs.long_word |= length >= LONG;
+        let is_open = self.is_row_open_with(length, is_number);
+        let letters = letters | LOWER_CASE & first(token.len());
+        let is_long = token.len() > FIRST_LETTERS;
+        let id = known_word(if is_long { letters ^ LONG_WORD } else { letters });
+        if id != 0 && length <= MAX_LETTERS {
+            self.add_known(id, start, token.len());
         }
         self.count += 1;
-        self.is_row_open()
+        is_open
     }
 
     /// The first letters at a place, as a number.
     fn first_letters(&self, start: usize, length: usize) -> u64 {
         let here = self.bytes.get(start..).unwrap_or_default();
         let letters = here.first_chunk().copied().unwrap_or_else(|| {
-            let mut letters = [0; MARKED_LETTERS];
+            let mut letters = [0; FIRST_LETTERS];
             letters.iter_mut().zip(here).for_each(|(letter, byte)| *letter = *byte);
             letters
         });
@@ -262,11 +251,11 @@ impl<'t> Gate<'t> {
             let first = piece.get(word.start..).and_then(|rest| rest.chars().next());
             // Ideographs do not end a row.
             if first.is_some_and(|c| c < '\u{3041}') {
-                self.numbers = if word.flags & NUMBER != 0 { self.numbers + 1 } else { 0 };
+                self.rows.numbers = if word.flags & NUMBER != 0 { self.rows.numbers + 1 } else { 0 };
                 self.add_single(word.flags & SINGLE != 0, word.flags & NUMBER == 0);
             }
             // How many letters it has is not known.
-            self.pairs += 1;
+            self.rows.pairs += 1;
             if self.is_row_open() {
                 return true;
             }
@@ -281,58 +270,101 @@ impl<'t> Gate<'t> {
         })
     }
 
+    /// Adds a short word or a number to the rows, and returns whether they are long enough for a disguise.
+    fn is_row_open_with(&mut self, length: u32, is_number: bool) -> bool {
+        self.rows.numbers = if is_number { self.rows.numbers + 1 } else { 0 };
+        self.rows.pairs = if length == 2 { self.rows.pairs + 1 } else { 0 };
+        self.add_single(length == 1, !is_number);
+        self.is_row_open()
+    }
+
     fn add_single(&mut self, is_single: bool, is_letter: bool) {
-        self.singles = if is_single { self.singles + 1 } else { 0 };
-        self.single_letters = if is_single { self.single_letters + u32::from(is_letter) } else { 0 };
+        let Rows { singles, single_letters, .. } = &mut self.rows;
+        (*singles, *single_letters) =
+            if is_single { (*singles + 1, *single_letters + u32::from(is_letter)) } else { (0, 0) };
     }
 
     /// Whether rows of short words are long enough for a disguise. No word of the data has less than two letters.
     fn is_row_open(&mut self) -> bool {
-        self.signs.pairs |= self.pairs >= 10;
-        self.signs.numbers |= self.numbers >= 12;
-        self.singles >= 5 && self.single_letters >= 2
+        self.signs.pairs |= self.rows.pairs >= 10;
+        self.signs.numbers |= self.rows.numbers >= 12;
+        self.rows.singles >= 5 && self.rows.single_letters >= 2
     }
 
+    /// Adds a word that the table knows.
+    #[inline]
+    fn add_known(&mut self, id: u16, start: usize, length: usize) {
+        if id == SEVERAL {
+            let word = self.bytes.get(start..start + length).unwrap_or_default();
+            let lower = word.iter().map(|byte| char::from(byte.to_ascii_lowercase()));
+            self.add_word(vocabulary::id(lower.fold(FIRST_HASH, step)));
+        } else {
+            self.add_word(id);
+        }
+    }
+
+    /// Adds a word by its number. Unknown words have none.
+    #[inline]
     fn add_word(&mut self, id: u16) {
-        let anchors = GATE_WORDS.get(usize::from(id)).map_or(&[][..], |span| span.of(GATE_WORD_ANCHORS));
-        if anchors.is_empty() {
-            return;
-        }
-        self.words.push((self.count, id));
-        if !self.seen.has(id) {
-            self.seen.set(id);
-            anchors.iter().for_each(|anchor| self.anchors.set(*anchor));
-        }
-    }
-
-    /// Whether all that a phrase needs comes in order, and near enough.
-    fn has_phrase(&self) -> bool {
-        self.anchors.iter().filter_map(|rarest| GATE_BY_RAREST.get(rarest)).any(|phrases| {
-            phrases.of(GATE_PHRASES).iter().any(|needs| {
-                let needs = needs.of(GATE_NEEDS);
-                needs.iter().all(|need| self.anchors.has(need.anchor)) && self.is_in_order(needs)
-            })
-        })
-    }
-
-    fn is_in_order(&self, needs: &[Need]) -> bool {
-        // Where the last word is that completes the first needs, in order and near each other.
-        let mut last: [Option<usize>; MOST_NEEDS] = [None; _];
-        self.words.iter().any(|(at, id)| {
-            let mut is_complete = false;
-            for (number, need) in needs.iter().enumerate().rev() {
-                if !vocabulary::is_in(*id, need.class) {
-                    continue;
-                }
-                let before = number.checked_sub(1).map(|before| last.get(before).copied().flatten());
-                let is_near = |before: usize| (1..=usize::from(need.reach)).contains(&(at - before));
-                if before.is_none_or(|before| before.is_some_and(is_near)) {
-                    last.iter_mut().skip(number).take(1).for_each(|last| *last = Some(*at));
-                    is_complete |= number + 1 == needs.len();
-                }
+        if id != 0 {
+            if !self.seen.has(id) {
+                self.seen.set(id);
+                anchors_of(id).iter().for_each(|anchor| self.anchors.set(*anchor));
             }
-            is_complete
-        })
+            self.words.push((self.count, id));
+        }
+    }
+
+    /// Whether all that a phrase needs is near the rarest of it.
+    fn has_phrase(&self) -> bool {
+        // The anchors of phrases of which everything is somewhere in the text.
+        let mut live = Bits([0; GATE_ANCHORS.div_ceil(64)]);
+        let mut is_live = false;
+        for anchor in self.anchors.iter() {
+            if self.live_phrases(anchor).next().is_some() {
+                live.set(anchor);
+                is_live = true;
+            }
+        }
+        is_live
+            && self.words.iter().enumerate().any(|(place, (_, id))| {
+                anchors_of(*id).iter().filter(|anchor| live.has(**anchor)).any(|anchor| {
+                    self.live_phrases(*anchor).any(|needs| self.is_complete(needs, *anchor, place))
+                })
+            })
+    }
+
+    /// The phrases whose rarest anchor this is, and whose other anchors were seen.
+    fn live_phrases(&self, rarest: u16) -> impl Iterator<Item = &'static [Need]> {
+        let phrases = GATE_BY_RAREST.get(usize::from(rarest)).map_or(&[][..], |span| span.of(GATE_PHRASES));
+        let needs = phrases.iter().map(|needs| needs.of(GATE_NEEDS));
+        needs.filter(|needs| needs.iter().all(|need| self.anchors.has(need.anchor)))
+    }
+
+    /// Whether all needs are as near the word at a place as they may be from the rarest one.
+    fn is_complete(&self, needs: &[Need], rarest: u16, place: usize) -> bool {
+        let Some(number) = needs.iter().position(|need| need.anchor == rarest) else { return true };
+        let (before, after) = needs.split_at(number);
+        let Some((own, after)) = after.split_first() else { return true };
+        let (words_before, words_after) = self.words.split_at(place);
+        let Some(((at, _), words_after)) = words_after.split_first() else { return true };
+        let is_near = |words: &mut dyn Iterator<Item = &(u32, u16)>, class, reach| {
+            words
+                .take_while(|(other, _)| other.abs_diff(*at) <= reach)
+                .any(|(_, id)| vocabulary::is_in(*id, class))
+        };
+        let mut reach = 0;
+        let follow = after.iter().all(|need| {
+            reach += u32::from(need.reach);
+            is_near(&mut words_after.iter(), need.class, reach)
+        });
+        let mut reach = u32::from(own.reach);
+        follow
+            && before.iter().rev().all(|need| {
+                let within = reach;
+                reach += u32::from(need.reach);
+                is_near(&mut words_before.iter().rev(), need.class, within)
+            })
     }
 
     /// Whether something other than phrases needs a search.
@@ -367,44 +399,57 @@ impl<const N: usize> Bits<N> {
     }
 
     /// The numbers, in order.
-    fn iter(&self) -> impl Iterator<Item = usize> {
+    fn iter(&self) -> impl Iterator<Item = u16> {
         self.0.iter().zip((0..).step_by(64)).flat_map(|(bits, start)| {
             let rest = std::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)));
             rest.take_while(|bits| *bits != 0)
-                .map(move |bits| start + usize::try_from(bits.trailing_zeros()).unwrap_or_default())
+                .map(move |bits| start + u16::try_from(bits.trailing_zeros()).unwrap_or_default())
         })
     }
 }
-
-/// The most needs of a phrase.
-const MOST_NEEDS: usize = 6;
 
 /// What distinguishes letters from digits, in each byte.
 const LETTER_BITS: u64 = u64::from_ne_bytes([0x40; 8]);
 const LOWER_CASE: u64 = u64::from_ne_bytes([0x20; 8]);
 const NOT_ASCII: u64 = u64::from_ne_bytes([0x80; 8]);
 
-/// Whether an anchor may begin with these letters.
+/// The number of the word with these first letters, if one is an anchor, or [`SEVERAL`]. A word that is none seldom has a number.
 #[inline(always)]
-fn is_marked(letters: u64) -> bool {
-    let mark = mark(letters);
-    GATE_MARKS.get(mark / 64).is_some_and(|marks| marks >> (mark % 64) & 1 == 1)
+fn known_word(letters: u64) -> u16 {
+    let hash = word_hash(letters);
+    let mut slot = word_slot(hash);
+    loop {
+        let entry = GATE_TABLE.get(slot).copied().unwrap_or(0);
+        if entry == 0 || entry >> 16 == word_tag(hash) {
+            return u16::try_from(entry & 0xffff).unwrap_or_default();
+        }
+        slot = (slot + 1) % GATE_TABLE.len();
+    }
 }
 
-/// The letters of a run in lower case, if it is a word of a few ASCII letters, and no short one that may be part of a row.
+/// The anchors that a word belongs to.
+fn anchors_of(id: u16) -> &'static [u16] {
+    GATE_WORDS.get(usize::from(id)).map_or(&[], |span| span.of(GATE_WORD_ANCHORS))
+}
+
+/// The letters of a run in lower case, if it has only a few ASCII letters or only a few digits, and whether it is a number.
 #[inline(always)]
-fn plain_letters(bytes: &[u8], start: usize, length: u32) -> Option<u64> {
-    if !(3..=8).contains(&length) {
+fn plain_word(bytes: &[u8], start: usize, length: u32) -> Option<(u64, bool)> {
+    if length > 8 {
         return None;
     }
     let bits = u64::MAX >> (u64::BITS - 8 * length);
-    let letters = u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?) | LOWER_CASE;
-    ((letters ^ LETTER_BITS) & (LETTER_BITS | NOT_ASCII) & bits == 0).then_some(letters & bits)
+    let letters = (u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?) | LOWER_CASE) & bits;
+    // In a word there are only letters and digits, or bytes beyond ASCII.
+    match letters & (LETTER_BITS | NOT_ASCII) {
+        0 => Some((letters, true)),
+        kinds => (kinds == LETTER_BITS & bits).then_some((letters, false)),
+    }
 }
 
 /// The bits of the first bytes.
 fn first(length: usize) -> u64 {
-    u64::MAX >> (64 - 8 * length.min(MARKED_LETTERS))
+    u64::MAX >> (64 - 8 * length.min(FIRST_LETTERS))
 }
 
 /// Whether a byte is part of a word wherever it is.
@@ -423,9 +468,18 @@ fn is_special(byte: u8) -> bool {
         | (byte == b'-')
 }
 
-/// Whether digits of a token may stand for letters: these three never do.
-fn may_spell(token: &[u8]) -> bool {
-    memchr::memchr3(b'2', b'6', b'9', token).is_none()
+/// Whether a word with letters and digits is a known one if digits stand for letters: `1gn0r3`.
+fn is_spelled_with_digits(token: &[u8]) -> bool {
+    let is_long = u32::try_from(token.len()).is_ok_and(|length| length > MAX_LETTERS);
+    // These three stand for no letters.
+    if is_long || memchr::memchr3(b'2', b'6', b'9', token).is_some() {
+        return false;
+    }
+    let letters = token.iter().map(|byte| char::from(byte.to_ascii_lowercase()));
+    let hash = |choice: fn([char; 2]) -> char| {
+        vocabulary::id(letters.clone().map(digit_as_letters).map(choice).fold(FIRST_HASH, step))
+    };
+    hash(|[first, _]| first) != 0 || hash(|[_, second]| second) != 0
 }
 
 /// Whether an escaped character only separates words.

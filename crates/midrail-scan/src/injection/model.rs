@@ -83,11 +83,12 @@ impl TextFeatures {
         found.retain(|found| !found.phrase.row().is_address());
         let values = values::find(text);
         let orders = data_orders::find(&reading, &values);
-        let mut signs = Signs { phrases: &found, orders: &orders };
+        let signs = Signs { phrases: &found, orders: &orders };
         let windows = windows(&reading, signs, &values);
         let mut known = TextFeatures { features: Vec::new(), ends: vec![0], windows };
-        for at in 0..words.len() {
-            for_each_feature(words, at, &mut signs, |feature| known.features.push(feature));
+        let mut features = Features::new(signs);
+        for (at, word) in words.iter().enumerate() {
+            features.of_word(at, word, |feature| known.features.push(feature));
             known.ends.push(known.features.len());
         }
         known
@@ -137,9 +138,9 @@ pub(super) fn classify(
     let mut sums = Vec::with_capacity(words.len() + 1);
     let mut sum = [0_i32; 2];
     sums.push(sum);
-    let mut rest = signs;
-    for at in 0..words.len() {
-        for_each_feature(words, at, &mut rest, |feature| {
+    let mut features = Features::new(signs);
+    for (at, word) in words.iter().enumerate() {
+        features.of_word(at, word, |feature| {
             let [text, value] = weights(feature);
             let [text_sum, value_sum] = sum;
             sum = [text_sum.wrapping_add(i32::from(text)), value_sum.wrapping_add(i32::from(value))];
@@ -173,39 +174,65 @@ pub(super) fn classify(
     scored
 }
 
-/// The features that end at a word. `signs` are the remaining ones.
-fn for_each_feature(words: &[Word], at: usize, signs: &mut Signs<'_>, mut give: impl FnMut(u32)) {
-    let Some(word) = words.get(at) else { return };
-    let hash = token(word);
-    let before = match at.checked_sub(1).and_then(|at| words.get(at)) {
-        Some(before) if word.flags & (BREAK | EMPTY_LINE) == 0 => token(before),
-        _ => 1,
-    };
-    let earlier = match at.checked_sub(2).and_then(|at| words.get(at)) {
-        Some(earlier) if before != 1 => token(earlier),
-        _ => 2,
-    };
-    give(bucket(hash, 3));
-    give(bucket(word.stem, 5));
-    give(bucket(hash ^ before.rotate_left(21), 7));
-    give(bucket(hash ^ earlier.rotate_left(42), 11));
-    give(bucket(hash ^ before.rotate_left(21) ^ earlier.rotate_left(42), 13));
-    // Phrases are features too: weak signs add up here.
-    while let Some((order, rest)) = signs.orders.split_first().filter(|(order, _)| order.sentence.start <= at)
-    {
-        signs.orders = rest;
-        give(bucket(u64::from(order.is_hint), 19));
+/// The words before the current one, and the signs that are not reached yet.
+struct Features<'a> {
+    /// The word before, and the one before that. 1 and 2 stand for none.
+    before: u64,
+    earlier: u64,
+    signs: Signs<'a>,
+    /// Where the next sign is.
+    next: usize,
+}
+
+impl<'a> Features<'a> {
+    fn new(signs: Signs<'a>) -> Self {
+        let mut features = Features { before: 2, earlier: 2, signs, next: 0 };
+        features.find_next();
+        features
     }
-    while let Some((sign, rest)) = signs.phrases.split_first() {
-        if sign.first > at {
-            break;
+
+    /// Gives the features that end at a word. Words come in order.
+    #[inline(always)]
+    fn of_word(&mut self, at: usize, word: &Word, mut give: impl FnMut(u32)) {
+        let hash = token(word);
+        let [before, earlier] =
+            if word.flags & (BREAK | EMPTY_LINE) == 0 { [self.before, self.earlier] } else { [1, 2] };
+        let pair = hash ^ before.rotate_left(21);
+        give(bucket(hash, 3));
+        give(bucket(word.stem, 5));
+        give(bucket(pair, 7));
+        give(bucket(hash ^ earlier.rotate_left(42), 11));
+        give(bucket(pair ^ earlier.rotate_left(42), 13));
+        (self.before, self.earlier) = (hash, self.before);
+        if self.next <= at {
+            self.signs_at(at, &mut give);
         }
-        signs.phrases = rest;
-        let row = sign.phrase.row();
-        // The subjects of attacks are no features: they would classify the subject.
-        if row.family != &family::STATISTICAL {
-            give(bucket(hash_word(row.family.kind) ^ u64::from(row.counts == Counts::Weak), 17));
+    }
+
+    /// Phrases are features too: weak signs add up here.
+    #[cold]
+    fn signs_at(&mut self, at: usize, give: &mut dyn FnMut(u32)) {
+        while let Some((order, rest)) =
+            self.signs.orders.split_first().filter(|(order, _)| order.sentence.start <= at)
+        {
+            self.signs.orders = rest;
+            give(bucket(u64::from(order.is_hint), 19));
         }
+        while let Some((sign, rest)) = self.signs.phrases.split_first().filter(|(sign, _)| sign.first <= at) {
+            self.signs.phrases = rest;
+            let row = sign.phrase.row();
+            // The subjects of attacks are no features: they would classify the subject.
+            if row.family != &family::STATISTICAL {
+                give(bucket(hash_word(row.family.kind) ^ u64::from(row.counts == Counts::Weak), 17));
+            }
+        }
+        self.find_next();
+    }
+
+    fn find_next(&mut self) {
+        let order = self.signs.orders.first().map_or(usize::MAX, |order| order.sentence.start);
+        let phrase = self.signs.phrases.first().map_or(usize::MAX, |sign| sign.first);
+        self.next = order.min(phrase);
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn is_in(id: u16, class: ClassId) -> bool {
 
 /// Whether a word is one of attacks, in rot13 or backwards.
 pub(super) fn is_reversed(id: u16) -> bool {
-    is_in(id, REVERSED) || is_in(id, BACKWARDS)
+    is_in(id, DISGUISED)
 }
 
 /// False if no word continues these first letters, by their hash.

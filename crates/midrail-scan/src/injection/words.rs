@@ -370,40 +370,49 @@ impl Reader<'_> {
             self.current.joined = None;
             return;
         }
-        let current = std::mem::replace(&mut self.current, Current::new());
+        // Field by field: a whole new value would have to be copied for each word.
+        let current = &mut self.current;
+        let (hash, stem, span) = (current.hash, current.stem, current.span.clone());
+        let (letters, length, capitals) = (current.letters, current.len(), current.capitals);
+        let (spelled, joined) = (current.spelled.take(), current.joined.take());
+        (current.hash, current.stem) = (FIRST_HASH, FIRST_HASH);
+        (current.letters, current.digits, current.capitals) = (0, 0, 0);
         let mut flags = std::mem::take(&mut self.flags);
         self.newlines = 0;
-        if current.capitals > 1 && current.capitals == current.letters {
+        if capitals > 1 && capitals == letters {
             flags |= CAPITALS;
         }
-        if current.letters == 0 {
-            flags |= NUMBER;
+        let mut id = if length <= MAX_LETTERS { vocabulary::id(hash) } else { 0 };
+        let disguises = &mut self.reading.disguises;
+        if id == 0
+            && length <= MAX_LETTERS
+            && letters > 0
+            && let Some([one, other]) = spelled
+        {
+            id = vocabulary::id(one);
+            if id == 0 {
+                id = vocabulary::id(other);
+            }
+            disguises.digits_as_letters |= id != 0;
         }
-        let mut id = 0;
-        if current.len() <= MAX_LETTERS {
-            id = vocabulary::id(current.hash);
-            if id == 0
-                && current.letters > 0
-                && let Some([one, other]) = current.spelled
-            {
-                id = vocabulary::id(one);
-                if id == 0 {
-                    id = vocabulary::id(other);
-                }
-                self.reading.disguises.digits_as_letters |= id != 0;
+        disguises.reversed |= id != 0 && vocabulary::is_reversed(id);
+        disguises.long_words |= length >= LONG;
+        if let Some(joined) = joined {
+            disguises.hyphens |= vocabulary::id(joined) != 0;
+        }
+        if letters > 0 && length > 2 {
+            (self.numbers, self.pairs, self.singles) = (0, 0, 0);
+        } else {
+            if letters == 0 {
+                flags |= NUMBER;
+            }
+            disguises.numbers |= in_row(&mut self.numbers, letters == 0) >= 12;
+            disguises.pairs |= in_row(&mut self.pairs, length == 2) >= 10;
+            disguises.spaced_letters |= in_row(&mut self.singles, length == 1) >= 5;
+            if length == 1 {
+                flags |= SINGLE;
             }
         }
-        self.reading.disguises.long_words |= current.len() >= LONG;
-        self.reading.disguises.hyphens |= current.joined.is_some_and(|joined| vocabulary::id(joined) != 0);
-        let (length, disguises) = (current.len(), &mut self.reading.disguises);
-        disguises.reversed |= id != 0 && vocabulary::is_reversed(id);
-        disguises.numbers |= in_row(&mut self.numbers, flags & NUMBER != 0) >= 12;
-        disguises.pairs |= in_row(&mut self.pairs, length == 2) >= 10;
-        disguises.spaced_letters |= in_row(&mut self.singles, length == 1) >= 5;
-        if length == 1 {
-            flags |= SINGLE;
-        }
-        let Current { hash, stem, span, .. } = current;
         self.reading.words.push(Word { hash, stem, id, start: span.start, end: span.end, flags });
     }
 
@@ -439,7 +448,7 @@ fn in_row(count: &mut u32, is_one_more: bool) -> u32 {
 }
 
 /// The letters that a digit may replace.
-fn digit_as_letters(digit: char) -> [char; 2] {
+pub(super) fn digit_as_letters(digit: char) -> [char; 2] {
     match digit {
         '0' => ['o', 'o'],
         '1' => ['i', 'l'],

@@ -2,7 +2,7 @@
 
 use midrail_core::{Confidence, Hit, Severity};
 
-use super::context::Context;
+use super::context::{BEFORE, Context};
 use super::data::{
     COMPANY_WORDS, HOME_WORDS, POST_BOXES, POSTAL_CODE_WORDS, SENTENCE_WORDS, STREET_AFTER_NUMBER,
     STREET_BEFORE_NUMBER, STREET_ENDINGS, STREET_FIRST, STREET_LAST, STREET_LAST_WEAK, STREET_PARTICLES,
@@ -123,6 +123,9 @@ fn home_after(text: &str, start: usize, end: usize) -> Option<usize> {
     if !text.get(first..word_end).is_some_and(is_capital) || end - start < 2 {
         return None;
     }
+    if !follows_home_word(bytes, start) {
+        return None;
+    }
     // Another number is nearer to the word.
     let before = bytes.get(start.saturating_sub(LONGEST_WORD)..start).unwrap_or_default();
     if before.iter().any(u8::is_ascii_digit) {
@@ -131,6 +134,25 @@ fn home_after(text: &str, start: usize, end: usize) -> Option<usize> {
     let context = Context::within(bytes, start, end, 1);
     let rank = if context.has_key { 0 } else { 1 };
     if context.has_within(&HOME_WORDS, rank) { name_after(text, end) } else { None }
+}
+
+/// False if none of the two words before a place is one before an address. This is cheaper than reading the whole context.
+fn follows_home_word(bytes: &[u8], place: usize) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80;
+    let mut end = place;
+    for _ in 0..2 {
+        end = run_start(bytes, end, BEFORE, |byte| !is_letter(byte));
+        let start = run_start(bytes, end, LONGEST_WORD, is_letter);
+        let word = bytes.get(start..end).unwrap_or_default();
+        // Words are joined by capitals, and an escape may be before one.
+        let is_plain =
+            word.iter().skip(1).all(|byte| !byte.is_ascii_uppercase()) && byte_before(bytes, start) != b'\\';
+        if !is_plain || word.len() == LONGEST_WORD || HOME_WORDS.contains(&word.to_ascii_lowercase()) {
+            return true;
+        }
+        end = start;
+    }
+    false
 }
 
 /// The end of the street whose name follows a house number.
@@ -271,6 +293,9 @@ fn is_one_of(word: &str, words: &Words) -> bool {
     let mut lower = [0; LONGEST_WORD];
     match lower.get_mut(..word.len()).filter(|_| word.is_ascii()) {
         Some(lower) => {
+            if !words.may_contain_any_case(word.as_bytes()) {
+                return false;
+            }
             lower.copy_from_slice(word.as_bytes());
             lower.make_ascii_lowercase();
             words.contains(lower)
@@ -301,8 +326,32 @@ fn is_capital(word: &str) -> bool {
 fn ends_like_a_street(word: &str) -> bool {
     let word = without_stop(word);
     let is_long = |ending: &str| word.len() >= ending.len() + 3;
-    is_capital(word) && STREET_ENDINGS.iter().any(|ending| is_long(ending) && word.ends_with(ending))
+    let may_end = matches!(word.as_bytes(), [.., one, other] if LAST_TWO.get(usize::from(other & 31)).is_some_and(|ones| ones >> (one & 31) & 1 == 1));
+    may_end
+        && is_capital(word)
+        && STREET_ENDINGS.iter().any(|ending| is_long(ending) && word.ends_with(ending))
 }
+
+/// For the last byte of the endings of streets, the bytes before it. Both exclude most words.
+static LAST_TWO: [u32; 32] = {
+    let mut pairs = [0; 32];
+    let mut endings = STREET_ENDINGS;
+    while let [ending, rest @ ..] = endings {
+        if let [.., one, other] = ending.as_bytes() {
+            let mut left: &mut [u32] = &mut pairs;
+            let mut place = *other & 31;
+            while let [ones, rest @ ..] = left {
+                if place == 0 {
+                    *ones |= 1 << (*one & 31);
+                }
+                place = place.wrapping_sub(1);
+                left = rest;
+            }
+        }
+        endings = rest;
+    }
+    pairs
+};
 
 /// Whether an address may end here: at the end of a line or sentence, or before a town.
 fn ends_address(text: &str, end: usize) -> bool {

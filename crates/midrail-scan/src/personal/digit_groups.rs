@@ -1,18 +1,15 @@
 //! Runs of digits, and groups of them that separators join: where they begin and end.
 
-use crate::byte_masks::each_run_start;
+use crate::byte_masks::each_run;
 use crate::bytes::{byte, byte_before, is_word, run_end};
 
 /// Calls `visit` with the start and the end of each run of digits. It returns where to continue: runs that start before
 /// that are skipped.
 pub(super) fn each_digit_run(bytes: &[u8], mut visit: impl FnMut(usize, usize) -> usize) {
     let is_digit = |byte: u8| byte.is_ascii_digit();
-    let mut next = 0;
-    each_run_start(bytes, is_digit, |start| {
-        if start >= next {
-            let end = run_end(bytes, start, is_digit);
-            next = visit(start, end).max(end);
-        }
+    each_run(bytes, is_digit, |start| {
+        let end = run_end(bytes, start, is_digit);
+        visit(start, end).max(end)
     });
 }
 

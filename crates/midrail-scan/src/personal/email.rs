@@ -1,9 +1,7 @@
 //! E-mail addresses of people, without remotes, package versions, user names in URLs and examples.
 
 mod parts;
-mod spelled;
-
-use std::ops::Range;
+pub(super) mod spelled;
 
 use memchr::memchr_iter;
 use midrail_core::Hit;
@@ -21,13 +19,17 @@ pub(super) struct Emails {
 }
 
 impl Emails {
-    /// Adds the addresses whose sign begins in a piece of the text. Pieces come in order.
-    pub(super) fn scan(&mut self, text: &[u8], piece: Range<usize>) {
-        for at in memchr_iter(b'@', text.get(piece.clone()).unwrap_or_default()) {
-            add(&mut self.plain, address(text, piece.start + at));
+    /// Adds the addresses with an `@`.
+    pub(super) fn scan(&mut self, text: &[u8]) {
+        for at in memchr_iter(b'@', text) {
+            add(&mut self.plain, address(text, at));
         }
-        for (start, end, is_word) in spelled::signs(text, piece) {
-            add(&mut self.spelled, spelled::address(text, start, end, is_word));
+    }
+
+    /// Adds the address whose sign may begin at a place, in another spelling. Places come in order.
+    pub(super) fn add_spelled(&mut self, text: &[u8], place: usize) {
+        if let Some((end, is_word)) = spelled::sign(text, place) {
+            add(&mut self.spelled, spelled::address(text, place, end, is_word));
         }
     }
 

@@ -1,14 +1,13 @@
 //! Names of people behind a title, a key, a greeting or a signature.
 
-use std::ops::Range;
-
 use midrail_core::{Confidence, Hit, Severity};
 
 use super::data::{
-    BEFORE_DOCTOR, GIVEN_NAME_KEYS, GIVEN_NAMES, NAME_PARTICLES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
+    AFTER_GIVEN_NAMES, AFTER_NAMES, AMBIGUOUS_NAMES, BEFORE_DOCTOR, GIVEN_NAME_KEYS, GIVEN_NAMES,
+    NAME_PARTICLES, NEAR_GIVEN_NAMES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
 };
-use super::name_triggers::{self, LONGEST_TRIGGER, Then};
-use crate::bytes::{byte, byte_before, follows_word, run_start, window};
+use super::name_triggers::{self, Then};
+use crate::bytes::{byte, byte_before, follows_word, run_end, run_start, window};
 
 /// How many bytes before a trigger are read as a key.
 const KEY: usize = 16;
@@ -19,29 +18,87 @@ pub(super) const LONGEST: usize = 64;
 /// The most words of a name.
 const MOST_WORDS: usize = 4;
 
-/// The names found so far.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    /// In order.
-    pub(super) hits: Vec<Hit>,
-    /// The end of the last trigger.
-    done: usize,
+/// The name that begins at a place, if the text before it or behind it says so, or if it is a common one.
+pub(super) fn name_at(text: &str, place: usize) -> Option<Hit> {
+    match name_triggers::before(text.as_bytes(), place) {
+        Some((trigger, then)) => name_after(text, place - trigger.len(), place, trigger, then),
+        None => name_by_itself(text, place),
+    }
 }
 
-impl Names {
-    /// Adds the names whose triggers begin in a piece of the text. Pieces come in order.
-    pub(super) fn scan(&mut self, text: &str, piece: Range<usize>) {
-        let from = piece.start.max(self.done);
-        // A trigger may extend over the end of the piece.
-        let part = window(text.as_bytes(), from, (piece.end + LONGEST_TRIGGER).saturating_sub(from));
-        for (place, trigger, then) in name_triggers::find(part) {
-            let (start, end) = (from + place, from + place + trigger.len());
-            if start < piece.end {
-                self.done = end;
-                self.hits.extend(name_after(text, start, end, trigger, then));
-            }
-        }
+/// A name without a word before it: a common given name with another name, or a name that does what only people do.
+fn name_by_itself(text: &str, start: usize) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    // Most capitalised words are followed by a lower-case word or a sign of code.
+    let second = byte(bytes, start + 1);
+    if !(second.is_ascii_lowercase() || second >= 0x80) {
+        return None;
     }
+    let word_end = start + run_end(window(bytes, start, LONGEST), 0, |byte| byte.is_ascii_alphabetic());
+    let (next, after) = (byte(bytes, word_end), byte(bytes, word_end + 1));
+    let may_be_name = match next {
+        b' ' if after.is_ascii_uppercase() => true,
+        b':' if byte_before(bytes, start) == b'\n' => true,
+        next if next >= 0x80 || after >= 0x80 => true,
+        b'-' | b'\'' => after.is_ascii_alphabetic(),
+        _ => FIRST_BYTES >> sign(&[next, after, byte(bytes, word_end + 2)]) & 1 == 1,
+    };
+    if !may_be_name {
+        return None;
+    }
+    let (end, words, first) = read_name(text, start)?;
+    let rest = text.get(end..)?;
+    let follows = |texts: &[&str]| texts.iter().any(|after| rest.starts_with(after));
+    let is_subject = follows(AFTER_NAMES);
+    // A turn of a conversation: `Nicole: What a day.`
+    let is_speaker = rest.starts_with(": ") && byte_before(bytes, start) == b'\n';
+    let is_person = is_subject || is_speaker || follows(AFTER_GIVEN_NAMES);
+    if words < 2 && !is_person && !follows(NEAR_GIVEN_NAMES) || NOT_NAMES.contains(first.as_bytes()) {
+        return None;
+    }
+    let lower = first.to_lowercase();
+    let is_given = GIVEN_NAMES.contains(lower.as_bytes());
+    let is_ambiguous = AMBIGUOUS_NAMES.contains(lower.as_bytes());
+    let confidence = match (is_given && !is_ambiguous, words) {
+        (true, _) if is_person => Confidence::Medium,
+        (false, 2..) if is_subject && is_given => Confidence::Medium,
+        (false, 2..) if is_subject => Confidence::Low,
+        (true, _) => Confidence::Low,
+        _ => return None,
+    };
+    Some(hit(start, end, confidence))
+}
+
+/// A number below 128 for the first bytes of a text behind a name.
+const fn sign(text: &[u8]) -> u32 {
+    match text {
+        // Widening is not possible in constants otherwise.
+        [first, second, third, ..] => u32::from_le_bytes([
+            first.wrapping_add(second.wrapping_mul(3)).wrapping_add(third.wrapping_mul(7)) & 127,
+            0,
+            0,
+            0,
+        ]),
+        _ => 0,
+    }
+}
+
+/// A bit for the sign of each text behind names, which excludes most other texts.
+const FIRST_BYTES: u128 = {
+    const fn signs(mut texts: &[&str]) -> u128 {
+        let mut bits = 0;
+        while let [text, rest @ ..] = texts {
+            bits |= 1 << sign(text.as_bytes());
+            texts = rest;
+        }
+        bits
+    }
+    signs(AFTER_NAMES) | signs(AFTER_GIVEN_NAMES) | signs(NEAR_GIVEN_NAMES)
+};
+
+fn hit(start: usize, end: usize, confidence: Confidence) -> Hit {
+    let hit = Hit::new("person-name", start, end, "a person's name");
+    Hit { severity: Severity::Low, confidence, ..hit }
 }
 
 fn name_after(text: &str, trigger_start: usize, start: usize, trigger: &str, then: Then) -> Option<Hit> {
@@ -64,8 +121,7 @@ fn name_after(text: &str, trigger_start: usize, start: usize, trigger: &str, the
         return None;
     }
     let confidence = if is_given || then == Then::OneWord { Confidence::Medium } else { Confidence::Low };
-    let hit = Hit::new("person-name", start, end, "a person's name");
-    Some(Hit { severity: Severity::Low, confidence, ..hit })
+    Some(hit(start, end, confidence))
 }
 
 /// Whether a capitalised word other than a greeting is right before: `12 Oak Dr Springfield` names a street.
@@ -114,7 +170,11 @@ fn read_name(text: &str, start: usize) -> Option<(usize, usize, &str)> {
             .take_while(|c| c.is_alphabetic() || matches!(c, '\'' | '-' | '’'))
             .map(char::len_utf8)
             .sum();
-        let word = text.get(at..at + length).map(|word| word.trim_end_matches(['\'', '’', '-']));
+        let word = text.get(at..at + length).map(|word| {
+            // `Olga's` belongs to Olga.
+            let owner = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s"));
+            owner.unwrap_or(word).trim_end_matches(['\'', '’', '-'])
+        });
         let Some(word) = word.filter(|word| !word.is_empty()) else { break };
         let length = word.len();
         if is_name_word(word) {
@@ -189,6 +249,33 @@ mod tests {
             ("Author: Ines Duarte <x>", "Ines Duarte"),
         ] {
             assert_eq!(names(text), [name], "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_subjects_and_common_names_are_recognised() {
+        for (text, name) in [
+            ("Ilse lives at the lake.", "Ilse"),
+            ("Yesterday Ferenc Halmos told us.", "Ferenc Halmos"),
+            ("Nadia: Are you there?\nme: yes", "Nadia"),
+            ("It was Monika Berger, again", "Monika Berger"),
+            ("Hello Pedro, how are you?", "Pedro"),
+            ("Quorra Vestergren lives on the second floor", "Quorra Vestergren"),
+            ("what is your last name? Abernathy", "Abernathy"),
+            ("Olga's account is closed", "Olga"),
+        ] {
+            assert_eq!(names(text), [name], "{text}");
+        }
+        for text in [
+            "The cache lives in memory",
+            "Mark the file, and Grant access",
+            "Rust is a language, Paris is a town",
+            "Error: Not Found",
+            "Virginia: a state",
+            "Logic lives in this crate",
+            "Main Street said nothing",
+        ] {
+            assert!(names(text).is_empty(), "{text}: {:?}", names(text));
         }
     }
 

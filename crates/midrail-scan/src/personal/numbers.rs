@@ -120,6 +120,18 @@ impl<'a> Numbers<'a> {
 
     /// A row of digits, perhaps with spaces and brackets between them.
     fn row(&mut self, start: usize, end: usize) -> usize {
+        // Most numbers are short and alone, and of no kind but parts of addresses and dates.
+        let is_alone = end - start < SHORTEST_PART
+            && next_group(self.bytes, end).is_none()
+            && !has_check_letter(self.bytes, end)
+            && !is_word(byte(self.bytes, end))
+            && byte_before(self.bytes, start) != b'+';
+        if is_alone {
+            if start >= self.table_end {
+                self.short_number(start, end);
+            }
+            return end;
+        }
         if start < self.table_end {
             let end = tight_end(self.bytes, start);
             self.part(start, end);

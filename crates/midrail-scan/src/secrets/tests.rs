@@ -494,6 +494,7 @@ fn secrets_behind_colours_and_escapes_are_found() {
     assert!(redact("DB_PASSWORD=Xk29fLq\\nUSER=bob").contains("USER=bob"));
 }
 
+mod families;
 mod in_streams;
 
 fn json_values() -> impl proptest::strategy::Strategy<Value = Value> {

@@ -1,8 +1,5 @@
 //! E-mail addresses whose `@` is escaped, or written as a word.
 
-use std::ops::Range;
-
-use memchr::{memchr2_iter, memchr3_iter};
 use midrail_core::{Confidence, Hit};
 
 use super::parts::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
@@ -17,31 +14,21 @@ const WORDS: &[&str] = &["[at]", "(at)"];
 /// Spellings of the full stop.
 const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
 
-/// The signs that begin in a piece of a text, in order: where each begins and ends, and whether it is a word.
-pub(super) fn signs(text: &[u8], piece: Range<usize>) -> impl Iterator<Item = (usize, usize, bool)> + '_ {
-    let part = text.get(piece.clone()).unwrap_or_default();
-    let mut escapes = memchr3_iter(b'%', b'\\', b'&', part).peekable();
-    let mut words = memchr2_iter(b'[', b'(', part).peekable();
-    let places = std::iter::from_fn(move || match (escapes.peek(), words.peek()) {
-        (Some(escape), Some(word)) if word < escape => words.next(),
-        (None, _) => words.next(),
-        _ => escapes.next(),
-    });
-    places.filter_map(move |place| {
-        let start = piece.start + place;
-        // The second byte excludes most places.
-        if !matches!(
-            byte(text, start + 1),
-            b'4' | b'u' | b'U' | b'x' | b'X' | b'#' | b'c' | b'C' | b'a' | b'A'
-        ) {
-            return None;
-        }
-        let rest = text.get(start..).unwrap_or_default();
-        let is_word = matches!(byte(rest, 0), b'[' | b'(');
-        let signs = if is_word { WORDS } else { ESCAPES };
-        let sign = signs.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes()))?;
-        Some((start, start + sign.len(), is_word))
-    })
+/// Whether a sign may begin with two bytes.
+#[inline(always)]
+pub(in crate::personal) fn may_begin(first: u8, second: u8) -> bool {
+    // `%`, `&`, `(`, and the apostrophe between them; `[` and `\\`.
+    let is_first = (first.wrapping_sub(b'%') < 4) | (first.wrapping_sub(b'[') < 2);
+    is_first & (second.is_ascii_alphabetic() | (second == b'4') | (second == b'#'))
+}
+
+/// The end of the sign that begins at a place, and whether it is a word.
+pub(super) fn sign(text: &[u8], start: usize) -> Option<(usize, bool)> {
+    let rest = text.get(start..)?;
+    let is_word = matches!(byte(rest, 0), b'[' | b'(');
+    let signs = if is_word { WORDS } else { ESCAPES };
+    let sign = signs.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes()))?;
+    Some((start + sign.len(), is_word))
 }
 
 /// The address with a sign from `sign` to `sign_end`.

@@ -252,6 +252,10 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         Some(0) | None => end,
         Some(at) => place + at,
     };
+    // A label with emphasis ends behind its colon: `**Password:** …`.
+    let marks: [&[u8]; 4] = [b"**", b"__", b"</b>", b"</strong>"];
+    let mark = marks.iter().find(|mark| link == Link::Colon && view.starts_with(end, mark));
+    let end = end + mark.map_or(0, |mark| mark.len());
     let mut start = view.past_ansi(view.run(view.past_ansi(end), MAX_GAP, is_blank));
     if link == Link::Colon {
         // A type between the colon and the equals sign: `key: &str = "…"`.

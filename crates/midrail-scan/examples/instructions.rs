@@ -1,0 +1,36 @@
+//! Runs one detector over 4 KB of one kind of clean text, so that `callgrind` can count its instructions:
+//! `valgrind --tool=callgrind target/release/examples/instructions secrets prose 100`.
+//!
+//! The difference between two counts of runs is the cost of the detector. Without a detector, nothing is searched.
+#![allow(clippy::disallowed_methods, reason = "a program for developers: it reads its arguments and files")]
+
+use std::hint::black_box;
+
+use midrail_scan::injection::{self, Origin};
+use midrail_scan::{personal, secrets};
+
+#[path = "../../../benches/scan/texts.rs"]
+mod texts;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let detector = arguments.next().unwrap_or_default();
+    let text = match arguments.next().as_deref() {
+        Some("source") => texts::source(4096),
+        Some("prose") => texts::prose(4096),
+        Some("log") => texts::log(4096),
+        Some(file) => std::fs::read_to_string(file).unwrap_or_default(),
+        None => String::new(),
+    };
+    let runs = arguments.next().and_then(|runs| runs.parse().ok()).unwrap_or(1);
+    for _ in 0..runs {
+        let text = black_box(text.as_str());
+        match detector.as_str() {
+            "secrets" => _ = black_box(secrets::scan(text)),
+            "personal" => _ = black_box(personal::scan(text)),
+            "injections" => _ = black_box(injection::scan_from(text, Origin::Project)),
+            "outside" => _ = black_box(injection::scan_from(text, Origin::Outside)),
+            _ => {}
+        }
+    }
+}
