@@ -81,7 +81,7 @@ fn name_triggers(lists: &WordLists) -> String {
         let last = &trigger.as_bytes()[trigger.len() - 3..];
         all.push_str(&format!("({last:?}, {trigger:?}, super::name_triggers::Then::{then}), "));
     }
-    format!("pub(super) static TRIGGERS: &[([u8; 3], &str, super::name_triggers::Then)] = &[{all}];\n")
+    format!("pub(super) const TRIGGERS: &[([u8; 3], &str, super::name_triggers::Then)] = &[{all}];\n")
 }
 
 /// Writes the tables of personal data.

@@ -62,6 +62,38 @@ pub(crate) fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len()).is_some_and(|first| first.eq_ignore_ascii_case(start))
 }
 
+/// A set of three bytes. It may have others than were added to it, but excludes most.
+pub(crate) struct Threes([u64; 16]);
+
+#[expect(
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    reason = "constants know no other way, and ten bits are a place"
+)]
+impl Threes {
+    /// No bytes.
+    pub(crate) const EMPTY: Self = Threes([0; 16]);
+
+    /// The set with three more bytes.
+    pub(crate) const fn with(mut self, bytes: [u8; 3]) -> Self {
+        let place = Self::place(bytes);
+        self.0[place / 64] |= 1 << (place % 64);
+        self
+    }
+
+    /// False if three bytes were not added.
+    #[inline]
+    pub(crate) const fn may_have(&self, bytes: [u8; 3]) -> bool {
+        let place = Self::place(bytes);
+        self.0[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// A number below 1024, spread by the second and the third byte: the first one is often a space.
+    const fn place([first, second, third]: [u8; 3]) -> usize {
+        (first as usize * 7 + second as usize * 32 + third as usize) % 1024
+    }
+}
+
 /// The last character boundary up to a place.
 pub(crate) fn floor(text: &str, place: usize) -> usize {
     let mut place = place.min(text.len());

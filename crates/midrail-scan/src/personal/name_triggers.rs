@@ -1,6 +1,7 @@
 //! Titles, greetings, signatures and keys that are right before names.
 
 use super::data::TRIGGERS;
+use crate::bytes::Threes;
 
 /// What has to follow a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,18 +16,30 @@ pub(super) enum Then {
     FullName,
 }
 
-/// Whether the first letter of a name may follow a byte: all triggers end in one of these.
+/// Whether a name may begin with a byte behind another one. Some other pairs of bytes are not excluded.
 #[inline(always)]
 pub(super) fn may_begin(before: u8, first: u8) -> bool {
     // The capitals of other scripts begin with a higher byte than these.
-    let is_capital = first.is_ascii_uppercase() | (first >= 0xc3);
-    is_capital & ((before == b' ') | (before == b'\n') | (before == b'"') | (before == b'\''))
+    (before <= b'\'') & (first.is_ascii_uppercase() | (first >= 0xc3))
 }
+
+/// The last three bytes of all triggers.
+static ENDS: Threes = {
+    let (mut ends, mut triggers) = (Threes::EMPTY, TRIGGERS);
+    while let [(end, _, _), rest @ ..] = triggers {
+        ends = ends.with(*end);
+        triggers = rest;
+    }
+    ends
+};
 
 /// The longest trigger that ends at a place.
 pub(super) fn before(text: &[u8], place: usize) -> Option<(&'static str, Then)> {
     let before = text.get(..place)?;
     let tail = *before.last_chunk()?;
+    if !ENDS.may_have(tail) {
+        return None;
+    }
     TRIGGERS
         .iter()
         .find(|(end, trigger, _)| *end == tail && before.ends_with(trigger.as_bytes()))

@@ -7,7 +7,7 @@ use super::data::{
     NAME_PARTICLES, NEAR_GIVEN_NAMES, NOT_NAMES, ONE_WORD_KEYS, TWO_WORD_KEYS,
 };
 use super::name_triggers::{self, Then};
-use crate::bytes::{byte, byte_before, follows_word, run_end, run_start, window};
+use crate::bytes::{Threes, byte, byte_before, follows_word, run_end, run_start, window};
 
 /// How many bytes before a trigger are read as a key.
 const KEY: usize = 16;
@@ -30,18 +30,19 @@ pub(super) fn name_at(text: &str, place: usize) -> Option<Hit> {
 fn name_by_itself(text: &str, start: usize) -> Option<Hit> {
     let bytes = text.as_bytes();
     // Most capitalised words are followed by a lower-case word or a sign of code.
-    let second = byte(bytes, start + 1);
-    if !(second.is_ascii_lowercase() || second >= 0x80) {
+    let (before, second) = (byte_before(bytes, start), byte(bytes, start + 1));
+    let is_apart = matches!(before, b' ' | b'\n' | b'"' | b'\'');
+    if !is_apart || !(second.is_ascii_lowercase() || second >= 0x80) {
         return None;
     }
     let word_end = start + run_end(window(bytes, start, LONGEST), 0, |byte| byte.is_ascii_alphabetic());
     let (next, after) = (byte(bytes, word_end), byte(bytes, word_end + 1));
     let may_be_name = match next {
         b' ' if after.is_ascii_uppercase() => true,
-        b':' if byte_before(bytes, start) == b'\n' => true,
+        b':' if before == b'\n' => true,
         next if next >= 0x80 || after >= 0x80 => true,
         b'-' | b'\'' => after.is_ascii_alphabetic(),
-        _ => FIRST_BYTES >> sign(&[next, after, byte(bytes, word_end + 2)]) & 1 == 1,
+        _ => FIRST_BYTES.may_have([next, after, byte(bytes, word_end + 2)]),
     };
     if !may_be_name {
         return None;
@@ -51,7 +52,7 @@ fn name_by_itself(text: &str, start: usize) -> Option<Hit> {
     let follows = |texts: &[&str]| texts.iter().any(|after| rest.starts_with(after));
     let is_subject = follows(AFTER_NAMES);
     // A turn of a conversation: `Nicole: What a day.`
-    let is_speaker = rest.starts_with(": ") && byte_before(bytes, start) == b'\n';
+    let is_speaker = rest.starts_with(": ") && before == b'\n';
     let is_person = is_subject || is_speaker || follows(AFTER_GIVEN_NAMES);
     if words < 2 && !is_person && !follows(NEAR_GIVEN_NAMES) || NOT_NAMES.contains(first.as_bytes()) {
         return None;
@@ -69,31 +70,18 @@ fn name_by_itself(text: &str, start: usize) -> Option<Hit> {
     Some(hit(start, end, confidence))
 }
 
-/// A number below 128 for the first bytes of a text behind a name.
-const fn sign(text: &[u8]) -> u32 {
-    match text {
-        // Widening is not possible in constants otherwise.
-        [first, second, third, ..] => u32::from_le_bytes([
-            first.wrapping_add(second.wrapping_mul(3)).wrapping_add(third.wrapping_mul(7)) & 127,
-            0,
-            0,
-            0,
-        ]),
-        _ => 0,
-    }
-}
-
-/// A bit for the sign of each text behind names, which excludes most other texts.
-const FIRST_BYTES: u128 = {
-    const fn signs(mut texts: &[&str]) -> u128 {
-        let mut bits = 0;
+/// The first bytes of the texts behind names.
+static FIRST_BYTES: Threes = {
+    const fn with_all(mut bytes: Threes, mut texts: &[&str]) -> Threes {
         while let [text, rest @ ..] = texts {
-            bits |= 1 << sign(text.as_bytes());
+            if let [first, second, third, ..] = text.as_bytes() {
+                bytes = bytes.with([*first, *second, *third]);
+            }
             texts = rest;
         }
-        bits
+        bytes
     }
-    signs(AFTER_NAMES) | signs(AFTER_GIVEN_NAMES) | signs(NEAR_GIVEN_NAMES)
+    with_all(with_all(with_all(Threes::EMPTY, AFTER_NAMES), AFTER_GIVEN_NAMES), NEAR_GIVEN_NAMES)
 };
 
 fn hit(start: usize, end: usize, confidence: Confidence) -> Hit {

@@ -26,6 +26,13 @@ pub(in crate::personal) fn may_begin(first: u8, second: u8) -> bool {
 pub(super) fn sign(text: &[u8], start: usize) -> Option<(usize, bool)> {
     let rest = text.get(start..)?;
     let is_word = matches!(byte(rest, 0), b'[' | b'(');
+    let may_continue = match byte(rest, 1) | 0x20 {
+        b'a' => is_word,
+        second => !is_word && matches!(second, b'4' | b'#' | b'u' | b'x' | b'c'),
+    };
+    if !may_continue {
+        return None;
+    }
     let signs = if is_word { WORDS } else { ESCAPES };
     let sign = signs.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes()))?;
     Some((start + sign.len(), is_word))
