@@ -1,10 +1,13 @@
 //! The decision on an event, in the wire format.
 
+use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::budget::Autonomy;
@@ -106,7 +109,11 @@ impl Decision {
 }
 
 /// The recorded verdict of one guardrail.
+///
+/// In the audit log, a plain allow is only the guardrail's id, or a list: `["id", 41]` for one that took 41 microseconds, and
+/// `["id", 0, "shadow"]` for one in shadow mode. Twelve of them as objects were half of a record.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self")]
 pub struct VerdictRecord {
     /// The guardrail's id.
     pub guardrail: Arc<str>,
@@ -131,6 +138,68 @@ pub struct VerdictRecord {
     /// How long it took, in microseconds.
     #[serde(default, skip_serializing_if = "Suppressed::is_empty")]
     pub duration_us: Suppressed<u64>,
+}
+
+impl VerdictRecord {
+    /// The microseconds that the guardrail took, if it allowed the event and there is nothing else to record.
+    fn plain_allow_us(&self) -> Option<u64> {
+        let VerdictRecord { guardrail: _, effect, reason, skipped, shadow: _, error, action, duration_us } =
+            self;
+        let has_more = *skipped || !reason.is_empty() || error.is_some() || action.is_some();
+        duration_us.0.filter(|_| *effect == Some(Effect::Allow) && !has_more)
+    }
+}
+
+impl Serialize for VerdictRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Only records are not written for readers ([`crate::to_compact_json`]).
+        match self.plain_allow_us().filter(|_| !serializer.is_human_readable()) {
+            Some(duration) if self.shadow => (&self.guardrail, duration, Mode::Shadow).serialize(serializer),
+            Some(0) => self.guardrail.serialize(serializer),
+            Some(duration) => (&self.guardrail, duration).serialize(serializer),
+            None => VerdictRecord::serialize(self, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for VerdictRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VerdictVisitor)
+    }
+}
+
+/// Reads each form of a verdict.
+struct VerdictVisitor;
+
+impl VerdictVisitor {
+    fn plain_allow(guardrail: Arc<str>, duration_us: u64) -> VerdictRecord {
+        let duration_us = Suppressed(Some(duration_us));
+        VerdictRecord { guardrail, effect: Some(Effect::Allow), duration_us, ..VerdictRecord::default() }
+    }
+}
+
+impl<'de> Visitor<'de> for VerdictVisitor {
+    type Value = VerdictRecord;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the verdict of a guardrail")
+    }
+
+    fn visit_str<E: de::Error>(self, guardrail: &str) -> Result<VerdictRecord, E> {
+        Ok(VerdictVisitor::plain_allow(guardrail.into(), 0))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<VerdictRecord, A::Error> {
+        let (Some(guardrail), Some(duration)) = (list.next_element()?, list.next_element()?) else {
+            return Err(de::Error::invalid_length(0, &self));
+        };
+        let shadow = list.next_element()? == Some(Mode::Shadow);
+        Ok(VerdictRecord { shadow, ..VerdictVisitor::plain_allow(guardrail, duration) })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<VerdictRecord, A::Error> {
+        VerdictRecord::deserialize(MapAccessDeserializer::new(map))
+    }
 }
 
 /// Whether verdicts are enforced.

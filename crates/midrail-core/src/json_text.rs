@@ -1,6 +1,7 @@
 //! JSON texts of records and decisions. They are written for every event, so this writer is faster than the general one: names of
 //! fields need no escapes, and texts are searched for them in blocks. The text is the same, byte for byte.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 use serde::ser::{self, Error as _, Impossible, Serialize};
@@ -11,9 +12,18 @@ const CAPACITY: usize = 2_048;
 
 /// The JSON text of a value, without whitespace. It fails only for maps whose keys are not texts.
 pub fn to_json(value: &impl Serialize) -> Result<String, Error> {
-    let mut writer = Writer(Text(String::with_capacity(CAPACITY)));
+    write_json(value, false)
+}
+
+/// The JSON text of an audit record: as [`to_json`], but values that have a shorter form for the log have that one.
+pub fn to_compact_json(record: &impl Serialize) -> Result<String, Error> {
+    write_json(record, true)
+}
+
+fn write_json(value: &impl Serialize, is_compact: bool) -> Result<String, Error> {
+    let mut writer = Writer { sink: Text(String::with_capacity(CAPACITY)), is_compact };
     value.serialize(&mut writer)?;
-    Ok(writer.0.0)
+    Ok(writer.sink.0)
 }
 
 /// How large a JSON value is.
@@ -31,10 +41,11 @@ pub fn visit_texts(
     value: &impl Serialize,
     visit: &mut dyn FnMut(Option<&str>, &str),
 ) -> Result<JsonExtent, Error> {
-    let (member, outer) = Default::default();
-    let mut writer = Writer(Visitor { visit, member, outer, extent: JsonExtent::default() });
+    let (member, outer, extent) = Default::default();
+    let sink = Visitor { visit, member, outer, extent };
+    let mut writer = Writer { sink, is_compact: false };
     value.serialize(&mut writer)?;
-    Ok(writer.0.extent)
+    Ok(writer.sink.extent)
 }
 
 /// Receives the parts of a JSON text.
@@ -67,15 +78,18 @@ impl Sink for Text {
     }
 
     fn field(&mut self, name: &'static str, is_first: bool) {
-        if !is_first {
-            self.0.push(',');
-        }
-        self.name(name);
-        self.0.push(':');
+        self.0.push_str(if is_first { "\"" } else { ",\"" });
+        self.0.push_str(name);
+        self.0.push_str("\":");
     }
 
     fn text(&mut self, text: &str, _: bool) {
         self.0.push('"');
+        if is_clean(text.as_bytes()) {
+            self.0.push_str(text);
+            self.0.push('"');
+            return;
+        }
         let mut rest = text;
         loop {
             let clean = clean_length(rest.as_bytes());
@@ -131,30 +145,23 @@ impl Text {
 struct Visitor<'v> {
     visit: &'v mut dyn FnMut(Option<&str>, &str),
     /// The name of the member whose value comes next.
-    member: String,
+    member: Cow<'static, str>,
     /// Those of the lists and objects around it.
-    outer: Vec<String>,
+    outer: Vec<Cow<'static, str>>,
     extent: JsonExtent,
-}
-
-impl Visitor<'_> {
-    fn start_member(&mut self, name: &str) {
-        self.member.clear();
-        self.member.push_str(name);
-    }
 }
 
 impl Sink for Visitor<'_> {
     fn separator(&mut self, _: char) {}
 
     fn field(&mut self, name: &'static str, _: bool) {
-        self.start_member(name);
+        self.member = Cow::Borrowed(name);
     }
 
     fn text(&mut self, text: &str, is_key: bool) {
         if is_key {
             (self.visit)(None, text);
-            self.start_member(text);
+            self.member = Cow::Owned(text.to_owned());
         } else {
             (self.visit)(Some(&self.member), text);
             self.extent.values += 1;
@@ -184,21 +191,25 @@ impl Sink for Visitor<'_> {
     }
 }
 
-struct Writer<S>(S);
+struct Writer<S> {
+    sink: S,
+    /// Whether values with a short and a readable form are written in the short one.
+    is_compact: bool,
+}
 
 impl<S: Sink> Writer<S> {
     /// Starts an enum variant with content: `{"name":`.
     fn variant(&mut self, name: &'static str) {
-        self.0.open();
-        self.0.separator('{');
-        self.0.field(name, true);
+        self.sink.open();
+        self.sink.separator('{');
+        self.sink.field(name, true);
     }
 }
 
 /// The number of bytes before the first that needs an escape.
 fn clean_length(bytes: &[u8]) -> usize {
     // Large blocks are tested faster, small ones show where the byte is.
-    let clean_blocks = bytes.as_chunks::<32>().0.iter().take_while(|block| is_clean(block)).count();
+    let clean_blocks = bytes.as_chunks::<32>().0.iter().take_while(|block| is_clean_block(block)).count();
     let mut clean = 32 * clean_blocks;
     let (words, _) = bytes.get(clean..).unwrap_or_default().as_chunks::<8>();
     for word in words {
@@ -212,12 +223,29 @@ fn clean_length(bytes: &[u8]) -> usize {
     clean + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
 }
 
+/// Whether no byte of a text needs an escape, as in most texts.
+fn is_clean(bytes: &[u8]) -> bool {
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    let (words, _) = rest.as_chunks::<8>();
+    let special = words.iter().fold(0, |found, word| found | special_bytes(u64::from_le_bytes(*word)));
+    // The last bytes are tested together with those before them, if there are any.
+    let has_special_end = match (bytes.last_chunk::<8>(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(word), ..) => special_bytes(u64::from_le_bytes(*word)) != 0,
+        (None, Some(first), Some(last)) => {
+            let both = (u64::from(u32::from_le_bytes(*first)) << 32) | u64::from(u32::from_le_bytes(*last));
+            special_bytes(both) != 0
+        }
+        _ => bytes.iter().any(|byte| is_special(*byte)),
+    };
+    special == 0 && !has_special_end && blocks.iter().all(is_clean_block)
+}
+
 fn is_special(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
 /// Whether no byte of a block needs an escape. Without an early end, the compiler tests all of them at once.
-fn is_clean(block: &[u8; 32]) -> bool {
+fn is_clean_block(block: &[u8; 32]) -> bool {
     !block.iter().fold(false, |found, byte| found | is_special(*byte))
 }
 
@@ -242,8 +270,8 @@ struct Compound<'w, S: Sink> {
 
 impl<'w, S: Sink> Compound<'w, S> {
     fn open(writer: &'w mut Writer<S>, start: char, end: char) -> Self {
-        writer.0.open();
-        writer.0.separator(start);
+        writer.sink.open();
+        writer.sink.separator(start);
         Compound { writer, is_first: true, end, is_variant: false }
     }
 
@@ -254,7 +282,7 @@ impl<'w, S: Sink> Compound<'w, S> {
 
     fn separate(&mut self) {
         if !std::mem::take(&mut self.is_first) {
-            self.writer.0.separator(',');
+            self.writer.sink.separator(',');
         }
     }
 
@@ -264,16 +292,16 @@ impl<'w, S: Sink> Compound<'w, S> {
     }
 
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-        self.writer.0.field(name, std::mem::take(&mut self.is_first));
+        self.writer.sink.field(name, std::mem::take(&mut self.is_first));
         value.serialize(&mut *self.writer)
     }
 
     fn close(self) -> Result<(), Error> {
-        self.writer.0.separator(self.end);
-        self.writer.0.close();
+        self.writer.sink.separator(self.end);
+        self.writer.sink.close();
         if self.is_variant {
-            self.writer.0.separator('}');
-            self.writer.0.close();
+            self.writer.sink.separator('}');
+            self.writer.sink.close();
         }
         Ok(())
     }
@@ -283,7 +311,7 @@ impl<'w, S: Sink> Compound<'w, S> {
 macro_rules! displayed {
     ($($name:ident: $kind:ty),*) => {
         $(fn $name(self, value: $kind) -> Result<(), Error> {
-            self.0.literal(value);
+            self.sink.literal(value);
             Ok(())
         })*
     };
@@ -300,26 +328,30 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     type SerializeStruct = Compound<'w, S>;
     type SerializeStructVariant = Compound<'w, S>;
 
+    fn is_human_readable(&self) -> bool {
+        !self.is_compact
+    }
+
     displayed!(serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
         serialize_u8: u8, serialize_u16: u16, serialize_u32: u32);
 
     fn serialize_bool(self, value: bool) -> Result<(), Error> {
-        self.0.literal(if value { "true" } else { "false" });
+        self.sink.literal(if value { "true" } else { "false" });
         Ok(())
     }
 
     fn serialize_u64(self, value: u64) -> Result<(), Error> {
-        self.0.number(value);
+        self.sink.number(value);
         Ok(())
     }
 
     fn serialize_f32(self, value: f32) -> Result<(), Error> {
-        self.0.literal(serde_json::to_string(&value)?);
+        self.sink.literal(serde_json::to_string(&value)?);
         Ok(())
     }
 
     fn serialize_f64(self, value: f64) -> Result<(), Error> {
-        self.0.literal(serde_json::to_string(&value)?);
+        self.sink.literal(serde_json::to_string(&value)?);
         Ok(())
     }
 
@@ -328,7 +360,7 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     }
 
     fn serialize_str(self, value: &str) -> Result<(), Error> {
-        self.0.text(value, false);
+        self.sink.text(value, false);
         Ok(())
     }
 
@@ -349,7 +381,7 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     }
 
     fn serialize_unit(self) -> Result<(), Error> {
-        self.0.literal("null");
+        self.sink.literal("null");
         Ok(())
     }
 
@@ -358,7 +390,7 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
-        self.0.name(variant);
+        self.sink.name(variant);
         Ok(())
     }
 
@@ -379,8 +411,8 @@ impl<'w, S: Sink> ser::Serializer for &'w mut Writer<S> {
     ) -> Result<(), Error> {
         self.variant(variant);
         value.serialize(&mut *self)?;
-        self.0.separator('}');
-        self.0.close();
+        self.sink.separator('}');
+        self.sink.close();
         Ok(())
     }
 
@@ -476,7 +508,7 @@ impl<S: Sink> ser::SerializeMap for Compound<'_, S> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.writer.0.separator(':');
+        self.writer.sink.separator(':');
         value.serialize(&mut *self.writer)
     }
 
@@ -545,7 +577,7 @@ impl<S: Sink> ser::Serializer for Key<'_, S> {
     }
 
     fn serialize_str(self, value: &str) -> Result<(), Error> {
-        self.0.0.text(value, true);
+        self.0.sink.text(value, true);
         Ok(())
     }
 

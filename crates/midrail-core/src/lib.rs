@@ -74,7 +74,7 @@ pub use guardrail::{ArgumentChange, Condition, Fault, Guardrail, Rewrite};
 pub use hit::{Confidence, Hit, Severity};
 pub use host::{Host, HostLimit};
 pub use inputs::{Inputs, Missing, ModifiedArgument, NotModified};
-pub use json_text::{JsonExtent, to_json, visit_texts};
+pub use json_text::{JsonExtent, to_compact_json, to_json, visit_texts};
 pub use key::Key;
 pub use label_row::{CallClass, LabelRow, PRIVATE, TRUSTED, UNTRUSTED};
 pub use meter::{Meter, NoMeter};

@@ -95,7 +95,7 @@ impl RecordLine {
 
     /// The same with the full record.
     pub(crate) fn with_record(entry: &AuditEntry) -> Self {
-        RecordLine { record: serde_json::from_str(&entry.body).ok(), ..RecordLine::new(entry) }
+        RecordLine { record: entry.json().ok(), ..RecordLine::new(entry) }
     }
 
     fn from_record(entry: &AuditEntry, record: Option<&Record>) -> Self {

@@ -197,12 +197,12 @@ impl AuditStats {
 
 impl GuardrailStats {
     fn add(&mut self, verdict: &VerdictOutline<'_>, time: Timestamp) {
-        let counts = if verdict.shadow { &mut self.shadow } else { &mut self.enforced };
-        counts.skipped_count += u64::from(verdict.skipped);
-        counts.error_count += u64::from(verdict.error.is_some());
+        let counts = if verdict.is_in_shadow { &mut self.shadow } else { &mut self.enforced };
+        counts.skipped_count += u64::from(verdict.is_skipped);
+        counts.error_count += u64::from(verdict.has_failed);
         if let Some(effect) = verdict.effect {
             counts.add(effect);
-            if effect > Effect::Allow && !verdict.shadow {
+            if effect > Effect::Allow && !verdict.is_in_shadow {
                 self.last_triggered = self.last_triggered.max(Some(time));
             }
         }

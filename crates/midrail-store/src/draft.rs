@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail_core::{Record, to_json};
+use midrail_core::{Record, to_compact_json, to_json};
 use serde::Serialize;
 
 use crate::approval::{Approval, ApprovalChange};
@@ -24,7 +24,8 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(record: &Record, digests: StateDigests) -> Result<Self> {
-        let body = encode(record, || "the audit record".to_owned())?;
+        let body =
+            to_compact_json(record).map_err(|source| encode_error("the audit record".to_owned(), source))?;
         Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body, digests })
     }
 
@@ -45,7 +46,11 @@ impl Draft {
 
 /// Encodes a value as JSON. `what` names it in an error.
 pub(crate) fn encode(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<String> {
-    to_json(value).map_err(|source| StoreError::Encode { what: what(), source: Arc::new(source) })
+    to_json(value).map_err(|source| encode_error(what(), source))
+}
+
+fn encode_error(what: String, source: serde_json::Error) -> StoreError {
+    StoreError::Encode { what, source: Arc::new(source) }
 }
 
 /// Checks that a slice still has the version that was read.

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use midrail_core::{Effect, EventKind, Record};
+use midrail_core::{Effect, EventKind, Mode, Record, VerdictRecord};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::chain::erased_body;
 use crate::error::{Result, StoreError};
@@ -33,6 +34,16 @@ impl AuditEntry {
     /// Whether its content was erased. What remains cannot be replayed.
     pub fn is_erased(&self) -> bool {
         erased_body(&self.body).is_some()
+    }
+
+    /// The record as JSON, with each verdict as an object. The log has a shorter form of plain allows.
+    pub fn json(&self) -> serde_json::Result<Value> {
+        let mut body: Value = serde_json::from_str(&self.body)?;
+        let verdicts = body.pointer_mut("/decision/verdicts").and_then(Value::as_array_mut);
+        for verdict in verdicts.into_iter().flatten().filter(|verdict| !verdict.is_object()) {
+            *verdict = serde_json::to_value(serde_json::from_value::<VerdictRecord>(verdict.take())?)?;
+        }
+        Ok(body)
     }
 
     /// Decodes the record.
@@ -154,14 +165,60 @@ pub(crate) struct DecisionOutline<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(from = "VerdictForm<'a>", bound(deserialize = "'de: 'a"))]
 pub(crate) struct VerdictOutline<'a> {
-    #[serde(borrow)]
     pub(crate) guardrail: Cow<'a, str>,
     pub(crate) effect: Option<Effect>,
-    #[serde(default)]
-    pub(crate) skipped: bool,
-    #[serde(default)]
-    pub(crate) shadow: bool,
-    pub(crate) error: Option<serde::de::IgnoredAny>,
+    pub(crate) is_skipped: bool,
+    pub(crate) is_in_shadow: bool,
+    pub(crate) has_failed: bool,
     pub(crate) duration_us: Option<u64>,
+}
+
+/// The forms of a verdict in a record ([`midrail_core::VerdictRecord`]).
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum VerdictForm<'a> {
+    PlainAllow(#[serde(borrow)] Cow<'a, str>),
+    TimedAllow(#[serde(borrow)] Cow<'a, str>, u64),
+    ShadowAllow(#[serde(borrow)] Cow<'a, str>, u64, Mode),
+    Verdict {
+        #[serde(borrow)]
+        guardrail: Cow<'a, str>,
+        effect: Option<Effect>,
+        #[serde(default)]
+        skipped: bool,
+        #[serde(default)]
+        shadow: bool,
+        error: Option<serde::de::IgnoredAny>,
+        duration_us: Option<u64>,
+    },
+}
+
+impl<'a> From<VerdictForm<'a>> for VerdictOutline<'a> {
+    fn from(form: VerdictForm<'a>) -> Self {
+        let plain_allow = |guardrail, duration_us, mode| VerdictOutline {
+            guardrail,
+            effect: Some(Effect::Allow),
+            is_skipped: false,
+            is_in_shadow: mode == Mode::Shadow,
+            has_failed: false,
+            duration_us: Some(duration_us),
+        };
+        match form {
+            VerdictForm::PlainAllow(guardrail) => plain_allow(guardrail, 0, Mode::Enforce),
+            VerdictForm::TimedAllow(guardrail, duration) => plain_allow(guardrail, duration, Mode::Enforce),
+            VerdictForm::ShadowAllow(guardrail, duration, mode) => plain_allow(guardrail, duration, mode),
+            VerdictForm::Verdict { guardrail, effect, skipped, shadow, error, duration_us } => {
+                VerdictOutline {
+                    guardrail,
+                    effect,
+                    is_skipped: skipped,
+                    is_in_shadow: shadow,
+                    has_failed: error.is_some(),
+                    duration_us,
+                }
+            }
+        }
+    }
 }

@@ -108,14 +108,14 @@ fn channels(source: &PolicySource) -> BTreeMap<String, Channel> {
 fn policy_files(source: &PolicySource) -> Vec<String> {
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
     for pack in &source.0 {
-        files.insert(PathBuf::from(&pack.path));
+        // A shipped pack has no file.
+        files.extend(Some(&pack.path).filter(|path| !path.starts_with("midrail:")).map(PathBuf::from));
         for script in pack.pack.scripts() {
             files.extend(script.file.iter().chain(&script.belongs).map(PathBuf::from));
         }
         files.extend(pack.pack.cedar().flat_map(|cedar| &cedar.belongs).map(PathBuf::from));
     }
-    let files = files.into_iter().filter(|file| !file.starts_with("midrail:"));
-    let files = files.map(|file| std::path::absolute(&file).unwrap_or(file));
+    let files = files.into_iter().map(|file| std::path::absolute(&file).unwrap_or(file));
     let names = files.flat_map(|file| [file.canonicalize().unwrap_or_else(|_| file.clone()), file]);
     let names: BTreeSet<String> = names.map(|file| file.to_string_lossy().into_owned()).collect();
     names.into_iter().collect()

@@ -1,7 +1,8 @@
 //! Examples of records: what was decided can be written down, read back, and decided again.
 
 use midrail_core::{
-    Effect, Event, Facts, Policy, Record, Session, ToolResult, Verdict, builtin_slice_keys, decide,
+    Effect, Event, Facts, Policy, Record, Session, Suppressed, ToolResult, Verdict, VerdictRecord,
+    builtin_slice_keys, decide, to_compact_json,
 };
 use serde_json::{Value, json};
 
@@ -87,6 +88,58 @@ fn redacted_action_with_a_digest_replays() {
     };
     assert_eq!(record.decision.effect, Effect::Allow);
     assert_eq!(read_back(&record).replay(&run.policy), record.decision);
+}
+
+#[test]
+fn plain_allow_is_only_a_name_in_the_log() {
+    let said = |guardrail: &str, effect: Effect, duration_us| VerdictRecord {
+        guardrail: guardrail.into(),
+        effect: Some(effect),
+        duration_us: Suppressed(duration_us),
+        ..VerdictRecord::default()
+    };
+    let plain = |duration_us| said("a", Effect::Allow, Some(duration_us));
+    let whole = |more: Value| {
+        let mut whole = json!({"guardrail": "a", "effect": "allow", "duration_us": 0});
+        whole.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        whole
+    };
+    let skipped = VerdictRecord { guardrail: "a".into(), skipped: true, ..VerdictRecord::default() };
+    let forms = [
+        (plain(0), json!("a")),
+        (plain(41), json!(["a", 41])),
+        (said("a", Effect::Allow, None), json!({"guardrail": "a", "effect": "allow"})),
+        (said("a", Effect::Block, Some(7)), json!({"guardrail": "a", "effect": "block", "duration_us": 7})),
+        (skipped, json!({"guardrail": "a", "skipped": true})),
+        (VerdictRecord { reason: "r".to_owned(), ..plain(0) }, whole(json!({"reason": "r"}))),
+        (VerdictRecord { shadow: true, ..plain(0) }, json!(["a", 0, "shadow"])),
+        (VerdictRecord { error: Some("e".to_owned()), ..plain(0) }, whole(json!({"error": "e"}))),
+        (VerdictRecord { action: Some("d".to_owned()), ..plain(0) }, whole(json!({"action": "d"}))),
+    ];
+    let policy = policy(&[says("b", Effect::Block)]);
+    let mut record = record(&policy, Session::new("s-1"), write("a.rs"));
+    record.decision.verdicts = forms.iter().map(|(verdict, _)| verdict.clone()).collect();
+    let text = to_compact_json(&record).unwrap();
+    let mut written: Value = serde_json::from_str(&text).unwrap();
+    let short = written.pointer_mut("/decision/verdicts").unwrap();
+    assert_eq!(*short, Value::from(forms.iter().map(|(_, form)| form.clone()).collect::<Vec<_>>()));
+    // Everything else is as in other JSON, which has only one form, and each form is read.
+    let long = serde_json::to_value(&record).unwrap();
+    *short = long.pointer("/decision/verdicts").unwrap().clone();
+    assert_eq!(written, long);
+    for text in [text, serde_json::to_string(&record).unwrap()] {
+        let read: Record = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, record);
+        let durations = |record: &Record| -> Vec<_> {
+            record.decision.verdicts.iter().map(|verdict| verdict.duration_us.0).collect()
+        };
+        assert_eq!(durations(&read), durations(&record));
+    }
+    for odd in
+        [json!(1), json!(["a"]), json!(["a", 1, 2]), json!(["a", 1, "shadow", 2]), json!([1, "a"]), json!({})]
+    {
+        assert!(serde_json::from_value::<VerdictRecord>(odd).is_err());
+    }
 }
 
 fn depth(value: &Value) -> usize {

@@ -57,7 +57,7 @@ fn records(store: &dyn Store) -> Vec<Value> {
         let page = store.entries(&filter).unwrap();
         let Some(last) = page.last() else { return records };
         filter.after_seq = Some(last.seq);
-        records.extend(page.iter().map(|entry| serde_json::from_str::<Value>(&entry.body).unwrap()));
+        records.extend(page.iter().map(|entry| entry.json().unwrap()));
     }
 }
 

@@ -62,9 +62,10 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// A record as it is in the log, for programs.
+/// A record of the log, for programs.
 pub(crate) fn as_json(entry: &AuditEntry) -> CliResult<Value> {
-    let body: Value = serde_json::from_str(&entry.body)
+    let body = entry
+        .json()
         .map_err(|error| CliError::new(format!("record {} cannot be read: {error}", entry.seq)))?;
     Ok(json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}))
 }

@@ -152,6 +152,12 @@ pub(crate) fn figures_count_what_guardrails_said(store: &dyn Store) {
     let own = decided(9, EventKind::ApprovalDecided, Effect::Allow, Vec::new());
     let head = store.commit(&Commit::new(&own)).unwrap();
 
+    // The log has a short form of what programs receive as objects.
+    let entry = store.entry(1).unwrap().unwrap();
+    assert!(entry.body.contains(r#",["quiet",600000]]"#), "{}", entry.body);
+    assert_eq!(entry.json().unwrap(), serde_json::to_value(entry.record().unwrap()).unwrap());
+    assert_eq!(entry.json().unwrap()["decision"]["verdicts"][1]["guardrail"], "quiet");
+
     let figures = store.audit_stats().unwrap();
     assert_eq!((figures.seq, &figures.hash, figures.decisions, figures.unreadable), (8, &head.hash, 7, 0));
     let counted: Vec<_> = figures.effects.iter().map(|(effect, count)| (*effect, *count)).collect();
@@ -184,8 +190,11 @@ pub(crate) fn verdict_in_shadow_mode_triggers_nothing(store: &dyn Store) {
     let mut record = decided(1, EventKind::BeforeTool, Effect::Allow, vec![shadow]);
     record.decision.mode = Mode::Shadow;
     record.decision.would = Some(Effect::Block);
+    record.decision.verdicts.push(VerdictRecord { shadow: true, ..said("quiet", Effect::Allow, 3) });
     store.commit(&Commit::new(&record)).unwrap();
     let figures = store.audit_stats().unwrap();
+    let quiet = &figures.guardrails["quiet"];
+    assert_eq!((quiet.shadow.pass_count, quiet.durations.total_us, quiet.enforced.is_empty()), (1, 3, true));
     let g = &figures.guardrails["g"];
     assert!(g.enforced.is_empty() && g.last_triggered.is_none() && g.shadow.block_count == 1);
     assert_eq!(
