@@ -70,9 +70,8 @@ impl SensitiveFile {
         let pairs = absolute
             .iter()
             .fold(LetterPairs::of_path(&name), |pairs, name| pairs.and(LetterPairs::of_path(name)));
-        let may_fit = |pattern: &&Pattern| {
-            place.has_wildcard || pairs.contain(pattern.1) || pattern.0.starts_with("../")
-        };
+        // A pattern with `..` has no pairs, so it is never ruled out.
+        let may_fit = |pattern: &&Pattern| place.has_wildcard || pairs.contain(pattern.1);
         let fits = |pattern: &&str| {
             let is_absolute = pattern.starts_with('/') || pattern.starts_with("~/");
             place.fits(pattern)

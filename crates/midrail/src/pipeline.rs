@@ -104,7 +104,7 @@ impl<'e> Pipeline<'e> {
             let rest = SecretScan::new(value, context)?;
             // The chunk is joined with the text that its stream has held back.
             let session = rest.masked(&event).session.as_deref().unwrap_or_default();
-            let name = rest.stored_key(&name, context.key);
+            let name = rest.stored_key(&name, context.key).into_owned();
             let slice = load_slice(&**engine.store(), session, &name)?;
             let place = (format!("{session}\n{name}"), name);
             let chunk = StreamChunk::new(&event, policy, context.key, &rest.mask, place, slice)?;
@@ -235,10 +235,7 @@ impl<'e> Pipeline<'e> {
         if decision.effect >= Effect::Escalate {
             self.engine.approvals().settle_lapsed(&self.session)?;
         }
-        let mut read: Vec<(String, u64)> = Vec::new();
-        if self.restored.is_none() {
-            read.extend(std::mem::take(&mut inputs.versions));
-        }
+        let mut read = std::mem::take(&mut inputs.versions);
         // The sender of a stream receives its text as it was, except for what guardrails replaced.
         let content = self.joined.is_some().then(|| decision.content.clone());
         let missing_pack = inputs.missing_pack.take();

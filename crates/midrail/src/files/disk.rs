@@ -113,7 +113,7 @@ fn place(root: &Path, cwd: Option<&str>, path: &str) -> String {
         };
     }
     let base = cwd.map_or(root, Path::new);
-    let found = real_path(&base.join(path));
+    let found = real_path_from(root, &base.join(path));
     let is_virtual = cwd.is_none() && path.starts_with('/') && !found.starts_with(root);
     if is_virtual {
         // A host without a folder may see the root as `/`. That is assumed if the root has such a file, or if neither
@@ -140,6 +140,15 @@ pub(crate) fn real_path(path: &Path) -> PathBuf {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| Path::new("/").join(path));
         follow(&absolute, &mut real, &mut 0);
     }
+    real
+}
+
+/// The same, where the links on the way to the root were followed before. Nearly every path is below it.
+fn real_path_from(root: &Path, path: &Path) -> PathBuf {
+    let Ok(below) = path.strip_prefix(root) else { return real_path(path) };
+    let mut real = PathBuf::with_capacity(path.as_os_str().len());
+    real.push(root);
+    follow(below, &mut real, &mut 0);
     real
 }
 

@@ -1,5 +1,6 @@
 //! Evaluates an event and fetches what is missing, until nothing is.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -161,7 +162,8 @@ impl Pipeline<'_> {
     fn learn_needs(&self, shape: EventShape, inputs: &mut DecisionInputs, builtin: &[String]) {
         // Prefetched slices that no guardrail read cannot cause a conflict.
         for key in std::mem::take(&mut inputs.session.prefetched).into_keys() {
-            inputs.versions.remove(&self.stored_key(&key));
+            let key = self.stored_key(&key);
+            inputs.versions.retain(|(known, _)| *known != key);
         }
         // A key may hold a secret of this event, which is unknown to the next one.
         if self.scan.mask.is_empty() {
@@ -240,33 +242,33 @@ impl Pipeline<'_> {
         needed: &[&'k str],
         predicted: impl Iterator<Item = &'k str>,
     ) -> Result<()> {
-        let DecisionInputs { session, versions, .. } = inputs;
-        let mut put = |at: usize, key: &str, value: Option<Value>| {
-            let slices = if at < needed.len() { &mut session.slices } else { &mut session.prefetched };
-            slices.insert(key.to_owned(), value);
-        };
         let keys: Vec<&str> = needed.iter().copied().chain(predicted).collect();
         if keys.is_empty() {
             return Ok(());
         }
-        if let Some(slices) = &self.restored {
-            for (at, key) in keys.into_iter().enumerate() {
-                put(at, key, slices.get(&self.stored_key(key)).cloned());
+        let stored: Vec<Cow<'_, str>> = keys.iter().map(|key| self.stored_key(key)).collect();
+        let slices = match &self.restored {
+            Some(slices) => stored.iter().map(|key| slices.get(&**key).cloned()).collect(),
+            None => {
+                let names: Vec<&str> = stored.iter().map(|key| &**key).collect();
+                let slices = self.engine.store().load(&self.session, &names)?.into_iter();
+                let slices = slices.zip(names).map(|(slice, name)| {
+                    inputs.add_version(name, slice.version);
+                    slice.value
+                });
+                slices.collect::<Vec<_>>()
             }
-            return Ok(());
-        }
-        let stored: Vec<String> = keys.iter().map(|key| self.stored_key(key)).collect();
-        let names: Vec<&str> = stored.iter().map(String::as_str).collect();
-        let slices = self.engine.store().load(&self.session, &names)?;
-        for (at, ((key, stored), slice)) in keys.into_iter().zip(stored).zip(slices).enumerate() {
-            versions.insert(stored, slice.version);
-            put(at, key, slice.value);
+        };
+        for (at, (key, value)) in keys.into_iter().zip(slices).enumerate() {
+            let session = &mut inputs.session;
+            let known = if at < needed.len() { &mut session.slices } else { &mut session.prefetched };
+            known.insert(key.to_owned(), value);
         }
         Ok(())
     }
 
     /// The key under which a slice is stored: without secrets.
-    pub(super) fn stored_key(&self, key: &str) -> String {
+    pub(super) fn stored_key<'k>(&self, key: &'k str) -> Cow<'k, str> {
         self.scan.stored_key(key, &self.engine.fingerprint_key)
     }
 }

@@ -9,8 +9,8 @@ use midrail_core::{Changes, Event, FactKey, Facts, PrefetchedReads, Session};
 #[derive(Default)]
 pub(super) struct DecisionInputs {
     pub(super) session: Session,
-    /// The versions of the slices that were loaded.
-    pub(super) versions: BTreeMap<String, u64>,
+    /// The slices that were loaded, by the keys under which they are stored, with their versions.
+    pub(super) versions: Vec<(String, u64)>,
     pub(super) facts: Facts,
     /// The event as guardrails see it, after scripts replaced its result.
     pub(super) rewritten: Option<Event>,
@@ -25,6 +25,14 @@ pub(super) struct DecisionInputs {
 impl DecisionInputs {
     pub(super) fn new(session: &str) -> Self {
         DecisionInputs { session: Session::new(session), ..DecisionInputs::default() }
+    }
+
+    /// Keeps the version of a slice that was loaded.
+    pub(super) fn add_version(&mut self, key: &str, version: u64) {
+        match self.versions.iter_mut().find(|(known, _)| known == key) {
+            Some((_, known)) => *known = version,
+            None => self.versions.push((key.to_owned(), version)),
+        }
     }
 
     /// The event as guardrails see it.

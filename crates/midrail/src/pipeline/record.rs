@@ -90,7 +90,7 @@ impl Pipeline<'_> {
         };
         let stored = |(key, value): (String, Option<Value>)| {
             let value = value.and_then(|value| mask_slice(&key, value));
-            (self.stored_key(&key), value)
+            (self.stored_key(&key).into_owned(), value)
         };
         record.decision.changes = Changes(changes.0.into_iter().map(stored).collect());
         record.decision.requests = requests;

@@ -1,5 +1,7 @@
 //! The secrets of an event: where they are, and how they are replaced in everything that is recorded.
 
+use std::borrow::Cow;
+
 use midrail_core::{Event, Finding, Policy, RESERVED_IDS, builtin_slice_keys};
 use midrail_scan::secrets::{self, Mask};
 use serde_json::Value;
@@ -76,8 +78,8 @@ impl SecretScan {
     }
 
     /// The key under which a slice is stored: without secrets.
-    pub(super) fn stored_key(&self, key: &str, store_key: &[u8]) -> String {
-        if self.mask.is_empty() { key.to_owned() } else { self.mask.key(key, store_key) }
+    pub(super) fn stored_key<'k>(&self, key: &'k str, store_key: &[u8]) -> Cow<'k, str> {
+        if self.mask.is_empty() { key.into() } else { self.mask.key(key, store_key).into() }
     }
 }
 
