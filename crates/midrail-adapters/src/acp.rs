@@ -16,6 +16,7 @@ mod tests;
 mod text;
 
 use midrail::Decision;
+use serde_json::Value;
 
 use self::message::{InvalidMessage, Line, Message};
 use self::state::name;
@@ -67,6 +68,18 @@ impl Relay for Proxy {
         out
     }
 
+    fn fail_request(&mut self, id: &Value, why: &str) -> RelayOutput {
+        let mut out = RelayOutput::default();
+        if self.open(Side::Client).remove(&message::key(id)).is_some() {
+            out.send(Side::Client, &message::refusal(id, why, None));
+        }
+        out
+    }
+
+    fn is_idle(&mut self) -> bool {
+        self.open(Side::Client).is_empty()
+    }
+
     fn end(&mut self) -> RelayOutput {
         let mut out = RelayOutput::default();
         for id in self.session_ids() {
@@ -80,7 +93,7 @@ impl Relay for Proxy {
 impl Proxy {
     fn message(&mut self, from: Side, message: Message, out: &mut RelayOutput) {
         let Some(method) = message.method.clone() else { return self.answer(from, message, out) };
-        if message.key().is_some_and(|key| !self.can_open(from, &key)) {
+        if message.key().is_some_and(|key| !self.requests.can_open(from, &key)) {
             out.remarks.push(format!("{} reused the id of an open request; not forwarded", name(from)));
             return;
         }

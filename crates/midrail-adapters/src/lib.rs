@@ -7,6 +7,7 @@ mod gateway;
 pub mod hook;
 pub mod host;
 pub mod hosts;
+pub mod judge;
 pub mod mcp;
 pub mod mcp_client;
 mod mentions;

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use midrail::{Decision, Effect, Engine, Event, Reloader, SqliteStore, paths};
-use midrail_adapters::{hook, messages};
+use midrail::{Decision, Engine, Event, Reloader, SqliteStore, paths};
+use midrail_adapters::judge;
 use parking_lot::Mutex;
 
 use crate::error::{CliError, CliResult};
-use crate::event_engine::{leave_to_approvers, refusal, session_limits, watched};
+use crate::event_engine::{refusal, watched};
 use crate::input::{DamageArgs, PackArgs, StoreArgs};
 
 /// More projects than one client has open.
@@ -72,23 +72,8 @@ impl Engines {
         }
     }
 
-    fn try_with(
-        &self,
-        mut event: Event,
-        decide: impl FnOnce(&Engine, Event) -> Decision,
-    ) -> CliResult<Decision> {
+    fn try_with(&self, event: Event, decide: impl FnOnce(&Engine, Event) -> Decision) -> CliResult<Decision> {
         let engine = self.of(event.cwd.as_deref())?;
-        let begins = hook::is_agent_start(&event);
-        let has_approvers = leave_to_approvers(&engine, &mut event)?;
-        let mut decision = decide(&engine, event);
-        if has_approvers && decision.effect == Effect::Escalate && decision.approval.is_none() {
-            // No approver was asked, and the user of the client may not decide.
-            decision.effect = Effect::Block;
-        }
-        let mut decision = messages::for_agent(engine.approvals().with_guidance(decision), &engine.policy());
-        if begins {
-            decision.feedback.splice(0..0, session_limits(&engine));
-        }
-        Ok(decision)
+        Ok(judge::try_decide(&engine, event, decide)?)
     }
 }

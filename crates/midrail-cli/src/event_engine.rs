@@ -11,9 +11,7 @@ use midrail::last_policy::{LastPolicy, SessionContext};
 use midrail::load::{PolicyCache, StoredPolicyError};
 use midrail::pack::diagnostic::visible;
 use midrail::store::Keys;
-use midrail::{
-    Decision, Effect, Engine, Event, Load, LoadedPolicy, Reload, Reloader, SqliteStore, paths, summary,
-};
+use midrail::{Decision, Effect, Engine, Event, Load, LoadedPolicy, Reload, Reloader, SqliteStore, paths};
 
 use crate::clock;
 use crate::error::{CliError, CliResult};
@@ -60,23 +58,6 @@ fn report_reload(reload: &Reload) {
             )
         }
     };
-}
-
-/// The limits of the agent, sent when its session starts.
-pub(crate) fn session_limits(engine: &Engine) -> Option<String> {
-    let sentences = summary::sentences(&engine.policy());
-    // Some hosts put this before the prompt, where it is checked: it must not look like an attempt to lift limits.
-    let limits = || format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "));
-    (!sentences.is_empty()).then(limits)
-}
-
-/// If there are approvers with keys, they decide, not the user of the agent. Returns whether there are.
-pub(crate) fn leave_to_approvers(engine: &Engine, event: &mut Event) -> CliResult<bool> {
-    let has_approvers = engine.admin().has_approvers()?;
-    if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
-        host.asks_user = false;
-    }
-    Ok(has_approvers)
 }
 
 /// The decision if none could be made: a block.

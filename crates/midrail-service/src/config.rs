@@ -32,6 +32,8 @@ pub struct Config {
     pub limits: Limits,
     /// Where traces and logs are sent.
     pub otlp: Option<Otlp>,
+    /// Whether clients reach the MCP servers of the packs at `/mcp/SERVER`.
+    pub mcp: bool,
 }
 
 impl Config {
@@ -48,6 +50,7 @@ impl Config {
             proxies: Vec::new(),
             limits: Limits::default(),
             otlp: None,
+            mcp: false,
         }
     }
 

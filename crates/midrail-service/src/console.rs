@@ -100,7 +100,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .get("/audit/{seq}", audit::show)
         .get("/audit/{seq}/part", audit::part)
         .get("/mcp", mcp::list)
-        .get("/mcp/{key}", mcp::show)
+        .get("/mcp/pins/{key}", mcp::show)
         .get("/locks", resources::locks)
         .get("/keys", resources::keys);
     // These are open to callers that have not logged in.

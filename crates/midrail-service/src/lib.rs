@@ -18,6 +18,7 @@ mod console;
 mod decision_queue;
 mod live;
 pub mod markdown;
+mod mcp;
 mod membership;
 mod observe;
 mod problem;

@@ -44,7 +44,7 @@ use crate::membership::BEAT;
 use crate::problem::Problem;
 use crate::project::{OpenError, PolicyDiffers};
 use crate::stream_body::body_with;
-use crate::{access, api, console};
+use crate::{access, api, console, mcp};
 
 /// The timeout of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -312,6 +312,9 @@ async fn accept_connections(
     drop(listener);
     log::info!("stopping: no new connections are accepted");
     app.close();
+    // Its streams end, and its sessions are recorded as ended.
+    let ending = app.clone();
+    drop(tokio::task::spawn_blocking(move || ending.mcp.end()));
     let streams = u32::try_from(app.config.limits.streams).unwrap_or(u32::MAX);
     let ended = async {
         stopping.send_replace(());
@@ -461,7 +464,8 @@ fn not_found_routes(app: &App) -> Router {
 
 /// All routes, with the layers of every route.
 pub(crate) fn router(app: &App) -> Router {
-    let all = api::routes(app).merge(console::routes(app)).fallback_service(not_found_routes(app));
+    let all = api::routes(app).merge(mcp::routes(app)).merge(console::routes(app));
+    let all = all.fallback_service(not_found_routes(app));
     let all = all.method_not_allowed_fallback(api::wrong_method);
     all.layer(DefaultBodyLimit::max(app.config.limits.body)).with_state(app.clone())
 }

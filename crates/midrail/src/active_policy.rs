@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use midrail_core::{Policy, PolicyEntry};
+use midrail_guardrails::{EndpointUrl, Headers, McpDefinitions};
 use midrail_pack::{AlertCondition, AlertRule, Channel, PolicySource};
 
 use crate::last_policy;
@@ -82,6 +83,8 @@ pub(crate) struct PackSettings {
     pub(crate) own_files: Vec<PathBuf>,
     /// The channels of notices, by recipient.
     pub(crate) channels: BTreeMap<String, Channel>,
+    /// The MCP servers that the service reaches at an address, by name.
+    pub(crate) mcp_servers: BTreeMap<String, McpUpstream>,
     pub(crate) alerts: Vec<AlertWatch>,
 }
 
@@ -91,6 +94,7 @@ impl PackSettings {
             files: policy_files(source),
             own_files: last_policy::own_files(source),
             channels: channels(source),
+            mcp_servers: mcp_servers(source),
             alerts: AlertWatch::from_packs(source),
         }
     }
@@ -101,6 +105,25 @@ fn channels(source: &PolicySource) -> BTreeMap<String, Channel> {
     // Packs are listed from the highest layer to the lowest, and the last entry of a map counts.
     let channels = source.0.iter().rev().flat_map(|layered| &layered.pack.notify);
     channels.map(|(to, channel)| (to.clone(), channel.clone())).collect()
+}
+
+/// An MCP server that the service reaches at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpUpstream {
+    /// Its address.
+    pub url: EndpointUrl,
+    /// The headers of requests to it.
+    pub headers: Headers,
+}
+
+/// The MCP servers of all packs. The highest layer counts.
+fn mcp_servers(source: &PolicySource) -> BTreeMap<String, McpUpstream> {
+    let packs = source.0.iter().rev().filter_map(|layered| layered.pack.mcp.as_ref()?.with.clone());
+    let settings = packs.filter_map(|with| serde_json::from_value::<McpDefinitions>(with).ok());
+    let servers = settings.flat_map(|settings| settings.servers);
+    servers
+        .filter_map(|(name, rule)| Some((name, McpUpstream { url: rule.url?, headers: rule.headers })))
+        .collect()
 }
 
 /// The files that a policy was read from: packs, scripts, Cedar policies and the files that belong to them, and the targets of

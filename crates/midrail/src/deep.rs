@@ -23,6 +23,8 @@ mod wire;
 #[cfg(feature = "external")]
 mod tests;
 
+#[cfg(feature = "external")]
+pub(crate) use self::connection::{CA_FILE, config as connection_config};
 #[cfg(not(feature = "external"))]
 pub(crate) use self::offline as client;
 #[cfg(not(feature = "external"))]

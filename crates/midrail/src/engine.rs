@@ -13,7 +13,7 @@ use midrail_store::{MemoryStore, Result, Store};
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-use crate::active_policy::{ActivePolicy, PackSettings};
+use crate::active_policy::{ActivePolicy, McpUpstream, PackSettings};
 use crate::clock::{Clock, SystemClock};
 use crate::deep::queue::DeepQueue;
 use crate::error::EngineResult;
@@ -228,6 +228,11 @@ impl Engine {
     /// The packs of the policy in force.
     pub fn policy_source(&self) -> PolicySource {
         PolicySource::clone(&self.active.read().source)
+    }
+
+    /// An MCP server that the packs in force name with its address.
+    pub fn mcp_server(&self, name: &str) -> Option<McpUpstream> {
+        self.active.read().settings.mcp_servers.get(name).cloned()
     }
 
     /// The store.

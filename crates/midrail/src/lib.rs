@@ -36,6 +36,8 @@ mod error;
 mod features;
 pub mod files;
 mod hooks;
+#[cfg(feature = "external")]
+pub mod http;
 mod idempotency;
 mod ids;
 mod joined_calls;
@@ -72,6 +74,7 @@ pub mod summary;
 pub mod unique_keys;
 pub mod wrong_stop;
 
+pub use active_policy::McpUpstream;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use decide::{BatchedDecision, DecisionFuture};
 pub use engine::{Engine, EngineBuilder};

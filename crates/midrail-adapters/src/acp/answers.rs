@@ -154,7 +154,7 @@ impl Proxy {
 
     /// Sends the agent a prompt of Midrail. The editor keeps waiting.
     fn continue_turn(&mut self, turn: Turn, guidance: &str, out: &mut RelayOutput) {
-        let id = self.own_id();
+        let id = self.requests.own_id();
         let session = self.session(&turn.session);
         let notes = session.take_notes();
         session.output.clear();

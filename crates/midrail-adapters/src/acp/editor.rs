@@ -7,11 +7,11 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::message::Message;
-use super::state::{GatedRequest, MAX_OPEN, OpenRequest, Proxy, RequestKind};
+use super::state::{GatedRequest, OpenRequest, Proxy, RequestKind};
 use crate::host::Capabilities;
 use crate::mentions;
 use crate::messages;
-use crate::relay::{RelayOutput, Side};
+use crate::relay::{MAX_OPEN, RelayOutput, Side};
 
 const PROMPT: Capabilities = Capabilities { ask: true, notes: true, halt: true, ..Capabilities::BLOCK };
 const RESULT: Capabilities = Capabilities { redact: true, halt: true, ..Capabilities::BLOCK };

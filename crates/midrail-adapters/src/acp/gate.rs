@@ -44,7 +44,7 @@ impl Proxy {
             return self.refuse(request, &decision, out);
         } else if decision.approval.is_some() {
             let Some(event) = request.events.front().cloned() else { return };
-            let number = self.next_number();
+            let number = self.requests.next_number();
             let text = messages::refusal(&decision);
             out.show(&request.session, &format!("{text}\nIt continues once an approver has answered."));
             out.holds.push(PendingApproval { number, event });
@@ -64,7 +64,7 @@ impl Proxy {
 
     /// Asks the user in Midrail's name.
     fn ask_user(&mut self, request: GatedRequest, decision: &Decision, out: &mut RelayOutput) {
-        let id = self.own_id();
+        let id = self.requests.own_id();
         let call = id.as_str().unwrap_or_default().to_owned();
         let (name, kind, path) = match &request.kind {
             RequestKind::Service { call, kind, .. } => {

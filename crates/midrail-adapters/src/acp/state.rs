@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::message;
 use super::session::Session;
 use crate::host::Capabilities;
-use crate::relay::{Decide, RelayOutput, Side};
+use crate::relay::{Decide, MAX_OPEN, OpenRequests, RelayOutput, Side};
 
 /// The name of this host in events and records.
 pub const NAME: &str = "acp";
@@ -17,9 +17,6 @@ pub const NAME: &str = "acp";
 /// How long a call that the agent shows may lack a permission request before it counts as running, in milliseconds. Agents
 /// show a call first and ask a moment later.
 pub const GRACE: u64 = 700;
-
-/// The most open requests per sender, and the most sessions in memory.
-pub(super) const MAX_OPEN: usize = 4096;
 
 /// The name of a side in messages.
 pub(super) fn name(side: Side) -> &'static str {
@@ -59,15 +56,10 @@ pub struct Proxy {
     pub(super) decide: Decide,
     pub(super) options: ProxyOptions,
     pub(super) now: u64,
-    /// The last number of an approval, id or stream.
-    number: u64,
     /// The agent's name.
     pub(super) agent: Option<String>,
     pub(super) sessions: BTreeMap<String, Session>,
-    /// Open requests of the editor, by id.
-    editor_requests: BTreeMap<String, OpenRequest>,
-    /// Open requests of the agent, by id.
-    agent_requests: BTreeMap<String, OpenRequest>,
+    pub(super) requests: OpenRequests<OpenRequest>,
     /// Requests that wait for approvers, by number.
     pub(super) held: BTreeMap<u64, GatedRequest>,
     /// The commands of the editor's terminals.
@@ -152,13 +144,11 @@ impl Proxy {
     pub fn new(options: ProxyOptions, decide: Decide) -> Self {
         Proxy {
             decide,
+            requests: OpenRequests::new(&options.nonce),
             options,
             now: 0,
-            number: 0,
             agent: None,
             sessions: BTreeMap::new(),
-            editor_requests: BTreeMap::new(),
-            agent_requests: BTreeMap::new(),
             held: BTreeMap::new(),
             terminals: BTreeMap::new(),
         }
@@ -166,16 +156,7 @@ impl Proxy {
 
     /// The open requests of a sender.
     pub(super) fn open(&mut self, sender: Side) -> &mut BTreeMap<String, OpenRequest> {
-        match sender {
-            Side::Client => &mut self.editor_requests,
-            Side::Server => &mut self.agent_requests,
-        }
-    }
-
-    /// Whether a sender may use an id for a new request.
-    pub(super) fn can_open(&mut self, sender: Side, key: &str) -> bool {
-        let open = self.open(sender);
-        !open.contains_key(key) && open.len() < MAX_OPEN
+        self.requests.of(sender)
     }
 
     pub(super) fn session_ids(&self) -> Vec<String> {
@@ -205,23 +186,6 @@ impl Proxy {
             cwd: known.and_then(|session| session.cwd.clone()).or_else(|| self.options.cwd.clone()),
             host: Some(host),
             ..Event::new(kind)
-        }
-    }
-
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.number = self.number.saturating_add(1);
-        self.number
-    }
-
-    /// An id for a request of Midrail that no open request has.
-    pub(super) fn own_id(&mut self) -> Value {
-        loop {
-            let number = self.next_number();
-            let id = json!(format!("midrail-{}-{number}", self.options.nonce));
-            let key = message::key(&id);
-            if !self.editor_requests.contains_key(&key) && !self.agent_requests.contains_key(&key) {
-                return id;
-            }
         }
     }
 }

@@ -32,7 +32,7 @@ impl Proxy {
         if self.session(id).text.as_ref().is_some_and(|stream| stream.key != key) {
             self.finish_text(id, out);
         }
-        let (due, number) = (self.now.saturating_add(MAX_DELAY), self.next_number());
+        let (due, number) = (self.now.saturating_add(MAX_DELAY), self.requests.next_number());
         let name = format!("acp-{}-{number}", self.options.nonce);
         let session = self.session(id);
         let is_message = key.0 == "agent_message_chunk";

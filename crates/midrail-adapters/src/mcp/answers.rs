@@ -71,20 +71,25 @@ impl Proxy {
         for held in held.filter(|held| held.request.from == Side::Client) {
             let key = held.request.id.as_ref().map(crate::rpc::key).unwrap_or_default();
             if let Some(open) = self.open(held.request.from).remove(&key) {
-                self.fail(&open, &held.reason, out);
+                self.fail(&open, &held.reason, out.on(open.stream));
             }
         }
     }
 
-    /// Answers all requests of the client that the server has received.
-    pub(super) fn fail_open_requests(&mut self, why: &str, out: &mut RelayOutput) {
+    /// Answers requests of the client that the server has received.
+    pub(super) fn fail_open_requests(
+        &mut self,
+        why: &str,
+        is_failed: impl Fn(&OpenRequest) -> bool,
+        out: &mut RelayOutput,
+    ) {
         let open = self.open(Side::Client);
         let failed: Vec<OpenRequest> = open
-            .extract_if(.., |_, open| matches!(open.state, OpenState::Forwarded(_)))
+            .extract_if(.., |_, open| matches!(open.state, OpenState::Forwarded(_)) && is_failed(open))
             .map(|(_, open)| open)
             .collect();
         for open in failed {
-            self.fail(&open, why, out);
+            self.fail(&open, why, out.on(open.stream));
         }
     }
 }

@@ -21,7 +21,7 @@ impl Proxy {
         if message.id.is_none() {
             let cancelled =
                 (method == "notifications/cancelled").then(|| message.param("requestId")).flatten();
-            if !cancelled.is_some_and(|id| self.cancel_held(id)) {
+            if !cancelled.is_some_and(|id| self.cancel(id, out)) {
                 out.to_server.push(message.line);
             }
             return;
@@ -43,7 +43,18 @@ impl Proxy {
         let Message { id, line, .. } = message;
         let method = method.to_owned();
         self.gate(
-            GatedRequest { from: Side::Client, id, method, session, is_modern, progress, line, events, call },
+            GatedRequest {
+                from: Side::Client,
+                stream: out.stream,
+                id,
+                method,
+                session,
+                is_modern,
+                progress,
+                line,
+                events,
+                call,
+            },
             out,
         );
     }
@@ -68,12 +79,12 @@ impl Proxy {
                 .remarks
                 .push(format!("{} answered an unknown request; not forwarded", name(Side::Client)));
         };
-        let OpenRequest { id, method, session, is_modern, state } = open;
+        let OpenRequest { stream, id, method, session, is_modern, state } = open;
         match state {
             OpenState::Question(request) => return self.user_answered(*request, &message, out),
             OpenState::Held => {
                 // The client has not seen the request.
-                let open = OpenRequest { id, method, session, is_modern, state: OpenState::Held };
+                let open = OpenRequest { stream, id, method, session, is_modern, state: OpenState::Held };
                 self.open(Side::Server).insert(key, open);
                 return;
             }

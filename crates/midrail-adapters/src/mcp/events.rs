@@ -4,7 +4,7 @@ use midrail::core::Host;
 use midrail::{Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
-use super::state::{NAME, Proxy};
+use super::state::{MAX_KNOWN, NAME, Proxy};
 use crate::host::Capabilities;
 use crate::rpc::Message;
 
@@ -17,7 +17,7 @@ pub(super) const RESULT: Capabilities = Capabilities { notes: true, ..CALL };
 const CALL_IDS: &[&str] = &["claudecode/toolUseId", "callId", "toolCallId", "toolUseId"];
 
 /// The member of `_meta` that every request of the modern era has.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 impl Proxy {
     /// The session of a message, and whether it is one of the modern era, in which a process is no conversation.
@@ -28,16 +28,27 @@ impl Proxy {
         let session = if is_modern {
             let client = meta("io.modelcontextprotocol/clientInfo").and_then(|it| it.get("name")?.as_str());
             let client: String = client.unwrap_or("client").chars().take(100).collect();
-            format!("mcp-{client}-{}", server.key)
+            let caller = self.options.caller.iter().map(|caller| format!("-{caller}")).collect::<String>();
+            format!("mcp-{client}{caller}-{}", server.key)
         } else {
             format!("mcp-{}-{}", server.name, self.options.nonce)
         };
-        if self.sessions.insert(session.clone()) {
+        if self.sessions.insert(session.clone()) && !(is_modern && self.is_known(&session)) {
             let source = if is_modern { "resume" } else { "new" };
             let start = self.event(&session, EventKind::SessionStart, "start", Capabilities::NONE);
             (self.decide)(Event { source: Some(source.to_owned()), ..start });
         }
         (session, is_modern)
+    }
+
+    /// Whether another proxy has started a session. If none has, this one does.
+    fn is_known(&self, session: &str) -> bool {
+        let Some(known) = &self.options.known else { return false };
+        let mut known = known.lock();
+        if known.len() >= MAX_KNOWN {
+            known.pop_first();
+        }
+        !known.insert(session.to_owned())
     }
 
     pub(super) fn end_sessions(&mut self) {

@@ -12,6 +12,7 @@ use crate::rpc::{self, Message};
 impl Proxy {
     /// Decides the remaining events of a message, and forwards it.
     pub(super) fn gate(&mut self, request: GatedRequest, out: &mut RelayOutput) {
+        let out = out.on(request.stream);
         self.track(&request, OpenState::Held);
         match request.events.front() {
             Some(event) => {
@@ -25,6 +26,7 @@ impl Proxy {
     fn track(&mut self, request: &GatedRequest, state: OpenState) {
         if let Some(id) = &request.id {
             let open = OpenRequest {
+                stream: request.stream,
                 id: id.clone(),
                 method: request.method.clone(),
                 session: request.session.clone(),
@@ -43,6 +45,7 @@ impl Proxy {
         is_final: bool,
         out: &mut RelayOutput,
     ) {
+        let out = out.on(request.stream);
         let host = request.events.front().and_then(|event| event.host.as_ref());
         let asks_user = host.is_some_and(|host| host.asks_user);
         if decision.effect == Effect::Escalate && !is_final && request.id.is_some() {
@@ -74,8 +77,7 @@ impl Proxy {
 
     /// Asks the user of the client in Midrail's name.
     fn ask_user(&mut self, request: GatedRequest, decision: &Decision, out: &mut RelayOutput) {
-        let number = self.next_number();
-        let id = json!(format!("midrail-{}-{number}", self.options.nonce));
+        let id = self.requests.own_id();
         let call = request.events.front().and_then(|event| event.tool.as_ref());
         let args = call.map(|call| Value::Object(call.args.clone()).to_string()).unwrap_or_default();
         let args: String = args.chars().take(MAX_SHOWN).collect();
@@ -87,6 +89,7 @@ impl Proxy {
         let question = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
         out.send(Side::Client, &question);
         let open = OpenRequest {
+            stream: request.stream,
             id: id.clone(),
             method: "elicitation/create".to_owned(),
             session: request.session.clone(),
@@ -119,15 +122,15 @@ impl Proxy {
     }
 
     /// The client does not wait for an answer any longer. Returns whether the server never saw the request.
-    pub(super) fn cancel_held(&mut self, id: &Value) -> bool {
+    pub(super) fn cancel(&mut self, id: &Value, out: &mut RelayOutput) -> bool {
         let key = rpc::key(id);
         let is_it = |request: &GatedRequest| request.id.as_ref().is_some_and(|id| rpc::key(id) == key);
         let held = self.held.extract_if(.., |_, held| is_it(&held.request)).count();
         let is_asked =
             |open: &OpenRequest| matches!(&open.state, OpenState::Question(request) if is_it(request));
         let asked = self.open(Side::Server).extract_if(.., |_, open| is_asked(open)).count();
-        if held + asked > 0 {
-            self.open(Side::Client).remove(&key);
+        if let Some(open) = self.open(Side::Client).remove(&key) {
+            out.on(open.stream).is_cancelled = true;
         }
         held + asked > 0
     }

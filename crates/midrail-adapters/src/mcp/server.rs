@@ -28,6 +28,7 @@ impl Proxy {
         self.gate(
             GatedRequest {
                 from: Side::Server,
+                stream: out.stream,
                 id,
                 method,
                 session,
@@ -68,8 +69,16 @@ impl Proxy {
         let key = message.key().unwrap_or_default();
         let open = self.open(Side::Client).remove(&key);
         match open {
-            Some(OpenRequest { state: OpenState::Forwarded(call), id, method, session, is_modern }) => {
-                let open = OpenRequest { id, method, session, is_modern, state: OpenState::Forwarded(None) };
+            Some(OpenRequest {
+                stream,
+                state: OpenState::Forwarded(call),
+                id,
+                method,
+                session,
+                is_modern,
+            }) => {
+                let open =
+                    OpenRequest { stream, id, method, session, is_modern, state: OpenState::Forwarded(None) };
                 self.forwarded_answer(&open, call, message, out);
             }
             Some(unseen) => {

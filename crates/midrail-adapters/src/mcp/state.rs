@@ -1,19 +1,18 @@
 //! The state of the proxy: open requests of both sides, requests that wait for approvers, and sessions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use midrail::core::McpServer;
 use midrail::{Event, ToolCall};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::relay::{Decide, RelayOutput, Side};
+use crate::relay::{Decide, OpenRequests, PendingApproval, RelayOutput, Side, Stream};
 use crate::rpc;
 
 /// The name of this host in events and records.
 pub(super) const NAME: &str = "mcp";
-
-/// The most open requests of one side.
-const MAX_OPEN: usize = 4096;
 
 /// How often a client receives a notification that a call waits for an approver, in milliseconds.
 const PROGRESS_EVERY: u64 = 5_000;
@@ -35,22 +34,30 @@ pub struct ProxyOptions {
     pub cwd: Option<String>,
     /// A text that no other proxy has, for ids and sessions.
     pub nonce: String,
+    /// Who the client is, if it has proved that. Its sessions of the modern era are its own.
+    pub caller: Option<String>,
+    /// The sessions of the modern era that have started, if other proxies have the same.
+    pub known: Option<KnownSessions>,
 }
+
+/// The names of sessions that have started.
+pub type KnownSessions = Arc<Mutex<BTreeSet<String>>>;
+
+/// The most names of sessions that are remembered. A session that starts again loses nothing.
+pub(super) const MAX_KNOWN: usize = 10_000;
 
 /// The proxy.
 pub struct Proxy {
     pub(super) decide: Decide,
     pub(super) options: ProxyOptions,
     pub(super) now: u64,
-    number: u64,
     /// The client's name.
     pub(super) client: Option<String>,
     /// Whether the client can ask its user.
     pub(super) can_elicit: bool,
     /// The sessions that have started. Those of the modern era belong to a client, not to this process.
     pub(super) sessions: BTreeSet<String>,
-    client_requests: BTreeMap<String, OpenRequest>,
-    server_requests: BTreeMap<String, OpenRequest>,
+    pub(super) requests: OpenRequests<OpenRequest>,
     /// Requests that wait for approvers, by number.
     pub(super) held: BTreeMap<u64, Held>,
     pub(super) withheld: WithheldLists,
@@ -58,6 +65,8 @@ pub struct Proxy {
 
 /// A request that has no answer yet.
 pub(super) struct OpenRequest {
+    /// The stream on which it came.
+    pub(super) stream: Stream,
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) session: String,
@@ -91,6 +100,8 @@ pub(super) enum OpenState {
 /// A message that is decided before it is forwarded.
 pub(super) struct GatedRequest {
     pub(super) from: Side,
+    /// The stream on which it came.
+    pub(super) stream: Stream,
     /// `None`: it is a notification or an answer.
     pub(super) id: Option<Value>,
     pub(super) method: String,
@@ -119,14 +130,12 @@ impl Proxy {
     pub fn new(options: ProxyOptions, decide: Decide) -> Self {
         Proxy {
             decide,
+            requests: OpenRequests::new(&options.nonce),
             options,
             now: 0,
-            number: 0,
             client: None,
             can_elicit: false,
             sessions: BTreeSet::new(),
-            client_requests: BTreeMap::new(),
-            server_requests: BTreeMap::new(),
             held: BTreeMap::new(),
             withheld: WithheldLists::default(),
         }
@@ -134,28 +143,14 @@ impl Proxy {
 
     /// The open requests of a sender.
     pub(super) fn open(&mut self, sender: Side) -> &mut BTreeMap<String, OpenRequest> {
-        match sender {
-            Side::Client => &mut self.client_requests,
-            Side::Server => &mut self.server_requests,
-        }
-    }
-
-    /// Whether a sender may use an id for a new request.
-    pub(super) fn can_open(&mut self, sender: Side, key: &str) -> bool {
-        let open = self.open(sender);
-        !open.contains_key(key) && open.len() < MAX_OPEN
-    }
-
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.number = self.number.saturating_add(1);
-        self.number
+        self.requests.of(sender)
     }
 
     /// Keeps a request until an approver answers.
     pub(super) fn hold(&mut self, request: GatedRequest, reason: String, out: &mut RelayOutput) {
         let Some(event) = request.events.front().cloned() else { return };
-        let number = self.next_number();
-        out.holds.push(crate::relay::PendingApproval { number, event });
+        let number = self.requests.next_number();
+        out.holds.push(PendingApproval { number, event });
         let next_progress = request.progress.is_some().then_some(self.now);
         self.held.insert(number, Held { request, reason, next_progress, reports: 0 });
         self.report_progress(out);
@@ -170,7 +165,7 @@ impl Proxy {
                 held.next_progress = Some(self.now.saturating_add(PROGRESS_EVERY));
                 let params =
                     json!({"progressToken": token, "progress": held.reports, "message": held.reason});
-                out.send(
+                out.on(held.request.stream).send(
                     Side::Client,
                     &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}),
                 );

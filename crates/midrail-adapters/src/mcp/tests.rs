@@ -78,7 +78,12 @@ impl Conversation {
             decide_fn(&event)
         };
         let server = program_server(Some("files"), &["files-server".to_owned()]);
-        let options = ProxyOptions { server, cwd: Some("/here".to_owned()), nonce: "n".to_owned() };
+        let options = ProxyOptions {
+            server,
+            cwd: Some("/here".to_owned()),
+            nonce: "n".to_owned(),
+            ..ProxyOptions::default()
+        };
         Conversation { proxy: Proxy::new(options, Box::new(decide)), events, now: 0 }
     }
 

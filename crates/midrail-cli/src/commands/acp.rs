@@ -11,7 +11,7 @@ use crate::error::CliResult;
 use crate::exit;
 use crate::input::{DamageArgs, PackArgs, StoreArgs};
 use crate::output::Output;
-use crate::supervise::{self, LONG, Program};
+use crate::supervise::{self, LONG, Program, Setup};
 use crate::time;
 
 /// Start an ACP agent behind a proxy that checks its tool calls.
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> CliResult {
         command: &args.agent,
         what: "agent",
         help: "give the agent's command behind `--`, as in `midrail acp -- gemini --acp`",
-        wait: args.wait.unwrap_or(LONG),
     };
-    supervise::run(&program, engines, |decide| Proxy::new(options, decide))
+    let wait = args.wait.unwrap_or(LONG);
+    supervise::run(&program, Setup { proxy: |decide| Proxy::new(options, decide), engines, wait })
 }

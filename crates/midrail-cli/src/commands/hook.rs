@@ -17,6 +17,7 @@ use midrail::{Decision, Engine, Event, EventKind};
 use midrail_adapters::hook::{self, Hook};
 use midrail_adapters::host::{HookOutput, HostSpec};
 use midrail_adapters::hosts;
+use midrail_adapters::judge;
 use midrail_adapters::messages;
 use midrail_adapters::setup::{self, LostState};
 use midrail_adapters::wire::MAX_EVENT_BYTES;
@@ -146,7 +147,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<(Ve
         };
         let mut decision = messages::for_agent(engine.approvals().with_guidance(decision), &engine.policy());
         if begins {
-            decision.feedback.splice(0..0, event_engine::session_limits(&engine));
+            decision.feedback.splice(0..0, judge::session_limits(&engine));
         }
         let is_allowed = decision.effect.allows();
         decisions.push(decision);
@@ -195,7 +196,7 @@ fn report_lost_hooks(args: &Args, engine: &Engine, folder: Option<&Path>, kind: 
 
 /// How long to wait for a person.
 fn wait(args: &Args, engine: &Engine, event: &mut Event, deadline: &Deadline) -> CliResult<Option<Duration>> {
-    let has_approvers = event_engine::leave_to_approvers(engine, event)?;
+    let has_approvers = judge::leave_to_approvers(engine, event)?;
     let left = deadline.left().saturating_sub(MARGIN);
     Ok(match args.wait {
         Some(at_most) => Some(at_most.min(left)),

@@ -67,6 +67,9 @@ pub(crate) struct Args {
     /// [default: every request is forwarded]
     #[arg(long = "proxy", value_name = "ADDRESS", requires = "behind_proxy")]
     proxies: Vec<IpAddr>,
+    /// Serve the MCP servers that the packs name with a `url`, at /mcp/SERVER: clients reach them through Midrail
+    #[arg(long)]
+    mcp: bool,
     /// Send traces and logs of every decision to this OTLP/HTTP collector [default: OTEL_EXPORTER_OTLP_ENDPOINT, else
     /// none]; headers come from OTEL_EXPORTER_OTLP_HEADERS
     #[arg(long, value_name = "URL")]
@@ -138,6 +141,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
             ..Limits::default()
         },
         otlp: otlp(args.otlp.as_deref()),
+        mcp: args.mcp,
     };
     let mut reported = Ok(());
     let served = midrail_service::run(config, |ready| reported = report(ready, output));

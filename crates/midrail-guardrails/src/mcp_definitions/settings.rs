@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use midrail_core::glob;
 
+use crate::deep::{EndpointUrl, Headers};
 use crate::prelude::*;
 use crate::shared::settings::Pattern;
 
@@ -108,6 +109,12 @@ impl Default for Elicitation {
 pub struct ServerRule {
     /// Its tools.
     pub tools: ToolRule,
+    /// The address at which `midrail serve --mcp` reaches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<EndpointUrl>,
+    /// The headers of requests to this address. Values name environment variables as `${NAME}`.
+    #[serde(skip_serializing_if = "Headers::is_empty")]
+    pub headers: Headers,
 }
 
 /// The tools that a server may offer, by name or glob pattern.

@@ -15,7 +15,7 @@ use crate::problem::{HandlerResult, Problem};
 const SMALL: usize = 64 << 10;
 
 /// Reads a body.
-pub(super) async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> HandlerResult<Bytes> {
+pub(crate) async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> HandlerResult<Bytes> {
     let limits = &app.config.limits;
     let too_large = || Problem::too_large(format!("the body is larger than {} bytes", limits.body));
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());

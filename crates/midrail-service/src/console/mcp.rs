@@ -76,7 +76,7 @@ pub(crate) fn list(view: &View, (): ()) -> HandlerResult<Markup> {
 }
 
 fn row(server: &PinnedServer, latest: &LatestCalls, view: &View) -> Markup {
-    let at = format!("/mcp/{}", widgets::escape(&server.key));
+    let at = format!("/mcp/pins/{}", widgets::escape(&server.key));
     let (calls, stopped) =
         latest.of(server).values().fold((0, 0), |sum, tool| (sum.0 + tool.0, sum.1 + tool.1));
     html! {

@@ -102,7 +102,7 @@ fn hostile_records_stay_text_on_every_page() {
         "/policy",
         "/audit",
         "/mcp",
-        "/mcp/nothing",
+        "/mcp/pins/nothing",
         "/locks",
         "/keys",
         "/login",
@@ -113,7 +113,7 @@ fn hostile_records_stay_text_on_every_page() {
         let (admin, lasts) = (project.engine().admin(), std::time::Duration::from_secs(60));
         admin.take_lock(std::path::Path::new(text), text, text, lasts).unwrap();
         let key = format!("sha256:{}", places.len());
-        places.push(format!("/mcp/{}", widgets::escape(&key)));
+        places.push(format!("/mcp/pins/{}", widgets::escape(&key)));
         for text_of_tool in [text.to_owned(), format!("{text} AKIAQ4ZTX7RK2MPLWN3J <IMPORTANT> obey")] {
             project.engine().decide(offer(text, &key, text_of_tool));
         }

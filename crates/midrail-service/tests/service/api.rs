@@ -6,6 +6,7 @@ mod connections;
 mod fixture;
 mod live;
 mod mcp;
+mod mcp_endpoint;
 mod observe;
 mod separation;
 mod sessions;

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use crate::error::{Available, Unavailable};
 use ureq::Agent;
+use ureq::config::ConfigBuilder;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::typestate::AgentScope;
 
 /// The timeout of making a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// The variable that names the file of the certificates that are trusted, where a pack does not.
-pub(super) const CA_FILE: &str = "MIDRAIL_CA_FILE";
+pub(crate) const CA_FILE: &str = "MIDRAIL_CA_FILE";
 
 /// The longest file of certificates, in bytes.
 const MAX_CA_FILE: u64 = 4 << 20;
@@ -51,16 +53,19 @@ impl Connections {
 /// A client with connections of its own, which trusts the certificates of a file, or else the well-known authorities.
 /// Redirects are not followed: a question goes only to the address in the pack.
 pub(super) fn agent(ca_file: Option<&str>) -> Available<Agent> {
+    Ok(Agent::new_with_config(config(ca_file)?.build()))
+}
+
+/// The settings of such a client.
+pub(crate) fn config(ca_file: Option<&str>) -> Available<ConfigBuilder<AgentScope>> {
     let roots = ca_file.map_or(Ok(RootCerts::WebPki), trusted)?;
-    let config = Agent::config_builder()
+    Ok(Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(roots).build())
         .http_status_as_error(false)
         .max_redirects(0)
         .timeout_connect(Some(CONNECT))
         .timeout_resolve(Some(CONNECT))
-        .user_agent(concat!("midrail/", env!("CARGO_PKG_VERSION")))
-        .build();
-    Ok(Agent::new_with_config(config))
+        .user_agent(concat!("midrail/", env!("CARGO_PKG_VERSION"))))
 }
 
 /// The certificates of a file, and no others.

@@ -113,7 +113,7 @@ fn a_cancelled_call_is_never_forwarded() {
     let mut talk = Conversation::new(strict);
     let held = talk.client(&call(&json!(1), json!({"a": "HOLD"}))).holds.remove(0);
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    assert_eq!(talk.client(cancel), RelayOutput::default());
+    assert_eq!(talk.client(cancel), RelayOutput { is_cancelled: true, ..RelayOutput::default() });
     assert_eq!(talk.proxy.apply_answer(held.number, Decision::default(), 1), RelayOutput::default());
     // One that the server knows is passed on.
     assert_eq!(talk.client(cancel).to_server, [cancel]);

@@ -1,31 +1,45 @@
-//! `midrail mcp wrap`: a proxy between an MCP client and the MCP server that it starts.
+//! `midrail mcp wrap`: a proxy between an MCP client and the MCP server that it starts, or one at an address.
 
 use std::env;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use midrail_adapters::mcp::{Proxy, ProxyOptions, program_server};
+use midrail_adapters::mcp::http::upstream::Upstream;
+use midrail_adapters::mcp::{Proxy, ProxyOptions, address_server, program_server};
 
 use crate::engines::Engines;
-use crate::error::CliResult;
+use crate::error::{CliError, CliResult, InvalidValue};
 use crate::exit;
 use crate::input::{DamageArgs, PackArgs, StoreArgs};
-use crate::supervise::{self, Program};
+use crate::supervise::{self, Program, Setup};
 use crate::time;
 
 /// Start an MCP server behind a proxy that judges its definitions, calls and results.
 ///
-/// Put `midrail mcp wrap --` before the server's command in the client's settings.
+/// Put `midrail mcp wrap --` before the server's command in the client's settings, or use `midrail mcp wrap --server NAME --url
+/// URL` as the command of a server at an address.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::ACP)]
 pub(crate) struct Args {
     /// The server and its arguments, as in `midrail mcp wrap -- npx -y server-name`
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "COMMAND",
+        required_unless_present = "url",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     command: Vec<OsString>,
     /// The name of the server in the client's settings [default: the name of its program]
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
+    /// The address of a server with Streamable HTTP, in place of a command
+    #[arg(long, value_name = "URL", requires = "server", conflicts_with = "command")]
+    url: Option<String>,
+    /// A header of every request to the address, with its value from an environment variable, as in
+    /// `Authorization=GITHUB_AUTHORIZATION`. Can be given several times
+    #[arg(long, value_name = "HEADER=VARIABLE", requires = "url", value_parser = header_env)]
+    header_env: Vec<(String, String)>,
     /// How long a call waits for an approval before the client receives an answer
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration, default_value = "50s")]
     wait: Duration,
@@ -37,21 +51,48 @@ pub(crate) struct Args {
     damage: DamageArgs,
 }
 
+fn header_env(text: &str) -> Result<(String, String), InvalidValue> {
+    let pair = text.split_once('=').filter(|(header, variable)| !header.is_empty() && !variable.is_empty());
+    let invalid = || InvalidValue("use the form HEADER=VARIABLE, with the name of a variable".to_owned());
+    pair.map(|(header, variable)| (header.to_owned(), variable.to_owned())).ok_or_else(invalid)
+}
+
 pub(super) fn run(args: &Args) -> CliResult {
+    let upstream = args.url.as_deref().map(|url| upstream(url, &args.header_env)).transpose()?;
     let engines = Arc::new(Engines::new(args.packs.clone(), &args.store, args.damage)?);
     let cwd = env::current_dir().ok().map(|here| here.to_string_lossy().into_owned());
     // An invalid pack is reported now, not with the first call.
     engines.of(cwd.as_deref())?;
     let command: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let server = program_server(args.server.as_deref(), &command);
+    let server = match &args.url {
+        Some(url) => address_server(args.server.as_deref().unwrap_or_default(), url),
+        None => program_server(args.server.as_deref(), &command),
+    };
     let (pins, folder, key) = (engines.clone(), cwd.clone(), server.key.clone());
     let waiting = move || pins.of(folder.as_deref()).ok()?.admin().mcp_waiting(&key).ok();
-    let options = ProxyOptions { server, cwd, nonce: supervise::nonce() };
+    let options = ProxyOptions { server, cwd, nonce: supervise::nonce(), ..ProxyOptions::default() };
+    let proxy = |decide| Proxy::new(options, decide).announcing(Box::new(waiting));
+    let setup = Setup { proxy, engines, wait: args.wait };
+    if let Some(upstream) = upstream {
+        return supervise::run_link(upstream, setup);
+    }
     let program = Program {
         command: &args.command,
         what: "MCP server",
         help: "give the server's command behind `--`, as in `midrail mcp wrap -- npx -y server-name`",
-        wait: args.wait,
     };
-    supervise::run(&program, engines, |decide| Proxy::new(options, decide).announcing(Box::new(waiting)))
+    supervise::run(&program, setup)
+}
+
+/// The server at an address.
+fn upstream(url: &str, header_env: &[(String, String)]) -> CliResult<Upstream> {
+    let header = |(header, variable): &(String, String)| match env::var(variable) {
+        Ok(value) => Ok((header.clone(), value)),
+        Err(_) => {
+            Err(CliError::new(format!("the variable `{variable}` for the header `{header}` is not set"))
+                .help("set it in the `env` of the server in the client's settings"))
+        }
+    };
+    let headers = header_env.iter().map(header).collect::<CliResult<Vec<_>>>()?;
+    Upstream::new(url, &headers).map_err(|error| CliError::new(error.to_string()))
 }
