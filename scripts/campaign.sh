@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run the long campaigns: Cedar policies, random seeds, the console in a browser, the API against its own document, the deployment examples,
-# licences, the compatibility kit and the real coding agents, faults, and the fuzz targets (with a nightly toolchain). Run it by
-# hand before an issue is resolved. Usage: scripts/campaign.sh [cedar|seeds|console|api|deploy|deny|agents|guardrail|faults|fuzz ...]
+# MCP conformance, licences, the compatibility kit and the real coding agents, faults, and the fuzz targets (with a nightly toolchain). Run it by
+# hand before an issue is resolved. Usage: scripts/campaign.sh [cedar|seeds|console|api|mcp|deploy|deny|agents|guardrail|faults|fuzz ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,6 +27,10 @@ console() {
 api() {
     step "the API against its own document"
     bash scripts/schemathesis.sh
+}
+mcp() {
+    step "the MCP conformance suite, directly and through the proxy"
+    bash scripts/mcp-conformance.sh
 }
 deploy() {
     step "the deployment examples"
@@ -68,7 +72,7 @@ fuzz() {
     done
 }
 
-for campaign in "${@:-cedar seeds console api deploy deny agents guardrail faults fuzz}"; do
+for campaign in "${@:-cedar seeds console api mcp deploy deny agents guardrail faults fuzz}"; do
     for name in $campaign; do "$name"; done
 done
 step "all campaigns passed"

@@ -79,7 +79,7 @@ const JSON_SCHEMA = {
   if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] }, then: { required: ['phone'] }, else: { required: ['email'] },
 };
 
-/** Tools: their schemas and what they do. Those of one era only are marked. */
+/** Tools: their schemas and what they do. Both eras list all of them, so that they have the same pins. */
 const TOOLS = {
   test_simple_text: [object(), () => text('This is a simple text response for testing.')],
   test_image_content: [object(), () => ({ content: [{ type: 'image', data: PNG, mimeType: 'image/png' }] })],
@@ -105,42 +105,42 @@ const TOOLS = {
   test_sampling: [object({ prompt: string('The prompt') }, ['prompt']), async (call) => {
     const answer = await call.request('sampling/createMessage', { messages: [{ role: 'user', content: { type: 'text', text: call.args.prompt } }], maxTokens: 100 });
     return text(`LLM response: ${answer.content?.text}`);
-  }, 'legacy'],
+  }],
   test_elicitation: [object({ message: string('The message') }, ['message']), async (call) => {
     const schema = object({ username: string("User's response"), email: string("User's email address") }, ['username', 'email']);
     const answer = await call.request('elicitation/create', { message: call.args.message, requestedSchema: schema });
     return text(`User response: action: ${answer.action}, content: ${JSON.stringify(answer.content ?? {})}`);
-  }, 'legacy'],
-  test_elicitation_sep1034_defaults: [object(), elicited(DEFAULTS), 'legacy'],
-  test_elicitation_sep1330_enums: [object(), elicited(ENUMS), 'legacy'],
+  }],
+  test_elicitation_sep1034_defaults: [object(), elicited(DEFAULTS)],
+  test_elicitation_sep1330_enums: [object(), elicited(ENUMS)],
   test_reconnection: [object(), async (call) => {
     call.disconnect();
     await sleep(100);
     return text('Reconnection test completed');
-  }, 'legacy'],
+  }],
   json_schema_2020_12_tool: [JSON_SCHEMA, () => text('ok')],
-  test_missing_capability: [object(), (call) => { needs(call, 'sampling'); return text('ok'); }, 'modern'],
-  test_streaming_elicitation: [object(), once(ask('confirm', 'Please confirm', { ok: { type: 'boolean' } }), () => 'ok'), 'modern'],
-  test_custom_header: [object({ region: { type: 'string', description: 'A region', 'x-mcp-header': 'Region' } }, ['region']), (call) => text(call.args.region), 'modern'],
+  test_missing_capability: [object(), (call) => { needs(call, 'sampling'); return text('ok'); }],
+  test_streaming_elicitation: [object(), once(ask('confirm', 'Please confirm', { ok: { type: 'boolean' } }), () => 'ok')],
+  test_custom_header: [object({ region: { type: 'string', description: 'A region', 'x-mcp-header': 'Region' } }, ['region']), (call) => text(call.args.region)],
   test_input_required_result_elicitation: [object(), (call) => nameOf(call)
-    ? text(`Hello, ${nameOf(call)}!`) : required(ask('user_name', 'What is your name?', { name: { type: 'string' } })), 'modern'],
-  test_input_required_result_sampling: [object(), once(sample('capital_question', 'What is the capital of France?'), (call) => answered(call, 'capital_question').content?.text ?? 'none'), 'modern'],
-  test_input_required_result_list_roots: [object(), once(roots, (call) => JSON.stringify(answered(call, 'client_roots').roots)), 'modern'],
-  test_input_required_result_request_state: [object(), once(ask('confirm', 'Please confirm', { ok: { type: 'boolean' } }), () => 'state-ok', 'confirm'), 'modern'],
+    ? text(`Hello, ${nameOf(call)}!`) : required(ask('user_name', 'What is your name?', { name: { type: 'string' } }))],
+  test_input_required_result_sampling: [object(), once(sample('capital_question', 'What is the capital of France?'), (call) => answered(call, 'capital_question').content?.text ?? 'none')],
+  test_input_required_result_list_roots: [object(), once(roots, (call) => JSON.stringify(answered(call, 'client_roots').roots))],
+  test_input_required_result_request_state: [object(), once(ask('confirm', 'Please confirm', { ok: { type: 'boolean' } }), () => 'state-ok', 'confirm')],
   test_input_required_result_multiple_inputs: [object(), once({ ...ask('user_name', 'What is your name?', { name: { type: 'string' } }), ...sample('greeting', 'Generate a greeting', 50), ...roots },
-    (call) => `Hello, ${nameOf(call)}`, 'several'), 'modern'],
+    (call) => `Hello, ${nameOf(call)}`, 'several')],
   test_input_required_result_multi_round: [object(), (call) => {
     const state = call.params.requestState && opened(call.params.requestState);
     if (state === 'two' && answered(call, 'step2')) return text('All rounds are complete');
     if (state === 'one' && answered(call, 'step1')) return required(ask('step2', 'Step 2: What is your favorite color?', { color: { type: 'string' } }), 'two');
     return required(ask('step1', 'Step 1: What is your name?', { name: { type: 'string' } }), 'one');
-  }, 'modern'],
-  test_input_required_result_tampered_state: [object(), once(ask('confirm', 'Please confirm', { ok: { type: 'boolean' } }), () => 'ok', 'tampered'), 'modern'],
+  }],
+  test_input_required_result_tampered_state: [object(), once(ask('confirm', 'Please confirm', { ok: { type: 'boolean' } }), () => 'ok', 'tampered')],
   test_input_required_result_capabilities: [object(), (call) => {
     const requests = { ...(call.capabilities.elicitation && ask('user_name', 'What is your name?', { name: { type: 'string' } })),
       ...(call.capabilities.sampling && sample('capital_question', 'What is the capital of France?')) };
     return call.params.inputResponses ? text('ok') : required(requests);
-  }, 'modern'],
+  }],
 };
 
 const user = (content) => ({ role: 'user', content });
@@ -152,7 +152,7 @@ const PROMPTS = {
   test_prompt_with_image: [[], () => [user({ type: 'image', data: PNG, mimeType: 'image/png' }), user({ type: 'text', text: 'Please analyze the image above.' })]],
   test_input_required_result_prompt: [[], (_, call) => answered(call, 'user_context')
     ? [user({ type: 'text', text: `Context: ${answered(call, 'user_context').content?.context}` })]
-    : required(ask('user_context', 'What context should the prompt use?', { context: { type: 'string' } })), 'modern'],
+    : required(ask('user_context', 'What context should the prompt use?', { context: { type: 'string' } }))],
 };
 
 const RESOURCES = {
@@ -161,20 +161,18 @@ const RESOURCES = {
   'test://watched-resource': { mimeType: 'text/plain', text: 'Watched.' },
 };
 
-const offered = (call, items, describe) => Object.entries(items)
-  .filter(([, [, , era]]) => !era || (era === 'modern') === call.isModern).map(describe);
 const cached = (call, result) => (call.isModern ? { ...result, ttlMs: 60_000, cacheScope: 'public' } : result);
 const listeners = new Set();
 
 /** The methods of both eras. */
 const METHODS = {
-  'tools/list': (call) => cached(call, { tools: offered(call, TOOLS, ([name, [inputSchema]]) => ({ name, description: `Tests ${name}.`, inputSchema })) }),
+  'tools/list': (call) => cached(call, { tools: Object.entries(TOOLS).map(([name, [inputSchema]]) => ({ name, description: `Tests ${name}.`, inputSchema })) }),
   'tools/call': (call) => {
     const tool = TOOLS[call.params.name];
     if (!tool) throw new RpcError(-32602, `unknown tool ${call.params.name}`);
     return tool[1](call);
   },
-  'prompts/list': (call) => cached(call, { prompts: offered(call, PROMPTS, ([name, [args]]) =>
+  'prompts/list': (call) => cached(call, { prompts: Object.entries(PROMPTS).map(([name, [args]]) =>
     ({ name, description: `Tests ${name}.`, arguments: args.map((arg) => ({ name: arg, description: `The argument ${arg}`, required: true })) })) }),
   'prompts/get': (call) => {
     const prompt = PROMPTS[call.params.name];
@@ -193,10 +191,11 @@ const METHODS = {
   },
   'completion/complete': () => ({ completion: { values: ['paris', 'park', 'party'], total: 3, hasMore: false } }),
 };
+const INSTRUCTIONS = 'A server for tests.';
 const CAPABILITIES = { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true, subscribe: true }, completions: {} };
 const LEGACY_METHODS = { ping: () => ({}), 'logging/setLevel': () => ({}), 'resources/subscribe': () => ({}), 'resources/unsubscribe': () => ({}) };
 const MODERN_METHODS = {
-  'server/discover': () => ({ supportedVersions: [MODERN, ...LEGACY], capabilities: CAPABILITIES, instructions: 'A server for tests.', ttlMs: 60_000, cacheScope: 'public' }),
+  'server/discover': () => ({ supportedVersions: [MODERN, ...LEGACY], capabilities: CAPABILITIES, instructions: INSTRUCTIONS, ttlMs: 60_000, cacheScope: 'public' }),
   'subscriptions/listen': (call) => new Promise((done) => {
     const wanted = call.params.notifications ?? {};
     const known = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged', 'resourceSubscriptions'];
@@ -211,7 +210,7 @@ for (const [name, flag] of [['test_trigger_tool_change', 'tools'], ['test_trigge
   TOOLS[name] = [object(), () => {
     for (const listener of listeners) if (listener.wanted[`${flag}ListChanged`]) listener.notify(`notifications/${flag}/list_changed`);
     return text('changed');
-  }, 'modern'];
+  }];
 }
 
 const sessions = new Map();
@@ -336,7 +335,7 @@ async function post(incoming, response) {
     const wanted = request.params?.protocolVersion;
     const protocolVersion = LEGACY.includes(wanted) ? wanted : LEGACY[0];
     sessions.set(id, { capabilities: request.params?.capabilities ?? {}, waiting: new Map(), events: [], resumed: new Map() });
-    const result = { protocolVersion, serverInfo: SELF, capabilities: { ...CAPABILITIES, logging: {} } };
+    const result = { protocolVersion, serverInfo: SELF, instructions: INSTRUCTIONS, capabilities: { ...CAPABILITIES, logging: {} } };
     return json(response, 200, { jsonrpc: '2.0', id: request.id, result }, { 'mcp-session-id': id });
   }
   const id = headers['mcp-session-id'];

@@ -1,5 +1,7 @@
 //! An HTTP server for tests, which does to its clients what a test says: one request per connection.
 
+#![allow(dead_code, reason = "each test program uses some of it")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::http_server::HttpServer;
 use crate::world::{World, ended};
 
 fn page(name: &str) -> String {
@@ -146,7 +147,9 @@ fn editor_guide_agent_is_blocked() {
 fn mcp_guide_works_as_documented() {
     let guide = page("docs/guide/mcp.md");
     let world = World::new();
-    let [setup, try_it] = blocks(&guide, "sh")[..] else { panic!("the guide has other blocks") };
+    let [setup, try_it, at_an_address] = blocks(&guide, "sh")[..] else {
+        panic!("the guide has other blocks")
+    };
     // In the middle, the file is as `init` has written it.
     let ended = shell(&world, &format!("set -e\n{setup}\n")).code(0);
     let wrapped = "\"files\": {\"command\": \"midrail\", \"args\": [\"mcp\", \"wrap\", \"--server\", \"files\", \"--\", \"npx\", \"-y\",";
@@ -161,6 +164,23 @@ fn mcp_guide_works_as_documented() {
     let ended = shell(&world, &format!("set -e\n{try_it}\n")).code(0);
     assert!(ended.out.contains("\"tools\":[]") && ended.out.contains("toy"), "{}", ended.out);
     assert!(ended.out.lines().last().unwrap().contains("IMPORTANT"), "{}", ended.out);
+
+    let server = HttpServer::start(|request, connection| {
+        let text =
+            format!("{} with AKIAQ4ZTX7RK2MPLWN3J", request.header("authorization").unwrap_or_default());
+        let result = serde_json::json!({"content": [{"type": "text", "text": text}]});
+        connection.json(&serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string());
+    });
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let script =
+        at_an_address.replace("https://mcp.example/mcp", &server.url).replace("7420", &free.to_string());
+    let ended = shell(&world, &format!("set -e\n{script}\n")).code(0);
+    // Through both ways, the server has received the header, and its secret has not come through.
+    assert_eq!(ended.out.matches("with [redacted:").count(), 2, "{}{}", ended.out, ended.err);
+    let received = server.received();
+    assert!(
+        received.len() == 2 && received.iter().all(|it| it.header("authorization") == Some("Bearer k-1"))
+    );
 }
 
 #[test]

@@ -24,6 +24,8 @@ mod events;
 mod explain;
 mod flow;
 mod hook;
+#[path = "../../../midrail-adapters/tests/support/http_server.rs"]
+mod http_server;
 mod import;
 mod init;
 mod lint;

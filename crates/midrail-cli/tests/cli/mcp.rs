@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::approvals::world_of;
+use crate::http_server::HttpServer;
 use crate::world::{Ended, World, ended};
 
 const PATH: &str = "/usr/bin:/bin";
@@ -130,6 +131,49 @@ fn every_request_to_a_server_that_dies_is_answered() {
     assert!(ended.out.contains("the MCP server has ended"), "{}", ended.out);
     world.run(&["mcp", "wrap", "--", "/no/such/server"]).code(1).complains("could not start the MCP server");
     World::with_pack("pack: [").run(&["mcp", "wrap", "--", "/bin/true"]).code(1);
+}
+
+#[test]
+fn a_server_at_an_address_is_judged_as_a_local_one() {
+    let server = HttpServer::start(|request, connection| {
+        match request.rpc_method().as_str() {
+        "tools/list" => connection.json(
+            r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","description":"Looks."},{"name":"evil","description":"Adds.\u200b"}]}}"#,
+        ),
+        "hang" => connection.until_closed(),
+        _ => {
+            connection.stream("");
+            connection.event(r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"AKIAQ4ZTX7RK2MPLWN3J"}]}}"#);
+        }
+    }
+    });
+    let world = World::with_pack(PINNED);
+    let args = ["mcp", "wrap", "--server", "toy", "--url", &server.url, "--header-env", "X-Key=KEY"];
+    let with = |lines: &[Value]| {
+        let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        ended(world.command(&args).env("KEY", "k-1"), input.into_bytes())
+    };
+    let listed = with(&[request(1, "tools/list", json!({}))]).code(0);
+    assert!(listed.out.contains("look") && !listed.out.contains("evil"), "{}", listed.out);
+    let called = with(&[call(2, "look")]).code(0);
+    assert!(
+        called.out.contains("[redacted:") && !called.out.contains("AKIAQ4ZTX7RK2MPLWN3J"),
+        "{}",
+        called.out
+    );
+    let refused = with(&[call(3, "evil")]).code(0);
+    assert!(refused.out.contains("isError"), "{}", refused.out);
+    assert_eq!(server.received().len(), 2);
+    assert!(server.received().iter().all(|it| it.header("x-key") == Some("k-1")));
+    // A request without an answer when the client goes.
+    let left = with(&[request(4, "hang", json!({}))]).code(0);
+    assert!(left.out.contains("\"id\":4") && left.out.contains("error"), "{}", left.out);
+    world.run(&args).code(1).complains("the variable `KEY` for the header `X-Key` is not set");
+    world
+        .run(&["mcp", "wrap", "--server", "x", "--url", "ftp://x"])
+        .code(1)
+        .complains("is not the address of a server");
+    world.run(&["mcp", "wrap", "--url", "https://x.example"]).code(1);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub struct ServerEvent {
     pub id: Option<String>,
     /// After how many milliseconds a client may connect again.
     pub retry: Option<u64>,
-    /// It has more bytes than a message may have, which were not kept.
+    /// It has more bytes than a message may have. The rest of the stream cannot be read.
     pub is_too_large: bool,
     /// It is of a kind that is not a message.
     is_foreign: bool,
@@ -72,17 +72,14 @@ impl<R: BufRead> EventReader<R> {
         loop {
             let room = MAX_LINE.saturating_sub(event.data.len());
             let Some((line, is_cut)) = self.line(room)? else { return Ok(None) };
-            if line.is_empty() && !is_cut {
+            if is_cut {
+                return Ok(Some(ServerEvent { is_too_large: true, ..ServerEvent::default() }));
+            }
+            if line.is_empty() {
                 if has_fields && !event.is_foreign {
                     return Ok(Some(event));
                 }
                 (event, has_fields) = (ServerEvent::default(), false);
-                continue;
-            }
-            if is_cut {
-                event.is_too_large = true;
-                event.data.clear();
-                has_fields = true;
                 continue;
             }
             let (name, value) = match line.iter().position(|byte| *byte == b':') {
@@ -92,7 +89,7 @@ impl<R: BufRead> EventReader<R> {
             let value = value.strip_prefix(b" ").unwrap_or(value);
             let text = || String::from_utf8_lossy(value).into_owned();
             match name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name) {
-                b"data" if !event.is_too_large => {
+                b"data" => {
                     // Lines of a message are between tokens of JSON, where a space is the same.
                     if !event.data.is_empty() {
                         event.data.push(b' ');
@@ -116,7 +113,7 @@ impl<R: BufRead> EventReader<R> {
 
     /// The next line, and whether it was cut because it is longer than allowed. `None`: the stream ends without one.
     fn line(&mut self, room: usize) -> io::Result<Option<(Vec<u8>, bool)>> {
-        let (mut line, mut is_cut) = (Vec::new(), false);
+        let mut line = Vec::new();
         loop {
             let bytes = match self.input.fill_buf() {
                 Ok(bytes) => bytes,
@@ -133,17 +130,14 @@ impl<R: BufRead> EventReader<R> {
             let end = memchr::memchr2(b'\n', b'\r', bytes);
             let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
             if line.len() + part.len() > room {
-                is_cut = true;
-                line.clear();
+                return Ok(Some((Vec::new(), true)));
             }
-            if !is_cut {
-                line.extend_from_slice(part);
-            }
+            line.extend_from_slice(part);
             match end {
                 Some(end) => {
                     self.after_return = bytes.get(end) == Some(&b'\r');
                     self.input.consume(end + 1);
-                    return Ok(Some((line, is_cut)));
+                    return Ok(Some((line, false)));
                 }
                 None => {
                     let all = bytes.len();
@@ -167,7 +161,7 @@ const MAX_LINE: usize = {
 
 #[cfg(test)]
 mod tests {
-    use std::io::BufReader;
+    use std::io::{BufReader, Read};
 
     use super::*;
 
@@ -196,12 +190,15 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_too_large_is_not_kept() {
-        let mut text = b"data: ".to_vec();
-        text.resize(MAX_LINE + 10, b'x');
-        text.extend_from_slice(b"\ndata: y\n\ndata: z\n\n");
-        let events = read(&text, 8192);
-        assert!(events[0].is_too_large && events[0].data.is_empty());
-        assert_eq!(events[1].data, b"z");
+    fn an_event_that_is_too_large_ends_the_stream() {
+        let endless = std::io::repeat(b'x');
+        let mut events = EventReader::new(BufReader::new(b"data: 1\n\ndata: ".chain(endless)));
+        assert_eq!(events.next_event().unwrap().unwrap().data, b"1");
+        assert!(events.next_event().unwrap().unwrap().is_too_large);
+        // Many lines of one event count together.
+        let line = format!("data: {}\n", "x".repeat(1 << 20));
+        let text = line.repeat(40);
+        let mut events = EventReader::new(text.as_bytes());
+        assert!(events.next_event().unwrap().unwrap().is_too_large);
     }
 }

@@ -318,6 +318,7 @@ fn servers_with_faults_leave_no_client_without_an_answer() {
         let (status, answer) = world.call("tools/call", json!({"name": "look", "arguments": {}}));
         assert_eq!((status, &answer["result"]["isError"]), (wanted, &json!(true)), "{name}: {answer}");
         assert_eq!(answer["id"], 1, "{name}");
+        assert_eq!(world.server.received().len(), 1, "{name}");
     }
 }
 
