@@ -110,6 +110,49 @@ mod tests {
         thread.join().unwrap();
     }
 
+    /// A server that reads nothing before everything that it writes was received, while the client sends more than may be on its way.
+    #[test]
+    fn a_server_that_does_not_read_stops_only_the_client() {
+        const LINES: usize = 40;
+        let big = MAX_ON_THE_WAY / 8;
+        let (incoming, queue) = mpsc::channel();
+        for side in ["client", "server"] {
+            let (incoming, budget) = (incoming.clone(), Budget::default());
+            thread::spawn(move || (0..LINES).for_each(|_| drop(incoming.send((side, budget.take(big))))));
+        }
+        drop(incoming);
+        let (received_all, may_read) = mpsc::channel();
+        let mut is_reading = false;
+        let to_server = Writer::spawn(move |_| {
+            if !std::mem::replace(&mut is_reading, true) {
+                may_read.recv().map_err(io::Error::other)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        let mut received = 0;
+        let to_client = Writer::spawn(move |_| {
+            received += 1;
+            if received == LINES {
+                received_all.send(()).map_err(io::Error::other)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        let mut most = [0_usize; 2];
+        for (side, credit) in queue {
+            let is_client = side == "client";
+            let used = *credit.budget.0.used.lock();
+            let most = &mut most[usize::from(is_client)];
+            *most = used.max(*most);
+            let writer = if is_client { &to_server } else { &to_client };
+            writer.send(String::new(), Some(&Arc::new(credit)));
+        }
+        assert!(most.iter().all(|most| *most <= MAX_ON_THE_WAY), "{most:?}");
+        to_server.finish(Duration::from_secs(60));
+        to_client.finish(Duration::from_secs(60));
+    }
+
     #[test]
     fn lines_on_their_way_are_limited() {
         let budget = Budget::default();

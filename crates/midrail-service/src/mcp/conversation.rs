@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use midrail::{Decision, Effect};
 use midrail_adapters::judge;
 use midrail_adapters::mcp::http::events::ServerEvent;
+use midrail_adapters::mcp::http::headers::on_one_line;
 use midrail_adapters::mcp::http::upstream::Upstream;
 use midrail_adapters::mcp::{Proxy, ProxyOptions};
 use midrail_adapters::relay::{PendingApproval, Relay, RelayOutput, Side, Stream};
@@ -225,7 +226,9 @@ impl Conversation {
         line: &[u8],
         event: Option<&ServerEvent>,
     ) {
-        let output = self.proxy.lock().handle_on(stream, from, line, self.now());
+        // A body can have line ends between its tokens, and an event cannot.
+        let line = on_one_line(line);
+        let output = self.proxy.lock().handle_on(stream, from, line.as_bytes(), self.now());
         for (to, line) in self.dispatch(output, event) {
             if to == stream && from == Side::Client {
                 self.post(stream, &line);

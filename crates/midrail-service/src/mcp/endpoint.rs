@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use futures_util::stream::unfold;
 use midrail_adapters::mcp::http::headers::{
-    LAST_EVENT_ID, MessageKind, PARAM, PROTOCOL_VERSION, PostedMessage, SESSION_ID, is_modern,
+    LAST_EVENT_ID, MessageKind, PARAM, PROTOCOL_VERSION, PostedMessage, SESSION_ID, error, is_modern,
 };
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Receiver;
@@ -134,10 +134,14 @@ async fn post(
     let posted = Arc::new(Posted { message, headers: forwarded(headers), params });
     let permit = permit(app)?;
     let (stream, mut pieces) = conversation.open(Some(posted.clone()));
-    let running = conversation.clone();
+    let (running, id) = (conversation.clone(), posted.message.id());
     let run = move || running.run(stream, &posted);
     spawn(&conversation, stream, run)?;
     let first = pieces.recv().await;
+    if first.is_none() && kind != MessageKind::OneWay {
+        let why = "it was cancelled, or has the id of another request without an answer";
+        return Ok(invalid(error(&id, -32_600, why)));
+    }
     let is_started = matches!(&first, Some(Piece::Head(Head::Answer(200..=299, _) | Head::Events)));
     let keep = || app.mcp.keep(caller, server, conversation.clone());
     let session = (is_new && is_started).then(keep).transpose()?;
@@ -227,7 +231,7 @@ fn respond<T: Send + Unpin + 'static>(first: Option<Piece>, pieces: Receiver<Pie
             headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
             response
         }
-        // The request was cancelled, or ended without an answer.
+        // The client is gone, or the service stops.
         Some(Piece::Event(_)) | None => with_status(204, ().into_response()),
     }
 }

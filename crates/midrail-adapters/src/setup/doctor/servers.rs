@@ -94,7 +94,11 @@ fn gap(
         }
         Launch::Address { has_headers: true, .. } => Some((
             "it is reached at an address".to_owned(),
-            "hooks of the client decide its calls; its definitions are not checked".to_owned(),
+            format!(
+                "start it with `midrail mcp wrap --server {} --url URL --header-env HEADER=VARIABLE` in place of its address; until \
+                 then, hooks of the client decide its calls, and its definitions are not checked",
+                server.name
+            ),
         )),
         Launch::Address { has_headers: false, .. } => Some((
             "it is reached at an address without a header in the settings; if it uses OAuth, its tokens are bound to the \

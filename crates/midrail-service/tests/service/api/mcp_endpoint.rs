@@ -249,6 +249,13 @@ fn a_session_is_the_callers_own_and_spans_requests() {
     assert_eq!(world.open("POST", &of_session, Some(&said)).status(), 202);
     assert!(events.any(|line| line.contains("forty-two") && line.contains("\"id\":2")));
 
+    // An id is used once at a time.
+    let hanging = request(9, "tools/call", json!({"name": "ask", "arguments": {}}));
+    let mut first = world.open("POST", &of_session, Some(&hanging));
+    let mut waiting = BufReader::new(first.body_mut().as_reader()).lines().map_while(Result::ok);
+    assert!(waiting.any(|line| line.contains("sampling/createMessage")));
+    assert_eq!(world.open("POST", &of_session, Some(&hanging)).status(), 400);
+
     // Another program cannot use it, even with the same rights.
     let other = world._fixture.key(&["default"], None, &ALL);
     let Auth::Key(other) = &other else { unreachable!() };
@@ -256,7 +263,7 @@ fn a_session_is_the_callers_own_and_spans_requests() {
     let stolen = [of_session[0], ("authorization", bearer.as_str())];
     assert_eq!(world.open("POST", &stolen, Some(&request(3, "ping", json!({})))).status(), 404);
 
-    drop((lines, events));
+    drop((lines, events, waiting));
     assert_eq!(world.open("DELETE", &of_session, None).status(), 200);
     assert_eq!(world.open("POST", &of_session, Some(&request(4, "ping", json!({})))).status(), 404);
     let received = world.server.received();
