@@ -34,12 +34,15 @@ pub(crate) struct Hub {
     sessions: Mutex<BTreeMap<String, Session>>,
     /// Conversations that may have something to do.
     active: Mutex<Vec<Weak<Conversation>>>,
-    /// The servers, by project and name, with the settings that they were made from.
-    upstreams: Mutex<BTreeMap<(String, String), (McpUpstream, Arc<Upstream>)>>,
+    /// The servers, by project and name.
+    upstreams: Mutex<BTreeMap<(String, String), KnownUpstream>>,
     /// The sessions of the era without `initialize` that have started.
     known: KnownSessions,
     ticks: Mutex<bool>,
 }
+
+/// A server, and the settings that it was made from.
+type KnownUpstream = (McpUpstream, Arc<Upstream>);
 
 struct Session {
     owner: String,
@@ -48,7 +51,7 @@ struct Session {
 
 impl Hub {
     /// A server of the caller's project.
-    fn upstream(&self, caller: &Caller, name: &str) -> HandlerResult<(McpUpstream, Arc<Upstream>)> {
+    fn upstream(&self, caller: &Caller, name: &str) -> HandlerResult<KnownUpstream> {
         let project = caller.project.name().to_owned();
         let Some(settings) = caller.project.engine().mcp_server(name) else {
             let problem =

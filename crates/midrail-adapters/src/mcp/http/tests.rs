@@ -186,9 +186,9 @@ fn servers_with_faults_leave_no_request_without_an_answer() {
         (
             "dies in its body",
             |connection| {
-                drop(connection.send(
+                connection.send(
                     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{\"id\"",
-                ))
+                );
             },
             "broke the connection",
         ),
