@@ -69,6 +69,8 @@ struct State {
     version: Option<String>,
     /// The requests that have no answer yet, by id.
     open: BTreeMap<String, OpenExchange>,
+    /// The number of the last request.
+    number: u64,
     params: ToolParams,
     /// Stops the stream of the session.
     listener: Option<Stop>,
@@ -76,6 +78,8 @@ struct State {
 }
 
 struct OpenExchange {
+    /// Tells it from a later request with the same id.
+    number: u64,
     stop: Stop,
     is_modern: bool,
 }
@@ -122,6 +126,13 @@ impl Link {
         if !self.0.state.lock().is_closed {
             (self.0.receive)(received);
         }
+    }
+
+    /// Removes a request from those without an answer. `false`: it is not one of them.
+    fn remove_open(&self, key: &str, number: u64) -> bool {
+        let mut state = self.0.state.lock();
+        let is_it = state.open.get(key).is_some_and(|open| open.number == number);
+        is_it && state.open.remove(key).is_some()
     }
 
     /// Over HTTP, a request of the era without `initialize` is cancelled by closing its stream.
@@ -185,28 +196,31 @@ impl Link {
     fn start(&self, message: Message, id: Value) {
         let (key, stop) = (rpc::key(&id), Stop::default());
         let is_modern = headers::version_of(&message).is_some();
-        let is_full = {
+        let number = {
             let mut state = self.0.state.lock();
+            state.number += 1;
+            let number = state.number;
             let is_full = state.open.len() >= MAX_OPEN;
             if !is_full {
-                state.open.insert(key.clone(), OpenExchange { stop: stop.clone(), is_modern });
+                state.open.insert(key.clone(), OpenExchange { number, stop: stop.clone(), is_modern });
             }
-            is_full
+            (!is_full).then_some(number)
         };
-        if is_full {
+        let Some(number) = number else {
             let why = format!("{MAX_OPEN} requests have no answer yet");
             return self.receive(Received::Failed { id, why });
-        }
+        };
         let (link, failed) = (self.clone(), id.clone());
         let exchange = move || {
             let exchange = Exchange {
                 link: &link,
                 id: &id,
+                number,
                 method: message.method.as_deref().unwrap_or_default(),
                 is_modern,
             };
             let outcome = exchange.run(&message, &stop);
-            let was_open = link.0.state.lock().open.remove(&key).is_some();
+            let was_open = link.remove_open(&key, number);
             match outcome {
                 Err(why) if was_open => link.receive(Received::Failed { id: id.clone(), why }),
                 _ => {}
@@ -312,6 +326,7 @@ impl Resumed {
 struct Exchange<'a> {
     link: &'a Link,
     id: &'a Value,
+    number: u64,
     method: &'a str,
     is_modern: bool,
 }
@@ -396,7 +411,7 @@ impl Exchange<'_> {
         let is_answer = self.is_answer(&line);
         let line = if is_answer { self.learn(line) } else { line };
         if is_answer {
-            self.link.0.state.lock().open.remove(&rpc::key(self.id));
+            self.link.remove_open(&rpc::key(self.id), self.number);
         }
         self.link.receive(Received::Line(line.into_bytes()));
         is_answer
