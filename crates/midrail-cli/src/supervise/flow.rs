@@ -1,4 +1,4 @@
-//! The flow between the threads of a proxy: the lines that one side has sent and that nobody has received yet are limited, so that a
+//! The flow between the threads of a proxy: the lines that one side has sent and that are not received yet are limited, so that a
 //! side that floods is slowed down, and the other side is not.
 
 use std::io;

@@ -22,7 +22,7 @@ use crate::text::{random_name, short};
 /// The most sessions. The one that was not used for the longest time ends first.
 const MAX_SESSIONS: usize = 1024;
 
-/// After how long a session ends that nobody uses.
+/// After how long an unused session ends.
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// How often waiting calls are reported and pins are read.
@@ -192,7 +192,7 @@ fn name_of(caller: &Caller) -> String {
     caller.key().map_or_else(|| "local".to_owned(), |key| key.id.to_string())
 }
 
-/// Whom a session belongs to: nobody else can use its id.
+/// The owner of a session. No other caller can use its id.
 fn owner(caller: &Caller, server: &str) -> String {
     format!("{}\n{server}\n{}", caller.project.name(), caller.identity.name())
 }
