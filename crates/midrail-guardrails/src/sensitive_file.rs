@@ -10,7 +10,8 @@ use crate::shared::file_access::{FileAccess, accessed_files};
 use crate::shared::file_paths::{LowercasePath, from_root, is_inside, is_temporary, lowercase};
 use crate::shared::flow::available::available;
 use crate::shared::letter_pairs::LetterPairs;
-use crate::shared::objections::first_verdict;
+use crate::shared::objections::{all, first_verdict};
+use crate::shared::own_files::is_created;
 use crate::shared::settings::{Pattern, patterns};
 
 pub(crate) const BUILTIN: Builtin = SAFETY
@@ -117,16 +118,12 @@ impl SensitiveFile {
     /// content of another one, or of a download, is not the agent's.
     fn written(&self, context: &Context<'_>) -> Result<Vec<(String, FileState)>, Missing> {
         let action = context.action()?;
-        let is_brought = |path: &String| {
-            action
-                .copies
-                .iter()
-                .any(|copy| copy.to == *path || path.starts_with(copy.to.trim_end_matches('/')))
-                || action.fetched.contains(path)
-        };
         let written = action.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?', '{']));
         let mut found = Vec::new();
-        for path in written.filter(|path| !is_brought(path)) {
+        for path in written {
+            if action.fetched.contains(path) || self.is_copy_of_own(context, path)? == Some(false) {
+                continue;
+            }
             let access =
                 FileAccess { file: path, is_write: true, is_named: false, is_replaced: true, script: None };
             let place = context.real_place(path, None)?;
@@ -141,7 +138,35 @@ impl SensitiveFile {
 
     /// Whether the file of an access is the agent's, or becomes it.
     fn is_own_file(&self, context: &Context<'_>, access: &FileAccess<'_>) -> Result<bool, Missing> {
-        Ok(self.is_own(context, access.file)? || self.is_new_key(context, access)?)
+        Ok(self.is_own(context, access.file)?
+            || self.is_new_key(context, access)?
+            || self.is_new_copy(context, access)?)
+    }
+
+    /// Whether the call creates the file as a copy of the agent's own files.
+    fn is_new_copy(&self, context: &Context<'_>, access: &FileAccess<'_>) -> Result<bool, Missing> {
+        let is_copy = access.is_write && access.script.is_none();
+        if !is_copy || self.is_copy_of_own(context, access.file)? != Some(true) {
+            return Ok(false);
+        }
+        let place = context.real_place(access.file, None)?;
+        Ok(*context.file(&place)? == FileState::Absent)
+    }
+
+    /// Whether the file that the call copies to a path is the agent's, with all that comes into the same folder. `None`: it copies
+    /// none.
+    fn is_copy_of_own(&self, context: &Context<'_>, path: &str) -> Result<Option<bool>, Missing> {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let copies = context.action()?.copies.iter();
+        let sources: Vec<(&str, bool)> = copies
+            .filter(|copy| copy.to == path || path.starts_with(copy.to.trim_end_matches('/')))
+            .map(|copy| (copy.from.as_str(), copy.to == path || name(&copy.from) == name(path)))
+            .collect();
+        let is_named = sources.iter().any(|(_, is_named)| *is_named);
+        let own: Vec<bool> = all(sources.iter().map(|(from, is_it)| {
+            Ok(self.is_own(context, from)? || (is_named && !is_it && is_created(context, from)?))
+        }))?;
+        Ok(if own.is_empty() { None } else { Some(own.into_iter().all(|is_own| is_own)) })
     }
 
     /// Whether a file is the agent's: it created it, and no one else has changed it since.

@@ -41,6 +41,7 @@ mod windows;
 pub(crate) use self::added_words::with_words;
 pub use self::command_pattern::{CommandPattern, Fit};
 pub use self::danger::is_expendable;
+pub use self::files::cloned_name;
 pub use self::hosts::is_registry;
 pub(crate) use self::hosts::url_host;
 pub use self::invocation::File;
@@ -77,6 +78,11 @@ pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Action {
 /// The variables that move the settings of agents or the state of Midrail.
 pub fn settings_variables() -> impl Iterator<Item = &'static str> {
     walk::settings_variables()
+}
+
+/// Whether a text names a destructive program where a command can begin.
+pub fn mentions_destruction(text: &str) -> bool {
+    walk::mentions_destruction(text)
 }
 
 /// Whether a rule is about Midrail itself, and so a matter of self-protection.

@@ -4,6 +4,7 @@
 //! is no file of its own.
 
 use midrail_core::{Action, Changes, CommandCall, Context, FileState, Key, Missing};
+use midrail_shell::command::cloned_name;
 
 use super::data::FILES;
 use super::file_access::agent_scripts;
@@ -49,7 +50,32 @@ pub(crate) fn is_own(context: &Context<'_>, path: &str) -> Result<bool, Missing>
     let place = place.trim_end_matches('/');
     let is_system = |name: &str| FILES.list("system folders").iter().any(|folder| is_below(folder, name));
     let is_elsewhere = place.is_empty() || place.starts_with("..") || place.starts_with('~');
-    Ok(!is_elsewhere && !is_system(place) && !is_system(path) && is_created(context, place)?)
+    let may_be = !is_elsewhere && !is_system(place) && !is_system(path);
+    Ok(may_be && (is_created(context, place)? || is_cloned(context, place)?))
+}
+
+/// Whether the same call clones the repository that a place belongs to, into a folder that does not exist yet.
+fn is_cloned(context: &Context<'_>, place: &str) -> Result<bool, Missing> {
+    let action = context.action()?;
+    let clones = |call: &&CommandCall| call.program == "git" && call.args.iter().any(|arg| arg == "clone");
+    let calls = action.commands.iter().filter(clones);
+    let names: Vec<&str> = calls.filter_map(|call| call.args.last()).map(|word| cloned_name(word)).collect();
+    if names.is_empty() || !action.scripts.is_empty() || action.commands.iter().any(makes_links) {
+        return Ok(false);
+    }
+    for folder in action.folders.iter().filter(|folder| names.contains(&cloned_name(folder))) {
+        let real = context.real_place(folder, None)?;
+        let holds = |name: &str| is_below(real.key.trim_end_matches('/'), name);
+        if !holds(place) || *context.file(&real)? != FileState::Absent {
+            continue;
+        }
+        let targets: Vec<_> = moves(action).map(|(_, to)| context.real_place(to, None)).collect();
+        let targets = targets.into_iter().collect::<Result<Vec<_>, Missing>>()?;
+        if !targets.iter().any(|to| holds(&to.key)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Records what a call creates and moves.

@@ -196,7 +196,11 @@ fn danger(rule: &Rule, call: &Call) -> Option<Danger> {
             // What would be deleted comes from elsewhere: `xargs rm -rf`.
             let names_them_itself = invocation.args.iter().any(|arg| arg.text == "{}");
             let is_judged_by_find = names_them_itself && !matches!(invocation.input, Input::Program(_));
-            if rule.loss != Loss::Tree || is_judged_by_find || !invocation.has_more_args {
+            // `ls | rm -rf`: what the list names is meant, although the program does not read it.
+            let is_fed = rule.targets == Targets::Operands
+                && call.arguments.operands.is_empty()
+                && invocation.input != Input::Inherited;
+            if rule.loss != Loss::Tree || is_judged_by_find || !(invocation.has_more_args || is_fed) {
                 return None;
             }
             Danger { confidence: Confidence::Medium, ..rule.danger(Severity::Medium, &[]) }

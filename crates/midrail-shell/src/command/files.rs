@@ -15,7 +15,7 @@ use super::scope::join;
 pub(super) use self::found::{Touched, is_on_host, led_to};
 pub(super) use self::uploads::{sends_files, uploaded};
 use crate::words::places::AGENT_FOLDERS;
-use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
+use crate::words::shell::{CLONE_VALUES, CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 
 /// The files that a program touches.
 pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
@@ -46,6 +46,14 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
 pub(super) fn is_known(program: &str) -> bool {
     matches!(programs::family(program), "git" | "find" | "perl" | "ruby" | "xargs" | "dd")
         || programs::row(program).files.is_some()
+}
+
+/// The folder that `git clone` makes for an address: its last part, without `.git`.
+pub fn cloned_name(address: &str) -> &str {
+    let path = address.trim_end_matches('/');
+    let path = path.strip_suffix("/.git").unwrap_or(path);
+    let name = path.rsplit(['/', ':']).next().unwrap_or(path);
+    name.strip_suffix(".git").unwrap_or(name)
 }
 
 /// The folder in which a patch changes files that the line does not name, because it is in a file or comes from
@@ -379,18 +387,29 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
                 found.add(arg, false, true);
             }
         }
+        // `git cat-file` shows what was stored.
+        "hash-object" => {
+            rest.iter().filter(|arg| !arg.text.starts_with('-')).for_each(|arg| found.add(arg, true, false));
+        }
         // What is added leaves with the next push.
         "add" | "stage" => {
             let files = rest.iter().filter(|arg| is_credential(arg, &invocation.folder));
             files.for_each(|arg| found.add(arg, true, false));
         }
-        "clone" | "init" | "submodule" => {
+        "clone" => {
+            let sorted = Arguments::parse(programs::row("git"), rest, CLONE_VALUES);
+            match sorted.operands.as_slice() {
+                [_, folder, ..] => found.add_folder(folder),
+                [address] if address.is_known() => found.add_folder(&Arg::known(cloned_name(&address.text))),
+                _ => {}
+            }
+        }
+        "init" | "submodule" => {
             // The folder that it is made in comes last.
             let words: Vec<&Arg> = rest.iter().filter(|arg| !arg.text.starts_with('-')).collect();
             let fewest = match (subcommand, words.first().map(|word| word.text.as_str())) {
                 ("submodule", Some("add")) => 3,
                 ("submodule", _) => return,
-                ("clone", _) => 2,
                 _ => 1,
             };
             if words.len() >= fewest

@@ -29,8 +29,28 @@ pub(super) fn no_probe(key: &FactKey) -> Unavailable {
     Unavailable::new(format!("no probe answers `{key:?}`"))
 }
 
-/// The longest script of the project that is read.
+/// The longest part of a script of the project that is analysed as a whole. Of the rest, lines that may destroy are tried one by one.
 const MAX_PROJECT_SCRIPT: usize = 1 << 16;
+
+/// Cuts a text before the line that exceeds the limit, and returns the lines of the rest that may destroy something.
+fn split_long(text: &str) -> (String, String) {
+    let mut end = MAX_PROJECT_SCRIPT.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let head = text.get(..end).unwrap_or_default();
+    let head = head.rfind('\n').and_then(|at| head.get(..=at)).unwrap_or(head);
+    let rest = text.get(head.len()..).unwrap_or_default();
+    let mut lines = String::new();
+    for line in rest.lines().filter(|line| command::mentions_destruction(line)) {
+        if lines.len() + line.len() >= MAX_PROJECT_SCRIPT {
+            break;
+        }
+        lines.push_str(line);
+        lines.push('\n');
+    }
+    (head.to_owned(), lines)
+}
 
 /// What an event does through the content of files. `read` returns a text and whether it is cut.
 pub(super) fn scripts(
@@ -41,14 +61,22 @@ pub(super) fn scripts(
     let event = lookup.event.ok_or("no event runs these scripts")?;
     let mut known = Vec::new();
     let mut is_cut = None;
+    let mut rests = Vec::new();
+    let mut whole = Vec::new();
     for held in files {
         let text = if held.is_fetched {
             None
         } else {
             match read(held) {
-                Ok(Some((text, has_more))) if held.is_project => {
-                    Some(text).filter(|text| !has_more && text.len() <= MAX_PROJECT_SCRIPT)
+                Ok(Some((text, _))) if held.is_project && text.len() > MAX_PROJECT_SCRIPT => {
+                    let (head, rest) = split_long(&text);
+                    if !rest.is_empty() {
+                        rests.push(command::File { path: held.path.clone(), text: Some(rest) });
+                    }
+                    whole.push(command::File { path: held.path.clone(), text: Some(text) });
+                    Some(head)
                 }
+                Ok(Some((text, _))) if held.is_project => Some(text),
                 Ok(Some((text, has_more))) => {
                     if has_more && held.is_run {
                         is_cut = Some(held.path.clone());
@@ -64,8 +92,12 @@ pub(super) fn scripts(
         }
     }
     let mut action = action::with_files(event, &known);
+    if !rests.is_empty() {
+        action.dangers.extend(action::with_files(event, &rests).dangers);
+    }
+    whole.extend(known);
     for danger in &mut action.dangers {
-        danger.origin = origin(danger, &known).unwrap_or_default();
+        danger.origin = origin(danger, &whole).unwrap_or_default();
     }
     if let Some(command) = is_cut {
         action.is_partial = true;
@@ -93,4 +125,41 @@ fn origin(danger: &Danger, files: &[command::File]) -> Option<String> {
 
 pub(super) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", hex::encode(&Sha256::digest(content)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn dangers(script: &str) -> Vec<String> {
+        let event = Event::before_tool("Bash", json!({"command": "bash wipe.sh"}));
+        let lookup = Lookup { root: None, cwd: None, event: Some(&event), key: &[] };
+        let file = ScriptSource {
+            path: "wipe.sh".to_owned(),
+            place: "wipe.sh".to_owned(),
+            is_run: true,
+            is_fetched: false,
+            is_project: true,
+        };
+        let found = scripts(&lookup, &[file], |_| Ok(Some((script.to_owned(), false))));
+        match found {
+            Ok(Fact::Script(action)) => action.dangers.into_iter().map(|danger| danger.origin).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn lines_of_long_scripts_are_tried() {
+        let long = "echo step\n".repeat(MAX_PROJECT_SCRIPT / 5);
+        assert_eq!(dangers(&long), Vec::<String>::new());
+        assert_eq!(
+            dangers(&format!("{long}rm -rf ~\n")),
+            [format!("wipe.sh:{}", MAX_PROJECT_SCRIPT / 5 + 1)]
+        );
+        assert_eq!(dangers(&format!("rm -rf ~\n{long}")), ["wipe.sh:1"]);
+        assert_eq!(dangers(&format!("cat <<E\n{long}E\nrm -rf ~\n")).len(), 1);
+        assert_eq!(dangers(&format!("{long}rm -rf \"$OUT\"/build\necho rm\n")).len(), 1);
+    }
 }

@@ -126,6 +126,10 @@ impl Walk {
     }
 
     pub(super) fn parallel(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
+        let leading = Arguments::leading(programs::row("parallel"), &invocation.args, &[]);
+        if leading.has(&["--dry-run", "--dryrun"]) {
+            return Stream::printed_by("parallel");
+        }
         let (sorted, input) = self.items_for(invocation, scope, input);
         if sorted.operands.is_empty() {
             // Without a command each line of the input is one.

@@ -31,6 +31,14 @@ impl Walk {
         }
         match programs::family(program) {
             "env" | "printenv" if words.iter().all(|word| word.starts_with('-')) => Some(Secret::Content),
+            "declare" | "typeset" | "export" | "set"
+                if words.iter().all(|word| word.starts_with('-') && !word.contains(['f', 'F'])) =>
+            {
+                Some(Secret::Content)
+            }
+            "history" if words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit())) => {
+                Some(Secret::Content)
+            }
             "echo" | "printf" => match self.secret_in_words(args) {
                 Some(secret) => Some(secret),
                 None => args.last().filter(|arg| is_secret_variable(arg)).map(|_| Secret::Token),

@@ -10,10 +10,11 @@ use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::snippet::Language;
 use super::state::{MAX_COMMANDS, Source, Stream, Walk};
+use crate::words::embedded::{PROSE_PROGRAMS, QUIET_PROGRAMS};
 use crate::words::shell::{COMMAND_WORDS, DESTROYERS, SETTINGS_PRINTERS};
 
 /// Whether a text names a destructive program where a command can begin.
-pub(super) fn mentions_destruction(text: &str) -> bool {
+pub(crate) fn mentions_destruction(text: &str) -> bool {
     let mut is_command_place = true;
     for word in text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
         let opens = word.trim_start_matches(['(', '{', '$', '`', ';', '|', '&', '"', '\'']);
@@ -242,6 +243,9 @@ impl Walk {
         }
         let args = invocation.args.as_slice();
         let is_known = programs::find(program).is_some();
+        if !is_known && (QUIET_PROGRAMS.contains(&program) || PROSE_PROGRAMS.contains(&program)) {
+            return;
+        }
         let dashes = args.iter().position(|arg| arg.text == "--").unwrap_or(args.len());
         let may_run = |at: usize| {
             let Some(arg) = args.get(at).filter(|arg| arg.is_known()) else { return false };

@@ -41,6 +41,10 @@ impl Walk {
             }
         }
         let mentions = |names: &[&str]| names.iter().any(|name| mentions_word(code, name));
+        // `cppdef('void f() { system("rm -rf ~"); }')`
+        if texts.iter().any(|text| self.destroys_in_code(text, scope)) {
+            self.opaque_command("the code hands code of another language to a library", code);
+        }
         let calls_kernel = mentions_word(code, "syscall");
         if mentions(FOREIGN_RUNS) {
             for text in texts.iter().filter(|text| text.contains(' ')) {

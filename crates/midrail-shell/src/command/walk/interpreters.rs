@@ -12,7 +12,7 @@ use super::flow::{base_name, has_fetched};
 use super::guards::agent_of_package;
 use super::shells::Code;
 use super::state::{Listed, ProgramCall, Stream, Walk};
-use crate::words::code::{BETWEEN, MODULES};
+use crate::words::code::{BETWEEN, MODULES, VALUE_LETTERS};
 
 impl Walk {
     pub(super) fn awk(&mut self, call: ProgramCall<'_>, scope: &mut Scope) {
@@ -326,8 +326,16 @@ fn following(language: Language, args: &[Arg], from: usize) -> &[Arg] {
 fn is_code_option(language: Language, text: &str) -> bool {
     let row = language.row();
     let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-') && letters.len() <= 8);
+    // `-rfiddle`: the value of an option, not a group of letters.
+    let is_group = |letters: &str| {
+        let program = row.programs.first().map_or("", |program| *program);
+        let mut options = letters.chars().rev().skip(1);
+        !options.any(|letter| VALUE_LETTERS.contains(&format!("{program} -{letter}").as_str()))
+    };
     row.code_options.contains(&text)
-        || letters.is_some_and(|letters| letters.ends_with(|letter| row.code_letters.contains(letter)))
+        || letters.is_some_and(|letters| {
+            letters.ends_with(|letter| row.code_letters.contains(letter)) && is_group(letters)
+        })
 }
 
 /// Between a function and the texts that it is given.

@@ -155,7 +155,8 @@ impl Walk {
             self.add_danger(danger);
         }
         self.report_disabled_guards(invocation, scope);
-        if let Some(stream) = self.builtin(call, scope) {
+        if let Some(mut stream) = self.builtin(call, scope) {
+            stream.secret = stream.secret.or_else(|| self.printed_secret(call, scope));
             calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
             return stream;
         }
@@ -170,10 +171,15 @@ impl Walk {
         self.obeys_network(invocation, input);
         self.inline_code(invocation, scope, input);
         self.loaded_files(&invocation.program, scope);
+        self.written_code(invocation, scope);
         self.settings_in_options(invocation, scope);
         self.scripts_in_options(invocation, scope);
         if matches!(invocation.program.as_str(), "ssh" | "scp" | "sftp") {
             self.obeyed_settings(invocation, scope);
+        }
+        self.temporary_libraries(invocation, scope, input);
+        if programs::row(&invocation.program).client.is_some() {
+            self.embedded_commands(invocation, scope, input);
         }
         // Another shell has its own options.
         let had_pipefail = std::mem::take(&mut scope.has_pipefail);
@@ -184,6 +190,9 @@ impl Walk {
             return stream;
         }
         self.report_unknown_program(invocation, scope);
+        if programs::row(&invocation.program).client.is_none() {
+            self.embedded_commands(invocation, scope, input);
+        }
         let mut stream = self.printed(invocation, scope, input);
         stream.secret = self.printed_secret(call, scope);
         stream

@@ -1,6 +1,7 @@
 //! Files that programs run or read by default, such as `conftest.py` and `build.rs`, and files with settings, some of
 //! which are commands.
 
+use midrail_core::{Danger, Severity};
 use serde_json::Value;
 
 use super::super::invocation::{Arg, Invocation, quoted_line};
@@ -8,9 +9,10 @@ use super::super::programs;
 use super::super::scope::Scope;
 use super::super::script::{self, ScriptKind};
 use super::super::snippet::Language;
-use super::state::{Listed, Walk};
+use super::flow::command_line;
+use super::state::{Content, Listed, Walk};
 use crate::tables::LOADS;
-use crate::words::code::{COMMAND_SETTINGS, CONFIGURABLE, RUBY_FILES, STANDARD_MODULES};
+use crate::words::code::{BUILD_FILES, COMMAND_SETTINGS, CONFIGURABLE, RUBY_FILES, STANDARD_MODULES};
 
 /// No more files of one line than this.
 const MAX_LOADED: usize = 16;
@@ -28,6 +30,8 @@ enum Loaded {
     Composer,
     CMake,
     Procfile,
+    /// Rules and tasks of a build tool, in which commands are texts.
+    Build,
     Other,
 }
 
@@ -36,14 +40,26 @@ fn kind(name: &str, text: &str) -> Loaded {
     let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
     match (base, ending) {
         ("composer.json", _) => Loaded::Composer,
+        (base, _) if BUILD_FILES.contains(&base) => Loaded::Build,
+        (_, "ninja" | "gradle" | "kts") => Loaded::Build,
         ("CMakeLists.txt", _) | (_, "cmake") => Loaded::CMake,
         ("Procfile", _) => Loaded::Procfile,
         (".envrc", _) => Loaded::Shell,
-        ("SConstruct", _) => Loaded::Code(Language::Python),
+        ("SConstruct" | "wscript", _) => Loaded::Code(Language::Python),
         (".Rprofile", _) => Loaded::Code(Language::R),
         (base, _) if RUBY_FILES.contains(&base) => Loaded::Code(Language::Ruby),
+        (_, "ru" | "gemspec") => Loaded::Code(Language::Ruby),
+        (_, "PL" | "t") => Loaded::Code(Language::Perl),
+        (_, "ex" | "exs") => Loaded::Code(Language::Elixir),
         (_, "rs") => Loaded::Compiled("rustc"),
-        (_, "gradle") => Loaded::Code(Language::Groovy),
+        (_, "c" | "cc" | "cpp" | "cxx") => Loaded::Compiled("gcc"),
+        (_, "go") => Loaded::Compiled("go"),
+        (_, "java" | "kt" | "cs") => Loaded::Compiled("javac"),
+        (_, "scala" | "sc") => Loaded::Compiled("scala"),
+        (_, "hs") => Loaded::Compiled("ghc"),
+        (_, "swift") => Loaded::Compiled("swift"),
+        (_, "clj" | "cljs" | "rkt" | "scm") => Loaded::Compiled("clojure"),
+        (_, "el") => Loaded::Compiled("emacsclient"),
         (_, "toml" | "ini" | "yaml" | "yml" | "cfg") => Loaded::Settings,
         _ => match script::kind(name, text) {
             ScriptKind::Code(language) => Loaded::Code(language),
@@ -202,6 +218,8 @@ impl Walk {
                 if let Some(row) = &programs::row(compiler).inline {
                     self.calls_in(row, text, scope);
                 }
+                let generators = text.lines().filter_map(|line| line.strip_prefix("//go:generate "));
+                generators.take(MAX_LOADED).for_each(|line| self.run(line, scope));
             }
             Loaded::Settings => self.settings(text, scope),
             Loaded::Composer => self.composer_scripts(text, scope),
@@ -217,9 +235,41 @@ impl Walk {
                     self.run(command, scope);
                 }
             }
+            Loaded::Build => {
+                if self.destroys_in_text(text, scope) {
+                    self.opaque_command("the file holds a command that destroys", name);
+                }
+            }
             Loaded::Other => {}
         }
         self.is_script = was_script;
+    }
+
+    /// A program starts after the line wrote files with code that destroys: it may load them.
+    pub(super) fn written_code(&mut self, invocation: &Invocation, scope: &Scope) {
+        if self.files.is_empty() || scope.is_remote || self.only_reads(invocation) {
+            return;
+        }
+        let known = self.files.iter().filter_map(|(name, content)| match content {
+            Content::Known(text) if !name.starts_with("/dev/") => Some((name.clone(), text.text.clone())),
+            _ => None,
+        });
+        let written: Vec<(String, String)> =
+            known.filter(|file| !self.tried_files.contains(file)).take(MAX_LOADED).collect();
+        for (name, text) in written {
+            let (spent, depth) = (self.spent, self.depth + 1);
+            let mut other = Walk { spent, depth, is_script: true, is_nested: true, ..Walk::default() };
+            other.loaded_text(&name, &text, scope);
+            self.spent = other.spent;
+            let is_bad = |danger: &Danger| danger.severity >= Severity::High || danger.rule == "opaque";
+            if other.analysis.dangers.iter().any(|danger| is_bad(danger) && !danger.is_inside) {
+                let program = &invocation.program;
+                let reason =
+                    format!("`{program}` may load `{name}`, which this line writes and which destroys");
+                self.opaque_command(&reason, &command_line(program, &invocation.args));
+            }
+            self.tried_files.insert((name, text));
+        }
     }
 
     /// Settings whose value is a command: `runner = "…"`, `entry: …`, `commands =` with indented lines below it.

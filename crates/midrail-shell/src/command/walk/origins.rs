@@ -61,7 +61,7 @@ impl Walk {
         {
             self.links.push((target.clone(), original(from)));
         }
-        let is_file = folder.is_none() && sources.len() == 1;
+        let is_file = folder.is_none() && sources.len() == 1 && !to.text.ends_with('/');
         for from in sources.into_iter().take(MAX_COPIES) {
             let place = original(from);
             let is_secret =

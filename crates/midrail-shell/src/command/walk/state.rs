@@ -61,6 +61,8 @@ pub(crate) struct Walk {
     pub(super) secrets: BTreeMap<String, Secret>,
     /// Modules that its code imported.
     pub(super) imports: BTreeSet<String>,
+    /// Files with code that it wrote, with their content, which were tried as what a program loads.
+    pub(super) tried_files: BTreeSet<(String, String)>,
     /// Files that its programs load by default, if they exist.
     pub(super) loaded: BTreeSet<String>,
     /// Files that the line made from credentials, as their places.

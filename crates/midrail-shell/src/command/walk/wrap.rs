@@ -175,6 +175,12 @@ impl Walk {
                 let argv = [name].into_iter().chain(args).cloned().collect();
                 Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))
             }
+            // `watchexec 'rm -rf x'`: some hand a single word to a shell.
+            (Rest::Program, [only])
+                if only.is_known() && only.text.contains(' ') && !only.text.starts_with('/') =>
+            {
+                Some(self.code(&only.text, &mut inner, input))
+            }
             (Rest::Program, _) => {
                 let scope = if is_builtin_wrapper(&invocation.program) { scope } else { &mut inner };
                 Some(self.invoke(rest.to_vec(), invocation.has_more_args, scope, input))
