@@ -300,3 +300,18 @@ pub fn parse_message(slice: Value) -> Option<Value> {
         other => Some(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn hooks_have_one_second_and_ten_minutes() {
+        for settings in [json!("guardrails.js"), json!({"file": "guardrails.js", "memory_mb": 8})] {
+            let script: Script = serde_json::from_value(settings).unwrap();
+            assert_eq!(script.input_timeout.duration().as_secs_f64(), 1.0);
+            assert_eq!(script.output_timeout.duration().as_secs_f64(), 600.0);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use midrail_core::{Effect, Event, EventKind, ToolResult};
 use midrail_pack::PackDocument;
 use serde_json::json;
 
-use crate::world::{World, call_by, prompt, read};
+use crate::world::{World, call_by, policy_of, project, prompt, read};
 
 const CUSTOM_GUARDRAIL: &str = r#"# Prevent implementer from modifying test files
 custom_guardrail:
@@ -189,6 +189,17 @@ fn policy_pack_stops_injections_and_its_classifier_fails_open() {
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("injection-patterns")));
     assert!(decision.user_message.is_some());
     assert_eq!(decision.effects, ["flag_trajectory", "increment_strike"]);
+}
+
+#[test]
+fn sync_rules_have_the_time_limit_of_their_gateway_or_their_own() {
+    let own = POLICY_PACK.replace("\nsync_rules:\n", "\nsync_rules:\n  - {id: rehearsal, timeout_ms: 50}\n");
+    let policy = policy_of(&project(&own));
+    let limit =
+        |id: &str| policy.entries().iter().find(|entry| &*entry.spec.id == id).unwrap().spec.within_ms;
+    assert_eq!(limit("injection-patterns"), Some(800));
+    assert_eq!(limit("rehearsal"), Some(50));
+    assert_eq!(limit("scope-classifier"), None);
 }
 
 #[test]

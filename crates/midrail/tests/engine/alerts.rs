@@ -162,6 +162,21 @@ fn slow_guardrail_raises_an_alert_with_its_name() {
 }
 
 #[test]
+fn every_verdict_has_its_result_message_and_duration() {
+    let shared = SharedStore::new();
+    let engine =
+        shared.engine("pack: t\nguardrails:\n  - {id: no-rm, tools: rm, effect: warn, reason: Keep it.}\n");
+    engine.register(PolicyEntry::new(Spec::new("slow"), Arc::new(Slow(shared.clock.clone(), 0.06))));
+    let decision = engine.decide(call("ann", "rm"));
+    let verdict = |id: &str| decision.verdicts.iter().find(|verdict| &*verdict.guardrail == id).unwrap();
+    let warned = verdict("no-rm");
+    assert_eq!((warned.effect, warned.reason.as_str()), (Some(Effect::Warn), "Keep it."));
+    assert!(warned.duration_us.0.is_some());
+    let slow = verdict("slow");
+    assert_eq!((slow.effect, slow.duration_us.0), (Some(Effect::Allow), Some(60_000)));
+}
+
+#[test]
 fn single_slow_answer_raises_no_alert() {
     let shared = SharedStore::new();
     let engine = shared.engine(PACK);
