@@ -14,6 +14,7 @@ pub(crate) mod precedence;
 mod regex;
 pub(crate) mod rule;
 pub(crate) mod shell_words;
+mod stopped;
 pub(crate) mod translate;
 mod unpack;
 pub(crate) mod writer;

@@ -48,12 +48,15 @@ impl Subject {
 
     /// Whether both may be about the same call. Only a clear difference counts as "no".
     pub(crate) fn may_overlap(&self, other: &Subject) -> bool {
-        let first = |words: &str| words.split(' ').next().unwrap_or_default().to_owned();
         match (self, other) {
             (Subject::Tool(pattern), _) | (_, Subject::Tool(pattern)) if pattern == "*" => true,
             (Subject::Command(left), Subject::Command(right)) => {
-                let (left, right) = (first(&left.words), first(&right.words));
-                left == right || left.contains(['*', '?']) || right.contains(['*', '?'])
+                // The first words that differ, up to an option or a wildcard.
+                let is_open = |word: &str| word.starts_with('-') || word.contains(['*', '?']);
+                let mut words = left.words.split(' ').zip(right.words.split(' '));
+                words
+                    .find(|(one, other)| one != other || is_open(one))
+                    .is_none_or(|(one, other)| is_open(one) || is_open(other))
             }
             (
                 Subject::Command(_) | Subject::CommandText(_),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::pack::Imported;
 use super::rule::{FileScope, HostPolicy, PolicyFile, PolicyRule};
-use super::unpack::unpack;
+use super::unpack::{Unpacked, unpack};
 use super::writer::{Exported, Writer};
 
 /// The permission rules of a host.
@@ -41,9 +41,16 @@ impl PolicyFormat {
         Imported::new(self.name, self.title, policy)
     }
 
-    /// Writes the rules of a pack (as JSON, as it is serialized) in the host's own format.
+    /// Writes the rules of a pack (as JSON, as it is serialized) in the host's own format. What the pack may stop and the host
+    /// cannot express is not allowed either.
     pub fn export(&self, pack: &Value) -> Exported {
-        let (rules, mut writer) = Writer::start(unpack(pack));
+        let unpacked = unpack(pack);
+        let left_out = self.written(unpacked.clone()).left_out;
+        self.written(unpacked.without_lost(&left_out))
+    }
+
+    fn written(&self, unpacked: Unpacked) -> Exported {
+        let (rules, mut writer) = Writer::start(unpacked);
         let text = (self.write)(rules, &mut writer);
         writer.finish(text, self.export_file)
     }

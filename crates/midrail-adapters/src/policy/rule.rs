@@ -111,6 +111,11 @@ impl Subject {
         Subject::Tool(format!("mcp__{server}__{tool}"))
     }
 
+    /// Whether it is about an option, which hosts find only at its place: `git push --force`.
+    pub(super) fn has_option(&self) -> bool {
+        matches!(self, Subject::Command(pattern) if pattern.words.split(' ').any(|word| word.starts_with('-')))
+    }
+
     /// Escapes the special characters of an invalid glob pattern. False: it cannot be written as one.
     fn escape_invalid(&mut self) -> bool {
         let pattern = match self {

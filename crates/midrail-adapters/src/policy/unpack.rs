@@ -5,12 +5,43 @@ use serde_json::{Map, Value};
 
 use super::pack::is_default_reason;
 use super::pattern::unescaped;
-use super::rule::{CommandPattern, Finding, PolicyRule, RuleSource, Subject, Verdict};
+use super::rule::{CommandPattern, Finding, PolicyRule, RuleSource, Subject, Verdict, push_new};
+use super::stopped::{commands, is_empty, items, stopped_calls, texts};
 
 /// The rules of a pack, and the guardrails that no host can express.
+#[derive(Clone)]
 pub(super) struct Unpacked {
     pub(super) rules: Vec<PolicyRule>,
     pub(super) left_out: Vec<Finding>,
+    /// What guardrails may stop that no host can express.
+    lost: Vec<(RuleSource, Subject)>,
+}
+
+impl Unpacked {
+    /// The same without what an allow of a host would take away: calls that a rule may stop which the host cannot express, or only
+    /// at one place of a command.
+    pub(super) fn without_lost(mut self, left_out: &[Finding]) -> Unpacked {
+        let is_lost = |rule: &&PolicyRule| {
+            let is_left_out = || left_out.iter().any(|finding| finding.source == rule.source);
+            rule.verdict != Verdict::Allow && (rule.subject.has_option() || is_left_out())
+        };
+        let rules = self.rules.iter().filter(is_lost);
+        self.lost.extend(rules.map(|rule| (rule.source.clone(), rule.subject.clone())));
+        for rule in std::mem::take(&mut self.rules) {
+            let lost = self.lost.iter().find(|(_, subject)| subject.may_overlap(&rule.subject));
+            match lost.filter(|_| rule.verdict == Verdict::Allow) {
+                Some((source, _)) => {
+                    let reason = format!(
+                        "`{}` may stop some of it, which an allow of the host would take away",
+                        source.rule
+                    );
+                    push_new(&mut self.left_out, rule.source.finding(reason));
+                }
+                None => self.rules.push(rule),
+            }
+        }
+        self
+    }
 }
 
 /// Keys of a guardrail that are read here, and keys that a rule of a host can do without.
@@ -33,7 +64,7 @@ type ToSubject = fn(&Value) -> Option<Subject>;
 
 /// The rules of a pack, given as JSON.
 pub(super) fn unpack(pack: &Value) -> Unpacked {
-    let mut unpacked = Unpacked { rules: Vec::new(), left_out: Vec::new() };
+    let mut unpacked = Unpacked { rules: Vec::new(), left_out: Vec::new(), lost: Vec::new() };
     let name = pack.get("pack").and_then(Value::as_str).unwrap_or_default();
     let source = |rule: &str| RuleSource { file: name.to_owned(), line: 0, rule: rule.to_owned() };
     let guardrails = pack.get("guardrails").and_then(Value::as_array);
@@ -45,7 +76,11 @@ pub(super) fn unpack(pack: &Value) -> Unpacked {
         let source = source(id.unwrap_or("a guardrail without an id"));
         match rules(guard, &source) {
             Ok(rules) => unpacked.rules.extend(rules),
-            Err(reason) => unpacked.left_out.push(source.finding(reason)),
+            Err(reason) => {
+                let stopped = stopped_calls(guard).into_iter();
+                unpacked.lost.extend(stopped.map(|subject| (source.clone(), subject)));
+                unpacked.left_out.push(source.finding(reason));
+            }
         }
     }
     let lists: [(&str, ToSubject); 5] = [
@@ -74,18 +109,6 @@ fn text_subject(value: &Value, subject: fn(String) -> Subject) -> Option<Subject
 fn vouched_command(value: &Value) -> Option<Subject> {
     let exact = || Some(CommandPattern::exact(value.get("exact")?.as_str()?));
     value.as_str().map(CommandPattern::prefix).or_else(exact).map(Subject::Command)
-}
-
-fn items(value: Option<&Value>) -> Vec<&Value> {
-    match value {
-        Some(Value::Array(items)) => items.iter().collect(),
-        Some(Value::Null) | None => Vec::new(),
-        Some(other) => vec![other],
-    }
-}
-
-fn texts(value: Option<&Value>) -> Vec<String> {
-    items(value).into_iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// The rules of a guardrail, or why there are none.
@@ -160,48 +183,6 @@ fn files(guard: &Map<String, Value>) -> Result<Subjects, String> {
     subjects.extend(texts(list("read_only")).into_iter().map(Subject::Edit));
     let except = texts(list("except")).into_iter();
     Ok((subjects, except.flat_map(|path| [Subject::Read(path.clone()), Subject::Edit(path)]).collect()))
-}
-
-/// The commands of `command:`: texts, or a program with subcommands.
-fn commands(command: Option<&Value>) -> Result<Vec<Subject>, String> {
-    let mut subjects = Vec::new();
-    for item in items(command) {
-        match item {
-            Value::String(words) => {
-                // Anything may follow the words of a command anyway.
-                let words = words.trim();
-                let words = words.strip_suffix(" *").unwrap_or(words);
-                subjects.push(Subject::Command(CommandPattern::prefix(words)));
-            }
-            Value::Object(fields) => {
-                let known = |key: &String| key == "program" || key == "subcommand";
-                if let Some(key) =
-                    fields.iter().find(|(key, value)| !known(key) && !is_empty(value)).map(|it| it.0)
-                {
-                    return Err(format!("hosts have nothing like `{key}` of a command"));
-                }
-                let subcommands = texts(fields.get("subcommand"));
-                for program in texts(fields.get("program")) {
-                    if subcommands.is_empty() {
-                        subjects.push(Subject::Command(CommandPattern::prefix(program.as_str())));
-                    }
-                    let words = subcommands.iter().map(|subcommand| format!("{program} {subcommand}"));
-                    subjects.extend(words.map(|words| Subject::Command(CommandPattern::prefix(words))));
-                }
-            }
-            _ => return Err("its `command` is not a text".to_owned()),
-        }
-    }
-    if subjects.is_empty() { Err("its `command` is empty".to_owned()) } else { Ok(subjects) }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Null => true,
-        _ => false,
-    }
 }
 
 /// The tests of a command line that the import writes.

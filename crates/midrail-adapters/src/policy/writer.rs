@@ -32,7 +32,7 @@ pub(crate) struct Writer {
 impl Writer {
     /// The rules to write, the strictest first, without those that another one includes.
     pub(super) fn start(unpacked: Unpacked) -> (Vec<PolicyRule>, Writer) {
-        let Unpacked { rules, left_out } = unpacked;
+        let Unpacked { rules, left_out, .. } = unpacked;
         let rules: Vec<PolicyRule> = rules.into_iter().flat_map(without_groups).collect();
         let is_below = |rule: &PolicyRule| {
             rules.iter().any(|other| match (&other.subject, &rule.subject) {
@@ -101,22 +101,12 @@ impl Writer {
         format!("{{\n  \"permissions\": {{{body}}}\n}}\n")
     }
 
-    /// The rules of a host that cannot ask: without those that ask, and without those that allow the same calls.
-    pub(crate) fn without_asking(&mut self, rules: Vec<PolicyRule>, reason: &str) -> Vec<PolicyRule> {
-        let (asks, mut kept): (Vec<PolicyRule>, Vec<PolicyRule>) =
-            rules.into_iter().partition(|rule| rule.verdict == Verdict::Ask);
-        for ask in &asks {
+    /// The rules of a host that cannot ask, without those that ask.
+    pub(crate) fn without_asking(&mut self, mut rules: Vec<PolicyRule>, reason: &str) -> Vec<PolicyRule> {
+        for ask in rules.extract_if(.., |rule| rule.verdict == Verdict::Ask) {
             self.leave_out(&ask.source, reason);
         }
-        kept.retain(|rule| {
-            let asked = asks.iter().find(|ask| ask.subject.may_overlap(&rule.subject));
-            let Some(ask) = asked.filter(|_| rule.verdict == Verdict::Allow) else { return true };
-            let reason =
-                format!("`{}` requires an approval, which an allow would take away", ask.source.rule);
-            self.leave_out(&rule.source, reason);
-            false
-        });
-        kept
+        rules
     }
 }
 

@@ -118,6 +118,44 @@ fn an_escalation_is_never_exported_as_an_allow() {
     }
 }
 
+/// A host must not allow what a pack stops in a way that the host cannot express.
+#[test]
+fn what_a_host_cannot_express_is_never_exported_as_an_allow() {
+    let pack = json!({
+        "pack": "p",
+        "guardrails": [
+            {"id": "branch", "command": ["cargo publish"], "when": "git.branch != 'main'"},
+            {"id": "force", "command": ["git push --force"]},
+            {"id": "tested", "require_before": {"command": ["make deploy"], "requires": ["test"]}},
+            {"id": "pages", "tools": ["WebFetch"], "when": "time.hour < 8"},
+            {"id": "noted", "command": ["npm install"], "effect": "warn"},
+            {"id": "destructive", "use": "safety-001"},
+            {"id": "later", "on": ["after_tool"], "check": "result.ok"},
+        ],
+        "vouch": {"commands": ["cargo", "git", "make", "npm", "ls"], "hosts": ["docs.rs"], "reads": ["docs/**"]},
+    });
+    for host in policies() {
+        let exported = host.export(&pack);
+        let again = import(host.name, &exported.text);
+        let allowed = again.pack["vouch"].to_string();
+        for lost in ["cargo", "git", "make", "docs.rs"] {
+            assert!(!allowed.contains(&format!("\"{lost}\"")), "{}: {lost}\n{}", host.name, exported.text);
+        }
+        assert!(allowed.contains("npm") && allowed.contains("ls"), "{}\n{}", host.name, exported.text);
+        let reason = "`branch` may stop some of it, which an allow of the host would take away";
+        assert!(reasons(&exported).contains(&("vouch.commands", reason)), "{}", host.name);
+    }
+    let everything = json!({
+        "pack": "p",
+        "guardrails": [{"id": "own", "check": "action.reads none match 'secrets/**'"}],
+        "vouch": {"commands": ["ls"], "reads": ["**"]},
+    });
+    for host in policies() {
+        let exported = host.export(&everything);
+        assert_eq!((exported.rules, exported.left_out.len()), (0, 3), "{}\n{}", host.name, exported.text);
+    }
+}
+
 /// Few hosts know groups in path patterns, and Claude Code reads their braces as plain characters.
 #[test]
 fn groups_in_paths_are_exported_one_by_one() {
