@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::decode::describe_serde_error;
 use crate::diagnostic::nearest;
-use crate::hints::step_without_kind;
+use crate::hints::{is_command_word, step_without_kind};
 use crate::raw::definitions::{AgentDefinition, TaskDefinition};
 use crate::raw::flow::LabelText;
 use crate::raw::gateway::{RiskRouter, StrikeLimit};
@@ -453,10 +453,13 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
     let kinds = || map.keys().filter(|key| key.parse::<EventKind>().is_ok());
     let (Some(word), None) = (kinds().next().cloned(), kinds().nth(1)) else {
         let words: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain(ACTIONS).collect();
+        // A command is no event, although `command` is nearly one of the actions.
         let is_misspelt = |key: &&String| {
-            !EVENT_KEYS.contains(&key.as_str()) && nearest(key, words.iter().copied()).is_some()
+            !EVENT_KEYS.contains(&key.as_str())
+                && (is_command_word(key) || nearest(key, words.iter().copied()).is_some())
         };
         return Err(match map.keys().find(is_misspelt).filter(|_| kinds().next().is_none()) {
+            Some(key) if is_command_word(key) => StepError::unknown_field(key, &EVENT_KEYS),
             Some(key) => StepError::unknown_field(key, &words),
             None => {
                 let kinds: Vec<&str> = kinds().map(String::as_str).collect();

@@ -467,7 +467,7 @@ mod tests {
                 "5:5 unknown key `prioritty` / did you mean `priority`?",
                 "6:9 unknown kind of event `befor_tool` / did you mean `before_tool`?",
                 "7:15 expected a whole number of 0 or more, found a text / write a whole number such as 110",
-                "8:13 expected a text, found a number / write an expression as one text: `check: tool.args.amount <= 100`",
+                "8:13 expected a text, found a number / write an expression as one text, with `AND` or `OR` between its parts: `check: tool.args.amount <= 100`",
                 "8:25 expected true or false, found a text / write `true` or `false`",
                 "9:1 unknown key `limits` / use `budgets: {tokens: NUMBER, time: DURATION, cost: NUMBER}`",
             ]

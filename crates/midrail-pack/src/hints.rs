@@ -120,12 +120,15 @@ fn settings(builtin: &Builtin) -> Vec<String> {
 /// The kind of event that a word of another tool means.
 pub(crate) fn kind(word: &str) -> Option<&'static str> {
     Some(match word.to_lowercase().replace('-', "_").as_str() {
-        "pre_tool" | "tool" | "tool_call" | "tool_use" | "before_call" | "before" | "pre" | "command" => {
-            "before_tool"
+        "pre_tool" | "tool" | "tool_call" | "tool_use" | "before_call" | "before" | "pre" | "command"
+        | "commands" | "calls" | "tools" | "args" | "arguments" => "before_tool",
+        "post_tool" | "tool_result" | "tool_results" | "after_call" | "after" | "post" | "result"
+        | "results" => "after_tool",
+        "prompt" | "prompts" | "user_prompt" | "request" | "before_prompt" | "message" | "messages" => {
+            "before_model"
         }
-        "post_tool" | "tool_result" | "after_call" | "after" | "post" | "result" => "after_tool",
-        "prompt" | "user_prompt" | "request" | "before_prompt" | "message" => "before_model",
-        "response" | "answer" | "after_prompt" => "after_model",
+        "response" | "responses" | "answer" | "answers" | "after_prompt" => "after_model",
+        "chunk" | "chunks" | "stream" | "streams" => "model_chunk",
         "end" | "finish" | "done" | "complete" | "completion" => "before_stop",
         "begin" | "init" => "session_start",
         "error" | "failure" => "on_error",
@@ -215,6 +218,11 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
         "false" | "no" | "off" | "n" | "disabled" | "never" | "0" => Some(false),
         _ => None,
     }
+}
+
+/// Words for a command in place of the call of a tool: `{command: deploy}`.
+pub(crate) fn is_command_word(key: &str) -> bool {
+    ["command", "cmd", "bash", "shell", "line", "run"].contains(&key)
 }
 
 /// Why a step of a test is not an event: it has several kinds, or none.

@@ -57,6 +57,8 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     selection::tools_without_commands(packs, out);
     selection::exceptions(packs, out);
     selection::changes_of_all_tools(packs, out);
+    selection::values_of_changes(packs, out);
+    selection::permissions(packs, out);
     placeholders::not_replaced(packs, out);
     settings::expressions(packs, out);
     settings::failing_open(packs, out);

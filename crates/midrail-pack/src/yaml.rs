@@ -108,6 +108,13 @@ fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Diagnos
         return Diagnostic::new("a text in single quotes ends here, and more follows", at..at + length)
             .with_help("write an apostrophe within single quotes twice: `'Don''t'`, or use double quotes");
     }
+    // `{when: time.weekday in ['sat', 'sun']}`: in braces, a text without quotes ends at a bracket.
+    let is_bracket = info.contains("flow") && rest.starts_with(['[', '{', ']', '}', ',']);
+    let line = source.get(..at).and_then(|before| before.lines().next_back()).unwrap_or_default();
+    if is_bracket && ["when:", "check:", "condition:"].iter().any(|key| line.contains(key)) {
+        return Diagnostic::new("invalid YAML: a text without quotes ends here", at..at + length)
+            .with_help("put an expression with `[`, `{` or `,` in double quotes: `when: \"time.weekday in ['saturday']\"`");
+    }
     let Some((_, message, help)) = ADVICE.iter().find(|(part, ..)| info.contains(part)) else {
         return Diagnostic::new(format!("invalid YAML: {info}"), at..at + length)
             .with_help("check the indentation and the quotes of this line and of the one before it");

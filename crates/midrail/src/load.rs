@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 pub use self::error::LoadError;
 use self::pack_file::{ABSENT, PackFile, SCRIPT, ScriptFile, base_digest, digest};
 pub use crate::stored_policy::StoredPolicyError;
-use crate::{features, paths, shipped};
+use crate::{features, paths, recipes, shipped};
 
 /// Which packs to read.
 #[derive(Debug, Clone, Default)]
@@ -417,6 +417,7 @@ impl Reader<'_> {
                             |near| format!("did you mean `{near}`?"),
                             |names| format!("name a file relative to this one, or a shipped pack: {names}"),
                         );
+                        let help = recipes::help(name).unwrap_or(help);
                         let name = excerpt(name);
                         (format!("there is no file and no shipped pack `{name}` to extend"), Some(help))
                     }

@@ -75,3 +75,10 @@ pub fn recipe(name: &str) -> Result<&'static Recipe, Option<&'static str>> {
     let found = RECIPES.iter().find(|recipe| recipe.name == name);
     found.ok_or_else(|| nearest(name, RECIPES.iter().map(|recipe| recipe.name)))
 }
+
+/// Help for the name of a recipe in place of a pack to extend.
+pub(crate) fn help(name: &str) -> Option<String> {
+    recipe(name)
+        .ok()
+        .map(|it| format!("a recipe becomes a file of your own: `midrail init --recipe {}`", it.name))
+}

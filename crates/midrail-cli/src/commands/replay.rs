@@ -57,12 +57,16 @@ pub(crate) struct Args {
     report: bool,
 }
 
+/// Help for a text in place of the file of events.
+const NOT_A_FILE: &str =
+    "name a file with one event per line; to check one command, use `midrail check --bash COMMAND`";
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let loaded = args.packs.here().load()?;
     if args.report {
         return run_report(&args.events, args.limits.limits(), loaded, output);
     }
-    let mut input = BufReader::new(input::open(Some(&args.events))?);
+    let mut input = BufReader::new(input::open_or(Some(&args.events), NOT_A_FILE)?);
     // A store file may contain records of other days.
     let start = if args.store.is_some() { SystemClock.now() } else { replay::start_time() };
     let clock = Arc::new(ManualClock::at(start));
@@ -137,7 +141,7 @@ const SUGGESTED: usize = 12;
 
 fn run_report(events: &Path, limits: Limits, loaded: LoadedPolicy, output: &mut Output) -> CliResult {
     let size = std::fs::metadata(events).ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
-    let mut input = BufReader::new(input::open(Some(events))?);
+    let mut input = BufReader::new(input::open_or(Some(events), NOT_A_FILE)?);
     let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
     let names: Vec<String> =
         loaded.documents.iter().map(|(_, document)| document.pack.pack.clone()).collect();

@@ -225,8 +225,13 @@ fn run_file(file: &TestFile, filter: Option<&str>) -> CliResult<Vec<CaseResult>>
 }
 
 fn read(file: &TestFile) -> CliResult<String> {
-    let bytes = fs::read(&file.path)
-        .map_err(|error| CliError::new(format!("could not read {}: {error}", quoted(&file.name))))?;
+    let bytes = fs::read(&file.path).map_err(|error| {
+        let is_text = error.kind() == std::io::ErrorKind::NotFound && file.name.contains(char::is_whitespace);
+        CliError::new(format!("could not read {}: {error}", quoted(&file.name))).maybe_help(
+            is_text
+                .then_some("name files with tests; to check one command, use `midrail check --bash COMMAND`"),
+        )
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CliError::new(format!("{} is not UTF-8: byte {at} does not belong there", quoted(&file.name)))

@@ -44,7 +44,7 @@ impl Compiler<'_> {
         }
         let at = format!("{at}/except");
         if guard.command.is_empty() {
-            let help = "add `command: TEXT`, such as `command: npm publish`";
+            let help = "add `command: TEXT`, such as `command: npm publish`; for tools, write `when: tool.name != 'NAME'`";
             self.issue(&at, "`except` needs the commands that it is an exception of", help);
         }
         if guard.count.is_some() || guard.modify.is_some() {

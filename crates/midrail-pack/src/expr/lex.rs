@@ -36,9 +36,10 @@ const SYMBOLS: [&str; 19] =
     ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "[", "]", ",", ".", "+", "-", "*", "/"];
 
 /// Operators of other languages, with advice.
-const FOREIGN: [(&str, &str); 20] = [
+const FOREIGN: [(&str, &str); 21] = [
     ("===", "use `==`"),
     ("!==", "use `!=`"),
+    ("..", "write a range as two comparisons: `time.hour >= 9 AND time.hour < 17`"),
     ("=~", "use `matches '<glob>'`"),
     ("!~", "use `does not match '<glob>'`"),
     ("=>", "use `>=`"),
@@ -50,7 +51,10 @@ const FOREIGN: [(&str, &str); 20] = [
     ("%", "write it right after a number: `30%`"),
     ("${", "write a name without `${` and `}`: `tool.args.amount`"),
     ("{{", "write a name without braces: `tool.args.amount`"),
-    ("$", "write a name without `$`: `tool.args.amount`"),
+    (
+        "$",
+        "write a name without `$`: `tool.args.amount`, or `env.NAME` for a variable that the pack lists under `env_vars`",
+    ),
     ("{", "write a list in brackets: `['a', 'b']`"),
     (
         "?",

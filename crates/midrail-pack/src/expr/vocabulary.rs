@@ -167,10 +167,17 @@ impl Vocabulary {
         match segments {
             [Segment::Key(word)] => {
                 let quoted = format!("a text needs quotes: `'{}'`", excerpt(word));
-                Some(
-                    self.ending_with(word)
-                        .map_or(quoted.clone(), |name| format!("did you mean `{name}`? Otherwise, {quoted}")),
-                )
+                let argument = || {
+                    let has_args = self.terms.iter().any(|term| term.name == "tool.args.*");
+                    let name = excerpt(word);
+                    if has_args {
+                        format!("{quoted}; an argument of the tool is `tool.args.{name}`")
+                    } else {
+                        quoted.clone()
+                    }
+                };
+                let fact = self.ending_with(word);
+                Some(fact.map_or_else(argument, |name| format!("did you mean `{name}`? Otherwise, {quoted}")))
             }
             _ => {
                 let mut roots: Vec<String> = Vec::new();

@@ -127,7 +127,12 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
     (
         PACK,
         &["permissions", "hooks", "deny", "ask", "allow"],
-        "write each rule as a guardrail: `guardrails: [{id: NAME, tools: TOOL, when: EXPRESSION, effect: block}]`",
+        "write each rule as a guardrail: `guardrails: [{id: NAME, command: git push, effect: block}]`; `midrail import --policy HOST` converts rules of coding agents",
+    ),
+    (
+        PACK,
+        &["default", "default_action", "default_effect", "default_decision", "fallback", "otherwise"],
+        "what no guardrail stops is allowed; to allow listed tools only, use the guardrail `tool-allowlist` with `allow: [TOOL, …]`",
     ),
     (
         PACK,
@@ -146,7 +151,23 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
         &["parallel"],
         "leave it out: every guardrail of an event is always evaluated, and their order never changes the effect",
     ),
-    (PACK, &["limits", "budget", "limit"], "use `budgets: {tokens: NUMBER, time: DURATION, cost: NUMBER}`"),
+    (
+        PACK,
+        &[
+            "limits",
+            "budget",
+            "limit",
+            "cost",
+            "cost_budget",
+            "max_cost",
+            "token_budget",
+            "max_tokens",
+            "tokens",
+            "time_budget",
+            "max_time",
+        ],
+        "use `budgets: {tokens: NUMBER, time: DURATION, cost: NUMBER}`",
+    ),
     (PACK, &["include", "includes", "import", "imports", "base"], "use `extends: FILE`"),
     (
         GUARDRAIL,
@@ -170,7 +191,17 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
         ],
         "use `when: EXPRESSION` for when it applies, or `check: EXPRESSION` for what must hold",
     ),
-    (GUARDRAIL, &["unless", "except", "exclude", "ignore"], "use `when: not (EXPRESSION)`"),
+    (GUARDRAIL, &["unless"], "use `when: not (EXPRESSION)`"),
+    (
+        GUARDRAIL,
+        &["except", "exclude", "excludes", "exclusions", "exception", "exceptions", "ignore", "not"],
+        "use `except: COMMAND` next to `command`, or `when: not (EXPRESSION)`",
+    ),
+    (
+        GUARDRAIL,
+        &["host", "hosts", "domain", "domains", "url", "urls", "network", "allowed_hosts", "allowed_domains"],
+        "use `check: action.hosts all match ['github.com', '*.github.com']`",
+    ),
     (
         GUARDRAIL,
         &["matcher", "match", "tool", "tool_name", "toolName", "tool_names"],
@@ -194,8 +225,8 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
     ),
     (
         GUARDRAIL,
-        &["path", "file", "files", "glob", "pattern", "regex"],
-        "use `when: action.target_file matches 'PATTERN'`, or `command: git push`",
+        &["path", "file", "files", "glob", "pattern", "regex", "paths"],
+        "use `when: action.target_file matches 'PATTERN'` for files, or `command: git push`; lists of credentials are settings of `use: sensitive-file`",
     ),
     (GUARDRAIL, &["retries", "attempts", "max_retries"], "use `max_attempts: NUMBER`, with `effect: retry`"),
     (
@@ -250,6 +281,11 @@ pub(super) const KEYS: &[(&str, &[&str], &str)] = &[
         "write the kind of event with the tool: `{before_tool: NAME, args: {…}, expect: EFFECT}`",
     ),
     (STEP, &["input", "tool_input", "arguments", "params"], "use `args: {…}`"),
+    (
+        STEP,
+        &["command", "cmd", "bash", "shell", "line", "run"],
+        "a command is an argument of its tool: `{before_tool: Bash, args: {command: LINE}, expect: EFFECT}`",
+    ),
     (
         STEP,
         &["assert", "expected", "then", "effect", "result"],
@@ -332,6 +368,7 @@ pub(super) const VALUES: &[(&str, &[&str], &str)] = &[
         ],
         "use `block`",
     ),
+    ("halt", &["vouch"], "`vouch` is a key of the pack: `vouch: {commands: [cargo test]}`"),
     ("halt", &["kill", "terminate", "shutdown", "exit"], "use `halt`: it ends the run"),
     ("halt", &["ok", "permit", "accept", "continue", "allowed", "passed", "none"], "use `allow`"),
     ("halt", &["notify", "alert", "info", "notice", "warning", "warned"], "use `warn`"),
@@ -407,8 +444,17 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("read_before_write", "write `read_before_write: {}`, or `read_before_write` alone"),
     ("with", "write the settings by name, such as `with: {allow: [Read]}`"),
     ("effect", "write one effect: `effect: block`; its `reason` is a key of its own"),
-    ("check", "write an expression as one text: `check: tool.args.amount <= 100`"),
-    ("when", "write an expression as one text: `when: agent.role == 'planner'`"),
+    (
+        "check",
+        "write an expression as one text, with `AND` or `OR` between its parts: `check: tool.args.amount <= 100`",
+    ),
+    (
+        "when",
+        "write an expression as one text, with `AND` or `OR` between its parts: `when: agent.role == 'planner'`",
+    ),
+    ("reason", "write one text: `reason: A person decides about deployments.`"),
+    ("advice", "write one text: `advice: Run the tests first.`"),
+    ("description", "write one text: `description: Only tested code is deployed.`"),
     ("approver", "write one role: `approver: reviewer`"),
     ("bypass", "write `bypass: {allowed: false}`, or `bypass: {allowed: true, requires_approval: ROLE}`"),
     ("emergency", "write `emergency: {only_for: EXPRESSION, wait: 15m, review_within: 24h}`"),

@@ -2,12 +2,12 @@
 
 use midrail_guardrails::CommandPattern;
 
-use crate::diagnostic::DiagnosticLevel;
+use crate::diagnostic::{DiagnosticLevel, excerpt};
 use crate::issue::Issue;
 use crate::layers::Merged;
 use crate::lint::linter::{Findings, Packs};
 use crate::lint::needs::{can_stop, condition};
-use crate::lint::traps::visit;
+use crate::lint::traps::{foreign_pattern, visit};
 use crate::raw::{CallsText, RequireBefore};
 use crate::yaml::NodeValue;
 
@@ -198,6 +198,7 @@ pub(super) fn never_run(packs: &Packs<'_>, out: &mut Findings<'_>) {
                 }
                 NodeValue::Text(text, _) => {
                     found.extend(assignment_issue(place, text).map(|issue| ("assigned-command", issue)));
+                    found.extend(word_issue(place, text).map(|issue| ("foreign-command", issue)));
                 }
                 _ => {}
             }
@@ -220,7 +221,7 @@ fn is_command(place: &str) -> bool {
     }
     matches!(
         parts,
-        ["", "guardrails", _, "command"]
+        ["", "guardrails", _, "command" | "except"]
             | ["", "guardrails", _, "require_before" | "count" | "keyed" | "rules", .., "command"]
             | ["", "agents", _, "guardrails", _, "command"]
     )
@@ -243,4 +244,47 @@ fn assignment_issue(place: &str, text: &str) -> Option<Issue> {
         rest => format!("write `{}`; variables in front of it do not matter", rest.join(" ")),
     };
     Some(Issue::new(place, message).help(help))
+}
+
+/// A command with signs of another notation: a regular expression, several commands, words that may be left out.
+fn word_issue(place: &str, text: &str) -> Option<Issue> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let shown = excerpt(text);
+    if let Some(rest) = text.strip_prefix('!') {
+        let message = format!("`{shown}` never matches: `!` is no part of the name of a program");
+        let help = format!(
+            "name the commands that the rule applies to, and write `except: {}`",
+            excerpt(rest.trim())
+        );
+        return Some(Issue::new(place, message).help(help));
+    }
+    if let Some((word, (why, help))) = words.iter().find_map(|word| Some((word, foreign_pattern(word)?))) {
+        let glob = help.strip_prefix("write `").and_then(|rest| rest.strip_suffix('`'));
+        let help = glob.map(|glob| format!("write `{}`", excerpt(&text.replacen(word, glob, 1))));
+        let issue = Issue::new(place, format!("`{shown}`: {why}"));
+        return Some(issue.help(help.unwrap_or_else(|| "`*` matches any text within a word".to_owned())));
+    }
+    let is_joint =
+        |word: &&&str| ["or", "and", "then", "oder", "und"].contains(&word.to_lowercase().as_str());
+    if let Some(word) = words.iter().skip(1).find(is_joint) {
+        let parts: Vec<String> = words
+            .split(|other| other == word)
+            .map(|part| part.join(" "))
+            .filter(|part| !part.is_empty())
+            .collect();
+        let message = format!("`{shown}` is one command, and `{word}` one of its words");
+        return Some(
+            Issue::new(place, message).help(format!("write a list: `[{}]`", excerpt(&parts.join(", ")))),
+        );
+    }
+    let is_optional = |word: &&&str| {
+        let inner = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')).unwrap_or_default();
+        inner.len() > 1
+            && inner.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
+            && inner.matches('-').count() != 1
+    };
+    let word = words.iter().skip(1).find(is_optional)?;
+    let message =
+        format!("`{word}` is one of the characters in the brackets, and not a word that may be left out");
+    Some(Issue::new(place, message).help("leave it out: further words may always follow"))
 }

@@ -119,11 +119,39 @@ const DETECTORS: &[&str] = &[
     "aws-access-key",
 ];
 
+/// What people call them.
+const OTHER_WORDS: &[(&[&str], &str)] = &[
+    (&["pii", "personal", "personal-information", "gdpr"], "personal-data"),
+    (&["mail", "e-mail", "email-address", "mails"], "email"),
+    (&["phone-number", "telephone", "mobile"], "phone"),
+    (&["card", "card-number", "creditcard", "credit_card", "pan"], "credit-card"),
+    (&["ip", "ip-addresses", "ipv4"], "ip-address"),
+    (
+        &[
+            "api-key",
+            "api-keys",
+            "api_key",
+            "apikey",
+            "credential",
+            "credentials",
+            "password",
+            "passwords",
+            "token",
+            "tokens",
+        ],
+        "secrets",
+    ),
+    (&["ssn", "social-security-number"], "us-ssn"),
+];
+
 /// The detector that a pattern without wildcards is nearly the name of: `emails`, `secret`.
 fn misspelt_kind(matches: &RedactMatch) -> Option<&'static str> {
     let RedactMatch::Pattern(pattern) = matches else { return None };
     let text = pattern.to_string();
     let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'));
+    if let Some((_, kind)) = OTHER_WORDS.iter().find(|(words, _)| words.contains(&text.as_str())) {
+        return Some(kind);
+    }
     nearest(&text, DETECTORS.iter().copied()).filter(|_| is_word)
 }
 

@@ -11,7 +11,7 @@ use crate::scalar::OneOrMany;
 #[serde(
     untagged,
     deny_unknown_fields,
-    expecting = "this is not a command; write `git push`, or `{program: git, subcommand: push}`"
+    expecting = "this is not a command; write `git push`, or `{program: git, subcommand: push}`; an option is one of the words: `git push --force`"
 )]
 pub enum CommandText {
     /// The program and its leading words. Further arguments may follow; `*` is any text within a word; a word that begins with `-`

@@ -78,6 +78,9 @@ impl LoadError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         match self {
+            LoadError::Io { path, .. } if path.to_string_lossy().contains([':', '{', '\n']) => Some(
+                "name a file; write the text of a pack into one, such as `.midrail/pack.yaml`".to_owned(),
+            ),
             LoadError::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
                 Some(shipped::suggest(
                     &path.to_string_lossy(),
