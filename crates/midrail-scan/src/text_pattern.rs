@@ -34,6 +34,8 @@ const MAX_LENGTH: usize = 256;
 pub struct TextPattern {
     text: String,
     regex: OnceLock<Option<Regex>>,
+    /// The same for texts with disguised characters, which few are.
+    disguised: OnceLock<Option<Regex>>,
 }
 
 impl TextPattern {
@@ -50,13 +52,15 @@ impl TextPattern {
         if text.len() > MAX_LENGTH {
             return Err(format!("has more than {MAX_LENGTH} characters"));
         }
-        translate(text)?;
-        Ok(TextPattern { text: text.to_owned(), regex: OnceLock::new() })
+        translate(text, false)?;
+        Ok(TextPattern { text: text.to_owned(), regex: OnceLock::new(), disguised: OnceLock::new() })
     }
 
     /// The places in a text that match, in order. `Err`: the pattern could not be compiled.
     pub fn find_in(&self, text: &str) -> Result<Vec<Range<usize>>, String> {
-        let compiled = self.regex.get_or_init(|| compile(&self.text));
+        let is_disguised = if text.is_ascii() { text.contains('%') } else { text.contains(is_disguise) };
+        let compiled = if is_disguised { &self.disguised } else { &self.regex };
+        let compiled = compiled.get_or_init(|| compile(&self.text, is_disguised));
         let regex =
             compiled.as_ref().ok_or_else(|| format!("the pattern `{}` could not be compiled", self.text))?;
         let ends_open = self.text.ends_with('*');
@@ -91,12 +95,28 @@ impl PartialEq for TextPattern {
     }
 }
 
-fn compile(text: &str) -> Option<Regex> {
-    RegexBuilder::new(&translate(text).ok()?).case_insensitive(true).dot_matches_new_line(true).build().ok()
+fn compile(text: &str, is_disguised: bool) -> Option<Regex> {
+    RegexBuilder::new(&translate(text, is_disguised).ok()?)
+        .case_insensitive(true)
+        .dot_matches_new_line(true)
+        .build()
+        .ok()
 }
 
-/// The pattern as a regular expression whose first group is the match.
-fn translate(text: &str) -> Result<String, &'static str> {
+/// Whether a character disguises another one: it is not visible, another hyphen, a wide letter, or begins a code of a URL.
+fn is_disguise(c: char) -> bool {
+    matches!(
+        c,
+        '%' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2010}'..='\u{2015}' | '\u{2060}'..='\u{2064}' | '\u{2212}'
+            | '\u{feff}' | '\u{ff01}'..='\u{ff5e}'
+    )
+}
+
+/// Characters that are not visible, after any other.
+const INVISIBLE: &str = r"[\x{ad}\x{200b}-\x{200f}\x{2060}-\x{2064}\x{feff}]*";
+
+/// The pattern as a regular expression whose first group is the match. `is_disguised`: of texts with such characters.
+fn translate(text: &str, is_disguised: bool) -> Result<String, &'static str> {
     // A pattern that begins or ends with a sign may touch a word.
     let is_word = |end: Option<char>| {
         end.is_some_and(|it| it.is_alphanumeric() || matches!(it, '_' | '[' | ']' | '{' | '}' | '?'))
@@ -112,7 +132,7 @@ fn translate(text: &str) -> Result<String, &'static str> {
     let mut depth = 0_usize;
     while let Some(c) = chars.next() {
         match c {
-            '\\' => chars.next().into_iter().for_each(|c| push_letter(&mut out, c)),
+            '\\' => chars.next().into_iter().for_each(|c| push_letter(&mut out, c, is_disguised)),
             '*' => {
                 while chars.next_if_eq(&'*').is_some() {}
                 out.push_str(WORD);
@@ -132,7 +152,7 @@ fn translate(text: &str) -> Result<String, &'static str> {
                 while chars.next_if(|c| c.is_whitespace()).is_some() {}
                 out.push_str(&format!("(?:{BLANKS}|{CONTROLS})+"));
             }
-            c => push_letter(&mut out, c),
+            c => push_letter(&mut out, c, is_disguised),
         }
     }
     out.push(')');
@@ -142,8 +162,18 @@ fn translate(text: &str) -> Result<String, &'static str> {
     Ok(out)
 }
 
-/// A character, also as a letter and its marks.
-fn push_letter(out: &mut String, c: char) {
+/// A character, also as a letter and its marks, and in its disguises.
+fn push_letter(out: &mut String, c: char, is_disguised: bool) {
+    if is_disguised && c.is_ascii_graphic() {
+        let code = u32::from(c);
+        let other =
+            u32::from(if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() });
+        let hyphens = if c == '-' { r"|[\x{2010}-\x{2015}\x{2212}]" } else { "" };
+        let literal = regex::escape(&c.to_string());
+        let wide = code + 0xfee0;
+        out.push_str(&format!(r"(?:{literal}|\x{{{wide:x}}}|%{code:02x}|%{other:02x}{hyphens}){INVISIBLE}"));
+        return;
+    }
     let parts: String = std::iter::once(c).nfd().collect();
     if parts.chars().eq([c]) {
         return push_literal(out, c);
@@ -279,6 +309,22 @@ mod tests {
     }
 
     #[test]
+    fn disguises_hide_no_word() {
+        for text in [
+            "CUST\u{2011}1",
+            "\u{ff23}\u{ff35}\u{ff33}\u{ff34}-1",
+            "CU\u{200b}ST-1",
+            "C\u{ad}UST-\u{2060}1",
+            "CUST%2D1",
+            "%43%55st%2d1",
+        ] {
+            assert_eq!(found("CUST-?", &format!("100% of {text}.")).len(), 1, "{text:?}");
+            assert_eq!(found("CUST-*", &format!("of {text} 100%")), [text], "{text:?}");
+        }
+        assert_eq!(found("CUST-1", "CUST%201 and CUST 1, CUST\u{2011}2"), Vec::<&str>::new());
+    }
+
+    #[test]
     fn patterns_of_everything_are_none() {
         for text in ["", "  ", "*", "?*", "--", "[a", "{a", "[z-a]x"] {
             assert!(TextPattern::parse(text).is_err(), "{text}");
@@ -289,13 +335,15 @@ mod tests {
     fn the_longest_patterns_can_be_compiled() {
         for part in ["a ", "?a", "ü", "*a"] {
             let text = part.repeat(MAX_LENGTH / part.len());
-            assert!(TextPattern::parse(&text).unwrap().find_in("a b").is_ok(), "{part}");
+            for sample in ["a b", "100% a"] {
+                assert!(TextPattern::parse(&text).unwrap().find_in(sample).is_ok(), "{part}");
+            }
         }
     }
 
     proptest! {
         #[test]
-        fn no_pattern_or_text_panics(pattern in "[a-cA-C*?{},\\[\\]!^\\\\ é.()|-]{0,12}", text in "[a-c*?{}() é.\"-]{0,40}") {
+        fn no_pattern_or_text_panics(pattern in "[a-cA-C*?{},\\[\\]!^\\\\ é.()|-]{0,12}", text in "[a-c*?{}() é%2\u{200b}.\"-]{0,40}") {
             if let Ok(pattern) = TextPattern::parse(&pattern) {
                 for range in pattern.find_in(&text).unwrap() {
                     prop_assert!(range.start <= range.end && text.get(range).is_some());
