@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use midrail_core::CommandCall;
 use midrail_core::duration::span;
 use midrail_core::path::{self, Roots};
 use midrail_core::visible::visible_start;
+use midrail_core::{Action, CommandCall};
 use midrail_shell::command::{CommandPattern, Fit};
 
 use crate::builtin::PackKey;
@@ -21,6 +21,13 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Count,
     ..Builtin::without_settings::<Count>("count", Category::Compliance, 62, &[EventKind::BeforeTool])
 };
+
+/// Programs that wait, or that show and filter output.
+const OUTPUT_PROGRAMS: &[&str] = &[
+    "true", ":", "false", "echo", "printf", "sleep", "wait", "cat", "head", "tail", "tee", "less", "more",
+    "grep", "egrep", "rg", "sort", "uniq", "wc", "cut", "tr", "nl", "fold", "column", "pwd", "date", "set",
+    "export", "exit",
+];
 
 /// The most bytes of a key that a slice is named by.
 const MAX_KEY: usize = 512;
@@ -121,9 +128,9 @@ impl Count {
         Ok(recent.count().try_into().unwrap_or(u64::MAX))
     }
 
-    /// Whether the success of the event's call is one of the commands that count: not so for `! make` and `make &`.
+    /// Whether the success of the event's call is one of the commands that count: not so for `! make`, `make &` and `make | tail`.
     fn has_worked(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        let mut commands = context.action()?.commands.iter().filter(|call| !call.wraps).peekable();
+        let mut commands = counted_commands(context.action()?).into_iter().peekable();
         let counts = |call: &CommandCall| {
             self.commands.is_empty() || self.commands.iter().any(|pattern| pattern.fit(call) > Fit::No)
         };
@@ -285,22 +292,31 @@ fn may_run(context: &Context<'_>, patterns: &[CommandPattern]) -> Result<bool, M
     }
 }
 
-/// The commands of the event's call in one spelling, without wrappers and changes of the folder. `None`: it runs none.
+/// The commands of the event's call in one spelling, without wrappers. `None`: it runs none.
 fn command_line(context: &Context<'_>) -> Result<Option<String>, Missing> {
     let action = context.action()?;
-    let commands = &action.commands;
-    let is_inner = |call: &&CommandCall| !call.wraps && call.program != "cd";
     let mut lines: Vec<String> =
-        commands.iter().filter(is_inner).map(|call| spelling(context, call)).collect();
-    if lines.is_empty() {
-        lines = commands.iter().map(|call| spelling(context, call)).collect();
-    }
+        counted_commands(action).into_iter().map(|call| spelling(context, call)).collect();
     lines.dedup();
     Ok(match (lines.is_empty(), &action.command) {
         (false, _) => Some(lines.join("; ")),
         (true, Some(command)) => Some(command.split_whitespace().collect::<Vec<_>>().join(" ")),
         (true, None) => None,
     })
+}
+
+/// The commands that make a line what it is: not wrappers, changes of the folder, and what waits or shows output
+/// (`sleep 1 && make | tail`). If there is nothing else, all count.
+fn counted_commands(action: &Action) -> Vec<&CommandCall> {
+    let is_inner = |call: &&CommandCall| !call.wraps && call.program != "cd";
+    let is_work = |call: &&CommandCall| !OUTPUT_PROGRAMS.contains(&call.program.as_str());
+    let inner: Vec<&CommandCall> = action.commands.iter().filter(is_inner).collect();
+    let work: Vec<&CommandCall> = inner.iter().copied().filter(is_work).collect();
+    match (work.is_empty(), inner.is_empty()) {
+        (false, _) => work,
+        (true, false) => inner,
+        (true, true) => action.commands.iter().collect(),
+    }
 }
 
 /// A command in one spelling, with its folder if that is not the session's.

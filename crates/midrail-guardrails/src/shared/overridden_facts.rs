@@ -1,16 +1,25 @@
 //! Facts of the project that the event's own command line overrides. A probe reads the state before the line; a line that selects
 //! another cluster, repository, branch or value of a variable makes the fact unknown for its event.
 
+mod cluster;
+mod elsewhere;
+
 use midrail_core::{Action, CommandCall, Context, Missing};
 
-use super::file_access::known_actions;
+use self::cluster::{selects_by_name, selects_cluster};
+use self::elsewhere::{NAMING, PASSIVE, PASSIVE_GIT, is_elsewhere, is_start_variable, sets_unknown};
+use super::file_access::{known_actions, project_scripts};
 use super::file_paths::is_temporary;
 use super::git::{GitCall, is_builtin_command, is_other_repository};
+use super::objections::all;
 
 /// Whether the event's command line overrides what a fact such as `kube.context` names. Missing: the line is not known.
 pub fn overrides_fact(context: &Context<'_>, name: &str) -> Result<bool, Missing> {
     if context.event.tool.is_none() {
         return Ok(false);
+    }
+    if project_overrides(context, name)? {
+        return Ok(true);
     }
     let actions = known_actions(context)?;
     let mut actions = actions.into_iter().map(|(_, action)| action);
@@ -29,135 +38,26 @@ pub fn overrides_fact(context: &Context<'_>, name: &str) -> Result<bool, Missing
     }
 }
 
-/// Programs that run others on another machine, in a container or as another user: with other variables and settings.
-const ELSEWHERE: &[&str] = &[
-    "ssh",
-    "mosh",
-    "docker",
-    "podman",
-    "nerdctl",
-    "vagrant",
-    "chroot",
-    "nsenter",
-    "lxc",
-    "sudo",
-    "su",
-    "doas",
-    "runuser",
-    "pkexec",
-    "machinectl",
-    "flatpak-spawn",
-    "distrobox",
-    "distrobox-enter",
-    "toolbox",
-    "fish",
-    "csh",
-    "tcsh",
-    "nu",
-    "xonsh",
-    "pwsh",
-    "powershell",
-    "cmd",
-];
-
-/// Programs that load variables and then run another one.
-const LOADERS: &[&str] = &[
-    "direnv",
-    "mise",
-    "asdf",
-    "dotenv",
-    "dotenvx",
-    "op",
-    "aws-vault",
-    "chamber",
-    "doppler",
-    "infisical",
-    "teller",
-    "envchain",
-    "systemd-run",
-    "vault",
-    "sops",
-    "envconsul",
-    "summon",
-    "nix-shell",
-    "nix",
-];
-
-/// Commands of a shell whose arguments are names of variables.
-const NAMING: &[&str] = &[
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "unset",
-    "read",
-    "mapfile",
-    "readarray",
-    "getopts",
-    "let",
-    "set",
-];
-
-/// Languages whose code, as an argument, can set variables before it runs a command.
-const LANGUAGES: &[&str] =
-    &["python", "python3", "perl", "ruby", "node", "awk", "gawk", "mawk", "php", "lua", "deno", "bun"];
-
-/// Options whose value is code.
-const CODE_OPTIONS: &[&str] = &["-c", "-e", "-E", "-r", "--eval", "-p", "--print", "eval"];
-
-/// Programs that only print, or that only change the folder.
-const PASSIVE: &[&str] = &[
-    "echo", "printf", "true", ":", "cd", "pwd", "ls", "cat", "head", "tail", "grep", "rg", "wc", "sort",
-    "less", "sleep", "date", "test", "[",
-];
-
-/// Subcommands of git that only print or fetch.
-const PASSIVE_GIT: &[&str] =
-    &["status", "log", "diff", "show", "fetch", "rev-parse", "describe", "blame", "ls-files", "shortlog"];
-
-fn is_elsewhere(call: &CommandCall) -> bool {
-    ELSEWHERE.contains(&call.program.as_str())
-}
-
-/// Whether a call may set any variable: from a file that the line does not contain, by an unknown name, or in code of a language.
-fn sets_unknown(call: &CommandCall) -> bool {
-    let program = call.program.as_str();
-    let names_unknown = |args: &[String]| {
-        let mut args = args.iter().enumerate().filter(|(at, _)| call.unknown.contains(at));
-        args.any(|(_, arg)| !names_variable(arg)) || call.has_more_args
+/// Whether a script of the project that the line runs selects another cluster, branch or value by name. What else it runs is the
+/// project's own, and does not count.
+fn project_overrides(context: &Context<'_>, name: &str) -> Result<bool, Missing> {
+    let does = match project_scripts(context, context.action()?) {
+        Err(missing) if context.has_pending_needs() => return Err(missing),
+        found => found.ok().flatten().map(|(_, does)| does),
     };
-    match program {
-        "source" | "." => true,
-        "eval" => !call.unknown.is_empty(),
-        "env" => {
-            let is_own = |arg: &String| arg.starts_with(['-', '$', '`', '{']) || names_variable(arg);
-            let own = call.args.iter().take_while(|arg| is_own(arg)).count();
-            let own = call.args.get(..own).unwrap_or_default();
-            names_unknown(own) || own.iter().any(|arg| arg.starts_with('{'))
+    let Some(action) = does else { return Ok(false) };
+    Ok(match name.split_once('.') {
+        Some(("env", variable)) => action.sets.iter().any(|name| name == variable),
+        Some(("kube", _)) => selects_by_name(action),
+        Some(("git", fact)) => {
+            let gits: Vec<&CommandCall> =
+                action.commands.iter().filter(|call| call.program == "git").collect();
+            let changes: Vec<bool> =
+                all(gits.iter().map(|call| changes_fact(context, &GitCall::new(call), fact)))?;
+            changes.contains(&true)
         }
-        "awk" | "gawk" | "mawk" => call.args.iter().any(|arg| arg.contains("system") || arg.contains('|')),
-        _ if NAMING.contains(&program) => names_unknown(&call.args),
-        _ if LANGUAGES.contains(&program) => call.args.iter().any(|arg| CODE_OPTIONS.contains(&arg.as_str())),
-        _ => LOADERS.contains(&program) || call.args.iter().any(|arg| is_start_file(arg)),
-    }
-}
-
-/// Whether a word is an assignment with a known name: `A=$B`.
-fn names_variable(arg: &str) -> bool {
-    let name = arg.split_once('=').map_or("", |(name, _)| name.trim_end_matches('+'));
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Options of shells that name a file to run first.
-fn is_start_file(arg: &str) -> bool {
-    matches!(arg.split('=').next(), Some("--rcfile" | "--init-file"))
-}
-
-/// Variables that name a file which shells run first.
-fn is_start_variable(name: &str) -> bool {
-    matches!(name, "BASH_ENV" | "ENV" | "ZDOTDIR")
+        _ => false,
+    })
 }
 
 /// Whether a line sets, removes or hides a variable for one of its commands.
@@ -191,146 +91,6 @@ fn sets_variable(action: &Action, variable: &str) -> bool {
         })
 }
 
-/// Options of programs for clusters that select another one.
-const CLUSTER_OPTIONS: &[&str] = &[
-    "--context",
-    "--kubeconfig",
-    "--cluster",
-    "--server",
-    "--kube-context",
-    "--kube-apiserver",
-    "--kube-token",
-];
-
-/// Programs that use the current cluster.
-const CLUSTER_PROGRAMS: &[&str] = &[
-    "kubectl",
-    "oc",
-    "helm",
-    "helmfile",
-    "k9s",
-    "flux",
-    "argocd",
-    "istioctl",
-    "linkerd",
-    "cilium",
-    "skaffold",
-    "tilt",
-    "stern",
-    "kustomize",
-    "velero",
-    "kapp",
-    "werf",
-    "kubecolor",
-];
-
-/// Programs that change the current cluster, with the word that does so. An empty word: any call.
-const CLUSTER_SWITCHES: &[(&str, &str)] = &[
-    ("kubectx", ""),
-    ("kubie", ""),
-    ("kubeswitch", ""),
-    ("switcher", ""),
-    ("kubesess", ""),
-    ("kubech", ""),
-    ("oc", "login"),
-    ("oc", "logout"),
-    ("oc", "project"),
-    ("gcloud", "get-credentials"),
-    ("aws", "update-kubeconfig"),
-    ("az", "get-credentials"),
-    ("doctl", "kubeconfig"),
-    ("eksctl", "write-kubeconfig"),
-    ("eksctl", "create"),
-    ("kind", "create"),
-    ("kind", "export"),
-    ("kind", "delete"),
-    ("k3d", "create"),
-    ("k3d", "merge"),
-    ("minikube", "start"),
-    ("minikube", "profile"),
-    ("minikube", "update-context"),
-    ("tsh", "login"),
-    ("rancher", "context"),
-    ("k3s", ""),
-    ("k0s", ""),
-    ("rke2", ""),
-    ("microk8s", ""),
-    ("minikube", "kubectl"),
-    ("vcluster", ""),
-    ("kubectl-ctx", ""),
-    ("kubectl-konfig", ""),
-    ("kubectl-switch", ""),
-    ("kcs", ""),
-    ("kubecm", ""),
-    ("kubelogin", ""),
-    ("civo", "--switch"),
-    ("scw", "kubeconfig"),
-    ("oci", "create-kubeconfig"),
-    ("linode-cli", "kubeconfig-view"),
-    ("ibmcloud", "config"),
-];
-
-/// Subcommands of `kubectl config` that change nothing.
-const CONFIG_READERS: &[&str] = &["view", "current-context", "get-contexts", "get-clusters", "get-users"];
-
-/// Letters of options of `kubectl` without a value, after which `s` is the server: `-As URL`.
-const BARE_LETTERS: &[char] = &['A', 'R', 'h', 'i', 'q', 't', 'w'];
-
-/// Whether a line selects another cluster than the current context.
-fn selects_cluster(action: &Action) -> bool {
-    let is_setting = |name: &String| {
-        name == "HOME" || name.starts_with("KUBE") || name.starts_with("HELM_KUBE") || is_start_variable(name)
-    };
-    let is_settings_file =
-        |file: &String| file.split(['/', '=']).any(|part| part == ".kube") || file.contains("kubeconfig");
-    let touches = |call: &CommandCall| {
-        !PASSIVE.contains(&call.program.as_str()) && call.args.iter().any(is_settings_file)
-    };
-    action.sets.iter().any(is_setting)
-        || action.writes.iter().any(is_settings_file)
-        || action.commands.iter().any(|call| {
-            is_elsewhere(call)
-                || sets_unknown(call)
-                || switches_cluster(call)
-                || names_cluster(call)
-                || touches(call)
-        })
-}
-
-fn switches_cluster(call: &CommandCall) -> bool {
-    let has = |word: &str| call.args.iter().any(|arg| arg == word);
-    let is_plugin = call.program == "kubectl" && ["ctx", "konfig", "switch"].iter().any(|word| has(word));
-    let is_kubectl = matches!(call.program.as_str(), "kubectl" | "oc" | "kubecolor");
-    let after_config = call.args.iter().skip_while(|arg| *arg != "config").nth(1);
-    let changes_config = is_kubectl
-        && has("config")
-        && !after_config.is_some_and(|word| CONFIG_READERS.contains(&word.as_str()));
-    // What runs in a pod uses the cluster and the settings of the pod.
-    let inside = call.args.iter().skip_while(|arg| *arg != "--");
-    let runs_inside = is_kubectl && inside.into_iter().any(|arg| CLUSTER_PROGRAMS.contains(&arg.as_str()));
-    let is_switch =
-        |(program, word): &(&str, &str)| *program == call.program && (word.is_empty() || has(word));
-    is_plugin || changes_config || runs_inside || CLUSTER_SWITCHES.iter().any(is_switch)
-}
-
-fn names_cluster(call: &CommandCall) -> bool {
-    if !CLUSTER_PROGRAMS.contains(&call.program.as_str()) {
-        return false;
-    }
-    let is_kubectl = matches!(call.program.as_str(), "kubectl" | "oc" | "kubecolor");
-    let mut args = call.args.iter().enumerate().take_while(|(_, arg)| *arg != "--");
-    let is_named = args.any(|(at, arg)| {
-        let option = arg.split('=').next().unwrap_or_default();
-        // A word that begins with an unknown value can be an option.
-        let is_unknown = call.unknown.contains(&at) && arg.starts_with(['$', '`', '-', '*', '?', '[']);
-        let letters = arg.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        let is_server =
-            letters.is_some_and(|letters| letters.trim_start_matches(BARE_LETTERS).starts_with('s'));
-        CLUSTER_OPTIONS.contains(&option) || is_unknown || (is_kubectl && is_server)
-    });
-    is_named || (call.has_more_args && !call.args.iter().any(|arg| arg == "--"))
-}
-
 /// Variables of git that select no repository, branch or address.
 const HARMLESS_VARIABLES: &[&str] = &[
     "GIT_AUTHOR_",
@@ -359,7 +119,11 @@ fn changes_repository(context: &Context<'_>, action: &Action, fact: &str) -> Res
     let is_work = |file: &String| !is_temporary(file) && !file.starts_with("/dev/");
     let is_git = |call: &CommandCall| call.program == "git";
     let runs_git = action.commands.iter().any(is_git);
-    if fact == "dirty" && runs_git && action.writes.iter().chain(&action.sweeps).any(is_work) {
+    // `echo x > a; release`, not `release > log`.
+    let mut acting = action.commands.iter().filter(|call| call.program != "cd");
+    let is_followed = acting.next().is_some() && acting.any(|call| !is_passive(call));
+    let changes_work = action.writes.iter().chain(&action.sweeps).any(is_work);
+    if fact == "dirty" && (runs_git || is_followed) && changes_work {
         return Ok(true);
     }
     let is_root = |file: &String| matches!(file.as_str(), "" | "." | "./");

@@ -6,7 +6,7 @@ use midrail_core::{Action, CommandCall};
 use midrail_shell::command::{CommandPattern, Fit};
 
 use crate::prelude::*;
-use crate::shared::file_access::{known_actions, project_scripts};
+use crate::shared::file_access::{agent_scripts_and, known_actions, project_scripts};
 use crate::shared::text::shorten;
 
 /// How much of a command a message shows.
@@ -23,8 +23,17 @@ struct RunCommands<'a> {
 
 impl<'a> RunCommands<'a> {
     fn from_context(context: &Context<'a>) -> Result<Self, Missing> {
-        let of_agent = known_actions(context)?.into_iter().map(|(_, action)| action).collect();
-        let of_project = match project_scripts(context, context.action()?) {
+        let action = context.action()?;
+        let mut of_agent: Vec<&Action> =
+            known_actions(context)?.into_iter().map(|(_, action)| action).collect();
+        // Hooks of git that the agent wrote.
+        if !action.hooks.is_empty() {
+            match agent_scripts_and(context, action, &action.hooks) {
+                Err(missing) if context.has_pending_needs() => return Err(missing),
+                found => of_agent.extend(found.into_iter().flatten().map(|(_, does)| does)),
+            }
+        }
+        let of_project = match project_scripts(context, action) {
             Err(missing) if context.has_pending_needs() => return Err(missing),
             found => found.ok().flatten().map(|(_, does)| does),
         };

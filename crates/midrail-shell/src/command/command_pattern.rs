@@ -1,5 +1,6 @@
 //! Patterns of commands in packs: `git push`, `cargo test`, `npm publish`, `deploy *`.
 
+mod exception;
 mod words;
 
 use std::fmt;
@@ -109,38 +110,6 @@ impl CommandPattern {
         }
     }
 
-    /// Whether a command certainly matches, as an exception must: its options are in effect. One that is repeated, revoked
-    /// (`--no-dry-run`), has another value (`--dry-run=none`) or comes before the subcommand, where it means something else
-    /// (`git -c`), may not be.
-    pub fn fits_certainly(&self, call: &CommandCall) -> bool {
-        if self.fit(call) != Fit::Yes {
-            return false;
-        }
-        let mut options = self.words().filter(|word| word.starts_with('-')).peekable();
-        if options.peek().is_none() {
-            return true;
-        }
-        let args: Vec<Arg> = call.args.iter().map(Arg::known).collect();
-        let row = programs::row(&call.program);
-        let given = Arguments::parse(row, &args, &[]);
-        let subcommand = given.places.first().copied().unwrap_or_default();
-        let name_of = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
-        let is_in_effect = |option: &str| {
-            let name = name_of(option);
-            let name = name.as_str();
-            let mut same = call.args.iter().enumerate().filter(|(_, arg)| name_of(arg) == name);
-            let is_it = |(at, arg): (usize, &String)| {
-                (arg == option || (row.takes_value(name, false) && option == name))
-                    && (at > subcommand || !row.globals.contains(&name))
-            };
-            same.next().is_none_or(is_it) && same.next().is_none() && given.is_certain(name)
-        };
-        call.unknown.is_empty()
-            && !call.has_more_args
-            && !call.args.iter().any(|arg| arg.starts_with("--no-"))
-            && options.all(is_in_effect)
-    }
-
     /// Whether it matches every command that another pattern matches. `false` if it is undetermined.
     pub fn covers(&self, other: &CommandPattern) -> bool {
         self == other || (!other.text.contains('*') && self.fit(&other.call()) == Fit::Yes)
@@ -173,6 +142,10 @@ impl CommandPattern {
         let base = path.rsplit('/').next().unwrap_or_default();
         if base.contains(['$', '`', '{']) {
             return Fit::Unknown;
+        }
+        // `find . -name '*.sh' -exec sh {}`: some file of a folder, which is no program of the system.
+        if base == "…" {
+            return if name.contains('.') || self.has_path() { Fit::Unknown } else { Fit::No };
         }
         let (wanted, paths) = (join("", &self.program), paths(call, path));
         let is_it =

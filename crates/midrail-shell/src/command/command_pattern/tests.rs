@@ -300,6 +300,12 @@ fn exceptions_are_certain() {
         ("kubectl get", "kubectl get pods -n $X"),
         ("kubectl get", "kubectl -n \"$X\" get pods $Y"),
         ("kubectl * --dry-run=client", "kubectl apply -f x --dry-run=client"),
+        ("git stash list", "git stash list --oneline"),
+        ("git push origin feature/*", "git push origin feature/a/b"),
+        ("make test", "make test"),
+        ("make test *", "make -j4 test lint"),
+        ("rm -rf build", "rm -f -r build"),
+        ("rails db:migrate:status", "rails db:migrate:status --trace"),
     ] {
         assert!(is_exception(pattern, line), "{pattern}: {line}");
     }
@@ -312,6 +318,17 @@ fn exceptions_are_certain() {
         ("git switch -c", "git -c a=b switch main"),
         ("kubectl get", "kubectl $X get pods"),
         ("kubectl * --dry-run=client", "kubectl apply -f x --dry-run=client --dry-run=none"),
+        ("git push origin main", "git push origin main dev"),
+        ("git push origin main", "git push origin main --force"),
+        ("git push origin feature/*", "git push origin feature/x:main"),
+        ("git push origin feature/*", "git push origin feature/../main"),
+        ("make test", "make test deploy"),
+        ("make test", "make deploy test"),
+        ("make test", "make test SHELL=x"),
+        ("rm *.log", "rm a.log b"),
+        ("rm *.log", "rm /etc/a.log"),
+        ("rm -r build", "rm -r build src"),
+        ("rm build", "rm -rf build"),
     ] {
         assert!(!is_exception(pattern, line), "{pattern}: {line}");
     }

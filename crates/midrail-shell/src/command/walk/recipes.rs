@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::super::ast::is_name;
+use super::super::calls;
 use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::options::Arguments;
 use super::super::programs::{self, RecipeForm};
@@ -64,6 +65,7 @@ impl Walk {
         let given: Vec<(&str, &str)> = goals.iter().filter_map(|goal| goal.text.split_once('=')).collect();
         let goals: Vec<&str> =
             goals.iter().map(|goal| goal.text.as_str()).filter(|goal| !goal.contains('=')).collect();
+        inner.set("MAKE", vec![Arg::known(&*invocation.program)]);
         // `make SHELL=…` runs that for every line, `--eval` is a part of the file.
         for (_, code) in given.iter().filter(|(name, _)| *name == "SHELL") {
             self.run(code, &inner);
@@ -71,7 +73,6 @@ impl Walk {
         for text in sorted.values_of(&["--eval", "-E"]) {
             self.recipes(tool.form, &text.text, &goals, &given, &inner);
         }
-        inner.set("MAKE", vec![Arg::known(&*invocation.program)]);
         let named: Vec<Arg> = sorted.values_of(tool.options).cloned().collect();
         let names =
             if named.is_empty() { tool.names.iter().map(|name| Arg::known(*name)).collect() } else { named };
@@ -142,6 +143,7 @@ impl Walk {
             return;
         }
         let text = text.replace("\\\n", " ");
+        let program = scope.first_value("MAKE").map_or("make", |program| &program.text).to_owned();
         let mut scope = scope.clone();
         let recipes = match form {
             RecipeForm::Rules => rules(&text, &mut scope),
@@ -172,7 +174,11 @@ impl Walk {
             if !done.insert(goal) {
                 continue;
             }
+            let mut is_new = !goals.contains(&goal);
             for recipe in book.for_goal(goal) {
+                if std::mem::take(&mut is_new) {
+                    self.started_recipe(&program, &[goal], &scope);
+                }
                 pending.extend(&recipe.needs);
                 for line in &recipe.lines {
                     let code = shell_variables(line.trim_start_matches(['@', '-', '+', ' ', '\t']));
@@ -215,10 +221,21 @@ impl Walk {
         };
         for name in names {
             if let Some(code) = package.get("scripts").and_then(|scripts| scripts.get(&name)?.as_str()) {
+                // All package managers run the same scripts: `yarn deploy`.
+                if invocation.program != "npm" {
+                    self.started_recipe("npm", &["run", &name], &inner);
+                }
                 let code = format!("{code}{}", quoted_line(&rest));
                 self.run(&code, &inner);
             }
         }
+    }
+
+    /// Notes what runs a recipe by its name: `make deploy` if `make all` needs it. It proves nothing.
+    fn started_recipe(&mut self, program: &str, words: &[&str], scope: &Scope) {
+        let args = words.iter().map(|word| Arg::known(*word)).collect();
+        let invocation = self.invocation(program, args, scope);
+        calls::add_call(&mut self.analysis, &invocation, "", false);
     }
 }
 

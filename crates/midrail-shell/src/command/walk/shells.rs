@@ -12,6 +12,7 @@ use super::super::windows::{self, PowerShellStart, Translation};
 use super::super::{calls, danger, files, notebook, script};
 use super::flow::{command_line, has_fetched};
 use super::invoke::program_name;
+use super::listing;
 use super::state::{Content, Listed, ProgramCall, Source, Stream, Walk};
 use crate::words::code::{FETCHING, SENDING};
 use crate::words::sql::OTHER_CLIENTS;
@@ -220,7 +221,8 @@ impl Walk {
         if file.text.is_empty() || file.text == "-" || file.text.starts_with("/dev/") {
             return;
         }
-        let program = program_name(file);
+        // One of several files may be any of them.
+        let program = if listing::is_narrowed(&file.text) { String::new() } else { program_name(file) };
         let path = if file.text.contains('/') { file.text.clone() } else { format!("./{}", file.text) };
         let invocation = self.invocation(&program, args.to_vec(), scope);
         calls::add_call(&mut self.analysis, &invocation, &path, false);
