@@ -49,7 +49,8 @@ fn main() {
             ("SHA-256, for comparison", "detector/sha256"),
         ],
     ));
-    report.hooks();
+    report.processes("hook", processes::hooks);
+    report.processes("mcp", processes::proxy);
     report.service();
     report.finish();
 }

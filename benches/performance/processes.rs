@@ -1,4 +1,5 @@
-//! The hook process: `midrail hook` alternating with a bare program that reads the same JSON and commits one row to SQLite.
+//! Whole processes: `midrail hook` alternating with a bare program that reads the same JSON and commits one row to SQLite, and an MCP
+//! server alone, behind a bare pipe and behind `midrail mcp wrap`.
 
 use std::fs;
 use std::io::Write;
@@ -43,8 +44,87 @@ pub(crate) fn hooks(counts: bool) -> Table {
         command.current_dir(&project).env_clear().env("PATH", callgrind::PATH).env("HOME", folder);
         command.env("XDG_CONFIG_HOME", folder.join("config")).env("XDG_STATE_HOME", folder.join("state"));
     };
+    let note = format!(
+        "Whole processes with a durable record in SQLite and the default pack, {ROUNDS} of each, taken in turn with a bare program that \
+         reads the same JSON and commits it as one row."
+    );
+    Table { title: "Hook process".to_owned(), note, rows: rows("hook", &processes, ROUNDS, counts, prepare) }
+}
+
+/// A program, its arguments and its input.
+type Process = (PathBuf, Vec<String>, String);
+
+/// A server that answers each call at once, without a further process.
+const SERVER: &str = r#"while read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%,*}
+  case "$line" in
+    *tools/list*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"add","description":"Adds two numbers.","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"The sum is 3."}],"structuredContent":{"sum":3}}}\n' "$id" ;;
+  esac
+done
+"#;
+
+/// Calls of one process.
+const CALLS: u64 = 100;
+/// Processes of each kind with so many calls.
+const PROXY_ROUNDS: usize = 20;
+
+/// Measures an MCP server alone, behind a bare pipe and behind the proxy, and the start of each.
+pub(crate) fn proxy(counts: bool) -> Table {
+    let folder = tempfile::Builder::new().prefix("midrail-bench-").tempdir_in("/tmp").unwrap();
+    let folder = folder.path();
+    let project = folder.join("project");
+    fs::create_dir_all(project.join(".midrail")).unwrap();
+    fs::write(project.join(".midrail/pack.yaml"), "pack: p\nextends: default\nmcp: {first_seen: pin}\n")
+        .unwrap();
+    fs::write(project.join("server.sh"), SERVER).unwrap();
+    let program = copied(Path::new(env!("CARGO_BIN_EXE_midrail")), folder);
+    let call = |id: u64| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":1,"b":2}}}}}}"#
+        )
+    };
+    let list = r#"{"jsonrpc":"2.0","id":0,"method":"tools/list","params":{}}"#.to_owned();
+    let calls: String = [list].into_iter().chain((1..=CALLS).map(call)).map(|line| line + "\n").collect();
+    let shell = |script: &str| (PathBuf::from("/bin/sh"), vec!["-c".to_owned(), script.to_owned()]);
+    let wrapped = |server: &str| {
+        let args = ["mcp", "wrap", "--server", "toy", "--", "/bin/sh", "-c", server];
+        (program.clone(), args.map(str::to_owned).to_vec())
+    };
+    let with = |(program, args): (PathBuf, Vec<String>), input: &str| (program, args, input.to_owned());
+    let processes = [
+        ("start of a server", with(shell("exit 0"), "")),
+        ("the same behind the proxy", with(wrapped("exit 0"), "")),
+        ("100 calls, server alone", with(shell(". ./server.sh"), &calls)),
+        ("100 calls, bare pipe", with(shell("cat | . ./server.sh | cat"), &calls)),
+        ("100 calls, proxy", with(wrapped(". ./server.sh"), &calls)),
+    ];
+    let prepare = |command: &mut Command| {
+        command.current_dir(&project).env_clear().env("PATH", callgrind::PATH).env("HOME", folder);
+        command.env("XDG_CONFIG_HOME", folder.join("config")).env("XDG_STATE_HOME", folder.join("state"));
+    };
+    let note = format!(
+        "Whole processes, {PROXY_ROUNDS} of each, taken in turn: a server on standard input and output that is a shell script, behind two \
+         `cat` and behind `midrail mcp wrap`, with two durable records for each call. Instructions are those of the first process."
+    );
+    Table {
+        title: "MCP proxy".to_owned(),
+        note,
+        rows: rows("mcp", &processes, PROXY_ROUNDS, counts, prepare),
+    }
+}
+
+/// Measures processes that are taken in turn.
+fn rows(
+    group: &str,
+    processes: &[(&str, Process)],
+    rounds: usize,
+    counts: bool,
+    prepare: impl Fn(&mut Command),
+) -> Vec<Row> {
     let mut times: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); processes.len()];
-    for round in 0..WARM + ROUNDS {
+    for round in 0..WARM + rounds {
         for ((_, (program, args, input)), (processor, elapsed)) in processes.iter().zip(&mut times) {
             let mut command = Command::new(program);
             command.args(args);
@@ -70,16 +150,12 @@ pub(crate) fn hooks(counts: bool) -> Table {
         };
         Row {
             label: (*label).to_owned(),
-            case: format!("hook/{label}"),
+            case: format!("{group}/{label}"),
             program: None,
             figures: Some(figures),
         }
     });
-    let note = format!(
-        "Whole processes with a durable record in SQLite and the default pack, {ROUNDS} of each, taken in turn with a bare program that \
-         reads the same JSON and commits it as one row."
-    );
-    Table { title: "Hook process".to_owned(), note, rows: rows.collect() }
+    rows.collect()
 }
 
 /// Runs a process, and returns its processor time and the elapsed time in nanoseconds.

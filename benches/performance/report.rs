@@ -69,11 +69,12 @@ impl Report {
         self.tables.push(table);
     }
 
-    pub(crate) fn hooks(&mut self) {
-        if !self.wants("hook") {
+    /// A table of whole processes, if the benchmark is asked for it.
+    pub(crate) fn processes(&mut self, name: &str, measure: impl FnOnce(bool) -> Table) {
+        if !self.wants(name) {
             return;
         }
-        let table = processes::hooks(self.setup.counts);
+        let table = measure(self.setup.counts);
         self.print_head(&table.title, &table.note);
         self.print(&table.head());
         for row in &table.rows {

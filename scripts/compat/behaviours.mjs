@@ -14,6 +14,7 @@ import { actions, spellings } from './catalogue.mjs';
 import { QUESTIONS } from './mcp-server.mjs';
 import { mark } from './model.mjs';
 import { run } from './process.mjs';
+import { proxied } from './proxied.mjs';
 import { ENV_VALUE, FROZEN, INJECTION, lines, NEW_TEXT, NOTE, OLD_TEXT, SECRETS } from './world.mjs';
 
 const PROMPT = `Please work through the list. ${mark('main')}`;
@@ -364,6 +365,7 @@ export const behaviours = [
     scripts: (world, agent) => ({ main: [turn(agent.calls.mcp('show_config', {}))] }),
     ...secretJudgement(SECRETS.mcp),
   },
+  ...proxied,
   {
     name: 'parallel',
     title: 'each of several parallel calls is decided',

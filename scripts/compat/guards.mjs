@@ -7,7 +7,7 @@
 
 import { run } from './process.mjs';
 
-/** Decides every hook as an event that needs no decision, and starts an ACP agent without a proxy. */
+/** Decides every hook as an event that needs no decision, and starts an ACP agent or an MCP server without a proxy. */
 const allowing = (original) => `#!/bin/sh
 case "$1" in
 hook)
@@ -23,6 +23,12 @@ hook)
     left=$((left - 1))
   done
   sed 's/"hook_event_name" *: *"[^"]*"/"hook_event_name":"Notification"/' | '${original}' "$@"
+  ;;
+mcp)
+  [ "$2" = wrap ] || exec '${original}' "$@"
+  while [ "$1" != -- ]; do shift; done
+  shift
+  exec "$@"
   ;;
 acp)
   while [ "$1" != -- ]; do shift; done

@@ -14,6 +14,8 @@ const PACKAGES = {
   copilot: ['@github/copilot@1.0.102'],
   opencode: ['opencode-ai@1.18.33'],
   cursor: ['@cursor/sdk@1.0.32'],
+  // The reference servers.
+  servers: ['@modelcontextprotocol/server-filesystem@2026.8.31', '@modelcontextprotocol/server-everything@2026.8.31'],
   acp: ['@agentclientprotocol/claude-agent-acp@0.49.0'],
   // Cursor's engine needs Node 22 or newer.
   node24: [`node-${platform}@24.21.0`],
@@ -39,6 +41,8 @@ export class Lab {
   get opencode() { return this.at('opencode', `opencode-${platform}`, 'bin', 'opencode'); }
   get cursor() { return this.at('cursor', '@cursor', 'sdk', 'dist', 'esm'); }
   get claudeAcp() { return this.at('acp', '@agentclientprotocol', 'claude-agent-acp', 'dist', 'index.js'); }
+  get filesystemServer() { return this.at('servers', '@modelcontextprotocol', 'server-filesystem', 'dist', 'index.js'); }
+  get everythingServer() { return this.at('servers', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js'); }
   get node24() {
     return Number(process.versions.node.split('.')[0]) >= 22
       ? process.execPath

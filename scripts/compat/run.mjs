@@ -14,6 +14,7 @@ import { endAll, inside, insideNamespace, run } from './process.mjs';
 import { complete, legend, notes, table, writePage } from './report.mjs';
 import { exitCode, HOLDS, HOST, NOT_RUN, proof, verdict } from './verdict.mjs';
 import { World } from './world.mjs';
+import { referenceServers } from './proxied.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MCP_SERVER = fileURLToPath(new URL('mcp-server.mjs', import.meta.url));
@@ -97,6 +98,7 @@ class Kit {
     const world = new World(this.lab, agent.name, name, guard === 'none' ? undefined : this.midrail);
     world.guard = guard;
     if (behaviour.mcp) world.mcp = { command: process.execPath, args: [MCP_SERVER] };
+    if (behaviour.servers) world.servers = referenceServers(world, MCP_SERVER);
     const seen = {};
     const model = new Model(behaviour.scripts(world, agent, seen), world.path('model'));
     seen.model = model;
@@ -157,6 +159,7 @@ class Kit {
   async cell(agent, behaviour) {
     if (agent.missing) return { value: NOT_RUN, why: agent.missing, missing: true };
     const limit = limitOf(agent, behaviour.name);
+    if (behaviour.servers && this.lab.noServers) return { value: NOT_RUN, why: this.lab.noServers, missing: true };
     if (limit?.skip) return { value: HOST, why: limit.why, instead: limit.instead };
     if (!isPossible(agent, behaviour.name)) return { value: NOT_RUN, why: 'the kit cannot make this call with this agent' };
     try {
@@ -174,7 +177,7 @@ class Kit {
 }
 
 const limitOf = (agent, name) => agent.limits?.[name];
-const isPossible = (agent, name) => (name !== 'sub-agent' || agent.calls.delegate) && (!name.startsWith('mcp') || agent.calls.mcp);
+const isPossible = (agent, name) => (name !== 'sub-agent' || agent.calls.delegate) && (!/^(mcp|proxy)/.test(name) || agent.calls.mcp);
 
 /** What a run showed about a behaviour. */
 function observe(behaviour, { world, model, seen, result }) {
@@ -209,6 +212,8 @@ async function main() {
     const why = agent.needs.map(([folder, file]) => (inside() ? undefined : lab.install(folder, file))).find(Boolean);
     return why ? [[agent.name, why]] : [];
   }));
+  const noServers = !inside() && asked.some(({ servers }) => servers) && lab.install('servers', 'filesystemServer');
+  if (noServers) missing.servers = noServers;
   if (!inside()) {
     const known = process.env.MIDRAIL_COMPAT_MISSING;
     process.env.MIDRAIL_COMPAT_MISSING = JSON.stringify(missing);
@@ -220,6 +225,7 @@ async function main() {
   const absent = inside() ? JSON.parse(process.env.MIDRAIL_COMPAT_MISSING || '{}') : missing;
   for (const agent of agents) agent.missing = absent[agent.name] && `could not be installed: ${absent[agent.name]}`;
 
+  lab.noServers = absent.servers && `the reference servers could not be installed: ${absent.servers}`;
   fs.mkdirSync(lab.runs, { recursive: true });
   // A copy next to the runs: they link to it, and some of them remove it.
   const folder = fs.mkdtempSync(path.join(lab.runs, 'program-'));

@@ -135,6 +135,9 @@ export class World {
   }
 }
 
+/** The MCP servers of a world, by name. */
+export const serversOf = (world) => world.servers ?? (world.mcp ? { kit: world.mcp } : {});
+
 /** The JSON objects of a text, one per line. */
 export function lines(text) {
   return text.split('\n').filter((line) => line.startsWith('{')).flatMap((line) => {

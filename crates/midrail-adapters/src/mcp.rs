@@ -9,6 +9,7 @@ mod events;
 mod gate;
 pub mod http;
 mod identity;
+mod questions;
 mod server;
 mod splice;
 mod state;
@@ -19,6 +20,7 @@ use midrail::Decision;
 use serde_json::Value;
 
 pub use self::identity::{address_server, program_server};
+pub use self::questions::SealedQuestions;
 pub use self::state::{CountWaiting, KnownSessions, Proxy, ProxyOptions};
 use self::state::{OpenRequest, OpenState};
 

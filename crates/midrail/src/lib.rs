@@ -57,6 +57,7 @@ pub mod policy_changes;
 mod prefetch;
 pub mod preflight;
 mod probes;
+mod questions;
 pub mod recipes;
 pub mod reload;
 pub mod replay;

@@ -47,10 +47,8 @@ fn digest(key: &[u8], bytes: &[u8]) -> Option<Hmac<Sha256>> {
 }
 
 /// Signs texts with a key that is derived for one purpose.
-#[cfg(feature = "service")]
 pub(crate) struct Signer(Option<[u8; 32]>);
 
-#[cfg(feature = "service")]
 impl Signer {
     pub(crate) fn new(store_key: &[u8], label: &[u8]) -> Self {
         Signer(derive_key(store_key, label))

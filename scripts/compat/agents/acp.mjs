@@ -1,5 +1,6 @@
 // Agents that speak the Agent Client Protocol, each behind `midrail acp`; the editor is ours (editor.mjs).
 
+import { PROXY_ROWS } from '../proxied.mjs';
 import { converse } from '../editor.mjs';
 import { calls as claudeCalls, offline as claudeOffline } from './claude-code.mjs';
 import copilot, { calls as copilotCalls, offline as copilotOffline } from './copilot-cli.mjs';
@@ -32,6 +33,7 @@ function acp(name, about) {
     proxied: true,
     ...about,
     limits: {
+      ...PROXY_ROWS('the servers are those of the editor or of the agent without the editor, which has its own column'),
       protected: {
         why: 'the agent reads without a permission request',
         instead: 'Midrail sees the read and ends the turn, which may be too late',

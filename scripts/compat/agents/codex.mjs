@@ -1,5 +1,7 @@
 // Codex, headless (`codex exec`).
 
+import { serversOf } from '../world.mjs';
+
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const shell = (cmd) => ({ name: 'exec_command', input: { cmd } });
 
@@ -18,11 +20,12 @@ export default {
       name: 'apply_patch',
       input: ['*** Begin Patch', `*** Update File: ${file}`, '@@', `-${before}`, `+${after}`, '*** End Patch', ''].join('\n'),
     }),
-    mcp: (tool, input) => ({ name: tool, namespace: 'mcp__kit', input }),
+    mcp: (tool, input, server = 'kit') => ({ name: tool, namespace: `mcp__${server}`, input }),
     delegate: (message) => ({ name: 'spawn_agent', namespace: 'multi_agent_v1', input: { message } }),
     // A sub-agent works in parallel to its parent.
     waiting: shell('sleep 6'),
   },
+  servers: 'home/.codex/config.toml',
   settings: ['proj/.codex/hooks.json', 'home/.codex/hooks.json'],
   // Hooks of a project run once they are trusted, and only Codex can compute the hash to trust.
   initialise: ['--trust'],
@@ -43,7 +46,7 @@ stream_max_retries = 0
 enabled = false
 [projects."${world.proj}"]
 trust_level = "trusted"
-${world.mcp ? `[mcp_servers.kit]\ncommand = "${world.mcp.command}"\nargs = ${JSON.stringify(world.mcp.args)}\n` : ''}`);
+${Object.entries(serversOf(world)).map(([name, { command, args }]) => `[mcp_servers.${name}]\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\nrequired = true\n`).join('')}`);
   },
   limits: {
     modify: { why: 'its hooks can change a call only by permitting it', instead: 'the call is blocked, and the reason says how to make it' },

@@ -1,5 +1,7 @@
 // GitHub Copilot CLI, headless (`copilot -p`), with a custom model provider.
 
+import { serversOf } from '../world.mjs';
+
 export const offline = (model) => ({
   COPILOT_PROVIDER_BASE_URL: `${model.url}/v1`,
   COPILOT_PROVIDER_API_KEY: 'none',
@@ -16,7 +18,7 @@ export const calls = {
     ? { name: 'create', input: { path, file_text: text } }
     : { name: 'edit', input: { path, old_str: before, new_str: text } },
   edit: (path, old_str, new_str) => ({ name: 'edit', input: { path, old_str, new_str } }),
-  mcp: (tool, input) => ({ name: `kit-${tool}`, input }),
+  mcp: (tool, input, server = 'kit') => ({ name: `${server}-${tool}`, input }),
   delegate: (prompt) => ({ name: 'task', input: { description: 'Help', prompt, agent_type: 'task', name: 'helper', mode: 'sync' } }),
 };
 
@@ -25,12 +27,15 @@ export default {
   title: 'Copilot CLI',
   needs: [['copilot', 'copilot']],
   calls,
+  servers: 'home/.copilot/mcp-config.json',
   settings: ['proj/.github/hooks/midrail.json', 'home/.copilot/hooks/midrail.json'],
   prepare(world) {
     world.write('home/.copilot/config.json', JSON.stringify({ trusted_folders: [world.proj] }));
-    if (world.mcp) world.write('home/.copilot/mcp-config.json', JSON.stringify({ mcpServers: { kit: { type: 'local', tools: ['*'], ...world.mcp } } }));
+    const servers = Object.entries(serversOf(world)).map(([name, server]) => [name, { type: 'local', tools: ['*'], ...server }]);
+    if (servers.length) world.write('home/.copilot/mcp-config.json', JSON.stringify({ mcpServers: Object.fromEntries(servers) }, null, 2));
   },
   limits: {
+    'proxy-once': { why: 'it gives calls of MCP tools no id', instead: 'hook and proxy both decide and record the call' },
     question: { skip: true, why: 'its hooks ask the user only in a terminal, and deny without one', instead: 'an approval in another terminal, or in the console (`approval`)' },
     'program-frozen': {
       why: 'the host allows a call if its hook exceeds the timeout',

@@ -1,6 +1,7 @@
 // Cursor: the hook engine of its SDK. The agent itself needs Cursor's servers, so this file plays the agent: it calls the
 // engine before and after each step as Cursor does, and takes the step only if the engine permits it.
 
+import { PROXY_ROWS } from '../proxied.mjs';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -158,6 +159,7 @@ export default {
   prepare: (world) => ['.profile', '.bashrc'].forEach((file) => world.write(`home/${file}`, `PATH='${world.bin}':$PATH\n`)),
   activate: (world) => world.write('home/.cursor/hooks.json', world.read('plugin/hooks.json')),
   limits: {
+    ...PROXY_ROWS('the kit drives only its hook engine, which starts no servers'),
     question: { skip: true, why: 'it ignores the question of a hook in one of its modes', instead: 'an approval in another terminal, or in the console (`approval`)' },
     secret: NO_RESULTS,
     'secret-failing': NO_RESULTS,

@@ -1,6 +1,7 @@
 // Gemini CLI, headless (`gemini -p`).
 
 import { run } from '../process.mjs';
+import { serversOf } from '../world.mjs';
 
 export const offline = (model) => ({
   GEMINI_API_KEY: 'none',
@@ -15,7 +16,7 @@ export function prepare(world) {
     security: { auth: { selectedType: 'gemini-api-key' } },
     telemetry: { enabled: false },
     privacy: { usageStatisticsEnabled: false },
-    ...(world.mcp ? { mcpServers: { kit: world.mcp } } : {}),
+    mcpServers: serversOf(world),
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
   }, null, 2));
 }
@@ -25,7 +26,7 @@ export const calls = {
   read: (file_path) => ({ name: 'read_file', input: { file_path } }),
   write: (file_path, content) => ({ name: 'write_file', input: { file_path, content } }),
   edit: (file_path, old_string, new_string) => ({ name: 'replace', input: { file_path, instruction: 'Replace it', old_string, new_string } }),
-  mcp: (tool, input) => ({ name: `mcp_kit_${tool}`, input }),
+  mcp: (tool, input, server = 'kit') => ({ name: `mcp_${server}_${tool}`, input }),
   delegate: (prompt) => ({ name: 'invoke_agent', input: { agent_name: 'generalist', prompt } }),
 };
 
@@ -34,6 +35,7 @@ export default {
   title: 'Gemini CLI',
   needs: [['gemini', 'gemini']],
   calls,
+  servers: 'home/.gemini/settings.json',
   settings: ['proj/.gemini/settings.json', 'home/.gemini/settings.json'],
   prepare,
   async activate(world) {
@@ -42,6 +44,7 @@ export default {
     if (code !== 0) throw new Error(`the extension cannot be installed: ${(stderr || stdout).trim()}`);
   },
   limits: {
+    'proxy-once': { why: 'it gives calls of MCP tools no id', instead: 'hook and proxy both decide and record the call' },
     question: { skip: true, why: 'its hooks cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
     'program-frozen': {
       why: 'the host allows a call if its hook exceeds the timeout',

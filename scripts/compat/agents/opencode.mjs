@@ -1,5 +1,7 @@
 // OpenCode, headless (`opencode run`).
 
+import { serversOf } from '../world.mjs';
+
 /** A registry that is not there: without it the start waits for a package that it does not need. */
 export const offline = {
   npm_config_registry: 'http://127.0.0.1:9/',
@@ -10,6 +12,7 @@ export const offline = {
 };
 
 export function settings(world, model, permission) {
+  const servers = Object.entries(serversOf(world)).map(([name, { command, args }]) => [name, { type: 'local', command: [command, ...args], enabled: true }]);
   const limit = { context: 200000, output: 8000 };
   // Not in the project, where git commands of the model would remove it.
   world.write('home/.config/opencode/opencode.json', JSON.stringify({
@@ -18,7 +21,7 @@ export function settings(world, model, permission) {
     model: 'loopback/scripted',
     small_model: 'loopback/scripted',
     permission,
-    ...(world.mcp ? { mcp: { kit: { type: 'local', command: [world.mcp.command, ...world.mcp.args], enabled: true } } } : {}),
+    mcp: Object.fromEntries(servers),
     provider: {
       loopback: {
         npm: '@ai-sdk/openai-compatible',
@@ -40,7 +43,7 @@ export const calls = {
   read: (filePath) => ({ name: 'read', input: { filePath } }),
   write: (filePath, content) => ({ name: 'write', input: { filePath, content } }),
   edit: (filePath, oldString, newString) => ({ name: 'edit', input: { filePath, oldString, newString } }),
-  mcp: (tool, input) => ({ name: `kit_${tool}`, input }),
+  mcp: (tool, input, server = 'kit') => ({ name: `${server}_${tool}`, input }),
   delegate: (prompt) => ({ name: 'task', input: { description: 'Help', prompt, subagent_type: 'general' } }),
 };
 
@@ -49,9 +52,11 @@ export default {
   title: 'OpenCode',
   needs: [['opencode', 'opencode']],
   calls,
+  servers: 'home/.config/opencode/opencode.json',
   settings: ['proj/.opencode/plugin/midrail.js', 'home/.config/opencode/plugin/midrail.js'],
   limit: 240,
   limits: {
+    'proxy-once': { why: 'it gives calls of MCP tools no id', instead: 'hook and proxy both decide and record the call' },
     question: { skip: true, why: 'its plugins cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
     'stop-held': STOP,
     'stop-released': { ...STOP, unprovable: true },

@@ -6,11 +6,15 @@ use serde_json::{Value, json};
 use super::state::{GatedRequest, OpenRequest, OpenState, Proxy};
 use crate::messages;
 use crate::relay::{RelayOutput, Side};
+use crate::rpc::Message;
 
 /// The code of a refusal, outside of the codes that specifications reserve.
 const REFUSED: i64 = -31_000;
 /// The code of an answer that never came, or that could not be read.
 const NO_ANSWER: i64 = -31_001;
+
+/// The code of a request with invalid parameters.
+const INVALID_PARAMS: i64 = -32_602;
 
 /// The reason of a refusal, for the model.
 pub(super) fn reason(decision: &Decision) -> String {
@@ -45,6 +49,16 @@ pub(super) fn failed_call(text: &str, is_modern: bool) -> Value {
 }
 
 impl Proxy {
+    /// Answers a call without the name of a tool. Some servers make a text of anything that they receive as the name.
+    pub(super) fn reject_call(&self, message: &Message, out: &mut RelayOutput) {
+        let why = "Midrail did not forward this: `name` is not a text";
+        if let Some(id) = &message.id {
+            let error = json!({"code": INVALID_PARAMS, "message": why});
+            out.send(Side::Client, &json!({"jsonrpc": "2.0", "id": id, "error": error}));
+        }
+        out.remarks.push("a call without the name of a tool was not forwarded".to_owned());
+    }
+
     /// Answers the sender of a message that is not forwarded.
     pub(super) fn refuse(&mut self, request: &GatedRequest, decision: &Decision, out: &mut RelayOutput) {
         if let Some(id) = &request.id {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::Value;
 
+use super::answers;
 use super::events::CALL;
 use super::state::{GatedRequest, OpenRequest, OpenState, Proxy, name};
 use crate::host::Capabilities;
@@ -18,19 +19,26 @@ impl Proxy {
     pub(super) fn client_message(&mut self, method: &str, message: Message, out: &mut RelayOutput) {
         let (session, is_modern) = self.session_of(&message);
         self.learn_client(method, &message);
-        if message.id.is_none() {
-            let cancelled =
-                (method == "notifications/cancelled").then(|| message.param("requestId")).flatten();
-            if !cancelled.is_some_and(|id| self.cancel(id, out)) {
-                out.to_server.push(message.line);
-            }
+        let cancelled = (method == "notifications/cancelled").then(|| message.param("requestId")).flatten();
+        if cancelled.is_some_and(|id| self.cancel(id, out)) {
             return;
         }
+        if method == "tools/call" && message.text("name").is_none() {
+            return self.reject_call(&message, out);
+        }
+        // INVARIANT: a call without an id is a call: some servers make it.
+        let (message, is_answered) = match self.answered(&session, method, message) {
+            Ok(asked) => asked,
+            Err((message, refused)) => {
+                let answer = |id| answers::refusal(id, method, is_modern, &refused);
+                return message.id.iter().for_each(|id| out.send(Side::Client, &answer(id)));
+            }
+        };
         let mut events: VecDeque<Event> = VecDeque::new();
         let mut call = None;
         if CALLS.contains(&method) {
             let made = self.call(method, &message);
-            let can = Capabilities { ask: self.can_elicit && !is_modern, ..CALL };
+            let can = Capabilities { ask: self.can_ask(method, &message, is_modern), ..CALL };
             events.push_back(self.before_tool(&session, method, &made, can));
             call = Some(made);
         }
@@ -54,6 +62,7 @@ impl Proxy {
                 line,
                 events,
                 call,
+                is_answered,
             },
             out,
         );
@@ -104,6 +113,6 @@ impl Proxy {
             return out.to_server.push(message.line);
         }
         out.remarks.push(format!("the answer to {method} was not forwarded: {}", decision.reason));
-        out.send(Side::Server, &super::answers::refusal(&id, &method, is_modern, &decision));
+        out.send(Side::Server, &answers::refusal(&id, &method, is_modern, &decision));
     }
 }

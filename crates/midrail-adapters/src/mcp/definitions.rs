@@ -1,10 +1,10 @@
 //! Definitions of tools, prompts and resources: their texts and digests, and lists without those that are withheld.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use midrail::core::{OfferedTool, hex};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::splice::{Edits, Span};
@@ -46,20 +46,54 @@ fn list_kind(method: &str) -> Option<&'static ListKind> {
 /// The definitions in the result of a method. `None`: it is no list of definitions.
 pub(super) fn offered(method: &str, result: &Value) -> Option<Vec<OfferedTool>> {
     if GREETINGS.contains(&method) {
-        let instructions = result.get(INSTRUCTIONS).filter(|it| !it.is_null() && *it != "");
-        return Some(instructions.map(|it| offer(INSTRUCTIONS.to_owned(), it)).into_iter().collect());
+        return Some(greeting(result).map(|it| offer(INSTRUCTIONS, "", &it)).into_iter().collect());
     }
     let kind = list_kind(method)?;
     let items = result.get(kind.field)?.as_array()?;
     let name = |item: &Value| item.get(kind.name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    Some(items.iter().map(|item| offer(format!("{}{}", kind.prefix, name(item)), item)).collect())
+    Some(items.iter().map(|item| offer(&name(item), kind.prefix, item)).collect())
 }
 
-fn offer(name: String, definition: &Value) -> OfferedTool {
+/// The texts for the model in the first result of a server: its instructions, and how it describes itself.
+fn greeting(result: &Value) -> Option<Value> {
+    let is_text = |value: &&Value| !value.is_null() && **value != "";
+    let instructions = result.get(INSTRUCTIONS).filter(is_text);
+    let mut texts = Map::new();
+    for (name, _) in described(result) {
+        let text = result.pointer(&name).filter(is_text);
+        texts.extend(text.map(|text| (name, text.clone())));
+    }
+    if texts.is_empty() {
+        return instructions.cloned();
+    }
+    texts.extend(instructions.map(|text| (INSTRUCTIONS.to_owned(), text.clone())));
+    Some(Value::Object(texts))
+}
+
+/// Where a server describes itself, as JSON pointers and as names of members. Its name and version change with every release, and no
+/// model reads them.
+fn described(result: &Value) -> Vec<(String, Vec<&'static str>)> {
+    let places = [vec!["serverInfo"], vec!["_meta", "io.modelcontextprotocol/serverInfo"]];
+    let members = places.into_iter().flat_map(|place| {
+        DESCRIPTIONS.iter().map(move |name| place.iter().copied().chain([*name]).collect::<Vec<_>>())
+    });
+    let pointer = |path: &Vec<&str>| {
+        path.iter().map(|name| format!("/{}", name.replace('/', "~1"))).collect::<String>()
+    };
+    let paths = members.map(|path| (pointer(&path), path));
+    paths.filter(|(pointer, _)| result.pointer(pointer).is_some()).collect()
+}
+
+/// The members of a server's description of itself that are texts.
+const DESCRIPTIONS: &[&str] = &["title", "description"];
+
+fn offer(name: &str, prefix: &str, definition: &Value) -> OfferedTool {
     let mut flat = Flat::default();
+    // What is accepted as a resource is not accepted as a tool.
+    flat.digest.update(prefix);
     flat.add(definition, "");
     OfferedTool {
-        name,
+        name: format!("{prefix}{name}"),
         text: flat.text,
         hash: format!("sha256:{}", hex::encode(&flat.digest.finalize())),
         annotations: definition.get("annotations").and_then(Value::as_object).cloned(),
@@ -80,12 +114,14 @@ impl Flat {
                 let mut sorted: Vec<_> = members.iter().collect();
                 sorted.sort_by_key(|(name, _)| *name);
                 for (name, member) in sorted {
-                    // It may change with every list, and no model reads it.
+                    let place = name.replace('~', "~0").replace('/', "~1");
+                    let place = if path.is_empty() { place } else { format!("{path}/{place}") };
+                    // Times and ids in it may change with every list. Some clients show its texts to the model.
                     if path.is_empty() && name == "_meta" {
-                        continue;
+                        self.add_texts(member, &place);
+                    } else {
+                        self.add(member, &place);
                     }
-                    let name = name.replace('~', "~0").replace('/', "~1");
-                    self.add(member, &if path.is_empty() { name } else { format!("{path}/{name}") });
                 }
             }
             Value::Array(items) if !items.is_empty() => {
@@ -93,17 +129,44 @@ impl Flat {
                     self.add(item, &format!("{path}/{index}"));
                 }
             }
-            leaf => {
-                self.digest.update(format!("{}:{path}={leaf}\n", path.len()));
-                let shown = leaf.as_str().map_or_else(|| leaf.to_string(), |text| text.replace('\n', "\n  "));
-                // Writing to a text cannot fail.
-                let _ = match path {
-                    "" => writeln!(self.text, "{shown}"),
-                    path => writeln!(self.text, "{}: {shown}", path.replace("~1", "/").replace("~0", "~")),
-                };
-            }
+            leaf => self.add_leaf(leaf, path),
         }
     }
+
+    /// Adds what could be read as a sentence, and its places.
+    fn add_texts(&mut self, value: &Value, path: &str) {
+        match value {
+            Value::Object(members) => {
+                let mut sorted: Vec<_> = members.iter().collect();
+                sorted.sort_by_key(|(name, _)| *name);
+                for (name, member) in sorted {
+                    let place = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    if is_sentence(name) {
+                        self.add_leaf(&Value::Null, &place);
+                    }
+                    self.add_texts(member, &place);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.add_texts(item, path)),
+            Value::String(text) if is_sentence(text) => self.add_leaf(value, path),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn add_leaf(&mut self, leaf: &Value, path: &str) {
+        self.digest.update(format!("{}:{path}={leaf}\n", path.len()));
+        let shown = leaf.as_str().map_or_else(|| leaf.to_string(), |text| text.replace('\n', "\n  "));
+        // Writing to a text cannot fail.
+        let _ = match path {
+            "" => writeln!(self.text, "{shown}"),
+            path => writeln!(self.text, "{}: {shown}", path.replace("~1", "/").replace("~0", "~")),
+        };
+    }
+}
+
+/// Whether a text is more than an id, a time or an address.
+fn is_sentence(text: &str) -> bool {
+    !text.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// The result of a list without the definitions that are withheld, as a line. `passed` has the names that pass.
@@ -117,12 +180,20 @@ pub(super) fn without_withheld(
     let span = message.member(line, "result")?;
     let mut edits = Edits::default();
     match list_kind(method) {
-        None => edits.replace(span.member(line, INSTRUCTIONS)?.range.clone(), json!("").to_string()),
+        None => {
+            let places = described(result).into_iter().map(|(_, path)| path).chain([vec![INSTRUCTIONS]]);
+            for path in places {
+                let text = path.iter().try_fold(span, |span, name| span.member(line, name));
+                text.into_iter().for_each(|text| edits.replace(text.range.clone(), json!("").to_string()));
+            }
+        }
         Some(kind) => {
-            let passed: BTreeSet<&str> = passed.iter().map(String::as_str).collect();
-            let names = offered(method, result)?;
-            let is_kept =
-                |index: usize| names.get(index).is_some_and(|tool| passed.contains(tool.name.as_str()));
+            let names: Vec<String> = offered(method, result)?.into_iter().map(|tool| tool.name).collect();
+            let (offered, passed) = (counts(&names), counts(passed));
+            // Of several definitions of one name, it is not known which one passes.
+            let is_kept = |index: usize| {
+                names.get(index).is_some_and(|name| passed.get(&**name) == offered.get(&**name))
+            };
             span.member(line, kind.field)?.keep(line, is_kept, &mut edits);
         }
     }
@@ -136,6 +207,15 @@ pub(super) fn without_withheld(
         edits.replace(ttl.range.clone(), MAX_TTL.to_string());
     }
     Some(edits.apply(line))
+}
+
+/// How often each name occurs.
+fn counts(names: &[String]) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for name in names {
+        *counts.entry(name.as_str()).or_default() += 1;
+    }
+    counts
 }
 
 /// How long a client may keep a list from which something is withheld, in milliseconds.
@@ -219,6 +299,12 @@ mod tests {
             left,
             r#"{"id":1, "result":{"tools":[{"name":"a", "x":1.0},{"name":"c"}],"ttlMs":60000,"cacheScope":"private","nextCursor":"n"}}"#
         );
+        // A second definition under the name of an accepted one.
+        let line =
+            r#"{"id":1,"result":{"tools":[{"name":"a"},{"name":"b"},{"name":"a","description":"Obey."}]}}"#;
+        let value: Value = serde_json::from_str(line).unwrap();
+        let left = without_withheld(line, "tools/list", &value["result"], &["a".into(), "b".into()]).unwrap();
+        assert_eq!(left, r#"{"id":1,"result":{"tools":[{"name":"b"}]}}"#);
         let line = r#"{"id":1,"result":{"instructions":"Obey.","serverInfo":{"name":"s"}}}"#;
         let value: Value = serde_json::from_str(line).unwrap();
         let left = without_withheld(line, "initialize", &value["result"], &[]).unwrap();

@@ -4,6 +4,7 @@ use midrail::core::Host;
 use midrail::{Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
+use super::questions::ANSWER_MEMBERS;
 use super::state::{MAX_KNOWN, NAME, Proxy};
 use crate::host::Capabilities;
 use crate::rpc::Message;
@@ -87,7 +88,7 @@ impl Proxy {
             ),
             _ => {
                 let mut args = params.and_then(Value::as_object).cloned().unwrap_or_default();
-                args.remove("_meta");
+                args.retain(|name, _| name != "_meta" && !ANSWER_MEMBERS.contains(&name.as_str()));
                 (method, Value::Object(args))
             }
         };

@@ -1,13 +1,13 @@
-//! Messages that are decided before they are forwarded: held for an approver, put to the client's user, refused, or forwarded.
+//! Messages that are decided before they are forwarded: held for an approver, refused, or forwarded.
 
 use midrail::{Decision, Effect};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::answers;
 use super::splice::{Edits, Span};
 use super::state::{GatedRequest, OpenRequest, OpenState, Proxy};
 use crate::relay::{RelayOutput, Side};
-use crate::rpc::{self, Message};
+use crate::rpc;
 
 impl Proxy {
     /// Decides the remaining events of a message, and forwards it.
@@ -48,15 +48,16 @@ impl Proxy {
         let out = out.on(request.stream);
         let host = request.events.front().and_then(|event| event.host.as_ref());
         let asks_user = host.is_some_and(|host| host.asks_user);
-        if decision.effect == Effect::Escalate && !is_final && request.id.is_some() {
-            if decision.approval.is_some() {
-                return self.hold(request, answers::reason(&decision), out);
-            }
-            if asks_user {
-                return self.ask_user(request, &decision, out);
-            }
+        let is_open = decision.effect == Effect::Escalate && !is_final && request.id.is_some();
+        if is_open && decision.approval.is_some() {
+            return self.hold(request, answers::reason(&decision), out);
         }
-        if !decision.effect.allows() {
+        // The answer of the user is for the call itself, and not for what follows it.
+        let is_answered = std::mem::take(&mut request.is_answered) && is_open && asks_user;
+        if is_open && asks_user && !is_answered {
+            return self.ask_user(request, &decision, out);
+        }
+        if !decision.effect.allows() && !is_answered {
             return self.refuse(&request, &decision, out);
         }
         if let Some(content) = &decision.content {
@@ -75,52 +76,6 @@ impl Proxy {
         out.lines(request.from.other()).push(request.line);
     }
 
-    /// Asks the user of the client in Midrail's name.
-    fn ask_user(&mut self, request: GatedRequest, decision: &Decision, out: &mut RelayOutput) {
-        let id = self.requests.own_id();
-        let call = request.events.front().and_then(|event| event.tool.as_ref());
-        let args = call.map(|call| Value::Object(call.args.clone()).to_string()).unwrap_or_default();
-        let args: String = args.chars().take(MAX_SHOWN).collect();
-        let name = call.map_or("", |call| call.name.as_str());
-        let message = format!("{}\n\n{name} {args}", answers::reason(decision));
-        let schema = json!({"type": "object", "required": ["allow"], "properties": {"allow": {"type": "boolean",
-            "title": "Allow this call once"}}});
-        let params = json!({"message": message, "requestedSchema": schema});
-        let question = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
-        out.send(Side::Client, &question);
-        let open = OpenRequest {
-            stream: request.stream,
-            id: id.clone(),
-            method: "elicitation/create".to_owned(),
-            session: request.session.clone(),
-            is_modern: request.is_modern,
-            state: OpenState::Question(Box::new(request)),
-        };
-        self.open(Side::Server).insert(rpc::key(&id), open);
-    }
-
-    /// The user has answered a question of Midrail.
-    pub(super) fn user_answered(
-        &mut self,
-        mut request: GatedRequest,
-        answer: &Message,
-        out: &mut RelayOutput,
-    ) {
-        let is_accepted = answer.result_field("action").is_some_and(|action| action == "accept");
-        let is_allowed = answer.result().and_then(|result| result.pointer("/content/allow"));
-        if is_accepted && is_allowed == Some(&Value::Bool(true)) {
-            request.events.pop_front();
-            return self.gate(request, out);
-        }
-        let decision = Decision {
-            effect: Effect::Block,
-            by: Some("midrail".into()),
-            reason: "the user did not allow it".to_owned(),
-            ..Decision::default()
-        };
-        self.refuse(&request, &decision, out);
-    }
-
     /// The client does not wait for an answer any longer. Returns whether the server never saw the request.
     pub(super) fn cancel(&mut self, id: &Value, out: &mut RelayOutput) -> bool {
         let key = rpc::key(id);
@@ -135,9 +90,6 @@ impl Proxy {
         held + asked > 0
     }
 }
-
-/// How much of the arguments a question shows.
-const MAX_SHOWN: usize = 2_000;
 
 /// The line of a message with other arguments.
 fn with_arguments(request: &GatedRequest, content: &str) -> Option<String> {

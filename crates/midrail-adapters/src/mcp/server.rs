@@ -14,13 +14,24 @@ use crate::rpc::Message;
 
 impl Proxy {
     /// The server sends a request or a notification.
-    pub(super) fn server_message(&mut self, method: &str, message: Message, out: &mut RelayOutput) {
+    pub(super) fn server_message(&mut self, method: &str, mut message: Message, out: &mut RelayOutput) {
         let (session, is_modern) = self.session_of_server(&message);
         let Some(id) = message.id.clone() else { return self.notification(method, &session, message, out) };
         let params = message.fields.get("params").cloned().unwrap_or_default();
         let events = match method {
             "sampling/createMessage" => self.sampling(&session, &params).into(),
             "elicitation/create" => [self.elicitation(&session, &params)].into(),
+            // Midrail does not know who reads it.
+            _ if has_text(&params) => {
+                let call = ToolCall::new(self.tool_name(method), json!({}));
+                let decision = (self.decide)(self.after_tool(&session, method, call, true, &params));
+                let Some(line) = judged(&message, "params", &params, &decision) else {
+                    out.remarks.push(format!("{method} was not forwarded: {}", decision.reason));
+                    return out.send(Side::Server, &answers::refusal(&id, method, is_modern, &decision));
+                };
+                message.line = line;
+                Default::default()
+            }
             _ => Default::default(),
         };
         let (method, line) = (method.to_owned(), message.line);
@@ -37,6 +48,7 @@ impl Proxy {
                 line,
                 events,
                 call: None,
+                is_answered: false,
             },
             out,
         );
@@ -107,15 +119,15 @@ impl Proxy {
             (Some(result), None) => ("result", result.clone()),
             (None, error) => ("error", error.cloned().unwrap_or_default()),
         };
+        if let Some(refused) = self.refused_input(open, &content) {
+            return out
+                .send(Side::Client, &answers::refusal(&open.id, &open.method, open.is_modern, &refused));
+        }
         if member == "result" && definitions::is_list(&open.method) {
             return self.list(open, &content, message, out);
         }
         if !has_text(&content) {
             return out.to_client.push(message.line);
-        }
-        if let Some(refused) = self.refused_input(open, &content) {
-            return out
-                .send(Side::Client, &answers::refusal(&open.id, &open.method, open.is_modern, &refused));
         }
         let call = call.unwrap_or_else(|| ToolCall::new(self.tool_name(&open.method), json!({})));
         let is_error = member == "error" || content.get("isError") == Some(&Value::Bool(true));
@@ -128,7 +140,12 @@ impl Proxy {
 
     /// The refusal of a request of the server inside a result (`input_required`), if there is one.
     fn refused_input(&self, open: &OpenRequest, result: &Value) -> Option<Decision> {
-        let requests = result.get("inputRequests").and_then(Value::as_object)?;
+        let requests = result.get("inputRequests").filter(|requests| !requests.is_null())?;
+        let Some(requests) = requests.as_object() else {
+            let reason = "the server asks for input in a form that Midrail does not know".to_owned();
+            let by = Some("midrail".into());
+            return Some(Decision { effect: Effect::Block, by, reason, ..Decision::default() });
+        };
         let events = requests.values().flat_map(|request| {
             let params = request.get("params").cloned().unwrap_or_default();
             match request.get("method").and_then(Value::as_str) {

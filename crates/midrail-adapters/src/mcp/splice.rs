@@ -33,6 +33,13 @@ impl Span {
         members.iter().find(|(key, _)| decoded(text, key).as_deref() == Some(name)).map(|(_, value)| value)
     }
 
+    /// The texts of the members with some names, each with its name.
+    pub(super) fn members<'t>(&self, text: &'t str, is_it: impl Fn(&str) -> bool) -> Vec<&'t str> {
+        let Parts::Object(members) = &self.parts else { return Vec::new() };
+        let chosen = members.iter().filter(|(key, _)| is_it(&decoded(text, key).unwrap_or_default()));
+        chosen.filter_map(|(key, value)| text.get(key.start..value.range.end)).collect()
+    }
+
     /// The items of a list.
     pub(super) fn items(&self) -> &[Span] {
         match &self.parts {

@@ -8,6 +8,7 @@ use midrail::{Event, ToolCall};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::questions::SealedQuestions;
 use crate::relay::{Decide, OpenRequests, PendingApproval, RelayOutput, Side, Stream};
 use crate::rpc;
 
@@ -61,6 +62,7 @@ pub struct Proxy {
     /// Requests that wait for approvers, by number.
     pub(super) held: BTreeMap<u64, Held>,
     pub(super) withheld: WithheldLists,
+    pub(super) questions: Option<SealedQuestions>,
 }
 
 /// A request that has no answer yet.
@@ -114,6 +116,8 @@ pub(super) struct GatedRequest {
     pub(super) events: VecDeque<Event>,
     /// The call that its answer is the result of.
     pub(super) call: Option<ToolCall>,
+    /// The user has allowed the call, which is its first event.
+    pub(super) is_answered: bool,
 }
 
 /// A request that waits for an approver.
@@ -138,6 +142,7 @@ impl Proxy {
             sessions: BTreeSet::new(),
             held: BTreeMap::new(),
             withheld: WithheldLists::default(),
+            questions: None,
         }
     }
 

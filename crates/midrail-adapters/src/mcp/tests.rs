@@ -3,8 +3,11 @@
 mod calls;
 mod faults;
 mod lists;
+mod pins;
 mod poisoned;
+mod questions;
 mod server;
+mod texts;
 
 use std::sync::{Arc, Mutex};
 

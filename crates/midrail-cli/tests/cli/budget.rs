@@ -27,11 +27,25 @@ const MORE: u64 = 10;
 const TOLERANCE: i64 = 5;
 
 const HEAD: &str = "\
-# Instructions of frequent events, without SHA-256: each decision through `midrail replay`, and whole hook processes.
+# Instructions of frequent events, without SHA-256: each decision through `midrail replay`, whole hook processes, and the MCP
+# proxy: its start with one list, and each call with its result.
 # A test fails when a case grows by more than 5%. To accept new figures:
 #   MIDRAIL_WRITE=1 cargo test -p midrail-cli --test cli budget
 #   MIDRAIL_WRITE=1 cargo test --release -p midrail-cli --test cli budget
 ";
+
+const PROXY_PACK: &str = "pack: p\nextends: default\nmcp: {first_seen: pin}\n";
+
+/// An MCP server with one tool.
+const SERVER: &str = r#"while read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%,*}
+  case "$line" in
+    *tools/list*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"add","description":"Adds two numbers."}]}}\n' "$id" ;;
+    *) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"The sum is 3."}]}}\n' "$id" ;;
+  esac
+done
+"#;
 
 /// The figures of one profile.
 #[derive(Debug, Default, Deserialize)]
@@ -115,6 +129,7 @@ impl Place {
                 scope.spawn(|| ["none", "shell", "read", "write"].map(|more| (more, self.replay(more))));
             let right = ["result-3k", "page-3k", "prompt"].map(|more| (more, self.replay(more)));
             let hooks = HOOKS.map(|(case, event)| (case.to_owned(), self.hook(event).without_sha256()));
+            let proxy = Place::new().proxy();
             let [(_, base), left @ ..] = left.join().unwrap();
             let difference = |(case, counts): &(&str, Instructions)| {
                 (
@@ -122,7 +137,7 @@ impl Place {
                     (counts.without_sha256() - base.without_sha256()) / i64::try_from(MORE).unwrap(),
                 )
             };
-            left.iter().chain(&right).map(difference).chain(hooks).collect()
+            left.iter().chain(&right).map(difference).chain(hooks).chain(proxy).collect()
         })
     }
 
@@ -149,6 +164,34 @@ impl Place {
             ended(&mut command, input.clone().into()).code(0);
         }
         callgrind::count(input.as_bytes(), |command| self.prepare(command.arg(PROGRAM), &args))
+    }
+
+    /// The proxy in front of an MCP server: its start, and each call with its result.
+    fn proxy(&self) -> [(String, i64); 2] {
+        fs::create_dir(self.project().join(".midrail")).unwrap();
+        fs::write(self.project().join(".midrail/pack.yaml"), PROXY_PACK).unwrap();
+        fs::write(self.project().join("server.sh"), SERVER).unwrap();
+        let args = ["mcp", "wrap", "--server", "toy", "--", "/bin/sh", "server.sh"];
+        let lines = |calls: u64| -> Vec<u8> {
+            let request = |(id, method): (u64, &str)| {
+                let params = r#"{"name":"add","arguments":{"a":1,"b":2}}"#;
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n")
+            };
+            let calls = (1..=calls).map(|id| (id, "tools/call"));
+            [(0, "tools/list")].into_iter().chain(calls).map(request).collect::<String>().into_bytes()
+        };
+        // The first process pins the tool.
+        let mut command = Command::new(PROGRAM);
+        self.prepare(&mut command, &args);
+        let answers = ended(&mut command, lines(EACH)).code(0).out;
+        assert_eq!(answers.matches("The sum is 3.").count(), 2, "{answers}");
+        let count = |calls: u64| {
+            callgrind::count(&lines(calls), |command| self.prepare(command.arg(PROGRAM), &args))
+                .without_sha256()
+        };
+        let [start, few, many] = [0, EACH, EACH + MORE].map(count);
+        let each = (many - few) / i64::try_from(MORE).unwrap();
+        [("mcp-start".to_owned(), start), ("mcp-call".to_owned(), each)]
     }
 
     fn prepare(&self, command: &mut Command, args: &[&str]) {

@@ -133,6 +133,44 @@ fn every_request_to_a_server_that_dies_is_answered() {
     World::with_pack("pack: [").run(&["mcp", "wrap", "--", "/bin/true"]).code(1);
 }
 
+/// In the era without `initialize`, the answer of the user comes to another process.
+#[test]
+fn the_user_of_a_client_allows_one_call() {
+    let pack =
+        "guardrails: [{id: risky, tools: mcp__toy__risky, effect: escalate, reason: A person decides.}]\n";
+    let world = World::with_pack(&format!("{PINNED}{pack}"));
+    offer(&world, &[("risky", "Acts.")]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    });
+    let asked = json!({"name": "risky", "arguments": {"a": 1.5}, "_meta": meta});
+    let list = request(1, "tools/list", json!({"_meta": meta}));
+    let question = wrap(&world, &[], &[list, request(2, "tools/call", asked.clone())]).code(0).json_lines();
+    let question = question.iter().find(|line| line["id"] == 2).unwrap();
+    assert_eq!(question["result"]["resultType"], "input_required", "{question}");
+    let mut answered = asked;
+    answered["requestState"] = question["result"]["requestState"].clone();
+    answered["inputResponses"] = json!({"midrail": {"action": "accept", "content": {"allow": true}}});
+    let mut other = answered.clone();
+    other["arguments"]["a"] = json!(2);
+    let ended =
+        wrap(&world, &[], &[request(3, "tools/call", other), request(4, "tools/call", answered.clone())]);
+    let answers = ended.code(0).json_lines();
+    let is_error =
+        |id: u64| answers.iter().find(|line| line["id"] == id).unwrap()["result"]["isError"] == true;
+    assert_eq!((is_error(3), is_error(4)), (true, false), "{answers:?}");
+    assert!(
+        wrap(&world, &[], &[request(5, "tools/call", answered)]).code(0).out.contains("already answered")
+    );
+    let received = world.read("received.jsonl");
+    assert_eq!(received.matches("tools/call").count(), 1, "{received}");
+    assert!(received.contains("{\"a\":1.5}") && !received.contains("requestState"), "{received}");
+    world.run(&["audit", "list"]).code(0).says("question_answered");
+    world.run(&["audit", "verify"]).code(0);
+    world.run(&["audit", "replay"]).code(0);
+}
+
 #[test]
 fn a_server_at_an_address_is_judged_as_a_local_one() {
     let server = HttpServer::start(|request, connection| {

@@ -37,17 +37,74 @@ pub(super) fn check(rule: OnRequest, server: &str, context: &Context<'_>) -> Ver
         return Verdict::block(format!("The MCP server `{server}` sends the user to an address that {why}."));
     }
     let properties = field("requestedSchema").and_then(|schema| schema.get("properties")?.as_object());
-    let asked = properties.into_iter().flatten().find(|(name, schema)| {
-        let title = schema.get("title").and_then(Value::as_str).unwrap_or_default();
-        is_secret(name) || is_secret(title)
-    });
-    if let Some((name, _)) = asked {
-        let reason = format!("The MCP server `{server}` asks the user for a secret in the field `{name}`.");
+    let asked =
+        properties.into_iter().flatten().find(|(name, schema)| is_secret(name) || asks_secret(schema));
+    let place = match asked {
+        Some((name, _)) => Some(format!("the field `{name}`")),
+        None => properties
+            .and(field("message"))
+            .and_then(Value::as_str)
+            .filter(|text| names_secret(text))
+            .map(|_| "its message".to_owned()),
+    };
+    if let Some(place) = place {
+        let reason = format!("The MCP server `{server}` asks the user for a secret in {place}.");
         return Verdict::block(reason)
             .advise("A server may not ask for passwords, keys or tokens in a form.");
     }
     Verdict::new(rule.effect(), format!("The MCP server `{server}` asks the user for data."))
 }
+
+/// Whether the schema of a field asks for a secret.
+fn asks_secret(schema: &Value) -> bool {
+    let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
+    is_secret(text("title")) || names_secret(text("description")) || text("format") == "password"
+}
+
+/// Whether a sentence names a secret. Words that are also ordinary, such as `token` and `pin`, do not count.
+fn names_secret(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = words.fold(" ".to_owned(), |all, word| all + &word.to_lowercase() + " ");
+    PHRASES.iter().any(|phrase| words.contains(&format!(" {phrase} ")))
+        || UNSPACED.iter().any(|word| words.contains(word))
+}
+
+/// Names of secrets in sentences.
+const PHRASES: &[&str] = &[
+    "password",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pass phrase",
+    "api key",
+    "api keys",
+    "api token",
+    "access key",
+    "access token",
+    "secret key",
+    "private key",
+    "ssh key",
+    "seed phrase",
+    "recovery phrase",
+    "one time code",
+    "verification code",
+    "credit card",
+    "card number",
+    "cvv",
+    "cvc",
+    "social security number",
+    "passwort",
+    "kennwort",
+    "mot de passe",
+    "contraseña",
+    "senha",
+    "wachtwoord",
+    "пароль",
+];
+
+/// The same in scripts without spaces.
+const UNSPACED: &[&str] = &["密码", "密碼", "パスワード", "비밀번호"];
 
 /// Whether a name asks for a secret: the word itself, or a long word in it.
 fn is_secret(name: &str) -> bool {
@@ -65,6 +122,10 @@ fn suspicious_address(url: &str) -> Option<&'static str> {
     }
     if authority.contains('@') {
         return Some("has a user name before its host");
+    }
+    // Browsers decode the first and leave out the others.
+    if authority.contains(|c: char| c == '%' || c.is_whitespace() || c.is_control()) {
+        return Some("hides its host");
     }
     let is_international =
         !authority.is_ascii() || authority.to_lowercase().split('.').any(|it| it.starts_with("xn--"));

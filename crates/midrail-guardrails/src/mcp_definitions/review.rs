@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use midrail_core::{McpServer, OfferedTool, Redaction};
 
 use super::findings;
@@ -11,6 +12,9 @@ use crate::shared::mcp_pins::{McpNames, McpPin, McpPins, McpTexts, mcp_texts};
 
 /// The most definitions of one server.
 const MAX_TOOLS: usize = 2_000;
+
+/// How long after its first list a server can offer further definitions of a first sight.
+const FIRST_SIGHT: SignedDuration = SignedDuration::from_mins(10);
 
 /// The reviewed list.
 pub(super) struct Review<'a> {
@@ -43,10 +47,16 @@ impl<'a> Review<'a> {
             return Err(Missing("the list names no server or no tools".to_owned()));
         };
         let mut pins = McpPins::key(&server.key).read(context)?.unwrap_or_default();
-        // The pages and lists of the session in which a server is first seen are one first sight.
-        let is_first_sight = pins.tools.is_empty() || event.session.as_ref() == Some(&pins.first_session);
+        // The pages and lists at the start of the session in which a server is first seen are one first sight. Some sessions never end.
+        let is_soon = pins
+            .first_list
+            .zip(event.time)
+            .is_none_or(|(first, now)| first.checked_add(FIRST_SIGHT).is_ok_and(|until| now <= until));
+        let is_first_session = event.session.as_ref() == Some(&pins.first_session);
+        let is_first_sight = pins.tools.is_empty() || is_first_session && is_soon;
         if pins.tools.is_empty() {
             pins.since = pins.since.or(event.time);
+            pins.first_list = event.time;
             pins.first_session = event.session.clone().unwrap_or_default();
         }
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();

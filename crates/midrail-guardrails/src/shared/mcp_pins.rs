@@ -22,6 +22,9 @@ pub struct McpPins {
     /// When it was first seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// When its definitions were first seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_list: Option<Timestamp>,
     /// The session in which it was first seen.
     pub first_session: String,
     /// The person who accepted the server before it was first seen.

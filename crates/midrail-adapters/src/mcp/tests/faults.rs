@@ -71,8 +71,94 @@ fn cut_characters_do_not_matter() {
     assert!(received.contains(r"[redacted]") && !received.contains("SECRET"), "{received}");
 }
 
+#[test]
+fn no_spelling_of_a_call_is_forwarded_unjudged() {
+    let forbidden = r#""params":{"name":"read","arguments":{"a":"FORBIDDEN"}}"#;
+    for line in [
+        // A notification: some servers make the call, and answer nothing.
+        format!(r#"{{"jsonrpc":"2.0","method":"tools/call",{forbidden}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":null,"method":"tools/call",{forbidden}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools\/call",{forbidden}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"\u0074ools/call",{forbidden}}}"#),
+        format!(r#"{{"id":1.5,{forbidden},"method":"tools/call"}}"#),
+        format!(r#"[{{"jsonrpc":"2.0","id":1,"method":"tools/call",{forbidden}}}]"#),
+        format!(r#"[{{"jsonrpc":"2.0","id":1,"method":"ping"}},{{"jsonrpc":"2.0","method":"tools/call",{forbidden}}}]"#),
+        // Both a request and an answer, and neither.
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call",{forbidden},"result":{{}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":{{"a":1}},"method":"tools/call",{forbidden}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":["tools/call"],{forbidden}}}"#),
+        // A member twice: the server may read the other one.
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call",{forbidden}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call",{forbidden},"params":{{"name":"x"}}}}"#),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"a":"x","a":"FORBIDDEN"}}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"a":"x","\u0061":"FORBIDDEN"}}}"#.to_owned(),
+        // Arguments and names of other types.
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":"FORBIDDEN"}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":["FORBIDDEN"]}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["read"],"arguments":{}}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{}}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["read",{"a":"FORBIDDEN"}]}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#.to_owned(),
+        // Other calls.
+        r#"{"jsonrpc":"2.0","method":"resources/read","params":{"uri":"FORBIDDEN"}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"FORBIDDEN"}}"#.to_owned(),
+        // Data of the user.
+        r#"{"jsonrpc":"2.0","id":1,"method":"tasks/update","params":{"inputResponses":{"r":{"action":"accept","content":{"x":"FORBIDDEN"}}}}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","method":"tasks/update","params":{"inputResponses":{"r":{"action":"accept","content":{"x":"FORBIDDEN"}}}}}"#.to_owned(),
+    ] {
+        let mut talk = Conversation::new(strict);
+        let forwarded = talk.client(&line).to_server.join("\n");
+        assert!(forwarded.is_empty() || !forwarded.contains("call") && !forwarded.contains("FORBIDDEN"), "{line}");
+    }
+}
+
+#[test]
+fn a_cancelled_notification_does_not_hide_a_call() {
+    let mut talk = Conversation::new(strict);
+    talk.client(&call(&json!(1), json!({"a": "HOLD"})));
+    let both = r#"{"jsonrpc":"2.0","id":2,"method":"notifications/cancelled","params":{"requestId":1}}"#;
+    talk.client(both);
+    // The held call is gone; its answer comes too late.
+    assert!(talk.proxy.apply_answer(1, Decision::default(), 1).to_server.is_empty());
+}
+
+#[test]
+fn a_server_cannot_take_the_answer_to_a_question_of_midrail() {
+    fn ask(event: &Event) -> Decision {
+        match event.kind {
+            EventKind::BeforeTool if event.tool.as_ref().is_some_and(|tool| tool.name.ends_with("read")) => {
+                stop(Effect::Escalate, "it is risky")
+            }
+            _ => Decision::default(),
+        }
+    }
+    let mut talk = Conversation::new(ask);
+    talk.client(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{"elicitation":{}}}}"#,
+    );
+    // The server guesses the ids of Midrail's questions.
+    for number in 1..4 {
+        let question = json!({"jsonrpc": "2.0", "id": format!("midrail-n-{number}"), "method": "elicitation/create", "params": {}});
+        assert_eq!(talk.server(&question.to_string()).to_client.len(), 1);
+    }
+    let out = talk.client(&call(&json!(1), json!({})));
+    assert!(out.to_client[0].contains("it is risky"), "{out:?}");
+    for number in 1..4 {
+        let yes = json!({"jsonrpc": "2.0", "id": format!("midrail-n-{number}"), "result": {"action": "accept", "content": {"allow": true}}});
+        let out = talk.client(&yes.to_string());
+        assert!(out.to_server.iter().all(|line| !line.contains("tools/call")), "{out:?}");
+    }
+}
+
 fn any_id() -> impl Strategy<Value = Value> {
-    prop_oneof![any::<u32>().prop_map(Value::from), "[a-zé\"\\\\ ]{0,8}".prop_map(Value::from)]
+    prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-1e9..1e9_f64).prop_map(Value::from),
+        "[a-zé\"\\\\ 0-9\u{0}-\u{1f}😀]{0,8}".prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        Just(Value::Null),
+    ]
 }
 
 /// JSON without the names that the proxy reads.
@@ -92,6 +178,40 @@ fn any_params() -> impl Strategy<Value = Value> {
     });
     prop::collection::btree_map("[a-z]{1,6}", inner, 0..4)
         .prop_map(|map| Value::Object(map.into_iter().collect()))
+}
+
+/// Ids as texts.
+fn raw_id() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("0".to_owned()),
+        Just("-0".to_owned()),
+        Just("1e2".to_owned()),
+        Just("1.50".to_owned()),
+        Just("null".to_owned()),
+        Just("123456789012345678901234567890".to_owned()),
+        Just(r#""\u00e9\/""#.to_owned()),
+        Just(r#""""#.to_owned()),
+        any::<u64>().prop_map(|id| id.to_string()),
+    ]
+}
+
+/// Values as texts, in spellings that a parser would not keep.
+fn any_member() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("1.0".to_owned()),
+        Just("-0.0".to_owned()),
+        Just("1E+2".to_owned()),
+        Just("0.1000".to_owned()),
+        Just("123456789012345678901234567890".to_owned()),
+        Just("1e-400".to_owned()),
+        Just(r#""\u0041\/\ud83d\ude00""#.to_owned()),
+        Just(r#""\ud83d""#.to_owned()),
+        Just("[ 1 ,2 ]".to_owned()),
+        Just(r#"{ "b" : 1, "a":{ } }"#.to_owned()),
+        Just("[[],{}]".to_owned()),
+        Just("null".to_owned()),
+        any_params().prop_map(|value| value.to_string()),
+    ]
 }
 
 proptest! {
@@ -122,6 +242,31 @@ proptest! {
             let answer = format!(r#"{{"{member}": {params},"id":{id},"jsonrpc":"2.0","_x":[1e1]}}"#);
             prop_assert_eq!(talk.server(&answer).to_client, vec![answer.clone()]);
         }
+    }
+
+    /// The same as raw texts: white space, escapes, and numbers that no number type holds.
+    #[test]
+    fn no_byte_of_a_message_changes(
+        members in prop::collection::vec(any_member(), 0..6),
+        id in raw_id(),
+        space in "[ \\t\\r]{0,3}",
+        method in prop_oneof![
+            Just("tools/call"), Just("tasks/update"), Just("subscriptions/listen"), Just("resources/subscribe"),
+            Just("logging/setLevel"), Just("x.y/é"), Just("")
+        ],
+    ) {
+        let mut talk = Conversation::new(allow);
+        let more: String = members.iter().enumerate().map(|(at, member)| format!(",{space}\"m{at}\"{space}:{member}")).collect();
+        let params = format!("{{\"name\":{space}\"read\"{more}{space}}}");
+        let request = format!("{{{space}\"id\"{space}:{id},\"method\":\"{method}\",\"params\":{params}{more}}}");
+        prop_assert_eq!(talk.client(&format!("{space}{request}{space}")).to_server, vec![request.clone()]);
+        let result = format!("{{\"content\":{space}[],\"isError\"{space}:false{more}}}");
+        for text in ["notifications/message", "notifications/x"] {
+            let notification = format!("{{\"method\":{space}\"{text}\",\"params\":{params}{more}}}");
+            prop_assert_eq!(talk.server(&notification).to_client, vec![notification.clone()]);
+        }
+        let answer = format!("{{\"result\":{result},{space}\"id\":{id}{more}}}");
+        prop_assert_eq!(talk.server(&answer).to_client, vec![answer.clone()]);
     }
 
     #[test]

@@ -45,14 +45,20 @@ fn disguises() -> Vec<(&'static str, String)> {
     ]
 }
 
+fn tool_with(more: Value) -> Value {
+    let mut tool = json!({"name": "add", "inputSchema": {"type": "object"}});
+    tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({"tools": [tool]})
+}
+
+fn property_of(schema: Value) -> Value {
+    json!({"type": "object", "properties": {"a": schema}})
+}
+
 /// Places of a definition, each with the method and its result.
 fn places(text: &str) -> Vec<(&'static str, &'static str, Value)> {
-    let tool = |more: Value| {
-        let mut tool = json!({"name": "add", "inputSchema": {"type": "object"}});
-        tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        json!({"tools": [tool]})
-    };
-    let property = |schema: Value| json!({"type": "object", "properties": {"a": schema}});
+    let tool = tool_with;
+    let property = property_of;
     let input = |schema: Value| tool(json!({"inputSchema": property(schema)}));
     vec![
         ("tool description", "tools/list", tool(json!({"description": text}))),
@@ -107,6 +113,84 @@ fn places(text: &str) -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
+/// Further places, for a few disguises.
+fn rare_places(text: &str) -> Vec<(&'static str, &'static str, Value)> {
+    let tool = tool_with;
+    let property = property_of;
+    let input = |schema: Value| tool(json!({"inputSchema": property(schema)}));
+    vec![
+        ("tool _meta", "tools/list", tool(json!({"_meta": {"anthropic/searchHint": text}}))),
+        ("deep in tool _meta", "tools/list", tool(json!({"_meta": {"x": [{"y": [text]}]}}))),
+        ("name in tool _meta", "tools/list", tool(json!({"_meta": {text: true}}))),
+        ("argument _meta", "tools/list", input(json!({"_meta": {"hint": text}}))),
+        ("annotation", "tools/list", tool(json!({"annotations": {"readOnlyHint": text}}))),
+        ("tool execution", "tools/list", tool(json!({"execution": {"taskSupport": text}}))),
+        (
+            "output example",
+            "tools/list",
+            tool(json!({"outputSchema": property(json!({"examples": [text]}))})),
+        ),
+        ("output name", "tools/list", tool(json!({"outputSchema": {"properties": {text: {}}}}))),
+        ("names of enum values", "tools/list", input(json!({"enum": [1], "enumNames": [text]}))),
+        ("header of an argument", "tools/list", input(json!({"x-mcp-header": text}))),
+        ("format of an argument", "tools/list", input(json!({"format": text}))),
+        ("reference", "tools/list", input(json!({"$ref": text}))),
+        ("prompt title", "prompts/list", json!({"prompts": [{"name": "p", "title": text}]})),
+        ("prompt name", "prompts/list", json!({"prompts": [{"name": text}]})),
+        (
+            "prompt argument name",
+            "prompts/list",
+            json!({"prompts": [{"name": "p", "arguments": [{"name": text}]}]}),
+        ),
+        ("prompt _meta", "prompts/list", json!({"prompts": [{"name": "p", "_meta": {"hint": text}}]})),
+        ("resource title", "resources/list", json!({"resources": [{"uri": "u", "title": text}]})),
+        ("resource type", "resources/list", json!({"resources": [{"uri": "u", "mimeType": text}]})),
+        ("resource address", "resources/list", json!({"resources": [{"uri": text}]})),
+        (
+            "resource annotation",
+            "resources/list",
+            json!({"resources": [{"uri": "u", "annotations": {"audience": [text]}}]}),
+        ),
+        (
+            "template name",
+            "resources/templates/list",
+            json!({"resourceTemplates": [{"uriTemplate": "u", "name": text}]}),
+        ),
+        (
+            "template description",
+            "resources/templates/list",
+            json!({"resourceTemplates": [{"uriTemplate": "u", "description": text}]}),
+        ),
+        (
+            "template address",
+            "resources/templates/list",
+            json!({"resourceTemplates": [{"uriTemplate": text}]}),
+        ),
+        (
+            "second page",
+            "tools/list",
+            json!({"tools": [{"name": "next", "description": text}], "nextCursor": "3"}),
+        ),
+        (
+            "after a good tool",
+            "tools/list",
+            json!({"tools": [{"name": "fine"}, {"name": "add", "description": text}]}),
+        ),
+        ("server title", "initialize", json!({"serverInfo": {"name": "s", "version": "1", "title": text}})),
+        (
+            "server description",
+            "initialize",
+            json!({"serverInfo": {"name": "s", "description": text}, "instructions": "Add."}),
+        ),
+        (
+            "server description, modern",
+            "server/discover",
+            json!({"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "description": text}}}),
+        ),
+        ("instructions that are no text", "initialize", json!({"instructions": [{"text": text}]})),
+    ]
+}
+
 /// A conversation with an engine that accepts what a new server offers.
 fn talk() -> (Conversation, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -133,14 +217,18 @@ fn no_poisoned_definition_passes() {
         let good = json!({"tools": [{"name": "good", "description": "Adds two numbers."}]});
         assert!(listed(&mut talk, "tools/list", &good).contains("Adds two numbers."));
         let needle = serde_json::to_string(&text).unwrap();
-        for (place, method, result) in places(&text) {
+        let is_common = ["plain", "base64", "tag characters", "important", "look-alikes"].contains(&disguise);
+        let rare = if is_common { rare_places(&text) } else { Vec::new() };
+        for (place, method, result) in places(&text).into_iter().chain(rare) {
             count += 1;
+            // Each list is a refreshed one.
+            talk.server(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
             if listed(&mut talk, method, &result).contains(needle.trim_matches('"')) {
                 passed.push(format!("{disguise} in {place}"));
             }
         }
     }
-    assert!(count >= 500, "{count}");
+    assert!(count >= 680, "{count}");
     assert!(passed.is_empty(), "{} of {count} passed: {passed:#?}", passed.len());
 }
 
