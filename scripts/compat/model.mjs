@@ -188,6 +188,10 @@ function responses(response, asked, turn, serial) {
   turn.calls.forEach((call, i) => {
     const call_id = `call_${serial}_${i}`;
     const where = call.namespace ? { namespace: call.namespace } : {};
+    if (call.search) {
+      items.push({ type: 'tool_search_call', id: `tsc_${call_id}`, status: 'completed', call_id, execution: 'client', arguments: call.input });
+      return;
+    }
     items.push(typeof call.input === 'string'
       ? { type: 'custom_tool_call', id: `ctc_${call_id}`, status: 'completed', call_id, name: call.name, input: call.input, ...where }
       : { type: 'function_call', id: `fc_${call_id}`, status: 'completed', call_id, name: call.name, arguments: JSON.stringify(call.input), ...where });
@@ -215,6 +219,8 @@ function responses(response, asked, turn, serial) {
         { type: 'response.output_text.done', ...text, text: turn.text, logprobs: [] },
         { type: 'response.content_part.done', ...text, part: content[0] },
       );
+    } else if (item.type === 'tool_search_call') {
+      events.push({ type: 'response.output_item.added', output_index, item });
     } else {
       const key = item.type === 'function_call' ? 'arguments' : 'input';
       events.push({ type: 'response.output_item.added', output_index, item: { ...item, status: 'in_progress', [key]: '' } });

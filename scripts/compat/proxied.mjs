@@ -127,5 +127,5 @@ export const proxied = [
   }),
 ];
 
-/** The kinds of the records about the call. */
-const kinds = (records) => records.filter((each) => JSON.stringify(each).includes('mcp__everything__echo')).map(({ kind, event }) => kind ?? event?.kind).sort();
+/** The kinds of the records about the call, whose tool each agent spells in its own way. */
+const kinds = (records) => records.filter(({ tool }) => /everything.*echo/.test(tool ?? '')).map(({ kind }) => kind).sort();

@@ -1,11 +1,11 @@
 // Agents that speak the Agent Client Protocol, each behind `midrail acp`; the editor is ours (editor.mjs).
 
-import { PROXY_ROWS } from '../proxied.mjs';
 import { converse } from '../editor.mjs';
 import { calls as claudeCalls, offline as claudeOffline } from './claude-code.mjs';
 import copilot, { calls as copilotCalls, offline as copilotOffline } from './copilot-cli.mjs';
 import { calls as geminiCalls, offline as geminiOffline, prepare as prepareGemini } from './gemini-cli.mjs';
 import { calls as opencodeCalls, offline as opencodeOffline, settings as opencodeSettings } from './opencode.mjs';
+import { PROXY_ROWS } from '../proxied.mjs';
 
 const NO_PROCESS = {
   skip: true,
@@ -33,7 +33,7 @@ function acp(name, about) {
     proxied: true,
     ...about,
     limits: {
-      ...PROXY_ROWS('the servers are those of the editor or of the agent without the editor, which has its own column'),
+      ...PROXY_ROWS('the agent has a column of its own, in which it starts the servers'),
       protected: {
         why: 'the agent reads without a permission request',
         instead: 'Midrail sees the read and ends the turn, which may be too late',

@@ -21,6 +21,8 @@ export default {
       input: ['*** Begin Patch', `*** Update File: ${file}`, '@@', `-${before}`, `+${after}`, '*** End Patch', ''].join('\n'),
     }),
     mcp: (tool, input, server = 'kit') => ({ name: tool, namespace: `mcp__${server}`, input }),
+    // The agent shows the definitions of MCP tools to the model when it searches for them.
+    load: (tool) => ({ name: 'tool_search', search: true, input: { query: tool.replaceAll('_', ' '), limit: 8 } }),
     delegate: (message) => ({ name: 'spawn_agent', namespace: 'multi_agent_v1', input: { message } }),
     // A sub-agent works in parallel to its parent.
     waiting: shell('sleep 6'),

@@ -1,7 +1,6 @@
 // Cursor: the hook engine of its SDK. The agent itself needs Cursor's servers, so this file plays the agent: it calls the
 // engine before and after each step as Cursor does, and takes the step only if the engine permits it.
 
-import { PROXY_ROWS } from '../proxied.mjs';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -10,6 +9,7 @@ import readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { callTool } from '../mcp-server.mjs';
 import { end, start } from '../process.mjs';
+import { PROXY_ROWS } from '../proxied.mjs';
 
 const ENGINE = fileURLToPath(new URL('../cursor-engine.mjs', import.meta.url));
 const NO_RESULTS = {

@@ -6,7 +6,7 @@ use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::Value;
 
 use super::answers;
-use super::events::CALL;
+use super::events::{CALL, texts};
 use super::state::{GatedRequest, OpenRequest, OpenState, Proxy, name};
 use crate::host::Capabilities;
 use crate::relay::{RelayOutput, Side};
@@ -102,9 +102,8 @@ impl Proxy {
         let event = match (method.as_str(), message.result()) {
             ("elicitation/create", Some(answer)) => Some(self.elicited(&session, answer)),
             ("sampling/createMessage", Some(answer)) => {
-                let text = answer.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
                 let event = self.event(&session, EventKind::AfterModel, &method, Capabilities::BLOCK);
-                Some(Event { text: Some(text.to_owned()), ..event })
+                Some(Event { text: Some(texts(answer.get("content"))), ..event })
             }
             _ => None,
         };

@@ -134,13 +134,10 @@ impl Proxy {
         let name = "sampling/createMessage";
         let call = ToolCall::new(self.tool_name(name), params.clone());
         let before = self.before_tool(session, name, &call, Capabilities::BLOCK);
-        let mut texts = Vec::new();
-        for part in ["systemPrompt", "messages"] {
-            params.get(part).into_iter().for_each(|it| collect_texts(it, &mut texts));
-        }
         let sender = Some(format!("the MCP server {}", self.options.server.name));
         let event = self.event(session, EventKind::BeforeModel, name, Capabilities::BLOCK);
-        [before, Event { text: Some(texts.join("\n")), sender, ..event }]
+        let text = texts(["systemPrompt", "messages"].into_iter().filter_map(|part| params.get(part)));
+        [before, Event { text: Some(text), sender, ..event }]
     }
 
     /// The question of the server to the user.
@@ -156,6 +153,13 @@ impl Proxy {
         let call = ToolCall::new(self.tool_name("elicitation"), content);
         self.before_tool(session, "elicitation", &call, Capabilities::BLOCK)
     }
+}
+
+/// The texts of messages to or from a model.
+pub(super) fn texts<'v>(values: impl IntoIterator<Item = &'v Value>) -> String {
+    let mut texts = Vec::new();
+    values.into_iter().for_each(|value| collect_texts(value, &mut texts));
+    texts.join("\n")
 }
 
 fn collect_texts(value: &Value, texts: &mut Vec<String>) {

@@ -55,12 +55,14 @@ impl Proxy {
 
     /// Asks the user of the client in Midrail's name.
     pub(super) fn ask_user(&mut self, request: GatedRequest, decision: &Decision, out: &mut RelayOutput) {
-        let question = question(&request, decision);
         // A pack can forbid questions to the user.
-        let allowed = (self.decide)(self.elicitation(&request.session, &question));
+        let call = request.events.front().and_then(|event| event.tool.as_ref());
+        let about = json!({"about": call.map(|call| call.name.as_str())});
+        let allowed = (self.decide)(self.elicitation(&request.session, &about));
         if allowed.effect >= Effect::Block {
             return self.refuse(&request, decision, out);
         }
+        let question = question(&request, decision);
         if request.is_modern {
             return self.ask_sealed(&request, question, decision, out);
         }

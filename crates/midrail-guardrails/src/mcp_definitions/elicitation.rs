@@ -37,8 +37,7 @@ pub(super) fn check(rule: OnRequest, server: &str, context: &Context<'_>) -> Ver
         return Verdict::block(format!("The MCP server `{server}` sends the user to an address that {why}."));
     }
     let properties = field("requestedSchema").and_then(|schema| schema.get("properties")?.as_object());
-    let asked =
-        properties.into_iter().flatten().find(|(name, schema)| is_secret(name) || asks_secret(schema));
+    let asked = properties.into_iter().flatten().find(|(name, schema)| asks_secret(name, schema));
     let place = match asked {
         Some((name, _)) => Some(format!("the field `{name}`")),
         None => properties
@@ -55,10 +54,14 @@ pub(super) fn check(rule: OnRequest, server: &str, context: &Context<'_>) -> Ver
     Verdict::new(rule.effect(), format!("The MCP server `{server}` asks the user for data."))
 }
 
-/// Whether the schema of a field asks for a secret.
-fn asks_secret(schema: &Value) -> bool {
+/// Whether a field asks for a secret.
+fn asks_secret(name: &str, schema: &Value) -> bool {
     let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
-    is_secret(text("title")) || names_secret(text("description")) || text("format") == "password"
+    let is_number = matches!(text("type"), "integer" | "number");
+    is_secret(name, is_number)
+        || is_secret(text("title"), is_number)
+        || names_secret(text("description"))
+        || text("format") == "password"
 }
 
 /// Whether a sentence names a secret. Words that are also ordinary, such as `token` and `pin`, do not count.
@@ -106,12 +109,15 @@ const PHRASES: &[&str] = &[
 /// The same in scripts without spaces.
 const UNSPACED: &[&str] = &["密码", "密碼", "パスワード", "비밀번호"];
 
-/// Whether a name asks for a secret: the word itself, or a long word in it.
-fn is_secret(name: &str) -> bool {
+/// Whether a name asks for a secret: the word itself, or a long word in it. A number of tokens is none.
+fn is_secret(name: &str, is_number: bool) -> bool {
     let letters = midrail_scan::injection::name_letters(name);
     let words = name.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-    let is_word = words.into_iter().any(|word| SECRETS.contains(&word.as_str()));
-    is_word || SECRETS.iter().any(|secret| secret.len() > 4 && letters.contains(secret))
+    let words: Vec<String> = words.collect();
+    let is_in = |secret: &str| {
+        words.iter().any(|word| word == secret) || secret.len() > 4 && letters.contains(secret)
+    };
+    SECRETS.iter().any(|secret| is_in(secret) && !(is_number && *secret == "token"))
 }
 
 fn suspicious_address(url: &str) -> Option<&'static str> {

@@ -13,7 +13,7 @@ fn sampling_is_decided_as_a_call_and_as_a_prompt() {
     let mut talk = Conversation::new(strict);
     talk.client(&call(&json!(1), json!({})));
     let line = sampling("Summarize.");
-    assert_eq!(talk.server(&line).to_client, [line]);
+    assert_eq!(talk.server(&line).to_client, [line.clone()]);
     let prompt = talk.events.lock().unwrap().last().cloned().unwrap();
     assert_eq!(prompt.text.as_deref(), Some("Be brief.\nSummarize."));
     assert_eq!(prompt.sender.as_deref(), Some("the MCP server files"));
@@ -21,6 +21,14 @@ fn sampling_is_decided_as_a_call_and_as_a_prompt() {
         r#"{"jsonrpc":"2.0","id":5,"result":{"role":"assistant","content":{"type":"text","text":"ok"}}}"#;
     assert_eq!(talk.client(answer).to_server, [answer]);
     assert_eq!(talk.kinds().last().unwrap().0, EventKind::AfterModel);
+    // An answer of several parts.
+    talk.server(&line);
+    let parts =
+        json!([{"type": "text", "text": "one"}, {"type": "tool_use", "name": "f", "input": {"a": "two"}}]);
+    let answer =
+        json!({"jsonrpc": "2.0", "id": 5, "result": {"role": "assistant", "content": parts}}).to_string();
+    assert_eq!(talk.client(&answer).to_server, [answer]);
+    assert_eq!(talk.events.lock().unwrap().last().unwrap().text.as_deref(), Some("one\ntwo\nf"));
     let out = talk.server(&sampling("FORBIDDEN"));
     assert!(out.to_client.is_empty() && out.to_server[0].contains("-31000"), "{out:?}");
 }
