@@ -64,7 +64,7 @@ impl Engine {
         let record = AdminEvent::new("question_answered")
             .in_session(event.session.as_deref().unwrap_or_default())
             .with("question", *id)
-            .with("tool", tool)
+            .with("about", tool)
             .with("allowed", is_allowed);
         let mut commit = Commit { read: vec![(slice.clone(), 0)], ..self.admin_commit(record) };
         commit.changes.set(slice, Value::from(is_allowed));
@@ -134,7 +134,7 @@ mod tests {
             assert!(again.to_string().contains("already answered"), "{again}");
         }
         let record = engine.store().entry(engine.store().head().unwrap().unwrap().seq).unwrap().unwrap();
-        assert!(record.body.contains("question_answered"), "{}", record.body);
+        assert_eq!(record.record().unwrap().event.extra["what"], "question_answered");
     }
 
     #[test]
