@@ -27,9 +27,10 @@ impl Proxy {
             return self.reject_call(&message, out);
         }
         // INVARIANT: a call without an id is a call: some servers make it.
-        let (message, is_answered) = match self.answered(&session, method, message) {
-            Ok(asked) => asked,
-            Err((message, refused)) => {
+        let (message, is_answered) = match self.answered(&session, method, &message) {
+            Ok(None) => (message, false),
+            Ok(Some(asked)) => (asked, true),
+            Err(refused) => {
                 let answer = |id| answers::refusal(id, method, is_modern, &refused);
                 return message.id.iter().for_each(|id| out.send(Side::Client, &answer(id)));
             }

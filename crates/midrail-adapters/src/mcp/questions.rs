@@ -116,31 +116,29 @@ impl Proxy {
         out.answer(Side::Client, Some(id), result);
     }
 
-    /// If a request answers a question of Midrail, returns it as it was before the question, and whether the user allowed it.
+    /// If a request answers a question of Midrail, returns it as it was before the question. `Err`: the call may not be made.
     pub(super) fn answered(
         &self,
         session: &str,
         method: &str,
-        message: Message,
-    ) -> Result<(Message, bool), (Message, Decision)> {
+        message: &Message,
+    ) -> Result<Option<Message>, Box<Decision>> {
         let Some(state) = message.text("requestState").filter(|state| Engine::is_question(state)) else {
-            return Ok((message, false));
+            return Ok(None);
         };
         let answer = message.param("inputResponses").and_then(|answers| answers.get(QUESTION));
         let is_allowed = answer.is_some_and(allows);
-        let event = self.before_tool(session, method, &self.call(method, &message), super::events::CALL);
+        let event = self.before_tool(session, method, &self.call(method, message), super::events::CALL);
         let opened = match &self.questions {
             Some(questions) => (questions.open)(&event, state, is_allowed),
             None => Err("this server asked nothing".to_owned()),
         };
-        match opened {
-            Err(why) => Err((message, invalid_answer(&why))),
-            Ok(_) if !is_allowed => Err((message, not_allowed())),
-            Ok(kept) => match with_answer_members(&message.line, &kept) {
-                Some(asked) => Ok((asked, true)),
-                None => Err((message, invalid_answer("it cannot be read"))),
-            },
+        let kept = opened.map_err(|why| invalid_answer(&why))?;
+        if !is_allowed {
+            return Err(not_allowed().into());
         }
+        let asked = with_answer_members(&message.line, &kept);
+        asked.map(Some).ok_or_else(|| invalid_answer("it cannot be read").into())
     }
 }
 

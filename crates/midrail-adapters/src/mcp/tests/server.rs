@@ -13,7 +13,7 @@ fn sampling_is_decided_as_a_call_and_as_a_prompt() {
     let mut talk = Conversation::new(strict);
     talk.client(&call(&json!(1), json!({})));
     let line = sampling("Summarize.");
-    assert_eq!(talk.server(&line).to_client, [line.clone()]);
+    assert_eq!(talk.server(&line).to_client.join("\n"), line);
     let prompt = talk.events.lock().unwrap().last().cloned().unwrap();
     assert_eq!(prompt.text.as_deref(), Some("Be brief.\nSummarize."));
     assert_eq!(prompt.sender.as_deref(), Some("the MCP server files"));
