@@ -166,7 +166,7 @@ fn the_user_of_a_client_allows_one_call() {
     let received = world.read("received.jsonl");
     assert_eq!(received.matches("tools/call").count(), 1, "{received}");
     assert!(received.contains("{\"a\":1.5}") && !received.contains("requestState"), "{received}");
-    world.run(&["audit", "list"]).code(0).says("question_answered");
+    world.run(&["audit", "list"]).code(0).says("question answered");
     world.run(&["audit", "verify"]).code(0);
     world.run(&["audit", "replay"]).code(0);
 }
