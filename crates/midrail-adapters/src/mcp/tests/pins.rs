@@ -250,7 +250,8 @@ fn start(engine: &Arc<Engine>, command: &[&str]) -> Conversation {
     let judge = engine.clone();
     let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
     let server = program_server(Some("files"), &command);
-    let options = ProxyOptions { server, cwd: Some("/here".to_owned()), nonce: command.join("-") };
+    let cwd = Some("/here".to_owned());
+    let options = ProxyOptions { server, cwd, nonce: command.join("-"), ..ProxyOptions::default() };
     talk.proxy = Proxy::new(options, Box::new(move |event| judge.decide(event)));
     talk
 }
