@@ -109,9 +109,8 @@ impl Decision {
 }
 
 /// The recorded verdict of one guardrail.
-///
-/// In the audit log, a plain allow is only the guardrail's id, or a list: `["id", 41]` for one that took 41 microseconds, and
-/// `["id", 0, "shadow"]` for one in shadow mode. Twelve of them as objects were half of a record.
+// In the audit log, a plain allow is only the guardrail's id, or a list: `["id", 41]` for one that took 41 microseconds, and
+// `["id", 0, "shadow"]` for one in shadow mode. Twelve of them as objects were half of a record.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self")]
 pub struct VerdictRecord {

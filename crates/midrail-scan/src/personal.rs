@@ -25,7 +25,7 @@ mod word_set;
 
 pub use identities::{countries, countries_for_kind};
 
-use email::{Emails, spelled};
+use email::Emails;
 use midrail_core::Hit;
 use numbers::Numbers;
 
@@ -61,10 +61,11 @@ pub fn scan(text: &str) -> Vec<Hit> {
     let bytes = text.as_bytes();
     let (mut emails, mut names) = (Emails::default(), Vec::new());
     emails.scan(bytes);
-    let is_pair = |before, here| name_triggers::may_begin(before, here) | spelled::may_begin(before, here);
+    let is_pair =
+        |before, here| name_triggers::may_begin(before, here) | Emails::may_be_spelled(before, here);
     each_pair(bytes, is_pair, |place| {
         let (before, here) = (byte_before(bytes, place), byte(bytes, place));
-        if spelled::may_begin(before, here) {
+        if Emails::may_be_spelled(before, here) {
             emails.add_spelled(bytes, place.saturating_sub(1));
         }
         if name_triggers::may_begin(before, here) {

@@ -1,6 +1,8 @@
 //! Questions of Midrail to the user of the client, about a call that only the user may allow. With `initialize`, the client receives a
 //! request; in the era without it, a result whose state is sealed, because the answer may come to another process.
 
+use std::sync::Arc;
+
 use midrail::{Decision, Effect, Engine, Event};
 use serde_json::{Value, json};
 
@@ -17,10 +19,24 @@ type Open = Box<dyn Fn(&Event, &str, bool) -> Result<String, String> + Send>;
 
 /// Questions that can be answered in another process.
 pub struct SealedQuestions {
-    /// Seals a question.
-    pub seal: Seal,
-    /// Records the answer to a question.
-    pub open: Open,
+    seal: Seal,
+    open: Open,
+}
+
+impl SealedQuestions {
+    /// Questions that are sealed with the key of the store, by the engine that decides the call.
+    pub fn new(engine_of: impl Fn(&Event) -> Result<Arc<Engine>, String> + Clone + Send + 'static) -> Self {
+        let for_answers = engine_of.clone();
+        SealedQuestions {
+            seal: Box::new(move |event, kept| {
+                engine_of(event)?.seal_question(event, kept).map_err(|error| error.to_string())
+            }),
+            open: Box::new(move |event, question, is_allowed| {
+                let answered = for_answers(event)?.answer_question(event, question, is_allowed);
+                answered.map_err(|error| error.to_string())
+            }),
+        }
+    }
 }
 
 /// The methods whose results can ask for input.

@@ -141,7 +141,7 @@ pub(super) fn permissions(packs: &Packs<'_>, out: &mut Findings<'_>) {
             format!("`{}` permits nothing: `effect: allow` only writes a note into the log", found.id());
         let help = "remove it: what no guardrail stops is allowed; `except` names exceptions of a guardrail";
         let issue = Issue::new(found.at("effect"), message).help(help);
-        out.add("permits-nothing", DiagnosticLevel::Note, found.document, issue);
+        out.add("permits-nothing", DiagnosticLevel::Warning, found.document, issue);
     }
 }
 

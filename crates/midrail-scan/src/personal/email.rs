@@ -1,7 +1,7 @@
 //! E-mail addresses of people, without remotes, package versions, user names in URLs and examples.
 
 mod parts;
-pub(super) mod spelled;
+mod spelled;
 
 use memchr::memchr_iter;
 use midrail_core::Hit;
@@ -24,6 +24,12 @@ impl Emails {
         for at in memchr_iter(b'@', text) {
             add(&mut self.plain, address(text, at));
         }
+    }
+
+    /// Whether the sign of an address may begin with two bytes, in another spelling.
+    #[inline(always)]
+    pub(super) fn may_be_spelled(first: u8, second: u8) -> bool {
+        spelled::may_begin(first, second)
     }
 
     /// Adds the address whose sign may begin at a place, in another spelling. Places come in order.

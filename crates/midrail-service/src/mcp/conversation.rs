@@ -12,7 +12,7 @@ use midrail_adapters::judge;
 use midrail_adapters::mcp::http::events::ServerEvent;
 use midrail_adapters::mcp::http::headers::on_one_line;
 use midrail_adapters::mcp::http::upstream::Upstream;
-use midrail_adapters::mcp::{Proxy, ProxyOptions};
+use midrail_adapters::mcp::{Proxy, ProxyOptions, SealedQuestions};
 use midrail_adapters::relay::{PendingApproval, Relay, RelayOutput, Side, Stream};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -68,10 +68,11 @@ impl Conversation {
         silence: Duration,
     ) -> Arc<Self> {
         let engine = project.engine().clone();
-        let (pins, key) = (engine.clone(), options.server.key.clone());
+        let (pins, key, asking) = (engine.clone(), options.server.key.clone(), engine.clone());
         let decide = move |event| judge::decide(&engine, event, |engine, event| engine.decide(event));
         let waiting = move || pins.admin().mcp_waiting(&key).ok();
-        let proxy = Proxy::new(options, Box::new(decide)).announcing(Box::new(waiting));
+        let questions = SealedQuestions::new(move |_| Ok(asking.clone()));
+        let proxy = Proxy::new(options, Box::new(decide)).announcing(Box::new(waiting)).asking(questions);
         Arc::new(Conversation {
             project,
             upstream,

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use midrail::Event;
 use midrail_adapters::mcp::http::upstream::Upstream;
 use midrail_adapters::mcp::{Proxy, ProxyOptions, SealedQuestions, address_server, program_server};
 
@@ -72,7 +71,9 @@ pub(super) fn run(args: &Args) -> CliResult {
     let (pins, folder, key) = (engines.clone(), cwd.clone(), server.key.clone());
     let waiting = move || pins.of(folder.as_deref()).ok()?.admin().mcp_waiting(&key).ok();
     let options = ProxyOptions { server, cwd, nonce: supervise::nonce(), ..ProxyOptions::default() };
-    let questions = questions(&engines);
+    let asking = engines.clone();
+    let questions =
+        SealedQuestions::new(move |event| asking.of(event.cwd.as_deref()).map_err(|failure| failure.message));
     let proxy = |decide| Proxy::new(options, decide).announcing(Box::new(waiting)).asking(questions);
     let setup = Setup { proxy, engines, wait: args.wait };
     if let Some(upstream) = upstream {
@@ -97,21 +98,4 @@ fn upstream(url: &str, header_env: &[(String, String)]) -> CliResult<Upstream> {
     };
     let headers = header_env.iter().map(header).collect::<CliResult<Vec<_>>>()?;
     Upstream::new(url, &headers).map_err(|error| CliError::new(error.to_string()))
-}
-
-/// Questions to the user that are sealed with the key of the store.
-fn questions(engines: &Arc<Engines>) -> SealedQuestions {
-    let engine = |engines: &Engines, event: &Event| {
-        engines.of(event.cwd.as_deref()).map_err(|failure| failure.message)
-    };
-    let (sealing, opening) = (engines.clone(), engines.clone());
-    SealedQuestions {
-        seal: Box::new(move |event, kept| {
-            engine(&sealing, event)?.seal_question(event, kept).map_err(|error| error.to_string())
-        }),
-        open: Box::new(move |event, question, is_allowed| {
-            let opened = engine(&opening, event)?.answer_question(event, question, is_allowed);
-            opened.map_err(|error| error.to_string())
-        }),
-    }
 }

@@ -16,7 +16,7 @@ const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
 
 /// Whether a sign may begin with two bytes.
 #[inline(always)]
-pub(in crate::personal) fn may_begin(first: u8, second: u8) -> bool {
+pub(super) fn may_begin(first: u8, second: u8) -> bool {
     // `%`, `&`, `(`, and the apostrophe between them; `[` and `\\`.
     let is_first = (first.wrapping_sub(b'%') < 4) | (first.wrapping_sub(b'[') < 2);
     is_first & (second.is_ascii_alphabetic() | (second == b'4') | (second == b'#'))

@@ -77,7 +77,8 @@ impl World {
 
     fn call_with(&self, method: &str, mut params: Value, headers: &[(&str, &str)]) -> (u16, Value) {
         let name = params["name"].as_str().unwrap_or_default().to_owned();
-        params["_meta"] = json!({VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+        params["_meta"] =
+            json!({VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let mut all =
             vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", &name)];
@@ -149,6 +150,27 @@ fn a_modern_client_reaches_a_server_and_its_secrets_stay() {
     let (_, refused) = world.call("tools/call", json!({"name": "evil", "arguments": {}}));
     assert!(refused["result"]["isError"] == json!(true), "{refused}");
     assert_eq!(world.server.received().len(), 2);
+}
+
+#[test]
+fn the_user_of_a_client_allows_one_call() {
+    let pack =
+        "guardrails: [{id: risky, tools: mcp__toy__look, effect: escalate, reason: A person decides.}]";
+    let world = World::new(pack, toy);
+    world.call("tools/list", json!({}));
+    let asked = json!({"name": "look", "arguments": {"a": 1}});
+    let (_, question) = world.call("tools/call", asked.clone());
+    assert_eq!(question["result"]["resultType"], "input_required", "{question}");
+    let mut answered = asked;
+    answered["requestState"] = question["result"]["requestState"].clone();
+    answered["inputResponses"] = json!({"midrail": {"action": "accept", "content": {"allow": true}}});
+    let mut other = answered.clone();
+    other["arguments"]["a"] = json!(2);
+    let is_error = |params: Value| world.call("tools/call", params).1["result"]["isError"] == true;
+    assert_eq!((is_error(other), is_error(answered.clone()), is_error(answered)), (true, false, true));
+    let received = world.server.received();
+    assert_eq!(received.len(), 2);
+    assert!(!received.iter().any(|request| request.body.contains("requestState")));
 }
 
 #[test]
