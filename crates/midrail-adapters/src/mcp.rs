@@ -10,6 +10,7 @@ mod gate;
 pub mod http;
 mod identity;
 mod questions;
+mod sealed_questions;
 mod server;
 mod splice;
 mod state;
@@ -20,7 +21,7 @@ use midrail::Decision;
 use serde_json::Value;
 
 pub use self::identity::{address_server, program_server};
-pub use self::questions::SealedQuestions;
+pub use self::sealed_questions::SealedQuestions;
 pub use self::state::{CountWaiting, KnownSessions, Proxy, ProxyOptions};
 use self::state::{OpenRequest, OpenState};
 

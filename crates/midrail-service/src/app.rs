@@ -8,7 +8,6 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::access::authenticator::Authenticator;
 use crate::config::Config;
-use crate::mcp::Hub;
 use crate::observe::meter::Meter;
 use crate::observe::otlp::Exporter;
 use crate::project::{OpenError, Projects};
@@ -40,8 +39,6 @@ pub(crate) struct Inner {
     pub(crate) exporter: Option<Arc<Exporter>>,
     /// Slots for streams of text.
     pub(crate) streams: Arc<Semaphore>,
-    /// The conversations with MCP servers.
-    pub(crate) mcp: Hub,
     closing: watch::Sender<bool>,
 }
 
@@ -68,7 +65,6 @@ impl App {
             meter: Meter::default(),
             exporter,
             streams: Arc::new(Semaphore::new(config.limits.streams)),
-            mcp: Hub::default(),
             closing: watch::Sender::new(false),
             config,
         };

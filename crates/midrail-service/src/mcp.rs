@@ -6,6 +6,6 @@ mod endpoint;
 mod exchange;
 mod hub;
 mod pieces;
+mod posted;
 
 pub(crate) use self::endpoint::routes;
-pub(crate) use self::hub::Hub;

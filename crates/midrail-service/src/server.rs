@@ -312,9 +312,6 @@ async fn accept_connections(
     drop(listener);
     log::info!("stopping: no new connections are accepted");
     app.close();
-    // Its streams end, and its sessions are recorded as ended.
-    let ending = app.clone();
-    drop(tokio::task::spawn_blocking(move || ending.mcp.end()));
     let streams = u32::try_from(app.config.limits.streams).unwrap_or(u32::MAX);
     let ended = async {
         stopping.send_replace(());

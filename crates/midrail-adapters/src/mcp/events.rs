@@ -4,7 +4,7 @@ use midrail::core::Host;
 use midrail::{Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
-use super::questions::ANSWER_MEMBERS;
+use super::sealed_questions::ANSWER_MEMBERS;
 use super::state::{MAX_KNOWN, NAME, Proxy};
 use crate::host::Capabilities;
 use crate::rpc::Message;

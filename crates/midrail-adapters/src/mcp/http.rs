@@ -1,6 +1,7 @@
 //! Streamable HTTP: streams of events, the headers of messages, requests to servers at an address, and a connection to one of them.
 
 pub mod events;
+mod header_text;
 pub mod headers;
 mod link;
 mod params;

@@ -1,49 +1,18 @@
 //! Questions of Midrail to the user of the client, about a call that only the user may allow. With `initialize`, the client receives a
 //! request; in the era without it, a result whose state is sealed, because the answer may come to another process.
 
-use std::sync::Arc;
-
-use midrail::{Decision, Effect, Engine, Event};
+use midrail::{Decision, Effect, Engine};
 use serde_json::{Value, json};
 
 use super::answers;
+use super::sealed_questions::{ANSWER_MEMBERS, SealedQuestions};
 use super::splice::Span;
 use super::state::{GatedRequest, OpenRequest, OpenState, Proxy};
 use crate::relay::{RelayOutput, Side};
 use crate::rpc::{self, Line, Message};
 
-/// Seals a question about a call, together with a text that comes back with the answer.
-type Seal = Box<dyn Fn(&Event, &str) -> Result<String, String> + Send>;
-/// Records the answer to a sealed question, and returns the text that was kept with it.
-type Open = Box<dyn Fn(&Event, &str, bool) -> Result<String, String> + Send>;
-
-/// Questions that can be answered in another process.
-pub struct SealedQuestions {
-    seal: Seal,
-    open: Open,
-}
-
-impl SealedQuestions {
-    /// Questions that are sealed with the key of the store, by the engine that decides the call.
-    pub fn new(engine_of: impl Fn(&Event) -> Result<Arc<Engine>, String> + Clone + Send + 'static) -> Self {
-        let for_answers = engine_of.clone();
-        SealedQuestions {
-            seal: Box::new(move |event, kept| {
-                engine_of(event)?.seal_question(event, kept).map_err(|error| error.to_string())
-            }),
-            open: Box::new(move |event, question, is_allowed| {
-                let answered = for_answers(event)?.answer_question(event, question, is_allowed);
-                answered.map_err(|error| error.to_string())
-            }),
-        }
-    }
-}
-
 /// The methods whose results can ask for input.
 const ASKING: &[&str] = &["tools/call", "resources/read", "prompts/get"];
-
-/// The members of a request that answers a question.
-pub(super) const ANSWER_MEMBERS: &[&str] = &["requestState", "inputResponses"];
 
 /// The name of Midrail's question among those of a result.
 const QUESTION: &str = "midrail";

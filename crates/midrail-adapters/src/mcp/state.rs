@@ -8,7 +8,7 @@ use midrail::{Event, ToolCall};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::questions::SealedQuestions;
+use super::sealed_questions::SealedQuestions;
 use crate::relay::{Decide, OpenRequests, PendingApproval, RelayOutput, Side, Stream};
 use crate::rpc;
 

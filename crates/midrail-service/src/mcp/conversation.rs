@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
 
-use super::exchange::Posted;
 use super::pieces::{self, Outgoing, Piece};
+use super::posted::Posted;
 use crate::project::Project;
 
 /// How long a call waits for an approver before the client receives an answer.

@@ -20,9 +20,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Receiver;
 
 use super::conversation::Conversation;
-use super::exchange::{FORWARDED, Posted};
 use super::hub::Hub;
 use super::pieces::{Head, Piece};
+use super::posted::{FORWARDED, Posted};
 use crate::access::{Caller, Right, Surface, guard, read_body};
 use crate::app::App;
 use crate::observe::meter::measure;
@@ -36,6 +36,13 @@ pub(crate) fn routes(app: &App) -> Router<App> {
     if !app.config.mcp {
         return Router::new();
     }
+    let hub = Arc::new(Hub::default());
+    let (ending, closing) = (hub.clone(), app.clone());
+    tokio::spawn(async move {
+        closing.closed().await;
+        // Its streams end, and its sessions are recorded as ended.
+        drop(tokio::task::spawn_blocking(move || ending.end()));
+    });
     let app = app.clone();
     let checked = from_fn(move |request: Request, next: Next| {
         let app = app.clone();
@@ -49,20 +56,23 @@ pub(crate) fn routes(app: &App) -> Router<App> {
             measure(&app.meter, method, PATH, answer).await
         }
     });
+    let serve = move |State(app): State<App>, Path(server): Path<String>, request: Request| async move {
+        serve(&app, &hub, server, request).await
+    };
     Router::new().route(PATH, any(serve).layer(checked))
 }
 
-async fn serve(State(app): State<App>, Path(server): Path<String>, request: Request) -> Response {
+async fn serve(app: &App, hub: &Arc<Hub>, server: String, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
     let served = async {
-        let caller = Caller::from_request_parts(&mut parts, &app).await?;
+        let caller = Caller::from_request_parts(&mut parts, app).await?;
         // The agent behind a client is not known, so a key that is limited to agents may not be used.
         caller.check_agent(None)?;
-        Hub::start_ticks(&app)?;
+        hub.start_ticks(app)?;
         match parts.method {
-            Method::POST => post(&app, &caller, &server, &parts, body).await,
-            Method::GET => listen(&app, &caller, &server, &parts.headers).await,
-            Method::DELETE => delete(&app, caller, server, parts.headers.clone()).await,
+            Method::POST => post((app, hub), &caller, &server, &parts, body).await,
+            Method::GET => listen((app, hub), &caller, &server, &parts.headers).await,
+            Method::DELETE => delete(hub, &caller, &server, parts.headers.clone()).await,
             _ => Ok(wrong_method()),
         }
     };
@@ -95,7 +105,7 @@ fn params(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 async fn post(
-    app: &App,
+    (app, hub): (&App, &Arc<Hub>),
     caller: &Caller,
     server: &str,
     parts: &Parts,
@@ -128,8 +138,8 @@ async fn post(
     let kind = message.kind();
     let is_new = !is_modern && kind == MessageKind::Initialize;
     let conversation = match header(headers, SESSION_ID) {
-        Some(id) if !is_modern && !is_new => app.mcp.session(caller, server, id)?,
-        _ => app.mcp.start(app, caller, server, is_new)?,
+        Some(id) if !is_modern && !is_new => hub.session(caller, server, id)?,
+        _ => hub.start(app, caller, server, is_new)?,
     };
     let posted = Arc::new(Posted { message, headers: forwarded(headers), params });
     let permit = permit(app)?;
@@ -143,7 +153,7 @@ async fn post(
         return Ok(invalid(error(&id, -32_600, why)));
     }
     let is_started = matches!(&first, Some(Piece::Head(Head::Answer(200..=299, _) | Head::Events)));
-    let keep = || app.mcp.keep(caller, server, conversation.clone());
+    let keep = || hub.keep(caller, server, conversation.clone());
     let session = (is_new && is_started).then(keep).transpose()?;
     let mut response = respond(first, pieces, (permit, conversation));
     if let Some(id) = session.and_then(|id| HeaderValue::from_str(&id).ok()) {
@@ -152,12 +162,17 @@ async fn post(
     Ok(response)
 }
 
-async fn listen(app: &App, caller: &Caller, server: &str, headers: &HeaderMap) -> HandlerResult<Response> {
+async fn listen(
+    (app, hub): (&App, &Arc<Hub>),
+    caller: &Caller,
+    server: &str,
+    headers: &HeaderMap,
+) -> HandlerResult<Response> {
     let Some(id) = session_id(headers) else { return Ok(wrong_method()) };
     if !header(headers, ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream")) {
         return Ok(StatusCode::NOT_ACCEPTABLE.into_response());
     }
-    let conversation = app.mcp.session(caller, server, id)?;
+    let conversation = hub.session(caller, server, id)?;
     let permit = permit(app)?;
     let (stream, mut pieces) = conversation.open(None);
     let (listening, headers) = (conversation.clone(), forwarded(headers));
@@ -166,14 +181,19 @@ async fn listen(app: &App, caller: &Caller, server: &str, headers: &HeaderMap) -
     Ok(respond(first, pieces, (permit, conversation)))
 }
 
-async fn delete(app: &App, caller: Caller, server: String, headers: HeaderMap) -> HandlerResult<Response> {
+async fn delete(
+    hub: &Arc<Hub>,
+    caller: &Caller,
+    server: &str,
+    headers: HeaderMap,
+) -> HandlerResult<Response> {
     let Some(id) = session_id(&headers) else { return Ok(wrong_method()) };
-    let conversation = app.mcp.session(&caller, &server, id)?;
-    let (app, id, headers) = (app.clone(), id.to_owned(), forwarded(&headers));
+    let conversation = hub.session(caller, server, id)?;
+    let (hub, id, headers) = (hub.clone(), id.to_owned(), forwarded(&headers));
     crate::blocking::blocking(move || {
         let status = conversation.delete(&headers);
         if (200..300).contains(&status) {
-            app.mcp.remove(&id);
+            hub.remove(&id);
         }
         Ok(with_status(status, ().into_response()))
     })

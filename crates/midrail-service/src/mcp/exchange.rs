@@ -3,41 +3,13 @@
 use std::sync::Arc;
 
 use axum::http::Method;
-use midrail_adapters::mcp::http::headers::{
-    LAST_EVENT_ID, METHOD, MessageKind, NAME, PARAM, PROTOCOL_VERSION, PostedMessage, SESSION_ID, with_id,
-};
-use midrail_adapters::mcp::http::rewritten_params;
+use midrail_adapters::mcp::http::headers::{MessageKind, PostedMessage, SESSION_ID, with_id};
 use midrail_adapters::mcp::http::upstream::{Reply, SendError, Stop};
 use midrail_adapters::relay::{Side, Stream};
 
 use super::conversation::Conversation;
 use super::pieces::Head;
-
-/// A message of a client, as it came.
-pub(super) struct Posted {
-    pub(super) message: PostedMessage,
-    /// The headers that the server receives, except for those with arguments.
-    pub(super) headers: Vec<(String, String)>,
-    /// The headers with arguments: their names without the start, and values.
-    pub(super) params: Vec<(String, String)>,
-}
-
-/// The headers of a client that the server receives.
-pub(super) const FORWARDED: &[&str] = &[PROTOCOL_VERSION, METHOD, NAME, LAST_EVENT_ID, "accept"];
-
-impl Posted {
-    /// The headers for a line, which may have other arguments than the message that came.
-    fn headers_for(&self, line: &str) -> Vec<(String, String)> {
-        let params = match PostedMessage::read(line.as_bytes()) {
-            Ok(sent) if self.message.line() != line => {
-                rewritten_params(&self.params, &self.message.arguments(), &sent.arguments())
-            }
-            _ => self.params.clone(),
-        };
-        let params = params.into_iter().map(|(name, value)| (format!("{PARAM}{name}"), value));
-        self.headers.iter().cloned().chain(params).collect()
-    }
-}
+use super::posted::Posted;
 
 impl Conversation {
     /// Judges the message that opened a stream, and sends it if it is allowed.

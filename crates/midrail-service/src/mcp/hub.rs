@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// The conversations of the service.
 #[derive(Default)]
-pub(crate) struct Hub {
+pub(super) struct Hub {
     sessions: Mutex<BTreeMap<String, Session>>,
     /// Conversations that may have something to do.
     active: Mutex<Vec<Weak<Conversation>>>,
@@ -149,16 +149,16 @@ impl Hub {
     }
 
     /// Starts the thread that reports waiting calls and ends unused sessions, unless it runs.
-    pub(super) fn start_ticks(app: &App) -> HandlerResult<()> {
-        let mut ticks = app.mcp.ticks.lock();
+    pub(super) fn start_ticks(self: &Arc<Self>, app: &App) -> HandlerResult<()> {
+        let mut ticks = self.ticks.lock();
         if std::mem::replace(&mut *ticks, true) {
             return Ok(());
         }
-        let ticking = app.clone();
+        let (ticking, app) = (self.clone(), app.clone());
         let tick = move || {
-            while !ticking.is_closing() {
+            while !app.is_closing() {
                 thread::sleep(TICK);
-                ticking.mcp.tick();
+                ticking.tick();
             }
         };
         let started = thread::Builder::new().name("midrail-mcp".to_owned()).spawn(tick);
@@ -180,7 +180,7 @@ impl Hub {
     }
 
     /// Ends all conversations.
-    pub(crate) fn end(&self) {
+    pub(super) fn end(&self) {
         self.sessions.lock().clear();
         let active: Vec<_> = self.active.lock().iter().filter_map(Weak::upgrade).collect();
         active.iter().for_each(|conversation| conversation.end());

@@ -1,8 +1,10 @@
 //! The headers of messages over HTTP: those that a client sends with a message, and whether they agree with it.
 
-use midrail::core::base64;
 use serde_json::{Value, json};
 
+pub use super::header_text::PARAM;
+use super::header_text::{decode, encode};
+use super::params::has_value;
 use crate::mcp::events::VERSION;
 use crate::rpc::{self, Message};
 
@@ -14,8 +16,6 @@ pub const SESSION_ID: &str = "mcp-session-id";
 pub const METHOD: &str = "mcp-method";
 /// The header with the name of the tool, prompt or resource.
 pub const NAME: &str = "mcp-name";
-/// How headers with arguments of a call start.
-pub const PARAM: &str = "mcp-param-";
 /// The header with the last event that a client has received.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
@@ -137,7 +137,7 @@ impl PostedMessage {
         }
         let args = self.message.param("arguments").cloned().unwrap_or_default();
         for (name, value) in params {
-            let is_argument = decode(value).is_some_and(|value| super::params::has_value(&args, &value));
+            let is_argument = decode(value).is_some_and(|value| has_value(&args, &value));
             if !is_argument {
                 return wrong(&format!("no argument agrees with the header Mcp-Param-{name}"));
             }
@@ -182,67 +182,9 @@ pub fn on_one_line(body: &[u8]) -> String {
     String::from_utf8_lossy(body.trim_ascii()).replace(['\n', '\r'], " ")
 }
 
-const SENTINEL: (&str, &str) = ("=?base64?", "?=");
-
-/// A text as the value of a header.
-pub(super) fn encode(text: &str) -> String {
-    let is_plain = !text.is_empty()
-        && text.trim() == text
-        && !(text.starts_with(SENTINEL.0) && text.ends_with(SENTINEL.1))
-        && text.bytes().all(|byte| byte == b'\t' || (0x20..0x7f).contains(&byte));
-    if is_plain { text.to_owned() } else { [SENTINEL.0, &base64_of(text.as_bytes()), SENTINEL.1].concat() }
-}
-
-/// The text of a header. `None`: it is not valid.
-pub(super) fn decode(value: &str) -> Option<String> {
-    match value.strip_prefix(SENTINEL.0).and_then(|rest| rest.strip_suffix(SENTINEL.1)) {
-        Some(encoded) => {
-            let bytes = base64::decode_prefix(encoded.as_bytes());
-            // The other alphabet, missing padding and rubbish behind it are not valid.
-            (base64_of(&bytes) == encoded).then(|| String::from_utf8(bytes).ok()).flatten()
-        }
-        None => Some(value.to_owned()),
-    }
-}
-
-fn base64_of(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digit = |bits: u32| {
-        DIGITS.get(usize::try_from(bits & 63).unwrap_or_default()).copied().map_or('=', char::from)
-    };
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| group.get(at).copied().map_or(0, u32::from);
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        text.push(digit(bits >> 18));
-        text.push(digit(bits >> 12));
-        text.push(if group.len() > 1 { digit(bits >> 6) } else { '=' });
-        text.push(if group.len() > 2 { digit(bits) } else { '=' });
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_are_encoded_where_a_header_cannot_have_them() {
-        for plain in ["us-west1", "a b", "\ta"[1..].trim(), "x=?base64?"] {
-            assert_eq!(encode(plain), plain);
-        }
-        for text in ["", " a", "a ", "é", "a\nb", "=?base64?YQ==?=", "Hello\u{1F600}", "ab", "abc", "\u{7f}"]
-        {
-            assert_eq!(decode(&encode(text)).as_deref(), Some(text), "{text:?}");
-        }
-        assert_eq!(encode(""), "=?base64??=");
-        assert_eq!(encode(" Hello"), "=?base64?IEhlbGxv?=");
-        for bad in
-            ["=?base64?YQ?=", "=?base64?YQ==x?=", "=?base64?!!?=", "=?base64?_w==?=", "=?base64?/w==?="]
-        {
-            assert_eq!(decode(bad), None, "{bad}");
-        }
-    }
 
     fn posted(method: &str, params: Value) -> PostedMessage {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::headers::{PARAM, decode, encode};
+use super::header_text::{PARAM, decode, encode};
 use crate::mcp::splice::{Edits, Span};
 
 /// An argument that a header repeats: the header's name without its start, and the path of the argument.
