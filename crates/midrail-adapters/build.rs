@@ -62,6 +62,20 @@ struct McpSettings {
     fields: Vec<String>,
     #[serde(default)]
     plugin_files: Vec<String>,
+    address: Option<AddressForm>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct AddressForm {
+    #[serde(default)]
+    untyped: String,
+    #[serde(default)]
+    typed: String,
+    #[serde(default)]
+    types: (String, String),
+    headers: String,
+    environment: String,
 }
 
 #[derive(Deserialize)]
@@ -151,13 +165,20 @@ fn write_client(
     name: &str,
     title: &str,
     extension_files: &[String],
-    McpSettings { files, fields, plugin_files }: &McpSettings,
+    McpSettings { files, fields, plugin_files, address }: &McpSettings,
     list: &mut String,
 ) -> std::fmt::Result {
+    let address = match address {
+        None => "None".to_owned(),
+        Some(AddressForm { untyped, typed, types, headers, environment }) => format!(
+            "Some(AddressForm {{ untyped: {untyped:?}, typed: {typed:?}, types: {types:?}, headers: {headers:?}, \
+             environment: {environment:?} }})"
+        ),
+    };
     writeln!(
         list,
         "McpClient {{ name: {name:?}, title: {title:?}, extension_files: &{extension_files:?}, files: &{files:?}, \
-         fields: &{fields:?}, plugin_files: &{plugin_files:?} }},"
+         fields: &{fields:?}, plugin_files: &{plugin_files:?}, address: {address} }},"
     )
 }
 

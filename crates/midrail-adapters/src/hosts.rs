@@ -13,7 +13,7 @@ use midrail::EventKind;
 use midrail::core::ActionType;
 
 use crate::host::{Capabilities, HostFiles, HostPlugin, HostSpec, LiveTest, OnFailure, hook_event};
-use crate::mcp_client::McpClient;
+use crate::mcp_client::{AddressForm, McpClient};
 use crate::setup::command::HookShell;
 use crate::setup::environment::InstallScope;
 

@@ -20,6 +20,23 @@ pub struct McpClient {
     pub fields: &'static [&'static str],
     /// The files of plugins that bring servers. `*` stands for the name of a folder.
     pub plugin_files: &'static [&'static str],
+    /// How a server at an address is written; `None` if the client reaches none.
+    pub(crate) address: Option<AddressForm>,
+}
+
+/// How a client's files write a server at an address (Streamable HTTP), and a program in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AddressForm {
+    /// The field with the address, without a `type`; empty if there has to be one.
+    pub(crate) untyped: &'static str,
+    /// The same with a `type`.
+    pub(crate) typed: &'static str,
+    /// The `type` of such a server, and that of a program.
+    pub(crate) types: (&'static str, &'static str),
+    /// The field with headers.
+    pub(crate) headers: &'static str,
+    /// The field with the variables of a program.
+    pub(crate) environment: &'static str,
 }
 
 impl McpClient {

@@ -1,9 +1,12 @@
 //! The MCP servers in the settings of clients: read, run through `midrail mcp wrap`, and restored.
 
+mod address;
 pub(super) mod changes;
 mod edit;
+mod entries;
 #[cfg(test)]
 mod tests;
+mod text_edit;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +14,8 @@ use std::path::{Path, PathBuf};
 use super::environment::{Environment, InstallScope};
 use super::files::{self, SettingsResult};
 use crate::mcp_client::McpClient;
-use tree::{Node, Value};
+use entries::{ADDRESSES, entries, words};
+use tree::Value;
 
 /// An MCP server in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +33,8 @@ pub enum Launch {
     Program(Vec<String>),
     /// An address.
     Address {
-        /// The address.
-        url: String,
-        /// Whether the settings have headers for it. A server without them may use OAuth.
-        has_headers: bool,
+        /// Why the proxy cannot take its place; `None` if `init` puts it there.
+        obstacle: Option<String>,
     },
     /// Neither is understood.
     Unknown,
@@ -47,6 +49,8 @@ pub struct ProxiedCommand<'w> {
     pub server: Option<&'w str>,
     /// The command of the server; empty if the proxy reaches it at an address.
     pub command: &'w [String],
+    /// The address of the server, if it has one.
+    pub url: Option<&'w str>,
 }
 
 impl<'w> ProxiedCommand<'w> {
@@ -61,22 +65,28 @@ impl<'w> ProxiedCommand<'w> {
             Some(at) => (options.get(..at)?, options.get(at + 1..)?),
             None => (options, Default::default()),
         };
-        let mut after = options.iter().skip_while(|word| *word != "--server").skip(1);
-        let joined = options.iter().find_map(|word| word.strip_prefix("--server="));
-        Some(ProxiedCommand { program, server: after.next().map(String::as_str).or(joined), command })
+        let value = |name: &str| {
+            let mut after = options.iter().skip_while(|word| *word != name).skip(1);
+            let joined = || options.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+            after.next().map(String::as_str).or_else(joined)
+        };
+        Some(ProxiedCommand { program, server: value("--server"), command, url: value("--url") })
     }
 }
-
-/// The fields with an address.
-const ADDRESSES: [&str; 3] = ["url", "httpUrl", "serverUrl"];
-
-/// The fields with headers, or with the variable of one.
-const HEADERS: [&str; 4] = ["headers", "http_headers", "env_http_headers", "bearer_token_env_var"];
 
 /// The servers of a settings file.
 pub(crate) fn read(text: &str, path: &Path, client: &McpClient) -> SettingsResult<Vec<ConfiguredServer>> {
     let tree = tree::parse(text, path)?;
-    Ok(entries(&tree, client.fields)?.into_iter().map(|(name, server)| configured(name, server)).collect())
+    let entries = entries(&tree, client.fields)?.into_iter().enumerate();
+    let configured = entries.map(|(at, (name, server))| {
+        let mut configured = configured(name, server);
+        if let Launch::Address { obstacle } = &mut configured.launch {
+            let file = address::SettingsFile { text, path, client };
+            *obstacle = address::wrap(file, at, name, server, "midrail").err().map(|it| it.to_string());
+        }
+        configured
+    });
+    Ok(configured.collect())
 }
 
 /// The servers of a plugin's file. Some plugins have them at the top.
@@ -110,49 +120,12 @@ pub fn configured_servers(
     found
 }
 
-/// The names and fields of all servers.
-fn entries<'t>(tree: &'t Value, fields: &[&str]) -> SettingsResult<Vec<(&'t str, &'t Value)>> {
-    let mut found = Vec::new();
-    for path in fields {
-        let mut level = vec![tree];
-        for name in path.split('.').filter(|name| !name.is_empty()) {
-            let mut next = Vec::new();
-            for value in level {
-                match name {
-                    "*" => next.extend(value.fields().iter().map(|field| &field.value)),
-                    name => next.extend(value.field(name)?.map(|field| &field.value)),
-                }
-            }
-            level = next;
-        }
-        for field in level.into_iter().flat_map(Value::fields) {
-            if matches!(field.value.node, Node::Table { .. }) {
-                found.push((field.name.as_str(), &field.value));
-            }
-        }
-    }
-    Ok(found)
-}
-
 fn configured(name: &str, server: &Value) -> ConfiguredServer {
     let find = |names: &[&str]| server.fields().iter().find(|field| names.contains(&field.name.as_str()));
     let launch = match (words(server), find(&ADDRESSES).and_then(|field| field.value.text())) {
         (Some(words), _) => Launch::Program(words),
-        (None, Some(url)) => Launch::Address { url: url.to_owned(), has_headers: find(&HEADERS).is_some() },
+        (None, Some(_)) => Launch::Address { obstacle: None },
         (None, None) => Launch::Unknown,
     };
     ConfiguredServer { name: name.to_owned(), launch }
-}
-
-/// The words of a server's command, which is a list, or a program next to a list of arguments.
-fn words(server: &Value) -> Option<Vec<String>> {
-    let field =
-        |name: &str| server.fields().iter().find(|field| field.name == name).map(|field| &field.value);
-    let command = field("command")?;
-    if let Some(program) = command.text() {
-        let args = field("args").map_or(Some(Vec::new()), Value::texts)?;
-        let words: Vec<String> = [program.to_owned()].into_iter().chain(args).collect();
-        return (!program.is_empty()).then_some(words);
-    }
-    command.texts().filter(|words| !words.is_empty())
 }

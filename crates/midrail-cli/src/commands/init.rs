@@ -28,9 +28,9 @@ use crate::recipe;
 
 /// Install hooks into detected coding agents.
 ///
-/// Registers hooks for every prompt, tool call, result and stop, and runs MCP servers that are programs through
-/// `midrail mcp wrap`, also those of clients without hooks. Detects installed agents, shows the changes, and asks before
-/// it writes. Other hooks are not changed.
+/// Registers hooks for every prompt, tool call, result and stop, and runs MCP servers through `midrail mcp wrap`, also
+/// those of clients without hooks. Detects installed agents, shows the changes, and asks before it writes. Other hooks are
+/// not changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::INIT)]
 pub(crate) struct Args {

@@ -212,6 +212,71 @@ fn a_server_at_an_address_is_judged_as_a_local_one() {
         .code(1)
         .complains("is not the address of a server");
     world.run(&["mcp", "wrap", "--url", "https://x.example"]).code(1);
+    for (value, why) in [
+        ("", "the variable `KEY` for the header `X-Key` is empty"),
+        ("a\nb", "the header `X-Key` is not valid"),
+    ] {
+        ended(world.command(&args).env("KEY", value), Vec::new()).code(1).complains(why);
+    }
+    for header in ["X-Key", "=KEY", "X-Key="] {
+        let args = ["mcp", "wrap", "--server", "toy", "--url", &server.url, "--header-env", header];
+        world.run(&args).code(1).complains("use the form HEADER=VARIABLE");
+    }
+}
+
+/// `init` moves a server at an address behind the proxy; what it writes works, and shows no key in arguments.
+#[test]
+fn init_rewrites_servers_at_an_address_and_uninstall_restores_them() {
+    let server = HttpServer::start(|request, connection| {
+        assert!(request.header("authorization").is_some());
+        connection
+            .json(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","description":"Looks."}]}}"#);
+    });
+    let world = world_of("pack: p\n");
+    let vscode = format!(
+        "{{\n  \"servers\": {{\n    \"toy\": {{\n      \"type\": \"http\",\n      \"url\": \"{}\", // mine\n      \"headers\": \
+         {{\"Authorization\": \"Bearer k-1\"}}\n    }}\n  }}\n}}\n",
+        server.url
+    );
+    let codex = format!("[mcp_servers.toy]\nurl = \"{}\"\nbearer_token_env_var = \"KEY\"\n", server.url);
+    world.write(".vscode/mcp.json", &vscode);
+    world.write(".codex/config.toml", &codex);
+    assert!(servers_in_doctor(&world, "vscode")[0].0.contains("reached at an address directly"));
+    let init = ["init", "--project", "--agent", "vscode", "--agent", "codex", "--yes"];
+    crate::init::run(&world, &init).says(&format!("toy: {} (accepted, ", server.url));
+
+    let written: Value =
+        serde_json::from_str(&world.read(".vscode/mcp.json").replace(" // mine", "")).unwrap();
+    let toy = &written["servers"]["toy"];
+    assert_eq!((&toy["type"], &toy["command"]), (&json!("stdio"), &json!("midrail")), "{toy}");
+    let args: Vec<&str> = toy["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+    assert!(!args.iter().any(|arg| arg.contains("k-1")), "{args:?}");
+    let listed = format!("{}\n", request(1, "tools/list", json!({}))).into_bytes();
+    let variables =
+        toy["env"].as_object().unwrap().iter().map(|(name, value)| (name, value.as_str().unwrap()));
+    let ended_vscode = ended(world.command(&args).envs(variables), listed.clone()).code(0);
+    // The address was accepted by `init`, so its first definitions are.
+    assert!(ended_vscode.out.contains("look"), "{}", ended_vscode.out);
+    let bearer = ["mcp", "wrap", "--server", "toy", "--url", &server.url, "--bearer-env", "KEY"];
+    let quoted: Vec<String> = bearer.iter().map(|word| format!("\"{word}\"")).collect();
+    let written = world.read(".codex/config.toml");
+    assert!(
+        written.contains(&format!("args = [{}]\nenv_vars = [\"KEY\"]\n", quoted.join(", "))),
+        "{written}"
+    );
+    ended(world.command(&bearer).env("KEY", "k-2"), listed).code(0).says("look");
+    let keys: Vec<Option<String>> =
+        server.received().iter().map(|it| it.header("authorization").map(str::to_owned)).collect();
+    assert_eq!(keys, [Some("Bearer k-1".to_owned()), Some("Bearer k-2".to_owned())]);
+
+    let found = servers_in_doctor(&world, "vscode");
+    assert_eq!(found, [("MCP servers behind the proxy: toy".to_owned(), "good".to_owned())]);
+    // Without the backup, too.
+    world.write(".vscode/mcp.json", world.read(".vscode/mcp.json").replace("// mine", "// ours"));
+    crate::init::run(&world, &["uninstall", "--project", "--agent", "vscode", "--agent", "codex", "--yes"])
+        .code(0);
+    assert_eq!(world.read(".vscode/mcp.json"), vscode.replace("// mine", "// ours"));
+    assert_eq!(world.read(".codex/config.toml"), codex);
 }
 
 #[test]

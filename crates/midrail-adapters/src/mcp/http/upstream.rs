@@ -130,26 +130,35 @@ const OWN: &[&str] = &[
     "upgrade",
 ];
 
+/// A valid address of a server, and valid headers of every request.
+pub(crate) fn check(
+    url: &str,
+    headers: &[(String, String)],
+) -> Result<(EndpointUrl, Vec<(HeaderName, HeaderValue)>), UpstreamError> {
+    let parsed = serde_json::from_value::<EndpointUrl>(url.into());
+    let url = parsed.map_err(|error| UpstreamError::Url(url.to_owned(), error.to_string()))?;
+    let is_plain = url.as_str().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
+    if is_plain && !headers.is_empty() && !url.is_loopback() {
+        return Err(UpstreamError::Plain(url.host().to_owned()));
+    }
+    let header = |(name, value): &(String, String)| {
+        let lower = name.to_ascii_lowercase();
+        if OWN.contains(&lower.as_str()) || lower.starts_with("mcp-") || lower == "last-event-id" {
+            return Err(UpstreamError::OwnHeader(name.clone()));
+        }
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
+        let (name, mut value) = parsed.ok_or_else(|| UpstreamError::Header(name.clone()))?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    };
+    let headers = headers.iter().map(header).collect::<Result<_, _>>()?;
+    Ok((url, headers))
+}
+
 impl Upstream {
     /// A server at an address, and the headers of every request.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self, UpstreamError> {
-        let parsed = serde_json::from_value::<EndpointUrl>(url.into());
-        let url = parsed.map_err(|error| UpstreamError::Url(url.to_owned(), error.to_string()))?;
-        let is_plain = url.as_str().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
-        if is_plain && !headers.is_empty() && !url.is_loopback() {
-            return Err(UpstreamError::Plain(url.host().to_owned()));
-        }
-        let header = |(name, value): &(String, String)| {
-            let lower = name.to_ascii_lowercase();
-            if OWN.contains(&lower.as_str()) || lower.starts_with("mcp-") || lower == "last-event-id" {
-                return Err(UpstreamError::OwnHeader(name.clone()));
-            }
-            let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
-            let (name, mut value) = parsed.ok_or_else(|| UpstreamError::Header(name.clone()))?;
-            value.set_sensitive(true);
-            Ok((name, value))
-        };
-        let headers = headers.iter().map(header).collect::<Result<_, _>>()?;
+        let (url, headers) = check(url, headers)?;
         let mut config = http::config()?.timeout_per_read(Some(SILENCE)).timeout_per_write(Some(SEND));
         if url.is_loopback() {
             // A proxy of the environment is for what leaves this machine.

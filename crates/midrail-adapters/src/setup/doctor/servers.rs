@@ -85,27 +85,29 @@ fn gap(
                 return Some(("its command starts it directly".to_owned(), init));
             };
             let Some(path) = command::find(proxied.program, env) else {
-                return Some((format!("its proxy `{}` does not exist, so it does not start", proxied.program), init));
+                return Some((
+                    format!("its proxy `{}` does not exist, so it does not start", proxied.program),
+                    init,
+                ));
             };
             let real = |path: &Path| -> PathBuf { path.canonicalize().unwrap_or_else(|_| path.to_owned()) };
             let this = env.program.as_deref()?;
             let is_other = real(&path) != real(this);
             is_other.then(|| (format!("it runs through another program, {}", path.display()), init))
         }
-        Launch::Address { has_headers: true, .. } => Some((
-            "it is reached at an address".to_owned(),
-            format!(
-                "start it with `midrail mcp wrap --server {} --url URL --header-env HEADER=VARIABLE` in place of its address; until \
-                 then, hooks of the client decide its calls, and its definitions are not checked",
-                server.name
-            ),
-        )),
-        Launch::Address { has_headers: false, .. } => Some((
-            "it is reached at an address without a header in the settings; if it uses OAuth, its tokens are bound to the \
-             address, and a proxy cannot pass them on"
-                .to_owned(),
-            "hooks of the client decide its calls; its definitions are not checked".to_owned(),
-        )),
+        Launch::Address { obstacle: None } => Some(("it is reached at an address directly".to_owned(), init)),
+        Launch::Address { obstacle: Some(why) } => {
+            let so_far = if hosts::find(client.name).is_some() {
+                "until then, hooks of the client decide its calls, and its definitions are not checked"
+            } else {
+                "until then, its calls and definitions are not checked"
+            };
+            let by_hand = format!("mcp wrap --server {} --url URL --header-env HEADER=VARIABLE", server.name);
+            let fix = format!(
+                "if it needs no OAuth, start it with `midrail {by_hand}` in place of its address; {so_far}"
+            );
+            Some((why.clone(), fix))
+        }
         Launch::Unknown => Some((
             "its settings have no command and no address that Midrail understands".to_owned(),
             "put `midrail mcp wrap --` before its command".to_owned(),

@@ -1,37 +1,62 @@
 //! Changes the commands of servers in the text of a settings file. Every other byte stays, and unwrapping restores the text
 //! that was wrapped.
 
-use std::ops::Range;
 use std::path::Path;
 
-use serde_json::Value as Json;
-
+use super::entries::{entries, words};
+use super::text_edit::{Edit, apply, proxy_command, quoted};
 use super::tree::{self, Field, Node, Value};
-use super::{ProxiedCommand, entries, words};
+use super::{ProxiedCommand, address};
 use crate::mcp_client::McpClient;
 use crate::setup::files::{LEFT_UNCHANGED, SettingsError, SettingsResult};
 
 /// A settings file whose servers run through a proxy.
 pub(super) fn wrap(text: &str, path: &Path, client: &McpClient, program: &str) -> SettingsResult<String> {
+    let mut written = wrap_programs(text, path, client, program)?;
+    for at in 0..entries(&tree::parse(text, path)?, client.fields)?.len() {
+        let tree = tree::parse(&written, path)?;
+        let Some((name, server)) = entries(&tree, client.fields)?.into_iter().nth(at) else { break };
+        let file = address::SettingsFile { text: &written, path, client };
+        if let Ok(wrapped) = address::wrap(file, at, name, server, program) {
+            written = wrapped;
+        }
+    }
+    Ok(written)
+}
+
+fn wrap_programs(text: &str, path: &Path, client: &McpClient, program: &str) -> SettingsResult<String> {
     rewrite(text, path, client, &|name, words| {
         if let Some(proxied) = ProxiedCommand::of(words) {
             return (proxied.program != program)
                 .then(|| Splice { removed: 1, inserted: vec![program.to_owned()] });
         }
-        // A name that begins with a hyphen would be taken for an option.
-        let server = if name.starts_with('-') {
-            vec![format!("--server={name}")]
-        } else {
-            vec!["--server".to_owned(), name.to_owned()]
-        };
-        let start = [program, "mcp", "wrap"].map(str::to_owned);
-        Some(Splice { removed: 0, inserted: [&start[..], &server, &["--".to_owned()]].concat() })
+        let start = [proxy_command(program, name), vec!["--".to_owned()]].concat();
+        Some(Splice { removed: 0, inserted: start })
     })
 }
 
-/// A settings file whose servers run without a proxy. Lists of arguments that are empty then are removed unless `before` had
-/// them.
+/// A settings file whose servers run without a proxy.
 pub(super) fn unwrap(
+    text: &str,
+    path: &Path,
+    client: &McpClient,
+    before: Option<&str>,
+) -> SettingsResult<String> {
+    let mut unwrapped = unwrap_programs(text, path, client, before)?;
+    for at in 0..entries(&tree::parse(text, path)?, client.fields)?.len() {
+        let tree = tree::parse(&unwrapped, path)?;
+        let Some((_, server)) = entries(&tree, client.fields)?.into_iter().nth(at) else { break };
+        let file = address::SettingsFile { text: &unwrapped, path, client };
+        if let Some(restored) = address::unwrap(file, server) {
+            unwrapped = restored;
+        }
+    }
+    Ok(unwrapped)
+}
+
+/// A settings file whose servers that are programs run without a proxy. Lists of arguments that are empty then are removed unless `before` had
+/// them.
+fn unwrap_programs(
     text: &str,
     path: &Path,
     client: &McpClient,
@@ -87,12 +112,6 @@ struct Splice {
     inserted: Vec<String>,
 }
 
-/// A change of the text.
-struct Edit {
-    range: Range<usize>,
-    text: String,
-}
-
 fn rewrite(
     text: &str,
     path: &Path,
@@ -122,23 +141,6 @@ fn rewrite(
         Err(SettingsError::new("has MCP servers in a form that cannot be changed")
             .help(format!("put `midrail mcp wrap --` before their commands yourself; {LEFT_UNCHANGED}")))
     }
-}
-
-fn apply(text: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|edit| edit.range.start);
-    let mut written = String::with_capacity(text.len() + 200);
-    let mut at = 0;
-    for edit in edits {
-        written.push_str(text.get(at..edit.range.start).unwrap_or_default());
-        written.push_str(&edit.text);
-        at = edit.range.end;
-    }
-    written + text.get(at..).unwrap_or_default()
-}
-
-/// A word as JSON and TOML spell it.
-fn quoted(word: &str) -> String {
-    Json::from(word).to_string()
 }
 
 fn edits_of(text: &str, server: &Value, splice: &Splice) -> Vec<Edit> {

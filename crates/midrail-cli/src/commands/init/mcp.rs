@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use midrail_adapters::mcp::program_server;
+use midrail_adapters::mcp::{address_server, program_server};
 use midrail_adapters::mcp_client::McpClient;
 use midrail_adapters::setup::{Environment, InstallScope, Launch, ProxiedCommand, configured_servers};
 use serde_json::{Value, json};
@@ -44,9 +44,13 @@ pub(super) fn accept_servers(
     let mut engine = None;
     for (_, file, server) in &configured {
         let Launch::Program(words) = &server.launch else { continue };
-        let Some(proxied) = ProxiedCommand::of(words).filter(|it| !it.command.is_empty()) else { continue };
+        let Some(proxied) = ProxiedCommand::of(words) else { continue };
         let name = proxied.server.unwrap_or(&server.name);
-        let command = proxied.command.join(" ");
+        let (command, launch) = match proxied.url {
+            Some(url) => (url.to_owned(), address_server(name, url)),
+            None if proxied.command.is_empty() => continue,
+            None => (proxied.command.join(" "), program_server(Some(name), proxied.command)),
+        };
         if servers.iter().any(|known| known.name == name && known.command == command) {
             continue;
         }
@@ -56,7 +60,6 @@ pub(super) fn accept_servers(
         };
         // A client replaces variables before it starts the server, so the command is another one then.
         let is_known = !proxied.command.iter().any(|word| word.contains("${") || word.contains("{env:"));
-        let launch = program_server(Some(name), proxied.command);
         let is_accepted = is_known && engine.admin().trust_mcp_launch(&launch, &user_name(None))?;
         let file = file.clone();
         servers.push(ProxiedServer { name: name.to_owned(), file, command, is_accepted });

@@ -1,6 +1,6 @@
 //! `midrail mcp wrap`: a proxy between an MCP client and the MCP server that it starts, or one at an address.
 
-use std::env;
+use std::env::{self, VarError};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// `Authorization=GITHUB_AUTHORIZATION`. Can be given several times
     #[arg(long, value_name = "HEADER=VARIABLE", requires = "url", value_parser = header_env)]
     header_env: Vec<(String, String)>,
+    /// The environment variable with a bearer token, which is sent as `Authorization: Bearer TOKEN`
+    #[arg(long, value_name = "VARIABLE", requires = "url")]
+    bearer_env: Option<String>,
     /// How long a call waits for an approval before the client receives an answer
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration, default_value = "50s")]
     wait: Duration,
@@ -58,7 +61,7 @@ fn header_env(text: &str) -> Result<(String, String), InvalidValue> {
 }
 
 pub(super) fn run(args: &Args) -> CliResult {
-    let upstream = args.url.as_deref().map(|url| upstream(url, &args.header_env)).transpose()?;
+    let upstream = args.url.as_deref().map(|url| upstream(url, args)).transpose()?;
     let engines = Arc::new(Engines::new(args.packs.clone(), &args.store, args.damage)?);
     let cwd = env::current_dir().ok().map(|here| here.to_string_lossy().into_owned());
     // An invalid pack is reported now, not with the first call.
@@ -88,14 +91,26 @@ pub(super) fn run(args: &Args) -> CliResult {
 }
 
 /// The server at an address.
-fn upstream(url: &str, header_env: &[(String, String)]) -> CliResult<Upstream> {
-    let header = |(header, variable): &(String, String)| match env::var(variable) {
-        Ok(value) => Ok((header.clone(), value)),
-        Err(_) => {
-            Err(CliError::new(format!("the variable `{variable}` for the header `{header}` is not set"))
-                .help("set it in the `env` of the server in the client's settings"))
-        }
+fn upstream(url: &str, args: &Args) -> CliResult<Upstream> {
+    let read = |header: &str, variable: &str| match env::var(variable) {
+        Ok(value) if value.is_empty() => Err(missing(header, variable, "is empty")),
+        Ok(value) => Ok(value),
+        Err(VarError::NotPresent) => Err(missing(header, variable, "is not set")),
+        Err(VarError::NotUnicode(_)) => Err(missing(header, variable, "is not valid UTF-8")),
     };
-    let headers = header_env.iter().map(header).collect::<CliResult<Vec<_>>>()?;
+    let mut headers = Vec::new();
+    for (header, variable) in &args.header_env {
+        headers.push((header.clone(), read(header, variable)?));
+    }
+    if let Some(variable) = &args.bearer_env {
+        let header = "Authorization".to_owned();
+        let value = format!("Bearer {}", read(&header, variable)?);
+        headers.push((header, value));
+    }
     Upstream::new(url, &headers).map_err(|error| CliError::new(error.to_string()))
+}
+
+fn missing(header: &str, variable: &str, what: &str) -> CliError {
+    CliError::new(format!("the variable `{variable}` for the header `{header}` {what}"))
+        .help("set it in the `env` of the server in the client's settings")
 }
