@@ -89,7 +89,7 @@ describe("console", { skip }, () => {
     await page.login("/mcp");
     await page.getByText("3 waiting").waitFor();
     await page.getByRole("link", { name: "toy" }).click();
-    await page.waitForURL(`${world.url}/mcp/sha256%3Atoy`);
+    await page.waitForURL(`${world.url}/mcp/pins/sha256%3Atoy`);
     const card = (name) => page.locator("article.request", { has: page.locator(".request-head", { hasText: name }) });
     await card("add").getByRole("button", { name: "Accept" }).click();
     await card("add").getByRole("button", { name: "Confirm" }).click();
