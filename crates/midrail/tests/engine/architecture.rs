@@ -14,6 +14,7 @@ const CRATES: &[&str] = &[
     "midrail-scan",
     "midrail-guardrails",
     "midrail-pack",
+    "midrail-sandbox",
     "midrail-store",
     "midrail",
     "midrail-adapters",

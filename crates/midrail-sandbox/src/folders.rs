@@ -1,0 +1,323 @@
+//! The folders that a command of a project needs, and those that it must not have.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders of the system.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/run/current-system",
+    "/run/systemd/resolve",
+    "/home/linuxbrew/.linuxbrew",
+    "/sys",
+];
+
+/// Files of the system that hold credentials. Others than root cannot read most of them anyway.
+const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/etc/krb5.keytab",
+    "/etc/docker",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/NetworkManager",
+    "/etc/wireguard",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/opt/containerd",
+];
+
+/// Programs and settings below the home.
+const TOOLS: &[&str] = &[
+    ".asdf",
+    ".bun/bin",
+    ".cargo/bin",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".cargo/env",
+    ".config/git",
+    ".deno/bin",
+    ".dotnet",
+    ".fnm",
+    ".ghcup",
+    ".gitconfig",
+    ".gitignore",
+    ".juliaup",
+    ".linuxbrew",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/fnm",
+    ".local/share/mise",
+    ".local/share/pipx",
+    ".local/share/uv",
+    ".nvm",
+    ".opam",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sdkman",
+    ".volta",
+    "go/bin",
+];
+
+/// Caches of package managers below the home, without their folders of programs.
+const CACHES: &[&str] = &[
+    ".cache/bazel",
+    ".cache/go-build",
+    ".cache/node",
+    ".cache/pip",
+    ".cache/pnpm",
+    ".cache/pypoetry",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cargo/.global-cache",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".cargo/git",
+    ".cargo/registry",
+    ".gradle/caches",
+    ".ivy2/cache",
+    ".local/share/pnpm/store",
+    ".m2/repository",
+    ".npm/_cacache",
+    ".npm/_logs",
+    ".nuget/packages",
+    ".yarn/berry/cache",
+    "go/pkg/mod",
+];
+
+/// Variables that name other places for tools, and the folder below the home that they stand for.
+const PLACES: &[(&str, &str)] = &[
+    ("CARGO_HOME", ".cargo"),
+    ("RUSTUP_HOME", ".rustup"),
+    ("GOPATH", "go"),
+    ("GOCACHE", ".cache/go-build"),
+    ("NVM_DIR", ".nvm"),
+    ("PYENV_ROOT", ".pyenv"),
+    ("UV_CACHE_DIR", ".cache/uv"),
+    ("PIP_CACHE_DIR", ".cache/pip"),
+    ("VOLTA_HOME", ".volta"),
+    ("npm_config_cache", ".npm"),
+];
+
+/// What runs later without being asked for, and settings of agents, below the project.
+const PROTECTED: &[&str] = &[
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".devcontainer",
+    ".envrc",
+    ".gemini",
+    ".github",
+    ".gitmodules",
+    ".husky",
+    ".idea",
+    ".mcp.json",
+    ".midrail",
+    ".opencode",
+    ".vscode",
+    "opencode.json",
+    "opencode.jsonc",
+];
+
+/// What git runs or follows, in its folder.
+const GIT_PROTECTED: &[&str] =
+    &["hooks", "config", "config.worktree", "commondir", "info/attributes", "gitdir"];
+
+/// Folders without files of the project's own, which are not searched for credentials.
+const FOREIGN: &[&str] = &["node_modules", "target", ".venv", "venv", "objects"];
+
+/// A project with more entries is not searched to its end; [`Folders::is_complete`] says so.
+const MAX_ENTRIES: usize = 20_000;
+
+/// What a command of a project may use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// To read.
+    pub read: Vec<PathBuf>,
+    /// To read and write.
+    pub write: Vec<PathBuf>,
+    /// To stay as they are.
+    pub protected: Vec<PathBuf>,
+    /// Not to be read.
+    pub hidden: Vec<PathBuf>,
+    /// Whether the whole project was searched for files to hide.
+    pub is_complete: bool,
+}
+
+impl Folders {
+    /// The folders of a project. `is_secret` says whether a path holds credentials.
+    pub fn of_project(root: &Path, home: &Path, is_secret: &dyn Fn(&Path) -> bool) -> Self {
+        let mut folders = Folders { is_complete: true, ..Folders::default() };
+        folders.read.extend(SYSTEM.iter().map(PathBuf::from));
+        folders.read.extend(in_home(home, TOOLS));
+        let path = env::var_os("PATH").unwrap_or_default();
+        // A program may be a link to a folder next to it.
+        folders.read.extend(
+            env::split_paths(&path).filter(|folder| folder.is_absolute() && is_below_tools(folder, home)),
+        );
+        folders.write.push(root.to_owned());
+        folders.write.push(env::temp_dir());
+        folders.write.extend(in_home(home, CACHES));
+        folders.hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
+        folders.protected.extend(PROTECTED.iter().map(|name| root.join(name)));
+        folders.add_git(root);
+        folders.search(root, is_secret);
+        folders.hide_sockets(&env::temp_dir());
+        folders
+    }
+
+    /// Protects the repository of a folder. A folder without one must not become one: git would run what its settings name.
+    fn add_git(&mut self, root: &Path) {
+        let git = root.join(".git");
+        if git.is_dir() {
+            self.protected.extend(GIT_PROTECTED.iter().map(|name| git.join(name)));
+            return;
+        }
+        self.protected.push(git.clone());
+        if let Some(repository) = worktree(&git) {
+            self.protected.extend(GIT_PROTECTED.iter().map(|name| repository.join(name)));
+            self.write.push(repository);
+        }
+    }
+
+    /// Finds credentials, sockets and further repositories in a project.
+    fn search(&mut self, root: &Path, is_secret: &dyn Fn(&Path) -> bool) {
+        let mut seen = 0;
+        let mut waiting = vec![root.to_owned()];
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                seen += 1;
+                if seen > MAX_ENTRIES {
+                    self.is_complete = false;
+                    return;
+                }
+                let Ok(kind) = entry.file_type() else { continue };
+                let path = entry.path();
+                if is_secret(&path) || is_socket(kind) {
+                    self.hidden.push(path);
+                } else if kind.is_dir() && !FOREIGN.iter().any(|name| entry.file_name() == *name) {
+                    if entry.file_name() == ".git" {
+                        self.protected.extend(GIT_PROTECTED.iter().map(|name| path.join(name)));
+                    }
+                    waiting.push(path);
+                }
+            }
+        }
+        self.protected.sort();
+        self.protected.dedup();
+    }
+
+    /// Hides sockets in the temporary folder: agents for keys and desktops listen there.
+    fn hide_sockets(&mut self, folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES) {
+            let Ok(kind) = entry.file_type() else { continue };
+            if is_socket(kind) {
+                self.hidden.push(entry.path());
+            } else if kind.is_dir() {
+                let below = fs::read_dir(entry.path()).into_iter().flatten().flatten().take(100);
+                let sockets = below.filter(|entry| entry.file_type().is_ok_and(is_socket));
+                self.hidden.extend(sockets.map(|entry| entry.path()));
+            }
+        }
+    }
+}
+
+/// Paths below the home, or where variables say that they are.
+fn in_home(home: &Path, names: &[&str]) -> Vec<PathBuf> {
+    let place = |name: &&str| {
+        let moved = PLACES.iter().find_map(|(variable, usual)| {
+            let rest = Path::new(name).strip_prefix(usual).ok()?;
+            let folder = PathBuf::from(env::var_os(variable)?);
+            folder.is_absolute().then(|| folder.join(rest))
+        });
+        moved.unwrap_or_else(|| home.join(name))
+    };
+    names.iter().map(place).collect()
+}
+
+/// Whether a folder of programs is none of the user's files: outside the home, or a folder that is named for programs.
+fn is_below_tools(folder: &Path, home: &Path) -> bool {
+    !folder.starts_with(home) || folder.file_name().is_some_and(|name| name == "bin" || name == "shims")
+}
+
+fn is_socket(kind: fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_socket()
+}
+
+/// The folder of git that a `.git` file names, if that is a worktree of this project: any file could name any folder, so the
+/// folder must name the file as well.
+fn worktree(file: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(file).ok()?;
+    let folder = file.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let back = fs::read_to_string(folder.join("gitdir")).ok()?;
+    if Path::new(back.trim()).canonicalize().ok()? != file.canonicalize().ok()? {
+        return None;
+    }
+    let common = fs::read_to_string(folder.join("commondir")).ok()?;
+    let common = folder.join(common.trim()).canonicalize().ok()?;
+    // A worktree is below the folder of its repository.
+    folder.starts_with(common.join("worktrees")).then_some(common)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        (dir, root)
+    }
+
+    fn of(root: &Path) -> Folders {
+        Folders::of_project(root, Path::new("/nowhere"), &|path| path.ends_with(".env"))
+    }
+
+    #[test]
+    fn credentials_and_nested_repositories_are_found() {
+        let (_dir, root) = project();
+        fs::create_dir_all(root.join("a/b/.git/hooks")).unwrap();
+        fs::write(root.join("a/.env"), "").unwrap();
+        let folders = of(&root);
+        assert!(folders.hidden.contains(&root.join("a/.env")));
+        assert!(folders.protected.contains(&root.join("a/b/.git/hooks")));
+        assert!(folders.protected.contains(&root.join(".git")), "the project must not become a repository");
+        assert!(folders.is_complete);
+    }
+
+    #[test]
+    fn a_worktree_needs_its_repository_and_no_other_folder_does() {
+        let (_dir, root) = project();
+        let git = root.join("main/.git");
+        fs::create_dir_all(git.join("worktrees/w")).unwrap();
+        fs::create_dir_all(root.join("w")).unwrap();
+        fs::write(root.join("w/.git"), format!("gitdir: {}/worktrees/w\n", git.display())).unwrap();
+        fs::write(git.join("worktrees/w/commondir"), "../..\n").unwrap();
+        assert!(!of(&root.join("w")).write.contains(&git), "the repository does not name the worktree");
+        fs::write(git.join("worktrees/w/gitdir"), format!("{}\n", root.join("w/.git").display())).unwrap();
+        let folders = of(&root.join("w"));
+        assert!(folders.write.contains(&git));
+        assert!(
+            folders.protected.contains(&git.join("hooks"))
+                && folders.protected.contains(&root.join("w/.git"))
+        );
+    }
+}
