@@ -51,6 +51,11 @@ impl Imported {
         );
         Imported { yaml, pack, taken, stricter, left_out, dead }
     }
+
+    /// Whether the files had no rule at all, not even one that is left out.
+    pub fn is_empty(&self) -> bool {
+        self.taken.is_empty() && self.stricter.is_empty() && self.left_out.is_empty() && self.dead.is_empty()
+    }
 }
 
 /// The start and the end of the reason of imported guardrails whose rules have none.

@@ -71,6 +71,16 @@ fn mistakes_on_the_command_line_are_explained() {
 }
 
 #[test]
+fn a_file_without_rules_is_an_error() {
+    let world = World::new();
+    world.write("empty.json", "{}");
+    let ended =
+        world.run(&["import", "--policy", "claude-code", "empty.json", "--write", "pack.yaml"]).code(1);
+    assert!(ended.err.contains("found no permission rules of Claude Code in `empty.json`"), "{}", ended.err);
+    assert!(!world.project().join("pack.yaml").exists(), "a pack without rules protects nothing");
+}
+
+#[test]
 fn a_pack_is_exported_without_the_default_pack() {
     let world = World::with_pack(
         "pack: p\nguardrails:\n  - {id: pushes, command: git push, effect: block}\n  - {id: slow, use: safety-001}\nvouch: {commands: [ls]}\n",

@@ -35,6 +35,11 @@ pub(super) fn run(host: &str, files: &[String], out: Option<&Path>, output: &mut
             .help("name the files: `midrail import --policy HOST FILE`"));
     }
     let imported = host.policy.import(&files);
+    if imported.is_empty() {
+        let names: Vec<String> = files.iter().map(|file| quoted(Path::new(&file.name))).collect();
+        let message = format!("found no permission rules of {} in {}", host.policy.title, names.join(", "));
+        return Err(CliError::new(message).help("check that the files belong to this host"));
+    }
     if let Some(path) = out {
         fs::write(path, &imported.yaml)
             .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(path))))?;
