@@ -73,6 +73,8 @@ impl Proxy {
         answer: &Message,
         out: &mut RelayOutput,
     ) {
+        // Over HTTP, the answer came with another request than the one that it is about.
+        let out = out.on(request.stream);
         if answer.result().is_some_and(allows) {
             request.events.pop_front();
             return self.gate(request, out);

@@ -188,7 +188,11 @@ impl Conversation {
         }
         let mut lines: Vec<(Stream, String)> = to_server.into_iter().map(|line| (stream, line)).collect();
         for output in elsewhere.into_values() {
+            let (stream, is_over) = (output.stream, output.to_server.is_empty());
             lines.extend(self.dispatch(output, None));
+            if is_over && self.posted(stream).is_some() {
+                self.settle(stream);
+            }
         }
         lines
     }

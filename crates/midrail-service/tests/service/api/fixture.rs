@@ -13,7 +13,8 @@ use midrail_service::{At, Config, StoreAt, run_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
-use ureq::http::Request;
+use ureq::Body;
+use ureq::http::{Request, Response};
 
 /// The pack of most tests: one tool is escalated, one is blocked with a bypass, one is always blocked.
 pub(crate) const PACK: &str = "pack: shop
@@ -187,7 +188,21 @@ impl Service {
         body: Option<Value>,
         auth: &Auth,
         project: Option<&str>,
-    ) -> ureq::http::Response<ureq::Body> {
+    ) -> Response<Body> {
+        let mut headers = auth.headers();
+        headers.extend(project.map(|project| ("midrail-project", project.to_owned())));
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.request(method, path, &headers, body.as_ref())
+    }
+
+    /// The same with other headers.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Response<Body> {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .allow_non_standard_methods(true)
@@ -195,19 +210,14 @@ impl Service {
             .build();
         let agent: ureq::Agent = config.into();
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
-        request = match auth {
-            Auth::Anonymous => request,
-            Auth::Key(key) => request.header("authorization", format!("Bearer {key}")),
-            Auth::Person { cookie, csrf } => request.header("cookie", cookie).header("x-csrf-token", csrf),
-        };
-        if let Some(project) = project {
-            request = request.header("midrail-project", project);
+        if body.is_some() && !headers.iter().any(|(name, _)| *name == "content-type") {
+            request = request.header("content-type", "application/json");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
         match body {
-            Some(body) => {
-                let request = request.header("content-type", "application/json").body(body.to_string());
-                agent.run(request.unwrap()).unwrap()
-            }
+            Some(body) => agent.run(request.body(body.to_string()).unwrap()).unwrap(),
             None => agent.run(request.body(()).unwrap()).unwrap(),
         }
     }
@@ -231,6 +241,19 @@ pub(crate) enum Auth {
     Anonymous,
     Key(String),
     Person { cookie: String, csrf: String },
+}
+
+impl Auth {
+    /// The headers of a request.
+    pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Auth::Anonymous => Vec::new(),
+            Auth::Key(key) => vec![("authorization", format!("Bearer {key}"))],
+            Auth::Person { cookie, csrf } => {
+                vec![("cookie", cookie.clone()), ("x-csrf-token", csrf.clone())]
+            }
+        }
+    }
 }
 
 /// What came back.

@@ -4,11 +4,13 @@
 mod http_server;
 
 use std::io::{BufRead, BufReader, Read};
-use std::sync::{Mutex, mpsc};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use ureq::http::{Request, Response};
+use ureq::http::Response;
 
 use self::http_server::{Connection, HttpServer, Received};
 use crate::api::fixture::{ALL, Auth, Fixture, Service};
@@ -49,25 +51,12 @@ impl World {
         headers: &[(&str, &str)],
         body: Option<&Value>,
     ) -> Response<ureq::Body> {
-        let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(LONG));
-        let agent: ureq::Agent = config.build().into();
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.service.url))
-            .header("accept", "application/json, text/event-stream");
-        if !headers.iter().any(|(name, _)| *name == "authorization") {
-            request = request.header("authorization", bearer(&self.key));
-        }
-        if body.is_some() && !headers.iter().any(|(name, _)| *name == "content-type") {
-            request = request.header("content-type", "application/json");
-        }
-        for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
-            request = request.header(*name, *value);
-        }
-        match body {
-            Some(body) => agent.run(request.body(body.to_string()).unwrap()).unwrap(),
-            None => agent.run(request.body(()).unwrap()).unwrap(),
-        }
+        let own = self.key.headers();
+        let mut all = vec![("accept", "application/json, text/event-stream")];
+        all.extend(own.iter().map(|(name, value)| (*name, value.as_str())));
+        all.retain(|(name, _)| !headers.iter().any(|(other, _)| other == name));
+        all.extend(headers.iter().filter(|(_, value)| !value.is_empty()));
+        self.service.request(method, path, &all, body)
     }
 
     /// Sends a request of the era without `initialize`, and returns the status and the last message.
@@ -86,13 +75,6 @@ impl World {
         all.extend(headers);
         let response = self.open("POST", &all, Some(&body));
         (response.status().as_u16(), last(response))
-    }
-}
-
-fn bearer(auth: &Auth) -> String {
-    match auth {
-        Auth::Key(key) => format!("Bearer {key}"),
-        Auth::Anonymous | Auth::Person { .. } => String::new(),
     }
 }
 
@@ -286,8 +268,8 @@ fn a_session_is_the_callers_own_and_spans_requests() {
 
     // Another program cannot use it, even with the same rights.
     let other = world._fixture.key(&["default"], None, &ALL);
-    let bearer = bearer(&other);
-    let stolen = [of_session[0], ("authorization", bearer.as_str())];
+    let [(name, value)] = other.headers().try_into().unwrap();
+    let stolen = [of_session[0], (name, value.as_str())];
     assert_eq!(world.open("POST", &stolen, Some(&request(3, "ping", json!({})))).status(), 404);
 
     drop((lines, events, waiting));
@@ -392,4 +374,143 @@ fn a_service_that_stops_ends_its_streams() {
     assert!(lines.any(|line| line.contains("progress")));
     world.service.request_stop();
     assert!(lines.all(|line| !line.contains("result")));
+}
+
+/// Renames the table of the audit log, without which nothing can be recorded.
+fn rename_audit(store: &PathBuf, from: &str, to: &str) {
+    let connection = rusqlite::Connection::open(store).unwrap();
+    connection.execute_batch(&format!("ALTER TABLE {from} RENAME TO {to}")).unwrap();
+}
+
+/// Nothing is forwarded unjudged, in either direction, and work continues once the store is back.
+#[test]
+fn a_store_that_is_away_lets_nothing_through() {
+    let is_due = Arc::new(OnceLock::<PathBuf>::new());
+    let away = is_due.clone();
+    let world = World::new("", move |request, connection| {
+        if let Some(store) = away.get().filter(|_| request.body.contains("lose the store")) {
+            rename_audit(store, "audit", "gone");
+        }
+        toy(request, connection);
+    });
+    let store = world._fixture.path().join("state/store.db");
+    is_due.set(store.clone()).unwrap();
+    let call = |a: &str| world.call("tools/call", json!({"name": "look", "arguments": {"a": a}})).1;
+    let calls = || world.server.received().iter().filter(|it| it.rpc_method() == "tools/call").count();
+    world.call("tools/list", json!({}));
+    assert!(call("1")["result"]["isError"].is_null());
+
+    rename_audit(&store, "audit", "gone");
+    let blocked = call("2");
+    assert!(blocked["result"]["isError"] == true || blocked["error"].is_object(), "{blocked}");
+    let (_, list) = world.call("tools/list", json!({}));
+    assert!(!list.to_string().contains("Looks."), "{list}");
+    assert_eq!(calls(), 1);
+    rename_audit(&store, "gone", "audit");
+    let good = call("3");
+    assert!(good["result"]["isError"].is_null() && good.to_string().contains("redacted"), "{good}");
+
+    // It goes away while the server answers.
+    let withheld = call("lose the store");
+    assert_eq!(calls(), 3);
+    assert!(withheld["result"]["isError"] == true || withheld["error"].is_object(), "{withheld}");
+    assert!(
+        !withheld.to_string().contains(SECRET) && !withheld.to_string().contains("lose the store"),
+        "{withheld}"
+    );
+    rename_audit(&store, "gone", "audit");
+    assert!(call("5")["result"]["isError"].is_null());
+}
+
+const RISKY: &str =
+    "guardrails: [{id: risky, tools: mcp__toy__look, effect: escalate, reason: A person decides.}]";
+
+/// Waits until a call is held, and answers for an approver.
+fn answer_request(world: &World, ann: &Auth, approve: bool) {
+    let until = Instant::now() + LONG;
+    loop {
+        assert!(Instant::now() < until, "no call waits for an approver");
+        let pending = world.service.get("/v1/approvals?state=pending", ann).good();
+        if let Some(id) = pending["items"][0]["id"].as_str() {
+            world
+                .service
+                .post(&format!("/v1/approvals/{id}/decide"), json!({"approve": approve}), ann)
+                .good();
+            return;
+        }
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_held_call_is_forwarded_once_an_approver_allows_it() {
+    let world = World::new(RISKY, toy);
+    let key = world._fixture.person("default", "ann", &["human_operator"]);
+    let ann = world.service.login("default", "ann", &key);
+    world.call("tools/list", json!({}));
+    for (n, approve) in [(1, false), (2, true)] {
+        let answer = thread::scope(|scope| {
+            let params = json!({"name": "look", "arguments": {"n": n}});
+            let calling = scope.spawn(|| world.call("tools/call", params).1);
+            answer_request(&world, &ann, approve);
+            calling.join().unwrap()
+        });
+        assert_eq!(answer["result"]["isError"] == true, !approve, "{answer}");
+        assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+        let calls = world.server.received().into_iter().filter(|it| it.rpc_method() == "tools/call");
+        let bodies: Vec<String> = calls.map(|call| call.body).collect();
+        assert_eq!(bodies.len(), usize::from(approve), "{bodies:?}");
+        assert!(bodies.iter().all(|body| body.contains("\"n\":2")), "{bodies:?}");
+    }
+}
+
+/// Who decides is looked up for each call: an approver who was added during a session decides instead of the client's user.
+#[test]
+fn an_approver_who_is_added_decides_the_next_call_of_a_session() {
+    let world = World::new(RISKY, |request, connection| match request.rpc_method().as_str() {
+        "initialize" => {
+            connection.json(
+                r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#,
+            );
+        }
+        "tools/call" => {
+            let body: Value = serde_json::from_str(&request.body).unwrap();
+            connection
+                .json(&json!({"jsonrpc": "2.0", "id": body["id"], "result": {"content": []}}).to_string());
+        }
+        "tools/list" => toy(request, connection),
+        _ => connection.answer(202, "", ""),
+    });
+    let capable = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}});
+    let start = world.open("POST", &[], Some(&request(1, "initialize", capable)));
+    let session = start.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let of_session = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let post = |body: &Value| world.open("POST", &of_session, Some(body));
+    last(post(&request(1, "tools/list", json!({}))));
+    let call = |id| request(id, "tools/call", json!({"name": "look", "arguments": {"id": id}}));
+
+    // The client's user decides. The call is answered where it was made.
+    for (id, answer, wanted) in [
+        (2, json!({"action": "decline"}), "isError"),
+        (3, json!({"action": "accept", "content": {"allow": true}}), "\"content\":[]"),
+    ] {
+        let mut asking = post(&call(id));
+        let mut events = BufReader::new(asking.body_mut().as_reader()).lines().map_while(Result::ok);
+        let question = events.find(|line| line.contains("elicitation/create")).unwrap();
+        let question: Value = serde_json::from_str(question.trim_start_matches("data: ")).unwrap();
+        let mut answered = post(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+        assert_eq!((answered.status().as_u16(), text(&mut answered)), (202, String::new()));
+        let rest: Vec<String> = events.collect();
+        assert!(rest.iter().any(|line| line.contains(wanted)), "{rest:?}");
+    }
+
+    let key = world._fixture.person("default", "ann", &["human_operator"]);
+    let ann = world.service.login("default", "ann", &key);
+    let answer = thread::scope(|scope| {
+        let calling = scope.spawn(|| text(&mut post(&call(4))));
+        answer_request(&world, &ann, true);
+        calling.join().unwrap()
+    });
+    assert!(!answer.contains("elicitation/create") && answer.contains("\"content\""), "{answer}");
+    assert_eq!(world.server.received().iter().filter(|it| it.rpc_method() == "tools/call").count(), 2);
 }
