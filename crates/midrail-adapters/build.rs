@@ -76,6 +76,10 @@ struct AddressForm {
     types: (String, String),
     headers: String,
     environment: String,
+    #[serde(default)]
+    one_list: bool,
+    #[serde(default)]
+    named_variables: bool,
 }
 
 #[derive(Deserialize)]
@@ -170,10 +174,12 @@ fn write_client(
 ) -> std::fmt::Result {
     let address = match address {
         None => "None".to_owned(),
-        Some(AddressForm { untyped, typed, types, headers, environment }) => format!(
-            "Some(AddressForm {{ untyped: {untyped:?}, typed: {typed:?}, types: {types:?}, headers: {headers:?}, \
-             environment: {environment:?} }})"
-        ),
+        Some(AddressForm { untyped, typed, types, headers, environment, one_list, named_variables }) => {
+            format!(
+                "Some(AddressForm {{ untyped: {untyped:?}, typed: {typed:?}, types: {types:?}, headers: {headers:?}, \
+             environment: {environment:?}, one_list: {one_list}, named_variables: {named_variables} }})"
+            )
+        }
     };
     writeln!(
         list,

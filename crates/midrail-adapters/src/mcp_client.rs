@@ -37,6 +37,10 @@ pub(crate) struct AddressForm {
     pub(crate) headers: &'static str,
     /// The field with the variables of a program.
     pub(crate) environment: &'static str,
+    /// Whether a program and its arguments are one list.
+    pub(crate) one_list: bool,
+    /// Whether headers can name variables: `env_http_headers`, `bearer_token_env_var`, and `env_vars` of a program.
+    pub(crate) named_variables: bool,
 }
 
 impl McpClient {

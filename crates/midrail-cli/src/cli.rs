@@ -24,7 +24,7 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line.
     ///
-    /// `check` and `hook` run for every event of an agent, so they are parsed on their own if possible: building the
+    /// `check`, `hook` and `run` run for every event of an agent, so they are parsed on their own if possible: building the
     /// parser of all subcommands takes longer than a decision. So does the parser of one, which the command of hooks does
     /// not need.
     pub(crate) fn read() -> Result<Self, clap::Error> {
@@ -41,6 +41,11 @@ impl Cli {
             && let Ok(Alone { args, global }) = Alone::try_parse_from(alone())
         {
             return Ok(Cli { command: Command::Check(args), global });
+        }
+        if first.as_deref() == Some(OsStr::new("run"))
+            && let Ok(Alone { args, global }) = Alone::try_parse_from(alone())
+        {
+            return Ok(Cli { command: Command::Run(args), global });
         }
         let matches = Cli::command().color(help_colour()).try_get_matches()?;
         Cli::from_arg_matches(&matches)
@@ -76,6 +81,7 @@ pub(crate) enum Command {
     Check(commands::check::Args),
     Hook(commands::hook::Args),
     Acp(commands::acp::Args),
+    Run(commands::run::Args),
     /// Put MCP servers behind a proxy, and manage the pins of their definitions.
     Mcp(commands::mcp::Args),
     /// Trust hosts for a limited time.
@@ -129,6 +135,7 @@ impl Command {
             Command::Check(args) => commands::check::run(args, output),
             Command::Hook(args) => commands::hook::run(&args, output),
             Command::Acp(args) => commands::acp::run(&args, output),
+            Command::Run(args) => commands::run::run(&args, output),
             Command::Mcp(args) => commands::mcp::run(&args, output),
             Command::Flow(args) => commands::flow::run(&args, output),
             Command::Serve(args) => commands::serve::run(&args, output),
@@ -209,6 +216,7 @@ mod tests {
         "quarantine list",
         "redact",
         "replay",
+        "run",
         "schema",
         "script run",
         "script types",

@@ -28,6 +28,7 @@ pub(crate) mod policy;
 pub(crate) mod quarantine;
 pub(crate) mod redact;
 pub(crate) mod replay;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod script;
 pub(crate) mod serve;

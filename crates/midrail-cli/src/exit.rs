@@ -108,6 +108,18 @@ Exit codes:
   128 + N if `midrail acp` was ended by the signal N, and the agent with it;
   2  an internal error: the agent was killed";
 
+/// The exit code of `run` if it did not run the command.
+pub(crate) const NOT_RUN: u8 = 125;
+
+/// Exit codes of `run`.
+pub(crate) const RUN: &str = "\
+Exit codes:
+  that of the command; 128 + N if the signal N ended it
+  124  it was ended because its time was over
+  125  it was not run, because the sandbox could not be set up
+  126  it could not be started
+  127  it was not found";
+
 /// Exit codes of the subcommands of `approvals` and `approver`.
 pub(crate) const APPROVALS: &str = "\
 Exit codes:

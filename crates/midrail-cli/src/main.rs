@@ -41,6 +41,10 @@ use crate::output::Output;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // A part of a sandbox: no thread may run yet.
+    if let Some(code) = midrail_sandbox::stage() {
+        return code.into();
+    }
     exit::report_panics();
     // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.
     let exit = panic::catch_unwind(run).unwrap_or(Exit::Stopped);

@@ -54,6 +54,13 @@ fn allowed() -> Vec<Pattern> {
 }
 
 impl SensitiveFile {
+    /// Whether a file contains credentials, by a name: relative to the project, absolute, or from the home as `~/…`.
+    pub fn is_protected(&self, name: &str) -> bool {
+        let name = lowercase(name);
+        let place = LowercasePath::new(&name);
+        self.paths.iter().any(|it| place.fits(&it.0)) && !self.except.iter().any(|it| place.fits(&it.0))
+    }
+
     fn objection<'s>(
         &'s self,
         context: &Context<'_>,

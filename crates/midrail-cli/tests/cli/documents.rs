@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::http_server::HttpServer;
 use crate::world::{World, ended};
 
-fn page(name: &str) -> String {
+pub(crate) fn page(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap()
 }
 
@@ -114,7 +114,7 @@ fn steady(text: &str) -> String {
 
 /// The guide is one session of a shell: every line ends as its comment says (`# exits with 2`, else 0), and what it
 /// shows is what comes out.
-fn follow_guide(guide: &str, world: &World, at_least: usize) {
+pub(crate) fn follow_guide(guide: &str, world: &World, at_least: usize) {
     let lines: Vec<&str> = blocks(guide, "sh").into_iter().flat_map(str::lines).collect();
     assert!(lines.len() >= at_least, "only {} lines were found", lines.len());
     let mut script = String::new();

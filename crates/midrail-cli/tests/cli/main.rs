@@ -44,6 +44,7 @@ mod processes;
 mod protocol;
 mod replay;
 mod retention;
+mod run;
 mod schema;
 mod scripts;
 mod serve;

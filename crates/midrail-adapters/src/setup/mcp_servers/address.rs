@@ -47,7 +47,7 @@ pub(super) enum Obstacle {
 /// The start of the variables that contain headers.
 const VARIABLE: &str = "MIDRAIL_HEADER_";
 
-/// Fields of Codex: headers whose values are in variables, the variable of a bearer token, and the variables that a program
+/// Fields of clients that name variables: headers whose values are in variables, the variable of a bearer token, and the variables that a program
 /// inherits.
 const HEADER_VARIABLES: &str = "env_http_headers";
 const BEARER_VARIABLE: &str = "bearer_token_env_var";
@@ -124,7 +124,7 @@ fn wrap_edits(
             || name == "type"
             || name == form.headers
             || COMMON.contains(&name)
-            || (form.headers == "http_headers" && [HEADER_VARIABLES, BEARER_VARIABLE].contains(&name))
+            || (form.named_variables && [HEADER_VARIABLES, BEARER_VARIABLE].contains(&name))
     };
     let is_address = |name: &str| ADDRESSES.contains(&name);
     let is_unknown = |field: &&Field| !is_known(&field.name) && !is_address(&field.name);
@@ -224,8 +224,7 @@ fn command_edits(
     let key = key_range(file.text, address)?;
     let key_edit = |name: &str| Edit { range: key.clone(), text: like(file.text, &key, name) };
     let value = address.value.range.clone();
-    // OpenCode has the program and its arguments in one list.
-    if form.environment == "environment" {
+    if form.one_list {
         return Some(vec![
             key_edit("command"),
             Edit { range: value, text: format!("[{}]", command.join(", ")) },
