@@ -3,36 +3,28 @@
 //!
 //! A program that uses this crate starts itself anew as parts of the sandbox. So its `main` must call [`stage`] first.
 
+mod error;
 mod folders;
 #[cfg(target_os = "linux")]
 mod linux;
 mod protected;
 mod sandbox;
 
+pub use error::SandboxError;
 pub use folders::Folders;
 pub use sandbox::{Background, Command, Ending, Layers, Limits, Network, Report, Sandbox};
 
-/// The first argument of a process that is a part of a sandbox.
-pub const STAGE: &str = "--stage";
-
-/// Why a command could not run in a sandbox. It was not started.
-#[derive(Debug, thiserror::Error)]
-pub enum SandboxError {
-    /// The machine has nothing that can enforce a sandbox.
-    #[error("this machine cannot enforce a sandbox: {0}")]
-    Unavailable(String),
-    /// A step failed.
-    #[error("could not set up the sandbox: {0}")]
-    SetUp(String),
-    /// Protected files could not be recorded or restored.
-    #[error("could not protect files: {0}")]
-    Protect(String),
-}
-
-impl SandboxError {
-    /// A failed step and its cause.
-    fn set_up(step: &str, error: impl std::fmt::Display) -> Self {
-        SandboxError::SetUp(format!("{step}: {error}"))
+impl Sandbox {
+    /// Runs a command with the streams of this process, and waits for its end. This process must have no other children: what
+    /// is left of the command ends with all of them.
+    pub fn run(&self, command: &Command) -> Result<Report, SandboxError> {
+        #[cfg(target_os = "linux")]
+        return linux::run(self, command);
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = command;
+            Err(SandboxError::Unavailable("only Linux is supported".to_owned()))
+        }
     }
 }
 
@@ -41,7 +33,7 @@ impl SandboxError {
 /// Call it before anything else: no thread may run, and no file may be open.
 pub fn stage() -> Option<u8> {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != STAGE {
+    if arguments.next()? != sandbox::STAGE {
         return None;
     }
     #[cfg(target_os = "linux")]

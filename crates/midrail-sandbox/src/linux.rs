@@ -11,14 +11,15 @@ mod keeper;
 mod loopback;
 mod message;
 mod mounts;
+mod part;
 mod processes;
 mod restrictions;
 mod stage;
 mod supervisor;
 mod syscalls;
 
-use crate::sandbox::Background;
-use crate::{Command, Report, Sandbox, SandboxError};
+use crate::error::SandboxError;
+use crate::sandbox::{Background, Command, Report, Sandbox};
 
 use message::Orders;
 

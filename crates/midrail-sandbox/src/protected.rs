@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::SandboxError;
+use crate::error::SandboxError;
 
 /// Protected files are few and small. More than this is not copied: the sandbox is refused.
 const MAX_ENTRIES: usize = 20_000;

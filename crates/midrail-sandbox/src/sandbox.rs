@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::SandboxError;
+/// The first argument of a process of this program that is a part of a sandbox.
+pub(crate) const STAGE: &str = "--stage";
 
 /// What a command may do. All paths are absolute; those that do not exist are skipped, except in `protected`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -119,18 +120,4 @@ pub struct Report {
     pub restored: Vec<PathBuf>,
     /// Whether it tried to reach the network and could not.
     pub network_refused: bool,
-}
-
-impl Sandbox {
-    /// Runs a command with the streams of this process, and waits for its end. This process must have no other children: what
-    /// is left of the command ends with all of them.
-    pub fn run(&self, command: &Command) -> Result<Report, SandboxError> {
-        #[cfg(target_os = "linux")]
-        return crate::linux::run(self, command);
-        #[cfg(not(target_os = "linux"))]
-        {
-            let _ = command;
-            Err(SandboxError::Unavailable("only Linux is supported".to_owned()))
-        }
-    }
 }

@@ -8,8 +8,8 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
-use super::stage::{Failure, failed};
-use crate::Sandbox;
+use super::part::{Failure, failed};
+use crate::sandbox::Sandbox;
 
 /// The newest version of Landlock whose rights are used.
 const VERSION: ABI = ABI::V6;

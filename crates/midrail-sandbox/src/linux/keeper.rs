@@ -5,9 +5,10 @@ use std::io::{BufRead, BufReader};
 use rustix::process::getppid;
 
 use super::message::{Channel, Message, Orders};
-use super::stage::{Part, release_streams, start};
+use super::part::{Part, release_streams, start};
 use super::supervisor;
-use crate::{Report, SandboxError};
+use crate::error::SandboxError;
+use crate::sandbox::Report;
 
 /// Starts a keeper and waits for the report about the command.
 pub(super) fn run(orders: &Orders) -> Result<Report, SandboxError> {

@@ -9,7 +9,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
-use crate::{Command, Ending, Report, Sandbox, SandboxError};
+use crate::error::SandboxError;
+use crate::sandbox::{Command, Ending, Report, Sandbox};
 
 /// The whole sandbox, with resolved paths.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -14,8 +14,8 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, pivot_root};
 
-use super::stage::{Failure, failed};
-use crate::Sandbox;
+use super::part::{Failure, failed};
+use crate::sandbox::Sandbox;
 
 /// Where the root of the machine and the new root are while it is built.
 const OLD: &str = "/old";

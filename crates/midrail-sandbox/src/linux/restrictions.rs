@@ -2,9 +2,9 @@
 
 use nix::sys::resource::{Resource, setrlimit};
 
-use super::stage::{Failure, failed};
+use super::part::{Failure, failed};
 use super::{capabilities, files, syscalls};
-use crate::Sandbox;
+use crate::sandbox::Sandbox;
 
 /// Restricts this process. With mounts it sees only the files of the sandbox already, and Landlock is a second layer. Returns
 /// what the kernel cannot restrict.

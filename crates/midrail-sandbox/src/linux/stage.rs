@@ -1,4 +1,4 @@
-//! The parts of a sandbox: processes of this program that were started with [`STAGE`](crate::STAGE).
+//! The parts of a sandbox: what each does.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -13,55 +13,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
 
 use super::message::{Channel, Message, Orders};
+use super::part::{Failure, Part, failed, release_streams, start};
 use super::restrictions::restrict;
 use super::{capabilities, keeper, loopback, mounts};
-use crate::sandbox::{Background, Network};
-use crate::{Command, Ending};
-
-/// Which part a process is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Waits for the end of a sandbox that outlives its command.
-    Keeper,
-    /// Enters the namespaces.
-    Namespaces,
-    /// The first process in the namespaces.
-    Init,
-    /// Becomes the command, without namespaces.
-    Become,
-}
-
-impl Part {
-    const ALL: [(&'static str, Part); 4] = [
-        ("keeper", Part::Keeper),
-        ("namespaces", Part::Namespaces),
-        ("init", Part::Init),
-        ("become", Part::Become),
-    ];
-
-    fn name(self) -> &'static str {
-        Part::ALL.iter().find(|(_, part)| *part == self).map_or("", |(name, _)| name)
-    }
-}
-
-/// Why a part ends before the command starts.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The kernel does not permit this kind of sandbox.
-    Unavailable(String),
-    /// A step failed.
-    Failed(String),
-}
-
-/// A failed step and its cause.
-pub(super) fn failed(step: &str, error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(format!("{step}: {error}"))
-}
-
-/// Starts a part of a sandbox as a child of this process.
-pub(super) fn start(part: Part, channel: &Channel) -> io::Result<Child> {
-    Process::new("/proc/self/exe").arg(crate::STAGE).arg(part.name()).args(channel.arguments()).spawn()
-}
+use crate::sandbox::{Background, Command, Ending, Network};
 
 /// Runs this process as the part that its arguments name.
 pub(crate) fn stage(arguments: impl Iterator<Item = OsString>) -> u8 {
@@ -98,15 +53,6 @@ fn report(channel: &Channel, failure: Failure) -> u8 {
 /// Ends this process when its parent ends.
 fn die_with_parent() -> Result<(), Failure> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed("follow the parent", error))
-}
-
-/// Frees the streams, so that a reader of them sees their end when the command and its children have ended.
-pub(super) fn release_streams() -> io::Result<()> {
-    let null = fs::File::options().read(true).write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&null)?;
-    rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
-    Ok(())
 }
 
 /// Signals of the terminal are for the command. The parts end with their parent.

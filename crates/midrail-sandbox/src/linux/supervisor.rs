@@ -12,11 +12,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::message::{Channel, Message, Orders};
+use super::part::{Part, start};
 use super::processes;
-use super::stage::{Part, start};
+use crate::error::SandboxError;
 use crate::protected::Snapshot;
 use crate::sandbox::{Background, Layers};
-use crate::{Ending, Report, SandboxError};
+use crate::sandbox::{Ending, Report};
 
 /// How often a sandbox without mounts is asked whether processes are left in it.
 const INTERVAL: Duration = Duration::from_millis(500);
