@@ -306,6 +306,7 @@ mod tests {
         for path in PRIVILEGED {
             assert!(is_blocked(&engine, &format!("midrail {path} x")), "an agent may run `midrail {path}`");
         }
+        assert!(is_blocked(&engine, "midrail run -- midrail pause 1h"), "a sandbox hides no command");
         for path in HARMLESS {
             assert!(
                 !is_blocked(&engine, &format!("midrail {path}")),

@@ -143,7 +143,7 @@ const GIT_PROTECTED: &[&str] =
 /// Folders without files of the project's own, which are not searched for credentials.
 const FOREIGN: &[&str] = &["node_modules", "target", ".venv", "venv", "objects"];
 
-/// A project with more entries is not searched to its end; [`Folders::is_complete`] says so.
+/// A project with more entries is not searched to its end; see [`Folders::is_complete`].
 const MAX_ENTRIES: usize = 20_000;
 
 /// What a command of a project may use.

@@ -42,7 +42,7 @@ pub(super) fn keep(channel: &Channel, orders: &Orders) -> u8 {
         Ok(_) => 0,
         Err(error) => {
             if !has_reported {
-                // Without a reader nobody waits for it.
+                // Without a reader, no process waits for it.
                 let _ = channel.send(&Message::Done(Err(error.to_string())));
             }
             1

@@ -1,4 +1,4 @@
-//! The sandbox against attempts to leave it, with and without mounts, as this user and, if this is root, as nobody.
+//! The sandbox against attempts to leave it, with and without mounts, as this user and, if this is root, without privileges.
 //!
 //! A process that runs a sandbox starts itself anew, so these tests have a `main` of their own.
 
@@ -31,7 +31,7 @@ fn main() -> std::process::ExitCode {
     let filter = std::env::args().nth(1).filter(|it| !it.starts_with('-')).unwrap_or_default();
     let mut failures = attempts::run(&filter);
     failures.extend(behaviour::run(&filter));
-    failures.extend(world::rerun_as_nobody(&filter));
+    failures.extend(world::rerun_unprivileged(&filter));
     for failure in &failures {
         println!("FAILED {failure}");
     }

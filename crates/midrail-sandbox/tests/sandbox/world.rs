@@ -243,7 +243,7 @@ pub(crate) fn is_available(layers: Layers) -> bool {
 }
 
 /// Runs all tests again as a user without privileges.
-pub(crate) fn rerun_as_nobody(filter: &str) -> Vec<String> {
+pub(crate) fn rerun_unprivileged(filter: &str) -> Vec<String> {
     if fs::metadata("/proc/self").is_ok_and(|data| data.uid() != 0) {
         return Vec::new();
     }
@@ -252,7 +252,7 @@ pub(crate) fn rerun_as_nobody(filter: &str) -> Vec<String> {
     let program = dir.path().join("sandbox");
     fs::copy(own_path(), &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    println!("== as nobody");
+    println!("== without privileges");
     let status = Process::new(program)
         .arg(filter)
         .uid(65534)
@@ -261,5 +261,5 @@ pub(crate) fn rerun_as_nobody(filter: &str) -> Vec<String> {
         .env("TMPDIR", "/tmp")
         .status()
         .unwrap();
-    if status.success() { Vec::new() } else { vec!["as nobody".to_owned()] }
+    if status.success() { Vec::new() } else { vec!["without privileges".to_owned()] }
 }
