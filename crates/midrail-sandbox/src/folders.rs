@@ -1,5 +1,6 @@
 //! The folders that a command of a project needs, and those that it must not have.
 
+use std::collections::VecDeque;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -141,7 +142,7 @@ const GIT_PROTECTED: &[&str] =
     &["hooks", "config", "config.worktree", "commondir", "info/attributes", "gitdir"];
 
 /// Folders without files of the project's own, which are not searched for credentials.
-const FOREIGN: &[&str] = &["node_modules", "target", ".venv", "venv", "objects"];
+const FOREIGN: &[&str] = &["node_modules", "target", ".venv", "venv"];
 
 /// A project with more entries is not searched to its end; see [`Folders::is_complete`].
 const MAX_ENTRIES: usize = 20_000;
@@ -168,10 +169,7 @@ impl Folders {
         folders.read.extend(SYSTEM.iter().map(PathBuf::from));
         folders.read.extend(in_home(home, TOOLS));
         let path = env::var_os("PATH").unwrap_or_default();
-        // A program may be a link to a folder next to it.
-        folders.read.extend(
-            env::split_paths(&path).filter(|folder| folder.is_absolute() && is_below_tools(folder, home)),
-        );
+        folders.read.extend(env::split_paths(&path).filter(|folder| is_for_programs(folder, home)));
         folders.write.push(root.to_owned());
         folders.write.push(env::temp_dir());
         folders.write.extend(in_home(home, CACHES));
@@ -200,8 +198,9 @@ impl Folders {
     /// Finds credentials, sockets and further repositories in a project.
     fn search(&mut self, root: &Path, is_secret: &dyn Fn(&Path) -> bool) {
         let mut seen = 0;
-        let mut waiting = vec![root.to_owned()];
-        while let Some(folder) = waiting.pop() {
+        // Breadth first: what is near the root is found in a large project too.
+        let mut waiting = VecDeque::from([root.to_owned()]);
+        while let Some(folder) = waiting.pop_front() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 seen += 1;
                 if seen > MAX_ENTRIES {
@@ -212,11 +211,14 @@ impl Folders {
                 let path = entry.path();
                 if is_secret(&path) || is_socket(kind) {
                     self.hidden.push(path);
-                } else if kind.is_dir() && !FOREIGN.iter().any(|name| entry.file_name() == *name) {
+                } else if kind.is_dir()
+                    && !FOREIGN.iter().any(|name| entry.file_name() == *name)
+                    && !path.ends_with(".git/objects")
+                {
                     if entry.file_name() == ".git" {
                         self.protected.extend(GIT_PROTECTED.iter().map(|name| path.join(name)));
                     }
-                    waiting.push(path);
+                    waiting.push_back(path);
                 }
             }
         }
@@ -252,14 +254,21 @@ fn in_home(home: &Path, names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(place).collect()
 }
 
-/// Whether a folder of programs is none of the user's files: outside the home, or a folder that is named for programs.
-fn is_below_tools(folder: &Path, home: &Path) -> bool {
-    !folder.starts_with(home) || folder.file_name().is_some_and(|name| name == "bin" || name == "shims")
+/// Whether a folder of `PATH` holds programs alone: it is outside the home, or named for them.
+fn is_for_programs(folder: &Path, home: &Path) -> bool {
+    let is_named = || folder.file_name().is_some_and(|name| name == "bin" || name == "shims");
+    folder.is_absolute() && (!folder.starts_with(home) || is_named())
 }
 
+#[cfg(unix)]
 fn is_socket(kind: fs::FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;
     kind.is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_socket(_: fs::FileType) -> bool {
+    false
 }
 
 /// The folder of git that a `.git` file names, if that is a worktree of this project: any file could name any folder, so the

@@ -7,6 +7,7 @@ mod error;
 mod folders;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
 mod protected;
 mod sandbox;
 

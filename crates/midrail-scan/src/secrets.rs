@@ -23,12 +23,14 @@ mod pem;
 pub mod resumable;
 pub mod stream;
 mod triggers;
+mod variables;
 mod view;
 #[doc(hidden)]
 pub mod words;
 
 pub(crate) use mask::finding;
 pub use mask::{Mask, fingerprint, mask, shift_findings, tag};
+pub use variables::is_secret_variable;
 
 use midrail_core::{Confidence, Finding, Hit, Severity};
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! Detectors for texts, without a session: what they find, and the effect that their guardrails have by default.
 
 use midrail_core::{Confidence, Danger, Effect, Hit, Severity};
+pub use midrail_scan::secrets::is_secret_variable;
 use midrail_scan::{injection, personal, secrets};
 use midrail_shell::{command, sql};
 use serde::Serialize;

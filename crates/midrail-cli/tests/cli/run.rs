@@ -16,7 +16,7 @@ fn project() -> World {
         .write("package.json", r#"{"name": "p", "version": "1.0.0", "scripts": {"build": "node build.js"}}"#);
     world.write("build.js", "require('fs').writeFileSync('built.js', '1'); console.log('built');");
     world.write("app.py", "import json, sys\nprint(json.dumps({'a': 1}))\n");
-    world.write("../precious/letter", "dear reader");
+    world.write("../precious/letter", "a letter");
     world.write("../.ssh/id_rsa", "SECRET");
     world
 }
@@ -184,7 +184,7 @@ fn code_that_destroys_does_nothing_outside() {
             world.write("wipe.js", "require('child_process').execSync('sh wipe.sh')");
             world.write("code", "cm0gLXJmICIkSE9NRSIvcHJlY2lvdXM7IGVjaG8gZ29uZSA+ICIkSE9NRSIvbm90ZQo=");
             shell_inside(&world, options, &format!("TOOL=sh; {line}"));
-            assert_eq!(world.read("../precious/letter"), "dear reader", "{options:?} {line}");
+            assert_eq!(world.read("../precious/letter"), "a letter", "{options:?} {line}");
             assert_eq!(world.read("../.ssh/id_rsa"), "SECRET", "{options:?} {line}");
             assert!(!world.project().join("../note").exists(), "{options:?} {line}");
         }

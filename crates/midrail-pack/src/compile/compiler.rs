@@ -9,6 +9,7 @@ use midrail_core::{
     glob,
 };
 use midrail_guardrails::{Builtin, CATALOGUE, Feedback, PackKey, configured_by, guardrail_id};
+use midrail_scan::secrets::is_secret_variable;
 
 use crate::diagnostic::{Diagnostic, did_you_mean, excerpt};
 use crate::expr::{Expected, Expression};
@@ -28,10 +29,6 @@ const SCRIPT_IDS: [&str; 5] =
 
 /// How often an agent that is not done continues, unless a pack sets a number.
 const CONTINUATIONS: u32 = 10;
-
-/// Parts of the names of variables that hold secrets.
-const SECRET_NAMES: &[&str] =
-    &["SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "PRIVATE", "ACCESS_KEY"];
 
 /// The default role of people.
 pub(super) const HUMAN: &str = "human_operator";
@@ -371,7 +368,7 @@ impl<'p> Compiler<'p> {
             if name.is_empty() || !name.chars().all(is_word) {
                 let message = format!("`{}` is not the name of a variable", excerpt(name));
                 self.issue(place, message, "write its name without `$`");
-            } else if SECRET_NAMES.iter().any(|word| name.to_ascii_uppercase().contains(word)) {
+            } else if is_secret_variable(name) {
                 let message = format!("`{name}` looks like the name of a secret, which no rule may read");
                 self.issue(place, message, "use a variable that holds no secret");
             }

@@ -194,15 +194,19 @@ fn devices() -> io::Result<()> {
 fn mount_path(path: &Path, kind: Kind) -> io::Result<()> {
     let source = match open(OLD, path) {
         Ok(source) => source,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // What was to be protected must not be created unprotected instead.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && kind != Kind::Protected => return Ok(()),
         Err(error) => return Err(error),
     };
     let is_folder = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&source)?.st_mode).is_dir();
     let place = below(NEW, path);
     if fs::symlink_metadata(&place).is_err() {
-        if kind == Kind::Hidden {
+        match kind {
             // It is out of sight already.
-            return Ok(());
+            Kind::Hidden => return Ok(()),
+            // It was there a moment ago: another process changes the folder above.
+            Kind::Protected => return Err(io::ErrorKind::NotFound.into()),
+            Kind::Scratch | Kind::Read | Kind::Write => {}
         }
         if is_folder {
             fs::create_dir_all(&place)?;

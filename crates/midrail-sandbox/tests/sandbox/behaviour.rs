@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{Command as Process, Stdio};
+use std::process::{Child, Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
 use midrail_sandbox::{Background, Ending, Layers, Limits, Network, Report};
@@ -162,10 +162,14 @@ fn the_background_ends_with_the_command(layers: Layers) {
     assert!(!world.path("project/late").exists() && !world.path("project/later").exists());
 }
 
+/// A process that stands for the session of an agent.
+fn session() -> Child {
+    Process::new("sleep").arg("60").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
 fn the_background_ends_with_the_session(layers: Layers) {
     let world = World::new();
-    let mut session =
-        Process::new("sleep").arg("60").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut session = session();
     let mut sandbox = world.sandbox(layers);
     sandbox.background = Background::Until(session.id());
     let text = "(while :; do date +%N > beat; sleep 0.05; done) > /dev/null 2>&1 & echo started";
@@ -186,8 +190,7 @@ fn the_background_ends_with_the_session(layers: Layers) {
 
 fn the_background_may_use_its_sandbox_and_no_more(layers: Layers) {
     let world = World::new();
-    let mut session =
-        Process::new("sleep").arg("60").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut session = session();
     let mut sandbox = world.sandbox(layers);
     sandbox.background = Background::Until(session.id());
     let text = "(sleep 0.3; echo x > \"$OUT/late\"; echo x > inside; mkdir .midrail) > /dev/null 2>&1 &";

@@ -14,7 +14,7 @@ use std::{env, thread};
 
 use midrail_core::{CommandOutcome, Fact, PackCommand};
 use midrail_scan::output_digest::StableDigest;
-use midrail_scan::secrets;
+use midrail_scan::secrets::{self, is_secret_variable};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::Value;
@@ -365,8 +365,7 @@ fn environment() -> Vec<(OsString, OsString)> {
 fn is_passed_on(name: &str) -> bool {
     let known =
         PASSED_ON.lines().any(|line| line == name) || FAMILIES.iter().any(|family| name.starts_with(family));
-    let upper = name.to_ascii_uppercase();
-    known && !SECRET_WORDS.iter().any(|word| upper.contains(word))
+    known && !is_secret_variable(name)
 }
 
 /// The variables that a command gets, one on each line.
@@ -374,10 +373,6 @@ const PASSED_ON: &str = include_str!("environment.txt");
 
 /// Families of variables, by how their names begin.
 const FAMILIES: &[&str] = &["LC_", "CARGO_", "RUSTUP_"];
-
-/// Words in names of variables that hold secrets, such as `CARGO_REGISTRY_TOKEN`.
-const SECRET_WORDS: &[&str] =
-    &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "_KEY", "AUTH"];
 
 #[cfg(test)]
 mod tests {
