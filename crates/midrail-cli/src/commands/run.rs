@@ -28,7 +28,7 @@ const FILE_SIZE: u64 = 8 << 30;
 #[command(after_help = exit::RUN)]
 pub(crate) struct Args {
     /// The command and its arguments, as in `midrail run -- make test`
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
     /// The network that the command reaches
     #[arg(long, value_enum, default_value_t = NetworkArg::None)]

@@ -231,3 +231,16 @@ fn a_sandbox_that_would_protect_nothing_is_refused() {
         .complains("cannot use `no/such/file`");
     world.run(&["run"]).code(1);
 }
+
+#[test]
+fn options_in_front_of_the_command_are_those_of_midrail() {
+    let world = World::new();
+    world.run(&["run", "--help"]).code(0).says("Usage: midrail run");
+    world.run(&["run", "--netwrok", "all", "true"]).code(1).complains("unexpected argument '--netwrok'");
+    if is_available() {
+        let ended = shell_inside(&world, &[], "exit 3");
+        assert_eq!(ended.code, 3, "{}", ended.err);
+        let mut command = world.command(&["run", "printf", "%s", "--help"]);
+        assert_eq!(ended_with(&mut command, &[]).out, "--help");
+    }
+}
