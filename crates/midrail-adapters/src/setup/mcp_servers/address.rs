@@ -47,8 +47,8 @@ pub(super) enum Obstacle {
 /// The start of the variables that contain headers.
 const VARIABLE: &str = "MIDRAIL_HEADER_";
 
-/// Fields of clients that name variables: headers whose values are in variables, the variable of a bearer token, and the variables that a program
-/// inherits.
+/// Fields of clients that name variables: headers whose values are in variables, the variable of a bearer token, and the
+/// variables that a program inherits.
 const HEADER_VARIABLES: &str = "env_http_headers";
 const BEARER_VARIABLE: &str = "bearer_token_env_var";
 const INHERITED: &str = "env_vars";

@@ -54,8 +54,8 @@ pub(super) fn unwrap(
     Ok(unwrapped)
 }
 
-/// A settings file whose servers that are programs run without a proxy. Lists of arguments that are empty then are removed unless `before` had
-/// them.
+/// A settings file whose servers that are programs run without a proxy. Lists of arguments that are empty then are removed
+/// unless `before` had them.
 fn unwrap_programs(
     text: &str,
     path: &Path,
