@@ -110,12 +110,18 @@ fn rustc() -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// A home and a project in a folder of fixed length, so that paths cost the same in every run.
+/// A home and a project in a folder with a fixed name, so that paths cost the same in every run: what a random name contains
+/// decides how long a scan for secrets takes.
 struct Place(TempDir);
 
 impl Place {
     fn new() -> Self {
-        let place = Place(tempfile::Builder::new().prefix("midrail-budget-").tempdir_in("/tmp").unwrap());
+        let create = |number: u32| {
+            let name = format!("midrail-budget-{number:02}");
+            tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in("/tmp").ok()
+        };
+        // A test that was killed, or that runs elsewhere, has the first ones.
+        let place = Place((1..100).find_map(create).unwrap());
         fs::create_dir_all(place.project().join("src")).unwrap();
         fs::write(place.project().join("src/main.rs"), FILE).unwrap();
         place
