@@ -10,6 +10,7 @@ use std::sync::Arc;
 use midrail::last_policy::{LastPolicy, SessionContext};
 use midrail::load::{PolicyCache, StoredPolicyError};
 use midrail::pack::diagnostic::visible;
+use midrail::sandboxes::Sandboxes;
 use midrail::store::Keys;
 use midrail::{Decision, Effect, Engine, Event, Load, LoadedPolicy, Reload, Reloader, SqliteStore, paths};
 
@@ -79,6 +80,8 @@ pub(crate) struct PolicyInForce {
     pub(crate) loaded: LoadedPolicy,
     pub(crate) store: CliResult<SqliteStore>,
     project: Option<PathBuf>,
+    /// The sandboxes of contained calls.
+    sandboxes: Option<Sandboxes>,
     /// The missing pack file, if the session's last policy is used.
     kept_for: Option<PathBuf>,
     /// Packs that are not used, and why.
@@ -136,7 +139,7 @@ pub(crate) fn load(
         event.cwd = here.map(|here| here.to_string_lossy().into_owned());
     }
     let project = folder.and_then(|folder| paths::project(&folder).or(Some(folder)));
-    Ok(PolicyInForce { loaded, store, project, kept_for, remark })
+    Ok(PolicyInForce { loaded, store, project, sandboxes: None, kept_for, remark })
 }
 
 /// Why the packs of a folder below that in which a session began may not be used for it: an agent can make such a folder.
@@ -175,9 +178,14 @@ fn kept(
 }
 
 impl PolicyInForce {
+    /// The same policy, which can put calls into these sandboxes.
+    pub(crate) fn with_sandboxes(self, sandboxes: Option<Sandboxes>) -> Self {
+        PolicyInForce { sandboxes, ..self }
+    }
+
     /// The engine, if the store could be opened.
     pub(crate) fn engine(self, root: Option<&Path>, damage: DamageArgs) -> CliResult<OneShotEngine> {
-        let PolicyInForce { loaded, store, project, kept_for, .. } = self;
+        let PolicyInForce { loaded, store, project, sandboxes, kept_for, .. } = self;
         let store = store?;
         let own = paths::own_places(Some(store.path()));
         let mut engine = Engine::builder(loaded.policy, &loaded.source)
@@ -190,6 +198,9 @@ impl PolicyInForce {
             engine = engine.root(root);
         } else if let Some(project) = project {
             engine = engine.project(project);
+        }
+        if let Some(sandboxes) = sandboxes {
+            engine = engine.sandboxes(sandboxes);
         }
         Ok(OneShotEngine(ManuallyDrop::new(engine.for_one_event().build()?)))
     }

@@ -98,6 +98,7 @@ fn look(effect: Effect) -> (char, Style) {
         Effect::Allow => ('✓', Style::Good),
         Effect::Warn => ('!', Style::Caution),
         Effect::Redact => ('~', Style::Changed),
+        Effect::Contain => ('□', Style::Changed),
         Effect::Retry => ('↻', Style::Caution),
         Effect::Escalate => ('?', Style::Caution),
         Effect::Block => ('✗', Style::Bad),

@@ -118,6 +118,9 @@ pub struct Action {
     /// The variables that its command line sets, for itself or for one of its commands: `A` in `A=b make`, `export A=b`, `env A=b make`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sets: Vec<String>,
+    /// Code that it runs and that its command line does not show, in the order of the line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opaque: Vec<OpaqueCode>,
     /// Its command line is too long, deep or expensive to analyse completely.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
@@ -131,6 +134,11 @@ impl Action {
         }
         let is_known = self.commands.iter().all(|call| !call.program.is_empty());
         is_known.then(|| self.known_programs())
+    }
+
+    /// Whether its command line shows all that it does: every program is known, and no other code runs.
+    pub fn is_complete(&self) -> bool {
+        self.opaque.is_empty() && self.started_programs().is_some()
     }
 
     /// The names of those of its programs that are known.
@@ -147,6 +155,40 @@ pub struct FileCopy {
     pub from: String,
     /// The file that it becomes. A path that ends with `/` is a folder with its content.
     pub to: String,
+}
+
+/// Code that a command line runs and does not show.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OpaqueCode {
+    /// Why it is not shown.
+    pub kind: OpaqueKind,
+    /// The program or file that is or runs this code: `make`, `wipe.sh`.
+    pub what: String,
+    /// First byte of its command in the command line.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// Why a command line does not show code that it runs.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum OpaqueKind {
+    /// What runs depends on a value that is not known: `$BUILD`, `eval "$X"`.
+    #[default]
+    Dynamic,
+    /// A program that Midrail does not know.
+    Program,
+    /// The code is in a file.
+    Script,
+    /// Code of another language, which is not followed completely.
+    Code,
+    /// A build tool runs code of the project: recipes, build scripts, tests, plugins.
+    Project,
+    /// A package manager downloads packages and runs their code.
+    Install,
 }
 
 /// A command that sends data to another machine, or receives data from one.

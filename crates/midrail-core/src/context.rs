@@ -220,6 +220,11 @@ impl<'a> Context<'a> {
         Ok(state.as_ref())
     }
 
+    /// Whether the call can be made in a sandbox.
+    pub fn has_sandbox(&self) -> Result<bool, Missing> {
+        Ok(self.sandbox_launcher()?.is_some())
+    }
+
     /// The outcome of the hook of this guardrail's script.
     pub fn hook(&self) -> Result<&'a HookOutcome, Missing> {
         let Fact::Hook(outcome) = self.answer(FactKey::Hook(self.hook_call()))? else {

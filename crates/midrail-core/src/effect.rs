@@ -19,6 +19,8 @@ pub enum Effect {
     Warn,
     /// Allow the action with parts of the text replaced.
     Redact,
+    /// Allow the call in a sandbox that the operating system enforces.
+    Contain,
     /// Reject the action: the agent gets guidance and retries.
     Retry,
     /// Hold the action until an approver decides.
@@ -31,10 +33,11 @@ pub enum Effect {
 
 impl Effect {
     /// All effects, weakest first.
-    pub const LADDER: [Effect; 7] = [
+    pub const LADDER: [Effect; 8] = [
         Effect::Allow,
         Effect::Warn,
         Effect::Redact,
+        Effect::Contain,
         Effect::Retry,
         Effect::Escalate,
         Effect::Block,
@@ -47,6 +50,7 @@ impl Effect {
             Effect::Allow => "allow",
             Effect::Warn => "warn",
             Effect::Redact => "redact",
+            Effect::Contain => "contain",
             Effect::Retry => "retry",
             Effect::Escalate => "escalate",
             Effect::Block => "block",
@@ -54,9 +58,9 @@ impl Effect {
         }
     }
 
-    /// Whether the action is allowed, possibly with its text changed.
+    /// Whether the action is allowed, possibly with its text changed or in a sandbox.
     pub fn allows(self) -> bool {
-        self <= Effect::Redact
+        self <= Effect::Contain
     }
 }
 
@@ -80,6 +84,7 @@ impl FromStr for Effect {
             "allow" | "pass" | "log" => Ok(Effect::Allow),
             "warn" => Ok(Effect::Warn),
             "redact" => Ok(Effect::Redact),
+            "contain" => Ok(Effect::Contain),
             "retry" => Ok(Effect::Retry),
             "escalate" | "pause" => Ok(Effect::Escalate),
             "block" | "deny" => Ok(Effect::Block),

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::action::Action;
 use crate::hit::{Confidence, Severity};
+use crate::sandbox::SandboxLauncher;
 use crate::text_test::TextTest;
 
 /// The name of a fact. On the wire it is a text such as `file:src/a.rs`.
@@ -47,6 +48,8 @@ pub enum FactKey {
     Unsaved(String),
     /// The state of the repository around the root.
     Git,
+    /// How the call can be made in a sandbox.
+    Sandbox,
     /// The outcome of a script's hook on the event.
     Hook(HookCall),
     /// The answer of an external service about the event, for a guardrail.
@@ -85,6 +88,7 @@ impl fmt::Display for FactKey {
             FactKey::Text(test) => write!(f, "text:{}", serde_json::to_string(test).map_err(|_| fmt::Error)?),
             FactKey::Unsaved(place) => write!(f, "unsaved:{place}"),
             FactKey::Git => f.write_str("git"),
+            FactKey::Sandbox => f.write_str("sandbox"),
             FactKey::Hook(call) if call.after.is_empty() => write!(f, "hook:{}", call.script),
             FactKey::Hook(call) => write!(f, "hook:{}<{}", call.script, call.after.join("<")),
             FactKey::Deep(call) => write!(f, "deep:{}:{}", call.wait_ms, call.guardrail),
@@ -112,6 +116,7 @@ impl FromStr for FactKey {
                 "injections" => Ok(FactKey::Injections),
                 "names" => Ok(FactKey::Names),
                 "git" => Ok(FactKey::Git),
+                "sandbox" => Ok(FactKey::Sandbox),
                 _ => Err(unknown()),
             };
         };
@@ -339,6 +344,8 @@ pub enum Fact {
     Unsaved(UnsavedFiles),
     /// The state of the repository. `None`: the root is in no repository.
     Git(Option<GitState>),
+    /// How the call can be made in a sandbox. `None`: it cannot.
+    Sandbox(Option<SandboxLauncher>),
     /// The outcome of a script's hook.
     Hook(HookOutcome),
     /// The outcome of a call of an external service.
@@ -574,6 +581,7 @@ mod tests {
             facts.insert(FactKey::Text(TextTest { place: "a:b.md".into(), wanted }), Fact::Count(1));
         }
         facts.insert(FactKey::Git, Fact::Git(None));
+        facts.insert(FactKey::Sandbox, Fact::Sandbox(None));
         facts.insert(FactKey::Names, Fact::Names(vec!["0a".into()]));
         facts.insert(FactKey::Destination("https://a:b".into()), Fact::Names(Vec::new()));
         let lost = UnsavedFiles { files: vec!["b:c".into()], more: true };

@@ -11,6 +11,7 @@ use crate::definition::Definition;
 use crate::event::{Event, EventKind, Risk, Task};
 use crate::facts::{Fact, FactKey, Facts, Needs, PrefetchedReads};
 use crate::routing::Routing;
+use crate::sandbox::{Contained, SandboxLauncher};
 use crate::session::Session;
 use crate::spec::Spec;
 
@@ -155,6 +156,23 @@ impl<'a> Inputs<'a> {
                 Err(missing)
             }
         }
+    }
+
+    /// How the call can be made in a sandbox. `None`: it cannot.
+    pub(crate) fn sandbox_launcher(&self) -> Result<Option<&'a SandboxLauncher>, Missing> {
+        match self.fact(FactKey::Sandbox)? {
+            Fact::Sandbox(launcher) => Ok(launcher.as_ref()),
+            _ => Ok(None),
+        }
+    }
+
+    /// The call in the sandbox with an id. `None`: it cannot be made in one.
+    pub(crate) fn contained(&self, id: &str) -> Option<Contained> {
+        if self.event.kind != EventKind::BeforeTool {
+            return None;
+        }
+        let launcher = self.sandbox_launcher().ok().flatten()?;
+        launcher.contain(self.event.tool.as_ref()?.args.clone(), id)
     }
 
     /// The answer of a script or an external judge. If it failed, the error is its own message.

@@ -40,6 +40,7 @@ mod rewrite;
 mod routing;
 mod rules;
 mod run;
+mod sandbox;
 mod script_source;
 mod session;
 mod spec;
@@ -52,7 +53,7 @@ mod usage;
 mod verdict;
 pub mod visible;
 
-pub use action::{Action, ActionType, CommandCall, Danger, FileCopy, NetworkUse};
+pub use action::{Action, ActionType, CommandCall, Danger, FileCopy, NetworkUse, OpaqueCode, OpaqueKind};
 pub use action_digest::{action_digest, action_text};
 pub use budget::{Autonomy, Budget, Resource, UsageSource};
 pub use context::Context;
@@ -84,6 +85,10 @@ pub use policy::{Policy, PolicyEntry};
 pub use record::{PolicyDenied, Record};
 pub use routing::{Routing, Tier, WaitRule};
 pub use rules::{Authorities, Emergency, StrikeRule, Unattended};
+pub use sandbox::{
+    DEFAULT_BOX, INSTALL_BOX, SandboxBackground, SandboxGrant, SandboxLauncher, SandboxLimits,
+    SandboxNetwork, SandboxRules, command_digest, sandbox_key, shipped_box,
+};
 pub use script_source::ScriptSource;
 pub use session::{
     Changes, FETCHED_FILES, RESERVED_IDS, SHARED_PREFIX, Session, Snapshot, denied_key, lock_key,

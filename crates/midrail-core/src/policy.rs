@@ -17,6 +17,7 @@ use crate::hex;
 use crate::inputs::Inputs;
 use crate::routing::Routing;
 use crate::rules::{Authorities, StrikeRule};
+use crate::sandbox::{SandboxRules, shipped_box};
 use crate::session::Session;
 use crate::spec::Spec;
 
@@ -72,6 +73,7 @@ pub struct Policy {
     authorities: Authorities,
     routing: Routing,
     strikes: Vec<StrikeRule>,
+    boxes: BTreeMap<String, SandboxRules>,
     has_late_answers: bool,
     mode: Mode,
     revision: Arc<str>,
@@ -110,6 +112,7 @@ impl Policy {
             authorities: Authorities::default(),
             routing: Routing::default(),
             strikes: Vec::new(),
+            boxes: BTreeMap::new(),
             mode: if is_shadow { Mode::Shadow } else { Mode::Enforce },
             revision,
             chains: RwLock::default(),
@@ -129,6 +132,11 @@ impl Policy {
     /// The same policy with these strike rules.
     pub fn with_strike_rules(self, strikes: Vec<StrikeRule>) -> Policy {
         Policy { strikes, ..self }
+    }
+
+    /// The same policy with these boxes for contained calls.
+    pub fn with_boxes(self, boxes: BTreeMap<String, SandboxRules>) -> Policy {
+        Policy { boxes, ..self }
     }
 
     /// The same policy in the mode of its packs as a whole. Always-on built-ins are enforced all the same.
@@ -156,6 +164,7 @@ impl Policy {
             .with_authorities(self.authorities.clone())
             .with_routing(self.routing.clone())
             .with_strike_rules(self.strikes.clone())
+            .with_boxes(self.boxes.clone())
     }
 
     /// The same policy during a pause: every guardrail that is not always on runs in shadow mode.
@@ -196,6 +205,11 @@ impl Policy {
     /// What strikes lead to.
     pub fn strike_rules(&self) -> &[StrikeRule] {
         &self.strikes
+    }
+
+    /// What a call may do in a box. `None`: there is no box of this name.
+    pub fn sandbox(&self, name: &str) -> Option<SandboxRules> {
+        self.boxes.get(name).cloned().or_else(|| shipped_box(name))
     }
 
     /// Whether answers can arrive after the event that they are about.

@@ -188,7 +188,9 @@ fn answer(spec: &Spec, risk: Option<Risk>, verdict: Result<Verdict, Fault>) -> A
 fn apply_overrides(spec: &Spec, risk: Option<Risk>, mut verdict: Verdict) -> Verdict {
     // A timeout is no objection. A guardrail whose effect is `allow` stops nothing either way.
     let is_timeout = verdict.timed_out && spec.effect != Some(Effect::Allow);
-    if verdict.effect == Effect::Allow || is_timeout {
+    // A box that a guardrail names is its answer to code that it does not know, and no objection.
+    let is_box = verdict.effect == Effect::Contain && verdict.sandbox.is_some();
+    if verdict.effect == Effect::Allow || is_timeout || is_box {
         return verdict;
     }
     if let Some(risk) = risk.filter(|_| spec.effect_by_risk) {
@@ -208,6 +210,9 @@ fn apply_overrides(spec: &Spec, risk: Option<Risk>, mut verdict: Verdict) -> Ver
         if !verdict.effects.contains(effect) {
             verdict.effects.push(effect.clone());
         }
+    }
+    if verdict.effect == Effect::Contain {
+        verdict.sandbox.clone_from(&spec.sandbox);
     }
     if spec.advice.is_some() {
         verdict.advice.clone_from(&spec.advice);

@@ -55,6 +55,8 @@ pub struct Spec {
     pub approver: String,
     /// Seconds until an unanswered escalation becomes a block.
     pub approval_timeout_s: u32,
+    /// The box of contained calls. `None`: the one that its verdict names.
+    pub sandbox: Option<String>,
     /// Whether its state is separate for each prompt of a session.
     pub per_prompt: bool,
     /// Whether and by whom it can be bypassed for one action.

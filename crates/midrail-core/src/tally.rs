@@ -10,6 +10,7 @@ pub(crate) mod host;
 mod late;
 pub(crate) mod limits;
 pub(crate) mod preconditions;
+mod sandbox;
 pub(crate) mod stream;
 pub(crate) mod strikes;
 mod unattended;
@@ -45,6 +46,8 @@ pub(crate) struct Tally<'a> {
     /// Whether the run was halted before: the event is answered, and has no other consequence.
     is_halted: bool,
     redactions: Vec<Redaction>,
+    /// The boxes in which guardrails contain the call.
+    boxes: Vec<String>,
     /// Notes to the agent, each with the effect of its verdict.
     feedback: Vec<(Effect, String)>,
     /// Why the agent is quarantined.
@@ -99,6 +102,7 @@ impl<'a> Tally<'a> {
             holds: Vec::new(),
             is_halted: false,
             redactions: Vec::new(),
+            boxes: Vec::new(),
             feedback: Vec::new(),
             quarantine: None,
         };
@@ -167,6 +171,7 @@ impl<'a> Tally<'a> {
         let mut review = Review::new(&entry.spec, answer, about);
         self.apply_lockdown(&mut review);
         self.count_warning(&mut review);
+        self.apply_sandbox(&mut review);
         // A failure is neither an attempt nor a success.
         if review.verdict.effect == Effect::Retry {
             self.count_attempt(&mut review);
@@ -239,6 +244,7 @@ impl<'a> Tally<'a> {
             verdict.redactions.extend(redact::whole_text(self.inputs, id));
         }
         self.redactions.append(&mut verdict.redactions);
+        self.note_box(verdict.effect, verdict.sandbox.take());
         if let Some(replacement) = verdict.replacement.take() {
             self.decision.content = Some(replacement);
         }

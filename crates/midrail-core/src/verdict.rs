@@ -21,6 +21,8 @@ pub struct Verdict {
     pub redactions: Vec<Redaction>,
     /// A text that replaces the whole result.
     pub replacement: Option<String>,
+    /// The box of a pack that the call runs in (`contain`).
+    pub sandbox: Option<String>,
     /// Guidance for the next attempt (`retry`).
     pub retry_message: Option<String>,
     /// The message for the user (`halt`).
@@ -56,6 +58,7 @@ impl Verdict {
             metadata,
             redactions,
             replacement,
+            sandbox,
             retry_message,
             user_message,
             feedback,
@@ -66,7 +69,7 @@ impl Verdict {
             timed_out,
             stop_finding,
         } = self;
-        let texts = [advice, replacement, retry_message, user_message, feedback];
+        let texts = [advice, replacement, sandbox, retry_message, user_message, feedback];
         *effect == Effect::Allow
             && reason.is_empty()
             && metadata.is_empty()

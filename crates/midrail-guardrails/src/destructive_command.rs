@@ -1,6 +1,8 @@
 //! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
-use midrail_core::{Action, Confidence, Danger, Severity, UnsavedFiles};
+use midrail_core::{
+    Action, Confidence, DEFAULT_BOX, Danger, INSTALL_BOX, OpaqueCode, OpaqueKind, Severity, UnsavedFiles,
+};
 use midrail_shell::command;
 use serde_json::json;
 
@@ -9,6 +11,7 @@ use crate::shared::file_access::{agent_scripts_and, project_scripts};
 use crate::shared::file_paths::{is_below, is_generated, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
 use crate::shared::objections::all;
+use crate::shared::opaque::unseen_code;
 use crate::shared::own_files::{self, is_created, is_own};
 use crate::shared::settings::{Folder, Pattern, any_matches};
 use crate::shared::text::{capitalize, first_names};
@@ -35,6 +38,21 @@ pub struct DestructiveCommand {
     pub block_from: Severity,
     /// Whether scripts that the agent wrote in this session are analysed when they are run.
     pub scripts: bool,
+    /// What happens to commands that run code which Midrail has not seen: build tools, scripts, code in variables.
+    pub unknown: UnknownCode,
+}
+
+/// What happens to a command that runs code which Midrail has not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownCode {
+    /// It runs as it is. Where it may destroy, a person must approve.
+    #[default]
+    Allow,
+    /// It runs in a sandbox where there is one, and as with `allow` elsewhere.
+    Contain,
+    /// It runs in a sandbox. Where there is none, the agent has to start one.
+    RequireBox,
 }
 
 /// The effect of deleting a whole folder with files that exist nowhere else.
@@ -59,6 +77,7 @@ impl Default for DestructiveCommand {
             unsaved: UnsavedEffect::Ask,
             block_from: Severity::High,
             scripts: true,
+            unknown: UnknownCode::Allow,
         }
     }
 }
@@ -67,6 +86,10 @@ impl DestructiveCommand {
     /// Whether a danger counts: not ignored, and not harmless at the real place of its targets.
     fn is_real(&self, context: &Context<'_>, danger: &Danger) -> Result<bool, Missing> {
         if command::is_about_midrail(&danger.rule) || any_matches(&self.ignore, &danger.rule) {
+            return Ok(false);
+        }
+        // In a sandbox, code that is not seen reaches nothing outside the project.
+        if danger.rule == "opaque" && self.contains(context)? {
             return Ok(false);
         }
         if danger.harmless_saved && has_folder(context) {
@@ -206,6 +229,39 @@ impl DestructiveCommand {
         Ok(Some(describe(Verdict::new(effect, reason).advise(advice), danger).with("script", place)))
     }
 
+    /// The verdict on code that was not seen.
+    fn contained(&self, context: &Context<'_>, action: &Action) -> Result<Verdict, Missing> {
+        if action.command.is_none() || !self.contains(context)? {
+            return Ok(Verdict::allow());
+        }
+        // A program that is installed and that Midrail does not know is no code of the project.
+        let mut unseen = unseen_code(context, action)?;
+        unseen.retain(|part| part.kind != OpaqueKind::Program);
+        let Some(first) = unseen.first() else { return Ok(Verdict::allow()) };
+        let installs: Vec<_> = unseen.iter().filter(|part| part.kind == OpaqueKind::Install).collect();
+        let is_install =
+            |part: &&OpaqueCode| installs.iter().any(|it| (it.start, it.end) == (part.start, part.end));
+        let name = if unseen.iter().all(is_install) { INSTALL_BOX } else { DEFAULT_BOX };
+        let why = match first.kind {
+            OpaqueKind::Dynamic | OpaqueKind::Program => "what it runs is not known",
+            OpaqueKind::Script => "it runs code of a file",
+            OpaqueKind::Code => "it is code that is not followed completely",
+            OpaqueKind::Project => "it runs code of the project",
+            OpaqueKind::Install => "it installs packages, which may run code",
+        };
+        let reason = format!("`{}` runs in a sandbox: {why}.", first.what);
+        Ok(Verdict { sandbox: Some(name.to_owned()), ..Verdict::new(Effect::Contain, reason) })
+    }
+
+    /// Whether commands that run unknown code run in a sandbox here.
+    fn contains(&self, context: &Context<'_>) -> Result<bool, Missing> {
+        match self.unknown {
+            UnknownCode::Allow => Ok(false),
+            UnknownCode::RequireBox => Ok(true),
+            UnknownCode::Contain => context.has_sandbox(),
+        }
+    }
+
     fn rank(&self, danger: &Danger) -> (Effect, Severity) {
         (self.effect(danger), danger.severity)
     }
@@ -300,7 +356,10 @@ impl Guardrail for DestructiveCommand {
                 let loss = self.first_loss(context, &action.dangers)?;
                 let in_project =
                     if loss.is_none() && self.scripts { self.in_project(context, action)? } else { None };
-                Ok(loss.or(in_project).unwrap_or_else(Verdict::allow))
+                match loss.or(in_project) {
+                    Some(verdict) => Ok(verdict),
+                    None => Ok(self.contained(context, action)?),
+                }
             }
         }
     }
@@ -319,6 +378,11 @@ impl Guardrail for DestructiveCommand {
 
     fn max_effect(&self) -> Effect {
         Effect::Block
+    }
+
+    fn can_retry(&self, _: EventKind) -> bool {
+        // Where there is no sandbox, the agent is told to start one.
+        self.unknown == UnknownCode::RequireBox
     }
 
     fn summary(&self) -> Option<String> {

@@ -153,6 +153,7 @@ impl Run {
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match (key, &self.files) {
             (FactKey::Action, _) => Fact::from_action(midrail_shell::action::derive(event)),
+            (FactKey::Sandbox, _) => Fact::Sandbox(None),
             (FactKey::Place(path), Some(files)) => {
                 let place =
                     midrail_core::path::resolve(path, event.cwd.as_deref(), Default::default(), None).key;

@@ -65,6 +65,9 @@ pub struct Case {
     /// `unavailable`: the machine has no file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<FileSystem>,
+    /// Whether calls can be made in a sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
     /// The results of commands, by command line. Other commands cannot be run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, StubExit>,

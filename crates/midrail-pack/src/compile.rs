@@ -1,6 +1,7 @@
 //! Compiles a raw pack to guardrails. Problems are reported with their place in the pack.
 
 mod approvals;
+mod boxes;
 mod calls;
 mod cedar;
 mod check;
@@ -12,9 +13,10 @@ mod routing;
 mod spec;
 mod vouch;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail_core::{Authorities, Definition, PolicyEntry, Spec, StrikeRule};
+use midrail_core::{Authorities, Definition, PolicyEntry, SandboxRules, Spec, StrikeRule};
 use midrail_guardrails::{Builtin, CATALOGUE, MissingClassifier};
 
 pub(crate) use check::{feedback_place, provider_name};
@@ -32,6 +34,7 @@ pub(crate) struct Compiled<'p> {
     pub(crate) definitions: Vec<Definition>,
     pub(crate) authorities: Option<Authorities>,
     pub(crate) strikes: Vec<StrikeRule>,
+    pub(crate) boxes: BTreeMap<String, SandboxRules>,
 }
 
 /// Compiles a pack, or lists all of its problems.
@@ -62,8 +65,9 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     compiler.labels();
     compiler.vouch();
     let strikes = compiler.strikes();
+    let boxes = compiler.boxes();
     let entries = compiler.finish()?;
-    Ok(Compiled { entries, definitions, authorities, strikes })
+    Ok(Compiled { entries, definitions, authorities, strikes, boxes })
 }
 
 /// The always-on built-ins of every policy.

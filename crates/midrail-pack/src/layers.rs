@@ -1,10 +1,12 @@
 //! Layers: default, organisation, user, project. All apply; a lower layer can add and tighten guardrails, but not loosen what
 //! a higher layer locks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use midrail_core::{Authorities, Definition, Mode, Policy, PolicyEntry, StrikeRule, to_json};
+use midrail_core::{
+    Authorities, Definition, Mode, Policy, PolicyEntry, SandboxRules, StrikeRule, shipped_box, to_json,
+};
 use midrail_guardrails::guardrail_id;
 use serde::{Deserialize, Serialize};
 
@@ -206,6 +208,7 @@ pub(crate) struct Merged<'p> {
     definitions: Vec<Definition>,
     authorities: Option<(Layer, Authorities)>,
     strikes: Vec<StrikeRule>,
+    boxes: BTreeMap<String, SandboxRules>,
 }
 
 /// A guardrail and its pack.
@@ -218,6 +221,19 @@ pub(crate) struct Placed<'p> {
 }
 
 impl<'p> Merged<'p> {
+    /// Adds the boxes of a pack.
+    fn add_boxes(&mut self, boxes: BTreeMap<String, SandboxRules>, is_of_project: bool) {
+        for (name, rules) in boxes {
+            let shipped = || shipped_box(&name).filter(|_| is_of_project);
+            // INVARIANT: no lower layer permits more than a higher one, and no project more than the shipped boxes.
+            let rules = match self.boxes.get(&name).cloned().or_else(shipped) {
+                Some(above) => above.and(&rules),
+                None => rules,
+            };
+            self.boxes.insert(name, rules);
+        }
+    }
+
     /// Adds packs, highest layer first. Problems are returned with the index of their pack.
     pub(crate) fn add_all(&mut self, members: impl Iterator<Item = Member<'p>>) -> Vec<(usize, Issue)> {
         self.members = members.collect();
@@ -242,6 +258,7 @@ impl<'p> Merged<'p> {
             self.definitions.extend(compiled.definitions);
             self.strikes.extend(compiled.strikes);
             let layer = self.members.get(at).map(|member| member.layer);
+            self.add_boxes(compiled.boxes, layer == Some(Layer::Project));
             if let (Some(authorities), Some(layer)) = (compiled.authorities, layer)
                 && self.authorities.as_ref().is_none_or(|(above, _)| *above == layer)
             {
@@ -395,7 +412,8 @@ impl<'p> Merged<'p> {
         let policy = policy
             .with_authorities(authorities)
             .with_routing(routing(members.iter().map(|member| member.pack)))
-            .with_strike_rules(self.strikes);
+            .with_strike_rules(self.strikes)
+            .with_boxes(self.boxes);
         if is_shadow { policy.with_mode(Mode::Shadow) } else { policy }
     }
 }

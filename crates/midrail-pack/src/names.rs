@@ -44,6 +44,16 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     ),
     Term::new("flow.sources", Type::List, "the tools, hosts and files that set these labels"),
     Term::new("action.dangers", Type::List, "the dangerous operations in it, by the name of the rule"),
+    Term::new(
+        "action.complete",
+        Type::Bool,
+        "whether its command line shows all that it does: every program is known, and no other code runs",
+    ),
+    Term::new(
+        "action.opaque",
+        Type::List,
+        "the programs and files in it that run code which it does not show",
+    ),
     Term::new("agent.id", Type::Text, "the id of the agent"),
     Term::new("agent.role", Type::Text, "the role of the agent"),
     Term::new("agent.capabilities", Type::List, "what the agent can do"),
@@ -379,6 +389,11 @@ impl Scope for EventScope<'_> {
             "action.dangers" => action().map_or(Value::Unknown, |action| {
                 let dangers = action.dangers.iter().filter(|danger| !danger.is_inside);
                 dangers.map(|danger| danger.rule.as_str()).collect::<Vec<_>>().into()
+            }),
+            "action.complete" => action().map_or(Value::Unknown, |action| Value::Bool(action.is_complete())),
+            "action.opaque" => action().map_or(Value::Unknown, |action| {
+                let parts = action.opaque.iter().map(|part| part.what.as_str());
+                Value::from(parts.collect::<Vec<_>>()).partial_if(action.is_partial)
             }),
             "action.command" => text(action().and_then(|action| action.command.as_deref())),
             "agent.id" => text(agent.and_then(|agent| agent.id.as_deref())),

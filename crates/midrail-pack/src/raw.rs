@@ -1,5 +1,6 @@
 //! The native pack: raw types that mirror the text. `compile` defines their meaning.
 
+mod boxes;
 mod calls;
 mod cedar;
 pub(crate) mod definitions;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use boxes::{BoxLimits, BoxSettings, Bytes};
 pub use calls::{CallsText, CommandText, CountText, PerText, PerWord};
 pub use definitions::{AgentDefinition, Provider, Section, TaskDefinition};
 pub use flow::{FlowOf, FlowText, FlowUnless, FlowUnlessWord, LabelText};
@@ -93,6 +95,10 @@ pub struct Pack {
     /// The calls for which no person needs to be asked if no guardrail objects. Not in effect yet.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "vouch::vouch_map")]
     pub vouch: Option<Vouch>,
+    /// What contained calls may do, by the name of the box. There are two without this key: `default` reaches no network, `install`
+    /// reaches it for package managers. A box of a project permits no more than the box of that name of the user does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub boxes: BTreeMap<String, BoxSettings>,
     /// The authorities for approvals. The highest layer with this key counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvals: Option<ApprovalRules>,

@@ -29,6 +29,14 @@ impl Sandbox {
     }
 }
 
+/// Whether this machine can enforce a sandbox.
+pub fn is_available() -> bool {
+    #[cfg(target_os = "linux")]
+    return linux::is_available();
+    #[cfg(not(target_os = "linux"))]
+    false
+}
+
 /// Runs this process as a part of a sandbox if its arguments say so, and returns its exit code.
 ///
 /// Call it before anything else: no thread may run, and no file may be open.

@@ -34,6 +34,21 @@ pub(crate) fn run(sandbox: &Sandbox, command: &Command) -> Result<Report, Sandbo
     }
 }
 
+/// Whether this machine has Landlock, or lets this user make namespaces.
+pub(crate) fn is_available() -> bool {
+    files::is_available() || permits_namespaces()
+}
+
+/// Whether the settings of the system let this user make namespaces.
+fn permits_namespaces() -> bool {
+    let setting = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let is_off = |path: &str, off: &str| setting(path).is_some_and(|value| value == off);
+    rustix::process::geteuid().is_root()
+        || !(is_off("/proc/sys/user/max_user_namespaces", "0")
+            || is_off("/proc/sys/kernel/unprivileged_userns_clone", "0")
+            || is_off("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
+}
+
 /// The sandbox with its paths resolved, so that links do not lead elsewhere later.
 fn resolved(sandbox: &Sandbox) -> Result<Sandbox, SandboxError> {
     let mut sandbox = sandbox.clone();

@@ -298,6 +298,7 @@ fn add(action: &mut Action, mut analysis: Action) {
     action.seen.extend(analysis.seen);
     action.copies.extend(analysis.copies);
     action.dangers.extend(analysis.dangers);
+    action.opaque.extend(analysis.opaque);
     action.commands.extend(analysis.commands);
     action.network.extend(analysis.network);
     action.sets.extend(analysis.sets);
@@ -342,9 +343,18 @@ fn action_kind(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Ac
     }
 }
 
+/// The arguments under which tools take a command line.
+const COMMAND_ARGS: [&str; 4] = ["command", "cmd", "script", "code"];
+
+/// The argument with the command line of a host's own tool that runs it in a POSIX shell on this machine.
+pub fn shell_argument(tool: &ToolCall) -> Option<&'static str> {
+    let is_shell = tools::POSIX_SHELLS.contains(&tool.name.as_str());
+    COMMAND_ARGS.into_iter().find(|arg| is_shell && tool.args.contains_key(*arg))
+}
+
 /// The command line as it is shown and compared. One that is given as a list of words is joined by blanks.
 fn command_line(tool: &ToolCall) -> Option<String> {
-    ["command", "cmd", "script", "code"].iter().find_map(|arg| match tool.args.get(*arg)? {
+    COMMAND_ARGS.iter().find_map(|arg| match tool.args.get(*arg)? {
         Value::String(text) => Some(text.clone()),
         Value::Array(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();

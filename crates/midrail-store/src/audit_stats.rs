@@ -63,6 +63,9 @@ pub struct VerdictCounts {
     pub warn_count: u64,
     /// Redact.
     pub redact_count: u64,
+    /// Contain.
+    #[serde(default)]
+    pub contain_count: u64,
     /// Retry.
     pub retry_count: u64,
     /// Escalate.
@@ -87,6 +90,7 @@ impl VerdictCounts {
             Effect::Allow => &mut self.pass_count,
             Effect::Warn => &mut self.warn_count,
             Effect::Redact => &mut self.redact_count,
+            Effect::Contain => &mut self.contain_count,
             Effect::Retry => &mut self.retry_count,
             Effect::Escalate => &mut self.escalate_count,
             Effect::Block | Effect::Halt => &mut self.block_count,

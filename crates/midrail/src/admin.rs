@@ -24,6 +24,7 @@ mod trusted_hosts;
 pub use approvals::{
     ApprovalView, RequestGroup, group_by_call, group_requests, open_approvals, session_around,
 };
+pub(crate) use event::AdminEvent;
 pub use event::Person;
 pub use handle::{Admin, Cell, Column, Resource};
 #[cfg(feature = "service")]

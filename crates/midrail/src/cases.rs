@@ -27,6 +27,7 @@ use crate::engine::Engine;
 use crate::files::{Files, Simulation};
 use crate::load::{Load, LoadError};
 use crate::replay::start_time;
+use crate::sandboxes::Sandboxes;
 
 /// What became of one expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -256,8 +257,12 @@ impl CaseSet {
         }
         // A case has its own time, so that it has the same result on every day.
         let clock = Arc::new(ManualClock::at(start_time()));
-        let engine = Engine::builder(policy, &source).files(Arc::new(files)).clock(clock.clone()).build()?;
-        let engine = Arc::new(engine);
+        let mut engine = Engine::builder(policy, &source).files(Arc::new(files)).clock(clock.clone());
+        if case.sandbox {
+            let command = ["midrail", "run", "--box"].map(str::to_owned).to_vec();
+            engine = engine.sandboxes(Sandboxes::new(command, "sh", |_| true));
+        }
+        let engine = Arc::new(engine.build()?);
         for (name, value) in &case.session {
             engine.session(SESSION).set(name, value.clone())?;
         }

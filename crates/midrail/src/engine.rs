@@ -23,6 +23,7 @@ use crate::known_actions::KnownActions;
 use crate::last_policy::LastPolicy;
 use crate::on_damage::OnDamage;
 use crate::prefetch::{Evaluations, Prefetcher};
+use crate::sandboxes::Sandboxes;
 use crate::scripts::Scripts;
 
 /// A policy, a store and the probes, for any number of sessions and threads.
@@ -35,6 +36,8 @@ pub struct Engine {
     pub(crate) known_actions: KnownActions,
     pub(crate) scripts: Scripts,
     pub(crate) script_output: Option<Arc<ScriptOutput>>,
+    /// Where calls can be made in a sandbox.
+    pub(crate) sandboxes: Option<Sandboxes>,
     /// When all scripts have to end, whatever their timeouts are.
     pub(crate) script_deadline: OnceLock<Instant>,
     /// Whether the process ends with the event that is decided.
@@ -74,6 +77,7 @@ pub struct EngineBuilder {
     folder: Option<PathBuf>,
     own_places: Vec<PathBuf>,
     script_output: Option<Arc<ScriptOutput>>,
+    sandboxes: Option<Sandboxes>,
     is_one_shot: bool,
     missing_pack: Option<PathBuf>,
     on_damage: OnDamage,
@@ -150,6 +154,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Contains calls in these sandboxes. The default is none: a policy that requires one sends calls back.
+    pub fn sandboxes(mut self, sandboxes: Sandboxes) -> Self {
+        self.sandboxes = Some(sandboxes);
+        self
+    }
+
     /// Calls a function with every line that scripts print with `console`. The default is the log.
     pub fn on_script_output(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.script_output = Some(Arc::new(listener));
@@ -178,6 +188,7 @@ impl EngineBuilder {
             known_actions: KnownActions::default(),
             scripts: Scripts::default(),
             script_output: self.script_output,
+            sandboxes: self.sandboxes,
             script_deadline: OnceLock::new(),
             is_one_shot: self.is_one_shot,
             missing_pack: self.missing_pack,
@@ -214,6 +225,7 @@ impl Engine {
             folder: None,
             own_places: Vec::new(),
             script_output: None,
+            sandboxes: None,
             is_one_shot: false,
             missing_pack: None,
             on_damage: OnDamage::default(),

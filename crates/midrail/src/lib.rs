@@ -35,6 +35,7 @@ mod engine;
 mod error;
 mod features;
 pub mod files;
+pub mod grants;
 mod hooks;
 #[cfg(feature = "external")]
 pub mod http;
@@ -63,6 +64,7 @@ pub mod reload;
 pub mod replay;
 pub mod reproduce;
 #[cfg_attr(not(feature = "scripts"), allow(dead_code, reason = "no script runs without the feature"))]
+pub mod sandboxes;
 mod scripts;
 mod seal;
 mod session;

@@ -169,11 +169,12 @@ pub fn guardrails(projects: &[ProjectMetrics]) -> String {
     out.0
 }
 
-fn results(counts: &VerdictCounts) -> [(&'static str, u64); 6] {
+fn results(counts: &VerdictCounts) -> [(&'static str, u64); 7] {
     [
         ("pass", counts.pass_count),
         ("warn", counts.warn_count),
         ("redact", counts.redact_count),
+        ("contain", counts.contain_count),
         ("retry", counts.retry_count),
         ("escalate", counts.escalate_count),
         ("block", counts.block_count),

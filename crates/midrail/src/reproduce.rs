@@ -215,6 +215,8 @@ pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
             Some(Fact::Names(names::digests_in_event(&event, &[])))
         }
         FactKey::Destination(text) => Some(Fact::Names(names::destination_digests(text, &[]))),
+        // No sandbox was there, or no guardrail asked for one.
+        FactKey::Sandbox => Some(Fact::Sandbox(None)),
         FactKey::Secrets
         | FactKey::Script(_)
         | FactKey::File(_)

@@ -67,7 +67,9 @@ impl Adapter for ClaudeCode {
         if let Some(args) = modified_args(hook_event, decision) {
             // Without a `permissionDecision`, the user's own permission rules still apply to the changed call.
             answer.specific("updatedInput", args);
-            answer.set("systemMessage", messages::notes(decision).unwrap_or_default());
+            if let Some(notes) = messages::notes(decision) {
+                answer.set("systemMessage", notes);
+            }
         }
         if can.notes
             && (decision.effect.allows() || !can.block)

@@ -1,15 +1,16 @@
 //! `midrail doctor`: checks that the coding agents on this machine are protected.
 
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{env, fmt, fs, io};
 
 use midrail::pack::diagnostic::visible;
 use midrail::preflight::{PreflightCheck, TaskPlan, preflight};
 use midrail_adapters::mcp_client::McpClient;
 use midrail_adapters::setup::{self, CheckResult, CheckStatus, HostDiagnosis};
+use midrail_sandbox::Layers;
 use serde_json::{Value, json};
 
-use super::init;
+use super::{init, run};
 use crate::error::{CliError, CliResult};
 use crate::exit::{self, Exit};
 use crate::input::{self, PackArgs};
@@ -20,7 +21,8 @@ use crate::paint::Style;
 ///
 /// Checks that hooks are registered, enabled, trusted and responding. Runs each registered command with a call that
 /// must be blocked and with one that must be allowed, in a temporary state directory. Lists the MCP servers that do not
-/// run through `midrail mcp wrap`, with the reason; these do not change the exit code.
+/// run through `midrail mcp wrap`, with the reason, and what enforces the sandbox of contained commands; these do not
+/// change the exit code.
 ///
 /// With `--task`, it checks a task instead, before it starts: whether its files are in its scope, its budgets are large
 /// enough, and its tools are allowed.
@@ -82,6 +84,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     }
     let places = init::places(args.root.clone())?;
     let diagnosis = setup::diagnose(&args.agents, args.live, &places);
+    let sandbox = check_sandbox();
     let exit = Exit::good_if(diagnosis.is_sound());
     if output.is_json {
         let agents: Vec<Value> = diagnosis
@@ -97,7 +100,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
             .iter()
             .map(|it| json!({"client": it.client.name, "findings": it.results}))
             .collect();
-        output.json(&json!({"sound": diagnosis.is_sound(), "protected": diagnosis.is_protected(), "agents": agents, "clients": clients, "midrail": diagnosis.general}))?;
+        output.json(&json!({"sound": diagnosis.is_sound(), "protected": diagnosis.is_protected(), "agents": agents, "clients": clients, "sandbox": sandbox, "midrail": diagnosis.general}))?;
         return Ok(exit);
     }
     let verdicts = diagnosis.hosts.iter().map(HostDiagnosis::verdict);
@@ -117,8 +120,44 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     for client in &diagnosis.clients {
         block(client.client.title, &client.results, output)?;
     }
+    block("Sandbox", &sandbox, output)?;
     block("Midrail", &diagnosis.general, output)?;
     Ok(exit)
+}
+
+/// What enforces a sandbox on this machine, found out by running a command in one.
+fn check_sandbox() -> Vec<CheckResult> {
+    let check = |level, message: String, fix: Option<&str>| CheckResult {
+        level,
+        message,
+        fix: fix.map(str::to_owned),
+        is_open: false,
+    };
+    let no_sandbox = |error: &dyn fmt::Display| {
+        let message = format!("commands are not contained on this machine: {error}");
+        let fix =
+            "use Linux 6.2 or later, or permit user namespaces; `unknown: require_box` requires a sandbox";
+        check(CheckStatus::Caution, message, Some(fix))
+    };
+    let (layers, missing) = match run::mechanisms() {
+        Ok(found) => found,
+        Err(error) => return vec![no_sandbox(&error.message)],
+    };
+    let found = match layers {
+        Layers::Full => check(
+            CheckStatus::Good,
+            "contained commands run behind mounts and namespaces, with Landlock and seccomp".to_owned(),
+            None,
+        ),
+        Layers::Partial => check(
+            CheckStatus::Caution,
+            "contained commands run with Landlock and seccomp alone; protected files are restored afterwards"
+                .to_owned(),
+            Some("permit user namespaces, so that files can also be hidden"),
+        ),
+    };
+    let missing = missing.into_iter().map(|what| check(CheckStatus::Caution, what, None));
+    std::iter::once(found).chain(missing).collect()
 }
 
 fn block(head: &str, findings: &[CheckResult], output: &mut Output) -> CliResult<()> {

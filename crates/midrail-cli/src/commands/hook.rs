@@ -22,6 +22,7 @@ use midrail_adapters::messages;
 use midrail_adapters::setup::{self, LostState};
 use midrail_adapters::wire::MAX_EVENT_BYTES;
 
+use crate::commands::run::sandboxes;
 use crate::error::{CliError, CliResult};
 use crate::event_engine;
 use crate::exit::{self, Exit};
@@ -135,7 +136,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> CliResult<(Ve
     let (folder, kind) = (first.cwd.as_ref().map(PathBuf::from), first.kind);
     let mut policy = event_engine::load(&mut first, &args.packs, &args.store, false)?;
     let remark = policy.remark.take();
-    let engine = policy.engine(None, args.damage)?;
+    let engine = policy.with_sandboxes(sandboxes(&args.store)).engine(None, args.damage)?;
     engine.background().stop_scripts_at(deadline.before_the_end());
     let mut decisions = Vec::new();
     for mut event in std::iter::once(first).chain(events) {

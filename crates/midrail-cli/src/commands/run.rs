@@ -6,13 +6,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use midrail::core::{SandboxBackground, SandboxGrant, SandboxNetwork};
 use midrail::detection::is_secret_variable;
+use midrail::grants::take_grant;
 use midrail::guardrails::SensitiveFile;
-use midrail_sandbox::{Background, Command, Ending, Folders, Limits, Network, Report, Sandbox, SandboxError};
+use midrail::sandboxes::Sandboxes;
+use midrail_sandbox::{
+    Background, Command, Ending, Folders, Layers, Limits, Network, Report, Sandbox, SandboxError,
+};
 
+use crate::clock;
 use crate::error::{CliError, CliResult};
 use crate::exit::{self, Exit};
-use crate::input::quoted;
+use crate::input::{StoreArgs, quoted};
 use crate::output::Output;
 use crate::time;
 
@@ -51,6 +57,11 @@ pub(crate) struct Args {
     /// Use no mounts, as on machines that do not permit them
     #[arg(long)]
     no_mounts: bool,
+    /// Use the sandbox that a decision granted for exactly this command
+    #[arg(id = "box", long = "box", value_name = "ID", conflicts_with_all = ["network", "read", "write", "keep", "timeout", "until"])]
+    granted: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -61,29 +72,119 @@ enum NetworkArg {
     All,
 }
 
+/// What the command may do, as the options or the grant of a decision say.
+#[derive(Default)]
+struct Permits {
+    root: Option<PathBuf>,
+    network: SandboxNetwork,
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    deny_write: Vec<PathBuf>,
+    keep: Vec<OsString>,
+    limits: Limits,
+    background: Option<Background>,
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let not_run = |mut failure: CliError| {
         failure.exit = Some(Exit::Of(exit::NOT_RUN));
         failure
     };
-    let (sandbox, folders) = sandbox(args).map_err(not_run)?;
+    let permits = match &args.granted {
+        Some(id) => granted(id, args),
+        None => Ok(permitted(args)),
+    };
+    let permits = permits.map_err(not_run)?;
+    let (sandbox, folders) = sandbox(&permits, !args.no_mounts).map_err(not_run)?;
     let mut words = args.command.iter().cloned();
     let program = words.next().ok_or_else(|| not_run(CliError::new("no command was given")))?;
-    let command = Command { program, args: words.collect(), env: environment(&args.keep) };
+    let command = Command { program, args: words.collect(), env: environment(&permits.keep) };
     // What was printed so far comes before what the command prints.
     let _ = std::io::stdout().flush();
-    let report = sandbox.run(&command).map_err(|error| not_run(failure(&error)))?;
-    advise(&report, &folders, output);
+    let report = sandbox.run(&command).map_err(|error| not_run(failure(&error, args)))?;
+    advise(&report, &folders, args, output);
     Ok(exit_of(&report.ending))
 }
 
+/// What the options permit.
+fn permitted(args: &Args) -> Permits {
+    Permits {
+        network: match args.network {
+            NetworkArg::None => SandboxNetwork::None,
+            NetworkArg::All => SandboxNetwork::All,
+        },
+        read: args.read.clone(),
+        write: args.write.clone(),
+        keep: args.keep.clone(),
+        limits: Limits { time: args.timeout, ..Limits::default() },
+        background: args.until.map(Background::Until),
+        ..Permits::default()
+    }
+}
+
+/// What the grant of a decision permits. It can be used once, and only for this command.
+fn granted(id: &str, args: &Args) -> CliResult<Permits> {
+    let store = args.store.open_existing()?;
+    let words = args.command.iter().map(|word| word.as_encoded_bytes());
+    let SandboxGrant { root, rules, .. } = take_grant(&*store, clock::now(), id, words).map_err(|error| {
+        CliError::new(format!("the command was not run: {error}"))
+            .help("make the call again, so that it gets a sandbox of its own")
+    })?;
+    let root = root.map(PathBuf::from);
+    let below_root = |path: &String| match &root {
+        Some(root) => root.join(path),
+        None => PathBuf::from(path),
+    };
+    let paths = |list: &[String]| list.iter().map(below_root).collect::<Vec<_>>();
+    let limits = rules.limits;
+    Ok(Permits {
+        network: rules.network,
+        // A folder of the policy that this machine does not have is not missed.
+        read: paths(&rules.read).into_iter().filter(|path| path.exists()).collect(),
+        write: paths(&rules.write).into_iter().filter(|path| path.exists()).collect(),
+        deny_write: paths(&rules.deny_write),
+        keep: rules.env.iter().map(OsString::from).collect(),
+        limits: Limits {
+            time: limits.time_s.map(Duration::from_secs),
+            processes: limits.processes,
+            memory: limits.memory,
+            file_size: limits.file_size,
+        },
+        background: agent().filter(|_| rules.background == SandboxBackground::Session).map(Background::Until),
+        root,
+    })
+}
+
+/// The process of the coding agent: the first one above this process that is no shell.
+fn agent() -> Option<u32> {
+    let mut process = std::os::unix::process::parent_id();
+    for _ in 0..MAX_SHELLS {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        if !SHELLS.contains(&name) {
+            return Some(process);
+        }
+        process = rest.split_whitespace().nth(1)?.parse().ok()?;
+    }
+    None
+}
+
+/// Shells that run the commands of agents.
+const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+const MAX_SHELLS: usize = 8;
+
 /// The sandbox for a command in the current folder.
-fn sandbox(args: &Args) -> CliResult<(Sandbox, Folders)> {
+fn sandbox(permits: &Permits, mounts: bool) -> CliResult<(Sandbox, Folders)> {
     let dir = env::current_dir().and_then(|dir| dir.canonicalize());
     let dir = dir.map_err(|error| CliError::new(format!("cannot find the current folder: {error}")))?;
     let home = env::home_dir().filter(|home| home.is_absolute());
     let home = home.ok_or_else(|| CliError::new("cannot find the home folder: `HOME` is not set"))?;
-    let root = project_root(&dir, &home);
+    let root = match &permits.root {
+        Some(root) => root.canonicalize().map_err(|error| {
+            CliError::new(format!("cannot use the folder of the session {}: {error}", quoted(root)))
+        })?,
+        None => project_root(&dir, &home),
+    };
     if home.starts_with(&root) {
         let message = format!("{} contains your home, so a sandbox would protect nothing", quoted(&root));
         return Err(CliError::new(message).help("run the command in the folder of a project"));
@@ -94,12 +195,13 @@ fn sandbox(args: &Args) -> CliResult<(Sandbox, Folders)> {
         names.is_protected(&relative.to_string_lossy())
     };
     let mut folders = Folders::of_project(&root, &home, &is_secret);
-    for (paths, list) in [(&args.read, &mut folders.read), (&args.write, &mut folders.write)] {
+    for (paths, list) in [(&permits.read, &mut folders.read), (&permits.write, &mut folders.write)] {
         for path in paths {
             let found = dir.join(path).canonicalize();
             list.push(found.map_err(|error| CliError::new(format!("cannot use {}: {error}", quoted(path))))?);
         }
     }
+    folders.protected.extend(permits.deny_write.iter().cloned());
     let sandbox = Sandbox {
         dir,
         home,
@@ -107,17 +209,61 @@ fn sandbox(args: &Args) -> CliResult<(Sandbox, Folders)> {
         write: folders.write.clone(),
         protected: folders.protected.clone(),
         hidden: folders.hidden.clone(),
-        network: if args.network == NetworkArg::All { Network::All } else { Network::None },
-        limits: Limits {
-            time: args.timeout,
-            processes: Some(PROCESSES),
-            memory: None,
-            file_size: Some(FILE_SIZE),
+        network: match permits.network {
+            SandboxNetwork::None => Network::None,
+            SandboxNetwork::All => Network::All,
         },
-        background: args.until.map_or(Background::End, Background::Until),
-        mounts: !args.no_mounts,
+        limits: Limits {
+            processes: permits.limits.processes.or(Some(PROCESSES)),
+            file_size: permits.limits.file_size.or(Some(FILE_SIZE)),
+            ..permits.limits
+        },
+        background: permits.background.unwrap_or(Background::End),
+        mounts,
     };
     Ok((sandbox, folders))
+}
+
+/// What enforces a sandbox on this machine, and what it lacks here.
+pub(crate) fn mechanisms() -> CliResult<(Layers, Vec<String>)> {
+    let folder = tempfile::tempdir()?;
+    let permits = Permits { root: Some(folder.path().to_owned()), ..Permits::default() };
+    let (mut sandbox, _) = sandbox(&permits, true)?;
+    sandbox.dir = folder.path().to_owned();
+    let command = Command { program: "true".into(), args: Vec::new(), env: environment(&[]) };
+    let report = sandbox.run(&command).map_err(|error| CliError::new(error.to_string()))?;
+    Ok((report.layers, report.missing))
+}
+
+/// Whether calls in the session of a folder can be made in a sandbox on this machine.
+pub(crate) fn is_possible(root: Option<&Path>) -> bool {
+    let home = env::home_dir().and_then(|home| home.canonicalize().ok());
+    let holds_home = |root: &Path| home.as_ref().is_none_or(|home| home.starts_with(root));
+    root.is_some_and(|root| !holds_home(root)) && midrail_sandbox::is_available()
+}
+
+/// The sandboxes of contained calls, if this program can start them for the store.
+pub(crate) fn sandboxes(store: &StoreArgs) -> Option<Sandboxes> {
+    let program = env::current_exe().ok()?.into_os_string().into_string().ok()?;
+    let mut command = vec![program, "run".to_owned()];
+    if let Some(place) = &store.store {
+        let place = place.to_str()?;
+        let is_path = !place.contains("://") && !place.starts_with("env:");
+        let place =
+            if is_path { std::path::absolute(place).ok()?.to_str()?.to_owned() } else { place.to_owned() };
+        command.extend(["--store".to_owned(), place]);
+    }
+    if let Some(project) = &store.project {
+        command.extend(["--in".to_owned(), project.clone()]);
+    }
+    command.push("--box".to_owned());
+    Some(Sandboxes::new(command, shell(), is_possible))
+}
+
+/// The shell in which agents run commands here.
+fn shell() -> &'static str {
+    let has = |name: &str| ["/bin", "/usr/bin"].iter().any(|folder| Path::new(folder).join(name).exists());
+    if has("bash") { "bash" } else { "sh" }
 }
 
 /// The folder of the repository that a folder is in, or else the folder itself. A repository of the whole home is none.
@@ -150,9 +296,11 @@ const LEADING_OUT: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-fn failure(error: &SandboxError) -> CliError {
-    CliError::new(format!("the command was not run: {error}"))
-        .help("run it without `midrail run` if you trust the code that it runs")
+fn failure(error: &SandboxError, args: &Args) -> CliError {
+    CliError::new(format!("the command was not run: {error}")).help(match args.granted {
+        Some(_) => "ask the user to run it",
+        None => "run it without `midrail run` if you trust the code that it runs",
+    })
 }
 
 /// The exit code of the command, as shells report it.
@@ -168,7 +316,7 @@ fn exit_of(ending: &Ending) -> Exit {
 }
 
 /// Reports on standard error what the sandbox did, after the command's own messages.
-fn advise(report: &Report, folders: &Folders, output: &mut Output) {
+fn advise(report: &Report, folders: &Folders, args: &Args, output: &mut Output) {
     let mut lines = Vec::new();
     match &report.ending {
         Ending::NotStarted { why, .. } => lines.push(format!("midrail: could not start {why}")),
@@ -181,9 +329,13 @@ fn advise(report: &Report, folders: &Folders, output: &mut Output) {
         lines.push(format!("midrail: restored {name}: commands in the sandbox cannot change it"));
     }
     if report.network_refused {
-        lines.push(
-            "midrail: the sandbox has no network; if the command needs it, use `midrail run --network all -- …`".to_owned(),
-        );
+        let advice = match args.granted {
+            Some(_) => {
+                "download first with the package manager alone, such as `npm ci` or `cargo fetch`, or ask the user to run the command"
+            }
+            None => "if the command needs it, use `midrail run --network all -- …`",
+        };
+        lines.push(format!("midrail: the sandbox has no network; {advice}"));
     }
     lines.extend(
         report.missing.iter().map(|missing| format!("midrail: the sandbox is weaker here: {missing}")),

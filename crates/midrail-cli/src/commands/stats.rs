@@ -77,11 +77,12 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 type Column = (&'static str, fn(&VerdictCounts) -> u64, Option<Effect>);
 
 /// The columns of counts, and whether they are shown when empty.
-const COLUMNS: [(bool, Column); 8] = [
+const COLUMNS: [(bool, Column); 9] = [
     (true, ("evaluated", |counts| counts.invocation_count, None)),
     (true, ("pass", |counts| counts.pass_count, None)),
     (true, ("warn", |counts| counts.warn_count, Some(Effect::Warn))),
     (false, ("redact", |counts| counts.redact_count, Some(Effect::Redact))),
+    (false, ("contain", |counts| counts.contain_count, Some(Effect::Contain))),
     (false, ("retry", |counts| counts.retry_count, Some(Effect::Retry))),
     (true, ("escalate", |counts| counts.escalate_count, Some(Effect::Escalate))),
     (true, ("block", |counts| counts.block_count, Some(Effect::Block))),

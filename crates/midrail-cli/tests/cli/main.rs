@@ -15,6 +15,7 @@ mod budget;
 #[path = "../../../../benches/performance/callgrind.rs"]
 mod callgrind;
 mod check;
+mod contained;
 mod damage;
 mod demo;
 mod detect;

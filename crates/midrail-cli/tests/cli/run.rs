@@ -104,7 +104,7 @@ fn copy_environment(world: &World, command: &mut Command) {
     command.env("PATH", std::env::var_os("PATH").unwrap());
 }
 
-fn is_available() -> bool {
+pub(crate) fn is_available() -> bool {
     let ended = World::new().run(&["run", "--", "true"]);
     if ended.code == 125 {
         println!("skipped: {}", ended.err);

@@ -53,7 +53,12 @@ impl Tally<'_> {
         let can_be_approved = match review.verdict.effect {
             Effect::Escalate => true,
             Effect::Block => review.spec.bypass != Bypass::Never,
-            Effect::Allow | Effect::Warn | Effect::Redact | Effect::Retry | Effect::Halt => false,
+            Effect::Allow
+            | Effect::Warn
+            | Effect::Redact
+            | Effect::Contain
+            | Effect::Retry
+            | Effect::Halt => false,
         };
         if !can_be_approved || review.spec.mode == Mode::Shadow {
             return;

@@ -24,6 +24,7 @@ impl Tally<'_> {
         self.apply_strikes();
         self.apply_effect();
         self.describe();
+        self.contain();
         self.record_state();
         self.decision
     }

@@ -70,7 +70,9 @@ impl HoldState {
     /// The state after an approval was looked up, by the effect that it left.
     pub(super) fn after(effect: Effect) -> Self {
         match effect {
-            Effect::Allow | Effect::Warn | Effect::Redact | Effect::Retry => HoldState::Lifted,
+            Effect::Allow | Effect::Warn | Effect::Redact | Effect::Contain | Effect::Retry => {
+                HoldState::Lifted
+            }
             Effect::Escalate => HoldState::Requested,
             Effect::Block | Effect::Halt => HoldState::Kept,
         }

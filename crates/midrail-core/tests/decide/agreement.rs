@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Decision, Effect, Event, Mode, VerdictRecord};
+use midrail_core::{Decision, Effect, Event, Mode, VerdictRecord, sandbox_key};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -23,10 +23,18 @@ fn agrees(real: &Decision, (model, expired): &(Decision, BTreeSet<String>)) -> R
     prop_assert_eq!(&real.paused, &model.paused, "paused");
     prop_assert!(model.paused.is_none() || real.mode == Mode::Shadow, "mode");
     prop_assert_eq!(&real.retry, &model.retry, "retry");
-    prop_assert_eq!(&real.content, &model.content, "content");
+    let sandbox = real.sandbox.as_deref().unwrap_or_default();
+    let content = real.content.as_ref().map(|content| match real.effect {
+        Effect::Contain => content.replace(sandbox, reference::SANDBOX),
+        _ => content.clone(),
+    });
+    prop_assert_eq!(&content, &model.content, "content");
+    prop_assert_eq!(real.sandbox.is_some(), real.effect == Effect::Contain, "sandbox");
     prop_assert_eq!(real.rollback_requested, model.rollback_requested, "rollback_requested");
 
     let mut changes: BTreeMap<String, Option<Value>> = real.changes.0.clone();
+    let grant = changes.remove(&sandbox_key(sandbox)).flatten();
+    prop_assert_eq!(grant.is_some(), real.effect == Effect::Contain, "grant");
     for key in expired {
         prop_assert!(changes.remove(key).is_none_or(|value| value.is_none()), "an expired approval changed");
     }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use midrail_core::{
     Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff,
-    Host, HostLimit, Mode, OnFault, Recovery, Redaction, Risk, StopFinding, StrikeRule, Task, ToolCall,
-    ToolResult, Usage, Verdict,
+    Host, HostLimit, Mode, OnFault, Recovery, Redaction, Risk, SandboxLauncher, StopFinding, StrikeRule,
+    Task, ToolCall, ToolResult, Usage, Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -140,6 +140,7 @@ fn effects() -> BoxedStrategy<Effect> {
         6 => Just(Effect::Allow),
         6 => Just(Effect::Warn),
         4 => Just(Effect::Redact),
+        4 => Just(Effect::Contain),
         6 => Just(Effect::Retry),
         4 => Just(Effect::Escalate),
         1 => Just(Effect::Block),
@@ -299,7 +300,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         1 => words(SHARED_PREFIX).prop_map(Learns::Copies),
     ];
     let is_late = prop_oneof![2 => Just(false), 1 => Just(true)];
-    let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns, is_late);
+    let check = (deeds(), 0..Effect::LADDER.len(), weighted(0.2, Just(())), many_kinds(), learns, is_late);
     (place, dress, risk, check)
         .prop_map(|(place, dress, risk, (does, above, consequences, watches, learns, is_late))| {
             let strongest = Effect::LADDER.iter().position(|effect| *effect == does.strongest()).unwrap();
@@ -330,7 +331,8 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
             ) = dress;
             (plan.bypass, plan.from_risk, plan.effect_by_risk, plan.always_on) = risk;
             // One whose effect follows from the risk can say a block.
-            let strongest = if plan.effect_by_risk { strongest.max(5) } else { strongest };
+            let block = Effect::LADDER.iter().position(|effect| *effect == Effect::Block).unwrap();
+            let strongest = if plan.effect_by_risk { strongest.max(block) } else { strongest };
             // Half of them claim exactly what they can say, the others something at or above it.
             plan.ceiling = Effect::LADDER[if above < 3 { strongest } else { strongest.max(above) }];
             plan
@@ -362,7 +364,18 @@ fn backings() -> BoxedStrategy<Backing> {
         Just(Fact::Unavailable("timed out".to_owned())),
         Just(Fact::Secrets(Vec::new())),
     ];
-    let facts = vec((words(&["tests", "risk"]), fact), 0..3);
+    let facts = vec((words(&["tests", "risk"]).prop_map(FactKey::Answer), fact), 0..3);
+    // Calls of `Write` and `Read` have this argument.
+    let launcher = SandboxLauncher {
+        argument: "file_path".to_owned(),
+        command: vec!["midrail".to_owned(), "run".to_owned(), "--box".to_owned()],
+        shell: "sh".to_owned(),
+    };
+    let sandbox = prop_oneof![
+        4 => Just(Fact::Sandbox(Some(launcher))),
+        1 => Just(Fact::Sandbox(None)),
+        1 => Just(Fact::Unavailable("it failed".to_owned())),
+    ];
     let halted = prop_oneof![
         30 => Just(None),
         1 => Just(Some(json!({"by": "g9", "reason": "enough", "user_message": "bye"}))),
@@ -391,13 +404,13 @@ fn backings() -> BoxedStrategy<Backing> {
         0..2,
     );
     let standing = prop_oneof![3 => Just(Vec::new()), 1 => standing];
-    let world = (counters, states, shared, facts, standing, weighted(0.3, pauses()));
+    let world = (counters, states, shared, (facts, sandbox), standing, weighted(0.3, pauses()));
     let root = weighted(0.7, words(&["/repo", "/repo/below", "/repository"]));
     // Within the text, behind it, and in the middle of a character.
     let sent_bytes = prop_oneof![3 => Just(0_usize), 2 => 1_usize..30];
     (world, halted, weighted(0.03, Just(())), lost, (digest, sent_bytes, weighted(0.05, Just(())), root))
         .prop_map(|(world, halted, halted_is_lost, lost, (action_digest, sent_bytes, overlong, root))| {
-            let (counters, states, shared, facts, standing, pauses) = world;
+            let (counters, states, shared, (facts, sandbox), standing, pauses) = world;
             let mut backing =
                 Backing { action_digest, sent_bytes, overlong: overlong.is_some(), root, ..Backing::new() };
             let mut slices: BTreeMap<String, Value> = counters.into_iter().collect();
@@ -411,7 +424,7 @@ fn backings() -> BoxedStrategy<Backing> {
             slices.extend(pauses.map(|pauses| ("shared/pause".to_owned(), pauses)));
             slices.extend(halted.map(|halted| (HALTED.to_owned(), halted)));
             backing.slices = slices;
-            backing.facts = facts.into_iter().map(|(name, fact)| (FactKey::Answer(name), fact)).collect();
+            backing.facts = facts.into_iter().chain([(FactKey::Sandbox, sandbox)]).collect();
             backing.unreadable.extend(lost);
             backing.unreadable.insert("lost".to_owned());
             if halted_is_lost.is_some() {

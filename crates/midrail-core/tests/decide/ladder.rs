@@ -1,8 +1,9 @@
 //! Examples of the ladder: who decides, in which order the chain runs, and what passes on.
 
 use midrail_core::{
-    Category, Context, Decision, Effect, Event, EventKind, Fault, Guardrail, Mode, Notice, OnFault, Recovery,
-    Redaction, ToolResult, Verdict,
+    Category, Context, Decision, Effect, Event, EventKind, Fact, FactKey, Fault, Guardrail, INCREMENT_STRIKE,
+    Mode, Notice, OnFault, Recovery, Redaction, SandboxGrant, SandboxLauncher, SandboxNetwork, SandboxRules,
+    StrikeRule, ToolResult, Verdict, command_digest, sandbox_key,
 };
 use serde_json::json;
 
@@ -493,4 +494,85 @@ fn unchecked_event_does_not_reset_attempts_and_sub_agents_have_their_own() {
     assert_eq!(run.feed(&stop).effect, Effect::Allow);
     run.backing.slices.remove(&key);
     assert_eq!(run.feed(&stop).retry.unwrap().attempt, 3);
+}
+
+/// A command, where calls of `Bash` can be made in a sandbox.
+fn sandboxed_command(plans: &[Plan]) -> Decision {
+    let launcher = SandboxLauncher {
+        argument: "command".into(),
+        command: vec!["midrail".into(), "run".into(), "--box".into()],
+        shell: "bash".into(),
+    };
+    let mut run = SessionRun::new(plans);
+    run.backing.facts.insert(FactKey::Sandbox, Fact::Sandbox(Some(launcher)));
+    run.feed(&Event::before_tool("Bash", json!({"command": "make test"})))
+}
+
+fn contains(id: &str, sandbox: &str) -> Plan {
+    let verdict = Verdict::new(Effect::Contain, "it runs code of the project");
+    plan(id, Does::Says(Verdict { sandbox: Some(sandbox.to_owned()), ..verdict }))
+}
+
+fn grant(decision: &Decision) -> SandboxGrant {
+    let id = decision.sandbox.as_deref().unwrap();
+    let grant = decision.changes.0.get(&sandbox_key(id)).unwrap();
+    serde_json::from_value(grant.clone().unwrap()).unwrap()
+}
+
+#[test]
+fn contained_call_runs_in_the_sandbox_that_is_granted_for_it() {
+    let decision = sandboxed_command(&[contains("a", "install"), says("b", Effect::Warn)]);
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Contain, Some("a")));
+    let id = decision.sandbox.as_deref().unwrap();
+    let command = format!("midrail run --box {id} -- bash -c 'make test'");
+    assert_eq!(decision.content, Some(json!({"command": command}).to_string()));
+    let grant = grant(&decision);
+    assert_eq!(grant.rules.network, SandboxNetwork::All);
+    assert_eq!(grant.command, command_digest(["bash", "-c", "make test"].map(str::as_bytes)));
+}
+
+#[test]
+fn call_that_several_contain_may_do_what_all_boxes_permit() {
+    for plans in [
+        [contains("a", "install"), contains("b", "default")],
+        [contains("b", "default"), contains("a", "install")],
+    ] {
+        assert_eq!(grant(&sandboxed_command(&plans)).rules.network, SandboxNetwork::None);
+    }
+}
+
+#[test]
+fn unknown_box_permits_nothing_more() {
+    assert_eq!(grant(&sandboxed_command(&[contains("a", "gone")])).rules, SandboxRules::default());
+}
+
+#[test]
+fn stronger_effect_needs_no_sandbox() {
+    let decision = sandboxed_command(&[contains("a", "default"), says("b", Effect::Escalate)]);
+    assert_eq!((decision.effect, decision.sandbox), (Effect::Escalate, None));
+    assert!(decision.changes.0.keys().all(|key| !key.contains("sandbox")));
+}
+
+#[test]
+fn call_without_a_sandbox_is_sent_back() {
+    let decision = once(&[contains("a", "default")], &write("a.rs"));
+    assert_eq!(decision.effect, Effect::Retry);
+    let message = decision.retry.unwrap().message;
+    assert!(message.starts_with("it runs code of the project Run the command as `midrail run"), "{message}");
+}
+
+#[test]
+fn strikes_cannot_contain_what_has_no_sandbox() {
+    let rule = StrikeRule {
+        count: 1,
+        guardrail: None,
+        effect: Effect::Contain,
+        user_message: None,
+        approver: "reviewer".to_owned(),
+        approval_timeout_s: 60,
+    };
+    let verdict = Verdict { effects: vec![INCREMENT_STRIKE.to_owned()], ..Verdict::warn("once more") };
+    let mut run = SessionRun::new(&[plan("a", Does::Says(verdict))]);
+    run.policy = run.policy.with_strike_rules(vec![rule]);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
 }

@@ -60,6 +60,9 @@ enum If {
     Run,
 }
 
+/// The id of every sandbox in the model.
+pub(crate) const SANDBOX: &str = "0123456789abcdef";
+
 /// What holds the run until an approver answers.
 struct Hold {
     row: Value,
@@ -236,12 +239,16 @@ impl Model<'_> {
                 .feedback
                 .push(format!("Midrail changed the arguments of this call. {}", reasons.join(" ")));
         }
+        if effect == Effect::Contain {
+            decision.content = self.sandboxed(SANDBOX);
+        }
         (decision, expired)
     }
 
     /// A host that cannot change a text or end a run blocks instead, and sends an agent back to work 25 times at most.
     fn supported(&self, effect: Effect) -> Effect {
         let is_unsupported = (effect == Effect::Redact && self.has_limit(HostLimit::Redact))
+            || (effect == Effect::Contain && self.sandboxed("").is_none())
             || (effect == Effect::Halt && self.has_limit(HostLimit::Halt));
         let effect = if is_unsupported { Effect::Block } else { effect };
         let is_stop = self.event.host.is_some() && self.event.kind == EventKind::BeforeStop;

@@ -435,6 +435,7 @@ fn default_reason(spec: &Spec, effect: Effect, check: Option<&str>) -> String {
         Effect::Escalate => "asks a person about",
         Effect::Warn => "warns about",
         Effect::Redact => "changes",
+        Effect::Contain => "runs in a sandbox",
         Effect::Retry => "sends back",
         Effect::Allow => "notes",
     };

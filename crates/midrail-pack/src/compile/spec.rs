@@ -46,6 +46,8 @@ impl Compiler<'_> {
         }
         spec.description = guard.description.clone().or_else(|| guard.name.clone()).unwrap_or_default();
         spec.category = guard.category.unwrap_or(spec.category);
+        spec.sandbox.clone_from(&guard.sandbox);
+        self.known_box(at, guard);
         spec.effects = guard.effects.iter().map(|effect| effect.as_str().to_owned()).collect();
         spec.within_ms = guard.timeout.map(Seconds::millis);
         spec.reason.clone_from(&guard.reason);

@@ -118,6 +118,7 @@ pub(super) fn of_other_effects(packs: &Packs<'_>, out: &mut Findings<'_>) {
             ("max_attempts", guard.max_attempts.is_some(), Effect::Retry),
             ("on_exhausted", guard.on_exhausted.is_some(), Effect::Retry),
             ("warn_limit", guard.warn_limit.is_some(), Effect::Warn),
+            ("box", guard.sandbox.is_some(), Effect::Contain),
         ] {
             if is_set && effect != needed {
                 let message = format!("`{key}` has no effect here: the effect is `{effect}`");

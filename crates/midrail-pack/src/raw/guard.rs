@@ -138,6 +138,9 @@ pub struct Guard {
     /// The message for the next attempt (`retry`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrective_message: Option<String>,
+    /// The box that a call runs in (`contain`): `default` unless set.
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// Further consequences of a violation: `increment_strike`, `flag_trajectory`, `emit_alert`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: OneOrMany<Consequence>,

@@ -98,6 +98,8 @@ fn absent_values_are_unknown_except_limits_and_counts() {
             "flow.labels",
             "flow.sources",
             "action.dangers",
+            "action.complete",
+            "action.opaque",
             "agent.allowed_tools",
             "task.token_budget",
             "task.time_budget",

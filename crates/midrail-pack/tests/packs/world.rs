@@ -160,6 +160,7 @@ impl World {
             | FactKey::Contents(_)
             | FactKey::Text(_) => Fact::Unavailable("not in this world".to_owned()),
             FactKey::Git => Fact::Git(None),
+            FactKey::Sandbox => Fact::Sandbox(None),
             FactKey::Unsaved(_) => Fact::Unsaved(midrail_core::UnsavedFiles::default()),
             FactKey::Script(key) => {
                 let known: Vec<_> = midrail_core::ScriptSource::decode(key)

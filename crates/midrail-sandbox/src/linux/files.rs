@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
 use super::part::{Failure, failed};
@@ -62,6 +62,13 @@ pub(super) fn restrict(sandbox: &Sandbox, has_mounts: bool) -> Result<Vec<String
         }
     }
     Ok(missing)
+}
+
+/// Whether this kernel has the version of Landlock that a sandbox without mounts needs.
+pub(super) fn is_available() -> bool {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let access = AccessFs::from_all(ABI::V3);
+    ruleset.handle_access(access).and_then(Ruleset::create).is_ok()
 }
 
 fn create() -> Result<RulesetCreated, landlock::RulesetError> {

@@ -136,12 +136,13 @@ fn counters(figures: &GuardrailStats) -> Markup {
 }
 
 fn effects(figures: &GuardrailStats) -> BTreeMap<midrail::Effect, u64> {
-    use midrail::Effect::{Allow, Block, Escalate, Redact, Retry, Warn};
+    use midrail::Effect::{Allow, Block, Contain, Escalate, Redact, Retry, Warn};
     let (own, shadow) = (&figures.enforced, &figures.shadow);
     BTreeMap::from([
         (Allow, own.pass_count + shadow.pass_count),
         (Warn, own.warn_count + shadow.warn_count),
         (Redact, own.redact_count + shadow.redact_count),
+        (Contain, own.contain_count + shadow.contain_count),
         (Retry, own.retry_count + shadow.retry_count),
         (Escalate, own.escalate_count + shadow.escalate_count),
         (Block, own.block_count + shadow.block_count),

@@ -54,7 +54,8 @@ impl Walk {
     pub(crate) fn script(mut self, language: Language, code: &str) -> Action {
         self.span = (0, code.len());
         self.is_nested = true;
-        self.snippet(language, code, &Scope::default());
+        let runs_more = self.snippet(language, code, &Scope::default());
+        self.hide_code(language, code, runs_more);
         self.list_origins(Vec::new());
         self.conclude();
         self.analysis

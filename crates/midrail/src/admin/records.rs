@@ -95,6 +95,8 @@ pub fn fact_text(fact: &Fact) -> String {
         Fact::Script(action) => {
             action.dangers.iter().map(|danger| danger.reason.as_str()).collect::<Vec<_>>().join("; ")
         }
+        Fact::Sandbox(Some(_)) => "available".to_owned(),
+        Fact::Sandbox(None) => "none".to_owned(),
         Fact::Place(place) => place.clone(),
         Fact::File(FileState::Absent) => "does not exist".to_owned(),
         Fact::File(FileState::Special) => "a directory or special file".to_owned(),

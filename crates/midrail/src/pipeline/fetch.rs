@@ -15,6 +15,7 @@ use crate::files::Lookup;
 use crate::files::NOT_RECORDED;
 use crate::hooks::HookContext;
 use crate::late_answers::DeepRequest;
+use crate::sandboxes::Sandboxes;
 
 /// The most slow facts that are fetched at the same time.
 const MAX_PARALLEL: usize = 8;
@@ -55,6 +56,7 @@ impl Pipeline<'_> {
         match key {
             FactKey::Modified(key) => self.fetch_about(event, key, inputs),
             FactKey::Action => self.engine.known_actions.derive(event),
+            FactKey::Sandbox => Sandboxes::fact(self.engine.sandboxes.as_ref(), event, lookup.root),
             FactKey::Secrets => match &inputs.rewritten {
                 Some(event) => self.scan_with(event, secrets::scan_json, Fact::Secrets),
                 None => Fact::Secrets(self.scan.findings.clone()),

@@ -134,6 +134,7 @@ impl Model<'_> {
         let mut vote = Vote { id: plan.id.clone(), is_shadow, verdict, error, ..Vote::default() };
         self.apply_lockdown(plan, &mut vote);
         self.count_warning(plan, &mut vote);
+        self.apply_sandbox(&mut vote);
         self.count_attempt(plan, &mut vote, is_failure);
         if late.is_none() {
             self.apply_unattended(plan, &mut vote);
@@ -161,6 +162,27 @@ impl Model<'_> {
         let asked = asked.map(|before| Verdict { effect: vote.verdict.effect, ..before });
         self.limit_handoff(&mut vote);
         (vote, asked)
+    }
+
+    /// A call that cannot be put into a sandbox is sent back.
+    fn apply_sandbox(&self, vote: &mut Vote) {
+        if vote.verdict.effect == Effect::Contain && self.sandboxed("").is_none() {
+            vote.verdict.effect = Effect::Retry;
+            let advice = "Run the command as `midrail run -- COMMAND`: in a sandbox that can change only this project and reaches no network.";
+            let message = format!("{} {advice}", vote.verdict.reason);
+            vote.verdict.retry_message = vote.verdict.retry_message.take().or(Some(message));
+        }
+    }
+
+    /// The arguments of the call in the sandbox with an id.
+    pub(super) fn sandboxed(&self, id: &str) -> Option<String> {
+        let Some(Fact::Sandbox(Some(_))) = self.backing.facts.get(&FactKey::Sandbox) else { return None };
+        let tool = self.event.tool.as_ref().filter(|_| self.event.kind == EventKind::BeforeTool)?;
+        let file = tool.args.get("file_path")?.as_str()?;
+        let mut args = tool.args.clone();
+        let id = if id.is_empty() { "''" } else { id };
+        args.insert("file_path".to_owned(), format!("midrail run --box {id} -- sh -c {file}").into());
+        Some(Value::Object(args).to_string())
     }
 
     /// A hand-off that is done cannot be stopped.

@@ -1,6 +1,6 @@
 //! Ways that code takes: from the network into a shell, from a shell to the network, and code that cannot be read.
 
-use midrail_core::Severity;
+use midrail_core::{OpaqueCode, OpaqueKind, Severity};
 
 use super::super::ast::{Command, CommandKind, Item, List, Word, WordPart};
 use super::super::files;
@@ -9,7 +9,7 @@ use super::super::parse::parse;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::snippet::Language;
-use super::state::{MAX_COMMANDS, Source, Stream, Walk};
+use super::state::{MAX_COMMANDS, Source, Stream, Walk, shorten};
 use crate::words::embedded::{PROSE_PROGRAMS, QUIET_PROGRAMS};
 use crate::words::shell::{COMMAND_WORDS, DESTROYERS, SETTINGS_PRINTERS};
 
@@ -172,10 +172,24 @@ impl Walk {
     }
 
     pub(super) fn opaque_command(&mut self, reason: &str, command: &str) {
+        self.hide(OpaqueKind::Dynamic, command);
         self.report("opaque", Severity::Medium, reason.to_owned(), PLAIN, command);
     }
 
+    /// Notes code that the line runs and does not show.
+    pub(super) fn hide(&mut self, kind: OpaqueKind, what: &str) {
+        const MAX_PARTS: usize = 64;
+        let hidden = &mut self.analysis.opaque;
+        let what = shorten(what);
+        let is_known = hidden.iter().any(|known| known.kind == kind && known.what == what);
+        if !is_known && hidden.len() < MAX_PARTS {
+            let (start, end) = self.span;
+            hidden.push(OpaqueCode { kind, what, start, end });
+        }
+    }
+
     pub(super) fn remote_code(&mut self, reason: &str, command: &str) {
+        self.hide(OpaqueKind::Dynamic, command);
         let safer = "download the file, read it, and run it then";
         self.report("remote-code", Severity::High, reason.to_owned(), safer, command);
     }
@@ -194,6 +208,9 @@ impl Walk {
     /// script that is everyday work: its caller sets the variable.
     pub(super) fn unread_code(&mut self, code: &Arg, command: &str) {
         let is_unseen = is_unseen(code) || (!is_shell(command) && has_unseen_statement(code));
+        if !code.is_known() {
+            self.hide(OpaqueKind::Dynamic, command);
+        }
         if !self.is_script && is_unseen && !(is_shell(command) && is_file(code)) {
             let reason = "the command runs code that the command line does not show";
             self.opaque_command(reason, &format!("{command} \"{}\"", code.text));
@@ -202,6 +219,9 @@ impl Walk {
 
     /// A file with code whose name is a variable that the line does not set: the same as the variable as a program.
     pub(super) fn unread_file(&mut self, file: &Arg) {
+        if !file.is_known() {
+            self.hide(OpaqueKind::Dynamic, &file.text);
+        }
         if !self.is_script
             && is_unseen(file)
             && !file.text.starts_with(['`', '('])
@@ -215,6 +235,7 @@ impl Walk {
     pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
         self.analysis.has_unknown_hosts = true;
         self.analysis.has_unknown_programs = true;
+        self.hide(OpaqueKind::Dynamic, &name.text);
         let command = command_line(&name.text, &invocation.args);
         let begins_unknown = name.unknown.first().is_some_and(|range| range.start == 0);
         if self.is_on_socket || (self.has_socket && input.source == Source::Remote) {

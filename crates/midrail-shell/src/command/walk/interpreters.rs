@@ -157,6 +157,9 @@ impl Walk {
         };
         let first = name.split('.').next().unwrap_or(name);
         self.loaded_files(first, scope);
+        if MODULES.contains(&first) && !scope.is_remote {
+            self.hidden_in_module(&self.invocation(first, args.to_vec(), scope));
+        }
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
         self.started_file(&Arg::known(name), args, scope);
         if name.is_empty() || !is_plain || MODULES.contains(&first) {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use midrail_core::{Severity, glob};
+use midrail_core::{OpaqueKind, Severity, glob};
 
 use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation, quoted_line};
@@ -14,10 +14,11 @@ use super::super::{calls, danger, files, hosts, pattern};
 use super::flow::{self, base_name};
 use super::guards::agent_of_package;
 use super::state::{Content, Listed, MAX_DEPTH, ProgramCall, Stream, Walk};
+use crate::tables::LOADS;
 use crate::words::places::PROGRAM_FOLDERS;
 use crate::words::shell::{
-    DOUBTFUL_VARIABLES, EMPTYING_SCRIPTS, GNU_PROGRAMS, LEAVING, LOADING_VARIABLES, STATUS_KEEPERS,
-    WILDCARD_PROGRAMS,
+    DOUBTFUL_VARIABLES, EMPTYING_SCRIPTS, GNU_PROGRAMS, LEAVING, LOADING_VARIABLES, SHELL_WORDS,
+    STATUS_KEEPERS, WILDCARD_PROGRAMS,
 };
 
 /// `sed -i d file`
@@ -155,6 +156,9 @@ impl Walk {
             self.add_danger(danger);
         }
         self.report_disabled_guards(invocation, scope);
+        if !scope.is_remote {
+            self.hidden_in_program(name, invocation);
+        }
         if let Some(mut stream) = self.builtin(call, scope) {
             stream.secret = stream.secret.or_else(|| self.printed_secret(call, scope));
             calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
@@ -183,7 +187,12 @@ impl Walk {
         }
         // Another shell has its own options.
         let had_pipefail = std::mem::take(&mut scope.has_pipefail);
+        let seen = self.analysis.opaque.len();
         let stream = self.wrapped(call, scope).or_else(|| self.interpreted(call, scope));
+        if does(invocation, Tag::Contains) && !name.text.contains('/') && !has_doubtful_variables(scope) {
+            // What is not seen in a sandbox needs no other one.
+            self.analysis.opaque.truncate(seen);
+        }
         scope.has_pipefail = had_pipefail;
         if let Some(stream) = stream {
             calls::mark_wrapper(&mut self.analysis, &invocation.program, number);
@@ -196,6 +205,34 @@ impl Walk {
         let mut stream = self.printed(invocation, scope, input);
         stream.secret = self.printed_secret(call, scope);
         stream
+    }
+
+    /// Notes a program whose words do not show what it does.
+    fn hidden_in_program(&mut self, name: &Arg, invocation: &Invocation) {
+        let program = invocation.program.as_str();
+        self.hidden_in_module(invocation);
+        if !name.text.contains('/')
+            && !SHELL_WORDS.contains(&program)
+            && !LOADS.contains_key(program)
+            && programs::find(program).is_none()
+        {
+            self.hide(OpaqueKind::Program, program);
+        }
+    }
+
+    /// The same for a program that may be a module of Python.
+    pub(super) fn hidden_in_module(&mut self, invocation: &Invocation) {
+        let program = invocation.program.as_str();
+        let row = programs::row(program);
+        let has_rule =
+            row.tags.contains(&Tag::RunsProject) || row.sometimes.iter().any(|it| it.tag == Tag::RunsProject);
+        let runs_project =
+            if has_rule { does(invocation, Tag::RunsProject) } else { LOADS.contains_key(program) };
+        if does(invocation, Tag::Installs) {
+            self.hide(OpaqueKind::Install, program);
+        } else if runs_project {
+            self.hide(OpaqueKind::Project, program);
+        }
     }
 
     /// Functions and aliases of the line itself.

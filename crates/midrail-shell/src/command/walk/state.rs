@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Action, Danger, Severity, path};
+use midrail_core::{Action, Danger, OpaqueKind, Severity, path};
 
 use super::super::invocation::{Arg, Input, Invocation};
 use super::super::snippet::Start;
@@ -196,6 +196,9 @@ impl Walk {
             return;
         }
         self.remember_access(listed, text);
+        if listed == Listed::Script {
+            self.hide(OpaqueKind::Script, text);
+        }
         // In an unknown folder it may be the script of this name here.
         if let (Listed::Script, Some(rest)) = (listed, path::below_unknown(text)) {
             self.note(Listed::Script, rest);

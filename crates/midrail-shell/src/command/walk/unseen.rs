@@ -1,6 +1,8 @@
 //! Code that the line does not show. One rule: where its value can be anything, it escalates. What the code is given is
 //! tried in its place: arguments, standard input, variables.
 
+use midrail_core::OpaqueKind;
+
 use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::scope::Scope;
 use super::super::snippet::{Language, Snippet, Start};
@@ -20,8 +22,17 @@ impl Walk {
     pub(super) fn visible_code(&mut self, language: Language, code: &Arg, scope: &Scope) {
         self.unread_code(code, "code:");
         self.imported(language, &code.text, scope);
-        if self.snippet(language, &code.text, scope) && !self.is_script {
+        let runs_more = self.snippet(language, &code.text, scope);
+        self.hide_code(language, &code.text, runs_more || !code.is_known());
+        if runs_more && !self.is_script {
             self.opaque_command("the code runs code that the command line does not show", &code.text);
+        }
+    }
+
+    /// Notes code of another language. Of Awk, everything that reaches beyond its own output is followed.
+    pub(super) fn hide_code(&mut self, language: Language, code: &str, runs_more: bool) {
+        if language != Language::Awk || runs_more {
+            self.hide(OpaqueKind::Code, code);
         }
     }
 

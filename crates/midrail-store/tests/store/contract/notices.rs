@@ -169,6 +169,7 @@ pub(crate) fn figures_count_what_guardrails_said(store: &dyn Store) {
         pass_count: 0,
         warn_count: 1,
         redact_count: 1,
+        contain_count: 0,
         retry_count: 1,
         escalate_count: 1,
         block_count: 3,

@@ -1,0 +1,168 @@
+//! Calls that a decision contains: each host gets a command that runs in a sandbox, once, and for nothing else.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::run::is_available;
+use crate::world::{Ended, World, ended};
+
+const WIPE: &str = "import os, pathlib\n\
+    pathlib.Path('here').write_text('x')\n\
+    try: pathlib.Path(os.environ['LETTER']).write_text('gone')\n\
+    except OSError as error: print('refused')\n";
+
+/// A project with code that nobody has read, and something to lose.
+fn project() -> World {
+    let world = World::new();
+    world.write("wipe.py", WIPE);
+    world.write("../precious/letter", "a letter");
+    world
+}
+
+fn asked(world: &World, host: &str, payload: &Value) -> Value {
+    let args: Vec<&str> = ["hook"].into_iter().chain(host.split(' ')).collect();
+    let answer = world.feed(&args, payload.to_string()).code(0);
+    serde_json::from_str(&answer.out).unwrap_or_else(|_| panic!("{host}: {} {}", answer.out, answer.err))
+}
+
+/// The command that Claude Code gets for a line.
+fn contained(world: &World, line: &str) -> String {
+    let payload = json!({
+        "hook_event_name": "PreToolUse", "session_id": "s-1", "cwd": world.project(), "tool_name": "Bash",
+        "tool_input": {"command": line}, "tool_use_id": "t"
+    });
+    let answer = asked(world, "claude-code", &payload);
+    let command = &answer["hookSpecificOutput"]["updatedInput"]["command"];
+    // The user's own permission rules decide about the new command.
+    assert!(answer["hookSpecificOutput"].get("permissionDecision").is_none(), "{answer}");
+    command.as_str().unwrap_or_else(|| panic!("{line} is not contained: {answer}")).to_owned()
+}
+
+/// Runs a line as the agent's shell does.
+fn shell(world: &World, line: &str) -> Ended {
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).current_dir(world.project()).env_clear();
+    command.envs(world.command(&[]).get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let letter = world.project().join("../precious/letter").canonicalize().unwrap();
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("LETTER", letter);
+    ended(&mut command, Vec::new())
+}
+
+#[test]
+fn code_that_was_not_read_changes_only_the_project() {
+    if !is_available() {
+        return;
+    }
+    let world = project();
+    let line = contained(&world, "python3 wipe.py && echo 'it'\\''s done'");
+    let result = shell(&world, &line);
+    assert_eq!(result.code, 0, "{}", result.err);
+    assert!(result.out.ends_with("it's done\n"), "{}", result.out);
+    assert_eq!(world.read("here"), "x");
+    assert_eq!(world.read("../precious/letter"), "a letter");
+}
+
+#[test]
+fn grant_is_for_one_run_of_one_command() {
+    if !is_available() {
+        return;
+    }
+    let world = project();
+    let line = contained(&world, "python3 wipe.py");
+    let other = line.replace("wipe.py", "other.py");
+    assert!(shell(&world, &other).code(125).err.contains("was granted for another command"));
+    shell(&world, &line).code(0);
+    assert!(shell(&world, &line).code(125).err.contains("was used already"));
+    let unknown = world.run(&["run", "--box", "0123456789abcdef", "--", "true"]).code(125);
+    assert!(unknown.err.contains("never granted"), "{}", unknown.err);
+    // An option cannot widen what was granted.
+    let line = contained(&world, "python3 wipe.py");
+    let wider = line.replace(" --box ", " --network all --box ");
+    assert!(shell(&world, &wider).code != 0);
+}
+
+#[test]
+fn every_host_that_can_change_a_call_contains_it() {
+    if !is_available() {
+        return;
+    }
+    let world = project();
+    let (cwd, line) = (world.project(), "python3 wipe.py");
+    for (host, payload, place) in [
+        (
+            "gemini-cli",
+            json!({"hook_event_name": "BeforeTool", "session_id": "g", "cwd": cwd, "tool_name": "run_shell_command", "tool_input": {"command": line}}),
+            "/hookSpecificOutput/tool_input/command",
+        ),
+        (
+            "copilot-cli preToolUse",
+            json!({"sessionId": "c", "cwd": cwd, "toolName": "bash", "toolArgs": {"command": line}}),
+            "/modifiedArgs/command",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "preToolUse", "conversation_id": "u", "cwd": cwd, "workspace_roots": [cwd], "tool_name": "Shell", "tool_input": {"command": line}}),
+            "/updated_input/command",
+        ),
+    ] {
+        let answer = asked(&world, host, &payload);
+        let command = answer.pointer(place).and_then(Value::as_str);
+        let command = command.unwrap_or_else(|| panic!("{host}: {answer}"));
+        shell(&world, command).code(0);
+        assert_eq!(world.read("../precious/letter"), "a letter", "{host}");
+    }
+}
+
+#[test]
+fn host_that_cannot_change_a_call_runs_it_as_before() {
+    let world = project();
+    let payload = json!({
+        "hook_event_name": "PreToolUse", "session_id": "x", "cwd": world.project(), "tool_name": "Bash",
+        "tool_input": {"command": "python3 wipe.py"}
+    });
+    let answer = world.feed(&["hook", "codex"], payload.to_string()).code(0);
+    assert!(!answer.out.contains("--box") && !answer.out.contains("deny"), "{}", answer.out);
+}
+
+#[test]
+fn required_sandbox_is_asked_of_an_agent_whose_host_cannot_start_it() {
+    let world =
+        World::with_pack("pack: p\nguardrails:\n  - {use: safety-001, with: {unknown: require_box}}\n");
+    world.write("wipe.py", WIPE);
+    let call = |line: &str| {
+        let payload = json!({
+            "hook_event_name": "PreToolUse", "session_id": "x", "cwd": world.project(), "tool_name": "Bash",
+            "tool_input": {"command": line}
+        });
+        world.feed(&["hook", "codex"], payload.to_string()).code(0).out
+    };
+    let sent_back = call("python3 wipe.py");
+    assert!(sent_back.contains("deny") && sent_back.contains("midrail run -- COMMAND"), "{sent_back}");
+    assert_eq!(call("midrail run -- python3 wipe.py"), "");
+}
+
+#[test]
+fn boxes_of_a_pack_apply() {
+    if !is_available() {
+        return;
+    }
+    let world = World::with_pack(
+        "pack: p\nboxes:\n  default: {deny_write: [kept], limits: {time: 1s}}\nguardrails:\n  - {use: safety-001, with: {unknown: contain}}\n",
+    );
+    world.write("kept/a", "as it was");
+    world.write("../precious/letter", "a letter");
+    world.write("wipe.py", "open('kept/a', 'w').write('changed')\n");
+    shell(&world, &contained(&world, "python3 wipe.py"));
+    assert_eq!(world.read("kept/a"), "as it was");
+    world.write("slow.py", "import time\ntime.sleep(30)\n");
+    shell(&world, &contained(&world, "python3 slow.py")).code(124);
+}
+
+#[test]
+fn doctor_reports_what_enforces_the_sandbox() {
+    let report = World::new().run(&["doctor", "--json"]).json();
+    let message = report["sandbox"][0]["message"].as_str().unwrap().to_owned();
+    assert!(message.starts_with("contained commands run") || message.contains("not contained"), "{message}");
+    World::new().run(&["doctor"]).says("Sandbox");
+}
