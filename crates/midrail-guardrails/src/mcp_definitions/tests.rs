@@ -129,6 +129,16 @@ fn tools_of_other_servers_are_not_imitated() {
     );
 }
 
+/// The same server for two projects, or in the settings of two clients.
+#[test]
+fn the_same_definition_on_two_servers_is_no_finding() {
+    let mut run = run(json!({"first_seen": "pin"}));
+    let text = "description: Sends.\nname: send_mail";
+    for key in ["work", "home"] {
+        assert_eq!(passed(&mut run, &list(key, "s", &[("send_mail", text, "1")])), ["send_mail"]);
+    }
+}
+
 #[test]
 fn a_tool_with_the_name_of_a_method_is_a_tool() {
     let of_method = |method: &str| {
