@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use midrail_core::{MCP_NAMES, McpServer, mcp_pins_key, mcp_texts_key};
+use midrail_core::{MCP_NAMES, McpServer, hex, mcp_pins_key, mcp_texts_key};
 use midrail_guardrails::{McpNames, McpPin, McpPins, McpText, McpTexts};
 use midrail_scan::injection::invisible_character;
 use midrail_store::Commit;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::admin::event::{AdminEvent, Person, notice};
 use crate::admin::handle::{Admin, Cell, Column, Resource};
@@ -55,6 +56,17 @@ pub struct McpDefinition {
     /// The text that waits for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
+}
+
+impl McpDefinition {
+    /// A digest of definitions that wait, by which a person names what they have read.
+    pub fn digest(definitions: &[McpDefinition]) -> String {
+        let mut hasher = Sha256::new();
+        for McpDefinition { name, hash, .. } in definitions {
+            hasher.update(serde_json::json!([name, hash]).to_string());
+        }
+        hex::encode(&hasher.finalize()).chars().take(16).collect()
+    }
 }
 
 impl Resource for PinnedServer {
