@@ -147,7 +147,8 @@ const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "erro
 pub(crate) fn imitation<'f>(fields: &'f Map<String, Value>, name: &str) -> Option<&'f str> {
     // In upper case first: letters such as `ſ` have no lower case of their own.
     let folded = |key: &str| key.to_uppercase().to_lowercase();
-    let is_imitation = |key: &&str| key.len() <= 2 * name.len() && *key != name && folded(key) == name.to_lowercase();
+    let is_imitation =
+        |key: &&str| key.len() <= 2 * name.len() && *key != name && folded(key) == name.to_lowercase();
     fields.keys().map(String::as_str).find(is_imitation)
 }
 

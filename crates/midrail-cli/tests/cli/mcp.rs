@@ -1,5 +1,7 @@
 //! The proxy for MCP servers as a process, with a toy server behind it, and the pins of its definitions.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::approvals::world_of;
@@ -143,6 +145,19 @@ fn every_request_to_a_server_that_dies_is_answered() {
     assert!(ended.out.contains("the MCP server has ended"), "{}", ended.out);
     world.run(&["mcp", "wrap", "--", "/no/such/server"]).code(1).complains("could not start the MCP server");
     World::with_pack("pack: [").run(&["mcp", "wrap", "--", "/bin/true"]).code(1);
+}
+
+/// A server that sends without end does not keep the proxy of a client that is gone.
+#[test]
+fn the_proxy_ends_with_its_client_although_the_server_floods() {
+    let world = World::with_pack(PINNED);
+    let flood = "read -r line; while :; do echo '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"x\"}}'; done";
+    let started = Instant::now();
+    let args = ["mcp", "wrap", "--server", "flood", "--", "/bin/sh", "-c", flood];
+    let input = format!("{}\n", request(1, "ping", json!({})));
+    let ended = ended(world.command(&args).env("PATH", PATH), input.into_bytes());
+    assert!(ended.out.contains("the MCP server has ended"), "{:.300}", ended.out);
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
 /// In the era without `initialize`, the answer of the user comes to another process.

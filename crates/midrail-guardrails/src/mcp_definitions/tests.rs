@@ -129,6 +129,18 @@ fn tools_of_other_servers_are_not_imitated() {
     );
 }
 
+#[test]
+fn a_server_does_not_fill_the_store() {
+    let mut run = run(json!({"first_seen": "pin"}));
+    let texts = midrail_core::mcp_texts_key("k");
+    for (size, is_kept) in [(100, true), ((8 << 20) + 1, false)] {
+        run.set(&mcp_pins_key("k"), json!({"first_session": "s", "tools": {"old": {"pinned": "1"}}}));
+        run.set(&texts, json!({"old": {"pinned": "x".repeat(size)}}));
+        assert_eq!(passed(&mut run, &list("k", "s", &[("new", "Adds.", "2")])).len(), usize::from(is_kept));
+        assert_eq!(run.slice(&texts).unwrap().get("new").is_some(), is_kept);
+    }
+}
+
 /// The same server for two projects, or in the settings of two clients.
 #[test]
 fn the_same_definition_on_two_servers_is_no_finding() {

@@ -28,7 +28,7 @@ pub struct PinnedServer {
     /// When it was first seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// The number of accepted definitions.
+    /// The number of accepted definitions that the server has not changed.
     pub pinned: usize,
     /// The number of definitions that wait for a person.
     pub waiting: usize,
@@ -87,7 +87,7 @@ impl Resource for PinnedServer {
             let pins: McpPins = serde_json::from_value(stored)?;
             servers.push(PinnedServer {
                 key,
-                pinned: pins.tools.values().filter(|pin| pin.pinned.is_some()).count(),
+                pinned: pins.tools.values().filter(|pin| pin.pinned.is_some() && !pin.is_waiting()).count(),
                 waiting: pins.tools.values().filter(|pin| pin.is_waiting()).count(),
                 name: pins.name,
                 launch: pins.launch,

@@ -127,6 +127,28 @@ fn a_message_inside_a_message_does_not_become_one() {
     assert!(!talk.client(&line).to_server[0].contains('\r'));
 }
 
+/// Each such message is decided and recorded, so a server could fill the disk.
+#[test]
+fn a_server_does_not_flood_the_client_unasked() {
+    let mut talk = Conversation::new(allow);
+    let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+    let count =
+        |talk: &mut Conversation| (0..2_000).filter(|_| !talk.server(log).to_client.is_empty()).count();
+    assert_eq!(count(&mut talk), 1_000);
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":"x"}]}}"#;
+    let out = talk.server(ask);
+    assert!(out.to_client.is_empty() && out.to_server[0].contains("too many messages"), "{out:?}");
+    // What no model reads is neither judged nor recorded.
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    assert_eq!(talk.server(changed).to_client, [changed]);
+    let decided = talk.events.lock().unwrap().len();
+    assert!(decided < 1_010, "{decided}");
+    talk.now = 2_500;
+    assert_eq!(count(&mut talk), 40);
+    talk.now = u64::MAX;
+    assert_eq!(count(&mut talk), 1_000);
+}
+
 #[test]
 fn a_cancelled_notification_does_not_hide_a_call() {
     let mut talk = Conversation::new(strict);

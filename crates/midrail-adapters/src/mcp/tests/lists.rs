@@ -61,6 +61,17 @@ fn what_is_no_list_is_not_forwarded() {
 }
 
 #[test]
+fn a_list_of_megabytes_is_neither_judged_nor_forwarded() {
+    let mut talk = Conversation::new(allow);
+    let tools: Vec<String> =
+        (0..100).map(|at| format!(r#"{{"name":"t{at}","description":"{}"}}"#, "x".repeat(50_000))).collect();
+    let answer = format!(r#"{{@,"result":{{"tools":[{}]}}}}"#, tools.join(","));
+    let received = talk.exchange("tools/list", json!({}), &answer);
+    assert!(received.contains("more than 4 MB") && received.len() < 1_000, "{received:.300}");
+    assert!(talk.kinds().iter().all(|(kind, _)| *kind != EventKind::ToolsOffered));
+}
+
+#[test]
 fn accepted_definitions_are_announced_once() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let waiting = Arc::new(AtomicUsize::new(2));
