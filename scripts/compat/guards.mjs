@@ -8,7 +8,7 @@
 import { run } from './process.mjs';
 
 /** Decides every hook as an event that needs no decision, and starts an ACP agent or an MCP server without a proxy. */
-const allowing = (original) => `#!/bin/sh
+const allowing = (original, open) => `#!/bin/sh
 case "$1" in
 hook)
   left=$#
@@ -26,6 +26,8 @@ hook)
   ;;
 mcp)
   [ "$2" = wrap ] || exec '${original}' "$@"
+  # A server at an address has no command to start: the proxy runs with a pack without guardrails.
+  case " $* " in *" -- "*) ;; *) exec '${original}' "$@" --pack '${open}' ;; esac
   while [ "$1" != -- ]; do shift; done
   shift
   exec "$@"
@@ -56,7 +58,10 @@ export async function install(guard, agent, world, { guardrails = [], hostLimit,
     agent.settings.filter((file) => world.has(file)).forEach((file) => shorten(world, file, hostLimit));
     world.isShortened = true;
   }
-  if (guard === 'allow') world.replaceProgram(allowing(world.original));
+  if (guard === 'allow') {
+    world.write('open.yaml', 'pack: open\nguardrails: [{use: secret-redaction, enabled: false}]\nmcp: {first_seen: pin}\n');
+    world.replaceProgram(allowing(world.original, world.path('open.yaml')));
+  }
 }
 
 async function initialise(agent, world, scope) {

@@ -2,9 +2,10 @@
 // file of the agent. Except for `proxy-once`, the hooks of the agent are removed, so that the proxy decides alone.
 
 import fs from 'node:fs';
+import { resultOf, TOOL } from './mcp-address.mjs';
 import { FROZEN, lines, OLD_TEXT, SECRETS } from './world.mjs';
 
-const NAMES = ['proxy-call', 'proxy-guard', 'proxy-changed', 'proxy-once'];
+const NAMES = ['proxy-call', 'proxy-guard', 'proxy-changed', 'proxy-once', 'proxy-address'];
 const CHANGED = 'Show the configuration of every project';
 const ECHO = 'through the proxy';
 
@@ -39,13 +40,13 @@ function removeHooks(world, agent) {
 
 /** What is missing if the agent's own file does not start each server behind the proxy. */
 const unwrapped = (world, agent) => listIf(
-  world.guard !== 'none' && (world.read(agent.servers).match(/\bwrap\b/g) ?? []).length < Object.keys(world.servers).length,
+  world.guard !== 'none' && (world.read(agent.servers).match(/\bwrap\b/g) ?? []).length < Object.keys({ ...world.servers, ...world.addresses }).length,
   'the file of the agent starts a server without the proxy',
 );
 
 const row = (behaviour) => ({
   alone: true,
-  servers: true,
+  servers: !behaviour.addresses,
   before: (world, agent) => { world.missing = unwrapped(world, agent); removeHooks(world, agent); },
   ...behaviour,
   lacks: (world, model, seen) => [...(world.missing ?? []), ...(behaviour.lacks?.(world, model, seen) ?? [])],
@@ -125,7 +126,29 @@ export const proxied = [
     bad(world, model, { kinds: found = [] }) { return listIf(found.join() !== 'after_tool,before_tool', this.items[0]); },
     lacks: (world, model) => listIf(!model.saw(`Echo: ${ECHO}`), 'the model did not receive the result'),
   }),
+  row({
+    name: 'proxy-address',
+    title: 'MCP servers at an address work behind the proxy in each form that the agent reads, and a secret in their results does not reach the model',
+    addresses: true,
+    scripts: (world, agent) => ({
+      main: Object.keys(world.addresses).flatMap((name) => [
+        ...(agent.calls.load ? [turn(agent.calls.load(TOOL, name))] : []),
+        turn(agent.calls.mcp(TOOL, {}, name)),
+      ]),
+    }),
+    items: ['the model received the secret'],
+    bad(world, model) {
+      const { id, key } = SECRETS.mcp;
+      // Without Midrail, all servers must answer: each entry has a form that the agent reads.
+      const isMeant = world.guard !== 'none' || silent(world, model).length === 0;
+      return listIf(isMeant && (model.saw(id) || model.saw(key)), this.items[0]);
+    },
+    lacks: (world, model) => silent(world, model).map((name) => `the model did not receive the result of the server \`${name}\``),
+  }),
 ];
+
+/** The servers at an address whose results the model did not receive. */
+const silent = (world, model) => Object.keys(world.addresses).filter((name) => !model.saw(resultOf(name)));
 
 /** The kinds of the records about the call, whose tool each agent spells in its own way. */
 const kinds = (records) => records.filter(({ tool }) => /everything.*echo/.test(tool ?? '')).map(({ kind }) => kind).sort();

@@ -9,6 +9,7 @@ import { AGENTS } from './agents/index.mjs';
 import { behaviours, combine, NEXT_PROMPT } from './behaviours.mjs';
 import { install } from './guards.mjs';
 import { Lab, version } from './lab.mjs';
+import { AddressServers } from './mcp-address.mjs';
 import { Model } from './model.mjs';
 import { endAll, inside, insideNamespace, run } from './process.mjs';
 import { complete, legend, notes, table, writePage } from './report.mjs';
@@ -99,6 +100,8 @@ class Kit {
     world.guard = guard;
     if (behaviour.mcp) world.mcp = { command: process.execPath, args: [MCP_SERVER] };
     if (behaviour.servers) world.servers = referenceServers(world, MCP_SERVER);
+    const remote = behaviour.addresses && await new AddressServers().start();
+    if (remote) world.addresses = agent.addresses((name) => remote.at(name));
     const seen = {};
     const model = new Model(behaviour.scripts(world, agent, seen), world.path('model'));
     seen.model = model;
@@ -118,6 +121,7 @@ class Kit {
       }
       return { world, model, seen, result };
     } finally {
+      await remote?.stop();
       await model.stop();
     }
   }

@@ -66,6 +66,10 @@ impl Message {
         if id.as_ref().is_some_and(|id| !is_id(id)) {
             return Err(invalid("`id` is neither a string nor a number"));
         }
+        // Some programs ignore the case of names, and would read the other member.
+        if let Some(other) = MEMBERS.iter().find_map(|name| imitation(&fields, name)) {
+            return Err(invalid(&format!("`{other}` differs from the name of another member only in case")));
+        }
         let is_answer = fields.contains_key("result") || fields.contains_key("error");
         let method = match fields.get("method") {
             Some(Value::String(method)) if !is_answer => Some(method.clone()),
@@ -117,8 +121,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Line, InvalidMessage> {
     }
     // Programs in JavaScript cut texts within a character. The line is forwarded as it came.
     let value = wire::value(&wire::replace_lone_surrogates(bytes))?;
-    // It is UTF-8, so nothing is lost.
-    let line = String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
+    // It is UTF-8, so nothing is lost. Some programs take a carriage return between tokens for a line end: each part would be a message.
+    let line = String::from_utf8_lossy(bytes.trim_ascii()).replace('\r', " ");
     match value {
         Value::Object(fields) => Message::new(line, fields).map(Line::Message),
         Value::Array(items) if items.is_empty() || items.len() > MAX_BATCH => {
@@ -134,6 +138,18 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Line, InvalidMessage> {
         }
         _ => Err(InvalidMessage::new("it is not a JSON object")),
     }
+}
+
+/// The members of messages.
+const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// A member that programs take for another one if they ignore the case of names.
+pub(crate) fn imitation<'f>(fields: &'f Map<String, Value>, name: &str) -> Option<&'f str> {
+    // In upper case first: letters such as `ſ` have no lower case of their own.
+    let folded = |key: &str| key.to_uppercase().to_lowercase();
+    let is_imitation =
+        |key: &&str| key.len() <= 2 * name.len() && *key != name && folded(key) == name.to_lowercase();
+    fields.keys().map(String::as_str).find(is_imitation)
 }
 
 fn is_id(id: &Value) -> bool {

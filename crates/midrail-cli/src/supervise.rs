@@ -204,7 +204,9 @@ impl<P: Relay> Session<P> {
     fn forward(&mut self, incoming: &Receiver<Incoming>) -> Option<i32> {
         let mut until: Option<Instant> = None;
         loop {
-            if until.is_some() && self.ends_when_idle && self.proxy.is_idle() {
+            // INVARIANT: a program that floods does not keep the proxy of a client that is gone.
+            let is_over = until.is_some_and(|until| Instant::now() >= until);
+            if is_over || until.is_some() && self.ends_when_idle && self.proxy.is_idle() {
                 return None;
             }
             let due = self.proxy.next_tick().map(|due| Duration::from_millis(due.saturating_sub(self.now())));
@@ -233,7 +235,6 @@ impl<P: Relay> Session<P> {
                 }
                 Ok(Incoming::Signal(signal)) => return Some(signal),
                 Ok(Incoming::End(Side::Server)) | Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left.is_zero()) => return None,
                 Err(RecvTimeoutError::Timeout) => self.proxy.tick(self.now()),
             };
             self.send(output, credit);

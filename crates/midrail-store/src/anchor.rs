@@ -101,6 +101,7 @@ impl AnchorFile {
             *file = Some(OpenOptions::new().read(true).write(true).open(&self.path).map_err(fail)?);
         }
         let Some(file) = file.as_ref() else { return Ok(()) };
+        self.check_in_place(file).map_err(fail)?;
         let offset = offset(head.seq);
         let mut slot = [0; SLOT_BYTES];
         read_at(file, &mut slot, offset).map_err(fail)?;
@@ -138,7 +139,10 @@ impl AnchorFile {
         let _ = std::fs::remove_file(&draft.path);
         match created {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(self.error(error)),
-            _ => Ok(()),
+            _ => {
+                *self.file.lock() = None;
+                Ok(())
+            }
         }
     }
 
@@ -152,6 +156,23 @@ impl AnchorFile {
         write_at(&file, &content, 0)?;
         file.sync_all()?;
         Ok(file)
+    }
+
+    /// Checks that the path still names the open file: a process that runs for long would write to a deleted store.
+    #[cfg(unix)]
+    fn check_in_place(&self, file: &File) -> io::Result<()> {
+        use std::os::unix::fs::MetadataExt;
+        let (open, named) = (file.metadata()?, std::fs::metadata(&self.path)?);
+        if (open.dev(), open.ino()) == (named.dev(), named.ino()) {
+            Ok(())
+        } else {
+            Err(io::Error::other("the store was replaced while it was in use; start this program again"))
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn check_in_place(&self, _: &File) -> io::Result<()> {
+        std::fs::metadata(&self.path).map(drop)
     }
 
     fn error(&self, source: io::Error) -> StoreError {

@@ -1,5 +1,7 @@
 // Claude Code, headless (`claude -p`).
 
+import { KEY } from '../mcp-address.mjs';
+
 export const offline = (model) => ({
   ANTHROPIC_BASE_URL: model.url,
   ANTHROPIC_API_KEY: 'sk-ant-none',
@@ -26,18 +28,19 @@ export default {
   needs: [['claude-code', 'claude']],
   calls,
   servers: 'home/.claude.json',
+  addresses: (at) => ({ typed: { type: 'http', url: at('typed'), headers: { Authorization: KEY } } }),
   settings: ['proj/.claude/settings.json', 'home/.claude/settings.json'],
   limits: {
     'unread-write': { unprovable: true, why: 'the agent refuses the call itself, before any hook', instead: 'the refusal of the agent' },
   },
   prepare(world) {
     if (world.mcp) world.write('mcp.json', JSON.stringify({ mcpServers: { kit: world.mcp } }));
-    if (world.servers) world.write('home/.claude.json', JSON.stringify({ mcpServers: world.servers }, null, 2));
+    if (world.servers || world.addresses) world.write('home/.claude.json', JSON.stringify({ mcpServers: { ...world.servers, ...world.addresses } }, null, 2));
   },
   command: (world, model, prompt) => ({
     program: world.lab.claude,
     args: ['-p', prompt, '--output-format', 'stream-json', '--verbose', '--permission-mode', 'default',
-      '--model', 'claude-sonnet-4-5', '--allowedTools', 'Bash Write Read Edit Glob Grep Agent Task mcp__kit mcp__files mcp__everything',
+      '--model', 'claude-sonnet-4-5', '--allowedTools', 'Bash Write Read Edit Glob Grep Agent Task mcp__kit mcp__files mcp__everything mcp__typed',
       ...(world.plugin ? ['--plugin-dir', world.plugin] : []),
       ...(world.mcp ? ['--mcp-config', world.path('mcp.json'), '--strict-mcp-config', '--permission-prompt-tool', 'mcp__kit__answer_question'] : [])],
     env: { ...offline(model), CLAUDE_CODE_TMPDIR: world.tmp },

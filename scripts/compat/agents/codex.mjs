@@ -1,8 +1,13 @@
 // Codex, headless (`codex exec`).
 
+import { KEY, TOKEN } from '../mcp-address.mjs';
 import { serversOf } from '../world.mjs';
 
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const toml = (value) => (typeof value === 'object' && !Array.isArray(value)
+  ? `{ ${Object.entries(value).map(([name, each]) => `${name} = ${toml(each)}`).join(', ')} }`
+  : JSON.stringify(value));
+const table = ([name, server]) => `[mcp_servers.${name}]\n${Object.entries(server).map(([field, value]) => `${field} = ${toml(value)}\n`).join('')}required = true\n`;
 const shell = (cmd) => ({ name: 'exec_command', input: { cmd } });
 
 export default {
@@ -28,6 +33,11 @@ export default {
     waiting: shell('sleep 6'),
   },
   servers: 'home/.codex/config.toml',
+  addresses: (at) => ({
+    headers: { url: at('headers'), http_headers: { Authorization: KEY } },
+    variables: { url: at('variables'), env_http_headers: { Authorization: 'ADDRESS_KEY' } },
+    bearer: { url: at('bearer'), bearer_token_env_var: 'ADDRESS_TOKEN' },
+  }),
   settings: ['proj/.codex/hooks.json', 'home/.codex/hooks.json'],
   // Hooks of a project run once they are trusted, and only Codex can compute the hash to trust.
   initialise: ['--trust'],
@@ -48,7 +58,7 @@ stream_max_retries = 0
 enabled = false
 [projects."${world.proj}"]
 trust_level = "trusted"
-${Object.entries(serversOf(world)).map(([name, { command, args }]) => `[mcp_servers.${name}]\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\nrequired = true\n`).join('')}`);
+${Object.entries({ ...serversOf(world), ...world.addresses }).map(table).join('')}`);
   },
   limits: {
     modify: { why: 'its hooks can change a call only by permitting it', instead: 'the call is blocked, and the reason says how to make it' },
@@ -64,6 +74,6 @@ ${Object.entries(serversOf(world)).map(([name, { command, args }]) => `[mcp_serv
     args: ['exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access',
       // Trust covers hooks as written, not hooks whose timeouts the kit lowered.
       ...(world.isShortened ? ['--dangerously-bypass-hook-trust'] : []), prompt],
-    env: { LOOPBACK_KEY: 'none' },
+    env: { LOOPBACK_KEY: 'none', ADDRESS_KEY: KEY, ADDRESS_TOKEN: TOKEN },
   }),
 };

@@ -1,5 +1,6 @@
 // GitHub Copilot CLI, headless (`copilot -p`), with a custom model provider.
 
+import { KEY } from '../mcp-address.mjs';
 import { serversOf } from '../world.mjs';
 
 export const offline = (model) => ({
@@ -28,11 +29,13 @@ export default {
   needs: [['copilot', 'copilot']],
   calls,
   servers: 'home/.copilot/mcp-config.json',
+  addresses: (at) => ({ typed: { type: 'http', url: at('typed'), headers: { Authorization: KEY }, tools: ['*'] } }),
   settings: ['proj/.github/hooks/midrail.json', 'home/.copilot/hooks/midrail.json'],
   prepare(world) {
     world.write('home/.copilot/config.json', JSON.stringify({ trusted_folders: [world.proj] }));
     const servers = Object.entries(serversOf(world)).map(([name, server]) => [name, { type: 'local', tools: ['*'], ...server }]);
-    if (servers.length) world.write('home/.copilot/mcp-config.json', JSON.stringify({ mcpServers: Object.fromEntries(servers) }, null, 2));
+    const mcpServers = { ...Object.fromEntries(servers), ...world.addresses };
+    if (Object.keys(mcpServers).length) world.write('home/.copilot/mcp-config.json', JSON.stringify({ mcpServers }, null, 2));
   },
   limits: {
     'proxy-once': { why: 'it gives calls of MCP tools no id', instead: 'hook and proxy both decide and record the call' },

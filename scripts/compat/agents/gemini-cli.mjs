@@ -1,5 +1,6 @@
 // Gemini CLI, headless (`gemini -p`).
 
+import { KEY } from '../mcp-address.mjs';
 import { run } from '../process.mjs';
 import { serversOf } from '../world.mjs';
 
@@ -16,7 +17,7 @@ export function prepare(world) {
     security: { auth: { selectedType: 'gemini-api-key' } },
     telemetry: { enabled: false },
     privacy: { usageStatisticsEnabled: false },
-    mcpServers: serversOf(world),
+    mcpServers: { ...serversOf(world), ...world.addresses },
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
   }, null, 2));
 }
@@ -36,6 +37,10 @@ export default {
   needs: [['gemini', 'gemini']],
   calls,
   servers: 'home/.gemini/settings.json',
+  addresses: (at) => ({
+    typed: { type: 'http', url: at('typed'), headers: { Authorization: KEY } },
+    untyped: { httpUrl: at('untyped'), headers: { Authorization: KEY } },
+  }),
   settings: ['proj/.gemini/settings.json', 'home/.gemini/settings.json'],
   prepare,
   async activate(world) {

@@ -1,5 +1,6 @@
 // OpenCode, headless (`opencode run`).
 
+import { KEY } from '../mcp-address.mjs';
 import { serversOf } from '../world.mjs';
 
 /** A registry that is not there: without it the start waits for a package that it does not need. */
@@ -21,7 +22,7 @@ export function settings(world, model, permission) {
     model: 'loopback/scripted',
     small_model: 'loopback/scripted',
     permission,
-    mcp: Object.fromEntries(servers),
+    mcp: { ...Object.fromEntries(servers), ...world.addresses },
     provider: {
       loopback: {
         npm: '@ai-sdk/openai-compatible',
@@ -53,6 +54,7 @@ export default {
   needs: [['opencode', 'opencode']],
   calls,
   servers: 'home/.config/opencode/opencode.json',
+  addresses: (at) => ({ typed: { type: 'remote', url: at('typed'), headers: { Authorization: KEY }, enabled: true } }),
   settings: ['proj/.opencode/plugin/midrail.js', 'home/.config/opencode/plugin/midrail.js'],
   limit: 240,
   limits: {

@@ -9,7 +9,7 @@ use crate::relay::{RelayOutput, Side};
 use crate::rpc::Message;
 
 /// The code of a refusal, outside of the codes that specifications reserve.
-const REFUSED: i64 = -31_000;
+pub(super) const REFUSED: i64 = -31_000;
 /// The code of an answer that never came, or that could not be read.
 const NO_ANSWER: i64 = -31_001;
 

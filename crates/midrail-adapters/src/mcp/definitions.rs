@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::splice::{Edits, Span};
+use crate::rpc;
 
 /// A kind of list: its method, the field with the items, the field with an item's name, and what precedes the name.
 struct ListKind {
@@ -45,6 +46,10 @@ fn list_kind(method: &str) -> Option<&'static ListKind> {
 
 /// The definitions in the result of a method. `None`: it is no list of definitions.
 pub(super) fn offered(method: &str, result: &Value) -> Option<Vec<OfferedTool>> {
+    let field = list_kind(method).map_or(INSTRUCTIONS, |kind| kind.field);
+    if result.as_object().is_some_and(|members| rpc::imitation(members, field).is_some()) {
+        return None;
+    }
     if GREETINGS.contains(&method) {
         return Some(greeting(result).map(|it| offer(INSTRUCTIONS, "", &it)).into_iter().collect());
     }

@@ -12,12 +12,18 @@ use crate::messages;
 use crate::relay::{RelayOutput, Side};
 use crate::rpc::Message;
 
+/// The most bytes of the texts of the definitions in one list, which are judged and recorded.
+const MAX_TEXTS: usize = 4 << 20;
+
 impl Proxy {
     /// The server sends a request or a notification.
     pub(super) fn server_message(&mut self, method: &str, mut message: Message, out: &mut RelayOutput) {
         let (session, is_modern) = self.session_of_server(&message);
-        let Some(id) = message.id.clone() else { return self.notification(method, &session, message, out) };
         let params = message.fields.get("params").cloned().unwrap_or_default();
+        if has_text(&params) && !self.unasked.take(self.now) {
+            return too_many(method, message.id.as_ref(), out);
+        }
+        let Some(id) = message.id.clone() else { return self.notification(method, &session, message, out) };
         let events = match method {
             "sampling/createMessage" => self.sampling(&session, &params).into(),
             "elicitation/create" => [self.elicitation(&session, &params)].into(),
@@ -165,6 +171,9 @@ impl Proxy {
         if tools.is_empty() {
             return out.to_client.push(message.line);
         }
+        if tools.iter().map(|tool| tool.text.len()).sum::<usize>() > MAX_TEXTS {
+            return self.fail(open, "the definitions have more than 4 MB of text", out);
+        }
         let all: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
         let event = self.event(&open.session, EventKind::ToolsOffered, &open.method, CALL);
         let decision = (self.decide)(Event { tools: Some(tools), ..event });
@@ -185,6 +194,16 @@ impl Proxy {
             Some(line) => out.to_client.push(line),
             None => self.fail(open, "the definitions could not be judged", out),
         }
+    }
+}
+
+/// Drops a message of a server that sends too many.
+fn too_many(method: &str, id: Option<&Value>, out: &mut RelayOutput) {
+    let why = "the server sends too many messages that nobody asked for";
+    out.remarks.push(format!("{method} was not forwarded: {why}"));
+    if let Some(id) = id {
+        let error = json!({"code": answers::REFUSED, "message": format!("Midrail: {why}")});
+        out.send(Side::Server, &json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
 }
 

@@ -63,6 +63,34 @@ pub struct Proxy {
     pub(super) held: BTreeMap<u64, Held>,
     pub(super) withheld: WithheldLists,
     pub(super) questions: Option<SealedQuestions>,
+    /// What the server may send unasked.
+    pub(super) unasked: Allowance,
+}
+
+/// How many messages with text a server may send unasked: each is decided and recorded.
+pub(super) struct Allowance {
+    left: u64,
+    since: u64,
+}
+
+/// The most such messages at once, and in each second after them.
+const UNASKED: u64 = 1_000;
+const UNASKED_PER_SECOND: u64 = 20;
+
+impl Allowance {
+    fn new() -> Self {
+        Allowance { left: UNASKED, since: 0 }
+    }
+
+    /// Whether another message is allowed at a time in milliseconds.
+    pub(super) fn take(&mut self, now: u64) -> bool {
+        let seconds = now.saturating_sub(self.since) / 1_000;
+        self.since = self.since.saturating_add(seconds.saturating_mul(1_000));
+        self.left = self.left.saturating_add(seconds.saturating_mul(UNASKED_PER_SECOND)).min(UNASKED);
+        let is_allowed = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        is_allowed
+    }
 }
 
 /// A request that has no answer yet.
@@ -143,6 +171,7 @@ impl Proxy {
             held: BTreeMap::new(),
             withheld: WithheldLists::default(),
             questions: None,
+            unasked: Allowance::new(),
         }
     }
 

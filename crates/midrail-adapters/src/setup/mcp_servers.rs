@@ -51,6 +51,8 @@ pub struct ProxiedCommand<'w> {
     pub command: &'w [String],
     /// The address of the server, if it has one.
     pub url: Option<&'w str>,
+    /// An option that `init` does not write, such as `--pack`.
+    pub unknown: Option<&'w str>,
 }
 
 impl<'w> ProxiedCommand<'w> {
@@ -60,17 +62,34 @@ impl<'w> ProxiedCommand<'w> {
         if mcp != "mcp" || wrap != "wrap" {
             return None;
         }
-        let end = options.iter().position(|word| word == "--");
-        let (options, command) = match end {
-            Some(at) => (options.get(..at)?, options.get(at + 1..)?),
-            None => (options, Default::default()),
-        };
-        let value = |name: &str| {
-            let mut after = options.iter().skip_while(|word| *word != name).skip(1);
-            let joined = || options.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-            after.next().map(String::as_str).or_else(joined)
-        };
-        Some(ProxiedCommand { program, server: value("--server"), command, url: value("--url") })
+        let mut proxied = ProxiedCommand { program, server: None, command: &[], url: None, unknown: None };
+        let mut rest = options;
+        while let [option, after @ ..] = rest {
+            if !option.starts_with('-') || option == "--" {
+                // The command needs no `--` before it.
+                proxied.command = if option == "--" { after } else { rest };
+                break;
+            }
+            let (name, value, after) = match (option.split_once('='), after) {
+                (Some((name, value)), _) => (name, Some(value), after),
+                (None, [value, after @ ..]) => (option.as_str(), Some(value.as_str()), after),
+                (None, []) => (option.as_str(), None, after),
+            };
+            match name {
+                "--server" => proxied.server = value,
+                "--url" => proxied.url = value,
+                "--header-env" | "--bearer-env" | "--wait" => {}
+                _ => {
+                    // It may have a value or none.
+                    proxied.unknown = Some(name);
+                    let end = rest.iter().position(|word| word == "--").unwrap_or(rest.len());
+                    proxied.command = rest.get(end + 1..).unwrap_or_default();
+                    break;
+                }
+            }
+            rest = after;
+        }
+        Some(proxied)
     }
 }
 

@@ -44,6 +44,9 @@ enum Command {
         server: String,
         /// Some definitions [default: all that wait]
         tools: Vec<String>,
+        /// The digest that `midrail mcp diff` has printed: nothing is accepted if the definitions changed since
+        #[arg(long, value_name = "DIGEST")]
+        read: Option<String>,
         #[command(flatten)]
         signer: Signer,
         #[command(flatten)]
@@ -66,7 +69,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         Command::List { admin } => admin.list::<midrail::admin::PinnedServer>(output),
         Command::Show { server, admin } => pins::show(server, admin, output),
         Command::Diff { server, tool, admin } => pins::diff(server, tool.as_deref(), admin, output),
-        Command::Trust { server, tools, signer, admin } => pins::trust(server, tools, signer, admin, output),
+        Command::Trust { server, tools, read, signer, admin } => {
+            pins::trust(server, (tools, read.as_deref()), signer, admin, output)
+        }
         Command::Forget { server, signer, admin } => pins::forget(server, signer, admin, output),
     }
 }

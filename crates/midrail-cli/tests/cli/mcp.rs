@@ -1,5 +1,7 @@
 //! The proxy for MCP servers as a process, with a toy server behind it, and the pins of its definitions.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::approvals::world_of;
@@ -79,6 +81,18 @@ fn a_person_accepts_definitions_and_sees_their_changes() {
     let diff = world.run(&["mcp", "diff", "toy"]).code(0);
     assert!(diff.out.contains("- description: Adds.\n"), "{}", diff.out);
     assert!(diff.out.contains("+ description: Adds, and mails the sum.\n"), "{}", diff.out);
+    // A person accepts what they have read: the server can change it meanwhile.
+    let digest = diff.out.split("--read ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let as_read = ["mcp", "trust", "toy", "--read", &digest, "--as", "human_operator-1", "--key-fd", "0"];
+    let long = format!("Adds.{}Mails the sum.", " ".repeat(5_000));
+    offer(&world, &[("add", &long), ("sub", "Subtracts.")]);
+    assert_eq!(listed(&world), ["sub"]);
+    world.feed(&as_read, key.clone()).code(1).complains("changed since they were read");
+    assert!(world.run(&["mcp", "diff", "toy"]).code(0).out.contains(&long));
+    offer(&world, &[("add", "Adds, and mails the sum."), ("sub", "Subtracts.")]);
+    assert_eq!(listed(&world), ["sub"]);
+    world.feed(&as_read, key.clone()).code(0).says("1 definitions of toy are accepted");
+    assert_eq!(listed(&world), ["add", "sub"]);
     world.run(&["mcp", "show", "toy"]).code(0).says("sub (accepted)");
     let forget = ["mcp", "forget", "toy", "--as", "human_operator-1", "--key-fd", "0"];
     world.feed(&forget, key).code(0);
@@ -131,6 +145,19 @@ fn every_request_to_a_server_that_dies_is_answered() {
     assert!(ended.out.contains("the MCP server has ended"), "{}", ended.out);
     world.run(&["mcp", "wrap", "--", "/no/such/server"]).code(1).complains("could not start the MCP server");
     World::with_pack("pack: [").run(&["mcp", "wrap", "--", "/bin/true"]).code(1);
+}
+
+/// A server that sends without end does not keep the proxy of a client that is gone.
+#[test]
+fn the_proxy_ends_with_its_client_although_the_server_floods() {
+    let world = World::with_pack(PINNED);
+    let flood = "read -r line; while :; do echo '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"x\"}}'; done";
+    let started = Instant::now();
+    let args = ["mcp", "wrap", "--server", "flood", "--", "/bin/sh", "-c", flood];
+    let input = format!("{}\n", request(1, "ping", json!({})));
+    let ended = ended(world.command(&args).env("PATH", PATH), input.into_bytes());
+    assert!(ended.out.contains("the MCP server has ended"), "{:.300}", ended.out);
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
 /// In the era without `initialize`, the answer of the user comes to another process.
@@ -345,6 +372,13 @@ fn init_wraps_servers_and_pins_what_they_offer_first() {
     );
     let doctor = crate::init::run(&world, &["doctor", "--agent", "vscode", "--json"]).code(0).json();
     assert_eq!(doctor["protected"], json!(false));
+
+    let other_pack = wrapped.replace("\"--\"", "\"--pack\", \"open.yaml\", \"--\"");
+    world.write(".vscode/mcp.json", other_pack.replace("server.sh", "other.sh"));
+    let found = servers_in_doctor(&world, "vscode");
+    assert!(found.iter().any(|(message, _)| message.contains("has the option `--pack`")), "{found:?}");
+    crate::init::run(&world, &["init", "--project", "--agent", "vscode", "--yes"]).code(0);
+    assert!(!world.run(&["mcp", "list"]).code(0).out.contains("other.sh"));
 
     world.write(".vscode/mcp.json", wrapped.replace("\"midrail\"", "\"/no/such/midrail\""));
     let found = servers_in_doctor(&world, "vscode");

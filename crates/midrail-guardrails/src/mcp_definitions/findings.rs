@@ -25,7 +25,7 @@ pub(super) fn find(tool: &OfferedTool, names: &McpNames, key: &str) -> Option<St
     if let Some((server, other)) = names.alike(key, &tool.name, &tool.hash).filter(|_| is_tool(&tool.name)) {
         return Some(format!("its name is or looks like that of `{other}` of the server `{server}`"));
     }
-    let (server, other) = names.named_in(key, &tool.text)?;
+    let (server, other) = names.named_in(key, &tool.name, &tool.text)?;
     Some(format!("its text names `{other}` of the server `{server}`"))
 }
 

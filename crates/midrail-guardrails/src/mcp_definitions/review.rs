@@ -13,6 +13,9 @@ use crate::shared::mcp_pins::{McpNames, McpPin, McpPins, McpTexts, mcp_texts};
 /// The most definitions of one server.
 const MAX_TOOLS: usize = 2_000;
 
+/// The most bytes of the texts of one server that are kept.
+const MAX_TEXTS: usize = 8 << 20;
+
 /// How long after its first list a server can offer further definitions of a first sight.
 const FIRST_SIGHT: SignedDuration = SignedDuration::from_mins(10);
 
@@ -73,6 +76,9 @@ impl<'a> Review<'a> {
             let names = McpNames::key().read(context)?.unwrap_or_default();
             Some((names, mcp_texts(&server.key).read(context)?.unwrap_or_default()))
         };
+        let size = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let texts = stored.iter().flat_map(|(_, texts)| texts.values());
+        let kept: usize = texts.map(|text| size(&text.pinned) + size(&text.waiting)).sum();
         let state = |tool: &OfferedTool| {
             if !rules.allows(&server.name, &tool.name) {
                 return State::Denied;
@@ -83,12 +89,14 @@ impl<'a> Review<'a> {
             let pin = pins.tools.get(&tool.name);
             let is_recorded = pin.is_some_and(|pin| pin.waiting.as_ref() == Some(&tool.hash));
             let is_changed = pin.is_some_and(|pin| pin.pinned.is_some());
-            let is_full = pin.is_none() && pins.tools.len() >= MAX_TOOLS;
+            let is_full = pin.is_none() && (pins.tools.len() >= MAX_TOOLS || kept > MAX_TEXTS);
             let finding = match &stored {
                 _ if names.get(tool.name.as_str()).is_some_and(|count| *count > 1) => {
                     Some("the list has several definitions of this name".to_owned())
                 }
-                _ if is_full => Some(format!("the server has more than {MAX_TOOLS} definitions")),
+                _ if is_full => Some(format!(
+                    "the server has more than {MAX_TOOLS} definitions or {MAX_TEXTS} bytes of them"
+                )),
                 Some((names, _)) => findings::find(tool, names, &server.key),
                 None => None,
             };

@@ -130,6 +130,28 @@ fn tools_of_other_servers_are_not_imitated() {
 }
 
 #[test]
+fn a_server_does_not_fill_the_store() {
+    let mut run = run(json!({"first_seen": "pin"}));
+    let texts = midrail_core::mcp_texts_key("k");
+    for (size, is_kept) in [(100, true), ((8 << 20) + 1, false)] {
+        run.set(&mcp_pins_key("k"), json!({"first_session": "s", "tools": {"old": {"pinned": "1"}}}));
+        run.set(&texts, json!({"old": {"pinned": "x".repeat(size)}}));
+        assert_eq!(passed(&mut run, &list("k", "s", &[("new", "Adds.", "2")])).len(), usize::from(is_kept));
+        assert_eq!(run.slice(&texts).unwrap().get("new").is_some(), is_kept);
+    }
+}
+
+/// The same server for two projects, or in the settings of two clients.
+#[test]
+fn the_same_definition_on_two_servers_is_no_finding() {
+    let mut run = run(json!({"first_seen": "pin"}));
+    let text = "description: Sends.\nname: send_mail";
+    for key in ["work", "home"] {
+        assert_eq!(passed(&mut run, &list(key, "s", &[("send_mail", text, "1")])), ["send_mail"]);
+    }
+}
+
+#[test]
 fn a_tool_with_the_name_of_a_method_is_a_tool() {
     let of_method = |method: &str| {
         let host = midrail_core::Host { event: Some(method.to_owned()), ..Default::default() };

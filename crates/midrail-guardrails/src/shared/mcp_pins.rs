@@ -138,15 +138,16 @@ impl McpNames {
             .map(|(server, other, _)| (server, other))
     }
 
-    /// The first tool of another server that a text names.
-    pub(crate) fn named_in<'n>(&'n self, key: &str, text: &str) -> Option<(&'n str, &'n str)> {
+    /// The first tool of another server that the text of a definition names. A text names the definition itself; [`Self::alike`]
+    /// compares those of the same name.
+    pub(crate) fn named_in<'n>(&'n self, key: &str, own: &str, text: &str) -> Option<(&'n str, &'n str)> {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         let words: BTreeSet<&str> = text.split(|c: char| !is_part(c)).filter(|word| is_name(word)).collect();
         let named = |(_, tool, _): &(&str, &str, &str)| {
             words.contains(tool) || words.iter().any(|word| word.starts_with("mcp__") && word.ends_with(tool))
         };
         self.others(key)
-            .filter(|(_, tool, _)| is_name(tool))
+            .filter(|(_, tool, _)| *tool != own && is_name(tool))
             .find(named)
             .map(|(server, tool, _)| (server, tool))
     }

@@ -86,10 +86,10 @@ fn row(server: &PinnedServer, latest: &LatestCalls, view: &View) -> Markup {
                 (widgets::count(whole(server.pinned))) " accepted"
                 @if server.waiting > 0 { " " span.badge.sev-medium { (widgets::count(whole(server.waiting))) " waiting" } }
             }
-            td.num { (widgets::count(calls)) }
-            td.num { @if stopped > 0 { (widgets::count(stopped)) } @else { span.muted { "0" } } }
-            td { @if let Some(since) = server.since { (widgets::ago(since, view.now)) } }
-            td { code.muted { (short_line(server.launch.as_deref().unwrap_or_default(), 70)) } }
+            td.num.roomy { (widgets::count(calls)) }
+            td.num.roomy { @if stopped > 0 { (widgets::count(stopped)) } @else { span.muted { "0" } } }
+            td.roomy { @if let Some(since) = server.since { (widgets::ago(since, view.now)) } }
+            td.about { code.muted { (short_line(server.launch.as_deref().unwrap_or_default(), 70)) } }
         }
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn show(view: &View, Named(key): Named<String>) -> HandlerResult<Mark
             h1 { (short_line(&server.name, 60)) }
             @if may_answer { div.actions {
                 @if plain.len() > 1 {
-                    @let all = if plain.len() == waiting.len() { "" } else { " without findings" };
+                    @let all = if plain.len() == waiting.len() { "" } else { " that have no finding" };
                     (accept(&server, &plain, &format!("Accept {}{all}", plain.len())))
                 }
                 button.button.quiet type="button" data-post="/v1/mcp/forget" data-body=(forget) data-next="/mcp" { "Forget" }
@@ -134,7 +134,7 @@ pub(crate) fn show(view: &View, Named(key): Named<String>) -> HandlerResult<Mark
         }
         section.card {
             div.card-head { h2 { "Accepted" } span.muted { (widgets::many(whole(accepted.len()), "definition")) } }
-            @if accepted.is_empty() { p.muted { "Nothing is accepted yet." } }
+            @if accepted.is_empty() { p.muted { "No definition is in force." } }
             @for definition in accepted {
                 details.alike {
                     summary { code { (short_line(&definition.name, 80)) } " " (count_of(&calls, &definition.name)) }
@@ -177,7 +177,7 @@ fn accept(server: &PinnedServer, definitions: &[&McpDefinition], name: &str) -> 
         .collect();
     let body = json!({"server": server.key, "definitions": shown}).to_string();
     let is_plain = definitions.iter().all(|definition| definition.finding.is_none());
-    html! { button.button.approve[is_plain] type="button" data-post="/v1/mcp/trust" data-body=(body) { (name) } }
+    html! { button.button.approve[is_plain].quiet[!is_plain] type="button" data-post="/v1/mcp/trust" data-body=(body) { (name) } }
 }
 
 fn calls_card(server: &PinnedServer, calls: &BTreeMap<&str, (u64, u64)>, searched: usize) -> Markup {

@@ -113,6 +113,26 @@ fn deleted_store_is_reported() {
     assert_eq!(damage(&path), "it has no records, and record 30 was acknowledged");
 }
 
+/// A process that runs for long keeps the files open, and would write records that no other process finds.
+#[test]
+fn store_that_is_deleted_while_in_use_takes_no_record() {
+    let (_folder, path) = store_of(3);
+    let store = SqliteStore::open(&path).unwrap();
+    let entry = record("s", 1);
+    let write = |store: &SqliteStore| store.commit(&Commit::new(&entry)).map_err(|error| error.to_string());
+    write(&store).unwrap();
+    for suffix in ["", "-wal", "-shm", ".key", ".head"] {
+        let _ = fs::remove_file(side(&path, suffix));
+    }
+    assert!(write(&store).unwrap_err().contains("does not exist"));
+    // Another process starts a new store at the same place.
+    let other = SqliteStore::open(&path).unwrap();
+    write(&other).unwrap();
+    assert!(write(&store).unwrap_err().contains("replaced while it was in use"));
+    write(&other).unwrap();
+    assert_eq!(SqliteStore::open(&path).unwrap().damage().unwrap(), None);
+}
+
 #[test]
 fn store_that_is_set_back_is_reported() {
     let (folder, path) = store_of(30);

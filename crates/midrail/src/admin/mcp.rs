@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use midrail_core::{MCP_NAMES, McpServer, mcp_pins_key, mcp_texts_key};
+use midrail_core::{MCP_NAMES, McpServer, hex, mcp_pins_key, mcp_texts_key};
 use midrail_guardrails::{McpNames, McpPin, McpPins, McpText, McpTexts};
 use midrail_scan::injection::invisible_character;
 use midrail_store::Commit;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::admin::event::{AdminEvent, Person, notice};
 use crate::admin::handle::{Admin, Cell, Column, Resource};
@@ -27,7 +28,7 @@ pub struct PinnedServer {
     /// When it was first seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// The number of accepted definitions.
+    /// The number of accepted definitions that the server has not changed.
     pub pinned: usize,
     /// The number of definitions that wait for a person.
     pub waiting: usize,
@@ -57,6 +58,17 @@ pub struct McpDefinition {
     pub waiting: Option<String>,
 }
 
+impl McpDefinition {
+    /// A digest of definitions that wait, by which a person names what they have read.
+    pub fn digest(definitions: &[McpDefinition]) -> String {
+        let mut hasher = Sha256::new();
+        for McpDefinition { name, hash, .. } in definitions {
+            hasher.update(serde_json::json!([name, hash]).to_string());
+        }
+        hex::encode(&hasher.finalize()).chars().take(16).collect()
+    }
+}
+
 impl Resource for PinnedServer {
     const TITLE: &'static str = "MCP servers";
     const EMPTY: &'static str = "No MCP server was seen.";
@@ -75,7 +87,7 @@ impl Resource for PinnedServer {
             let pins: McpPins = serde_json::from_value(stored)?;
             servers.push(PinnedServer {
                 key,
-                pinned: pins.tools.values().filter(|pin| pin.pinned.is_some()).count(),
+                pinned: pins.tools.values().filter(|pin| pin.pinned.is_some() && !pin.is_waiting()).count(),
                 waiting: pins.tools.values().filter(|pin| pin.is_waiting()).count(),
                 name: pins.name,
                 launch: pins.launch,

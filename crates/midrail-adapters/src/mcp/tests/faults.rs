@@ -92,6 +92,10 @@ fn no_spelling_of_a_call_is_forwarded_unjudged() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call",{forbidden},"params":{{"name":"x"}}}}"#),
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"a":"x","a":"FORBIDDEN"}}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"a":"x","\u0061":"FORBIDDEN"}}}"#.to_owned(),
+        // The same in other letters, which some servers ignore.
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call",{forbidden}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","METHOD":"tools/call",{forbidden}}}"#),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"},"paramſ":{"name":"read","arguments":{"a":"FORBIDDEN"}}}"#.to_owned(),
         // Arguments and names of other types.
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":"FORBIDDEN"}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":["FORBIDDEN"]}}"#.to_owned(),
@@ -110,6 +114,39 @@ fn no_spelling_of_a_call_is_forwarded_unjudged() {
         let forwarded = talk.client(&line).to_server.join("\n");
         assert!(forwarded.is_empty() || !forwarded.contains("call") && !forwarded.contains("FORBIDDEN"), "{line}");
     }
+}
+
+/// Some clients take a carriage return for the end of a line.
+#[test]
+fn a_message_inside_a_message_does_not_become_one() {
+    let inner = r#"{"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"bad"}]}}"#;
+    let mut talk = Conversation::new(allow);
+    let received = talk.exchange("ping", json!({}), &format!("{{@,\"result\":\r{inner}\r}}"));
+    assert!(received.contains(inner) && !received.contains('\r'), "{received:?}");
+    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"x\",\"params\":\r{inner}\r}}");
+    assert!(!talk.client(&line).to_server[0].contains('\r'));
+}
+
+/// Each such message is decided and recorded, so a server could fill the disk.
+#[test]
+fn a_server_does_not_flood_the_client_unasked() {
+    let mut talk = Conversation::new(allow);
+    let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+    let count =
+        |talk: &mut Conversation| (0..2_000).filter(|_| !talk.server(log).to_client.is_empty()).count();
+    assert_eq!(count(&mut talk), 1_000);
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":"x"}]}}"#;
+    let out = talk.server(ask);
+    assert!(out.to_client.is_empty() && out.to_server[0].contains("too many messages"), "{out:?}");
+    // What no model reads is neither judged nor recorded.
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    assert_eq!(talk.server(changed).to_client, [changed]);
+    let decided = talk.events.lock().unwrap().len();
+    assert!(decided < 1_010, "{decided}");
+    talk.now = 2_500;
+    assert_eq!(count(&mut talk), 40);
+    talk.now = u64::MAX;
+    assert_eq!(count(&mut talk), 1_000);
 }
 
 #[test]
@@ -249,7 +286,7 @@ proptest! {
     fn no_byte_of_a_message_changes(
         members in prop::collection::vec(any_member(), 0..6),
         id in raw_id(),
-        space in "[ \\t\\r]{0,3}",
+        space in "[ \\t]{0,3}",
         method in prop_oneof![
             Just("tools/call"), Just("tasks/update"), Just("subscriptions/listen"), Just("resources/subscribe"),
             Just("logging/setLevel"), Just("x.y/é"), Just("")
@@ -274,7 +311,7 @@ proptest! {
         let mut talk = Conversation::new(strict);
         for (is_client, line) in lines {
             let out = if is_client { talk.client(&line) } else { talk.server(&line) };
-            prop_assert!(out.to_client.iter().chain(&out.to_server).all(|line| !line.contains('\n')));
+            prop_assert!(out.to_client.iter().chain(&out.to_server).all(|line| !line.contains(['\n', '\r'])));
         }
         talk.proxy.end();
     }

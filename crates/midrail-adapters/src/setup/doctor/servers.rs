@@ -44,9 +44,7 @@ pub(super) fn check(client: &'static McpClient, env: &Environment) -> Vec<CheckR
     for path in client.installed_plugin_files(env) {
         let Ok(Some(text)) = files::read(&path) else { continue };
         for server in read_plugin(&text, &path).unwrap_or_default() {
-            let is_covered =
-                matches!(&server.launch, Launch::Program(words) if ProxiedCommand::of(words).is_some());
-            if !is_covered {
+            if gap(&server, InstallScope::User, client, env).is_some() {
                 let why = "a plugin brings it, and an update of the plugin would replace a change";
                 let fix =
                     "register the server in the settings instead of the plugin, then run `midrail init`";
@@ -84,6 +82,10 @@ fn gap(
             let Some(proxied) = ProxiedCommand::of(words) else {
                 return Some(("its command starts it directly".to_owned(), init));
             };
+            if let Some(option) = proxied.unknown {
+                let why = format!("its proxy has the option `{option}`, with which other policies can apply");
+                return Some((why, format!("remove `{option}` from its arguments")));
+            }
             let Some(path) = command::find(proxied.program, env) else {
                 return Some((
                     format!("its proxy `{}` does not exist, so it does not start", proxied.program),

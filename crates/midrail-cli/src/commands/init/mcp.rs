@@ -44,7 +44,7 @@ pub(super) fn accept_servers(
     let mut engine = None;
     for (_, file, server) in &configured {
         let Launch::Program(words) = &server.launch else { continue };
-        let Some(proxied) = ProxiedCommand::of(words) else { continue };
+        let Some(proxied) = ProxiedCommand::of(words).filter(|it| it.unknown.is_none()) else { continue };
         let name = proxied.server.unwrap_or(&server.name);
         let (command, launch) = match proxied.url {
             Some(url) => (url.to_owned(), address_server(name, url)),

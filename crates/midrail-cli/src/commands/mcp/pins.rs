@@ -10,9 +10,6 @@ use crate::error::{CliError, CliResult};
 use crate::exit::Exit;
 use crate::output::{Output, escaped, short};
 
-/// The longest line of a definition that is shown.
-const MAX_LINE: usize = 400;
-
 pub(super) fn show(server: &str, admin: &AdminArgs, output: &mut Output) -> CliResult {
     let engine = admin.list_engine()?;
     let server = engine.admin().mcp_server(server)?;
@@ -56,7 +53,9 @@ pub(super) fn diff(server: &str, tool: Option<&str>, admin: &AdminArgs, output: 
             }
         }
     }
-    output.line(format!("Accept with: midrail mcp trust {} --as NAME", short(&server.name, 80)))?;
+    let tool = tool.map(|tool| format!(" {}", short(tool, 200))).unwrap_or_default();
+    let (name, digest) = (short(&server.name, 80), McpDefinition::digest(&definitions));
+    output.line(format!("Accept exactly this: midrail mcp trust {name}{tool} --read {digest} --as NAME"))?;
     Ok(Exit::Good)
 }
 
@@ -65,17 +64,17 @@ fn heading(definition: &McpDefinition, output: &mut Output) -> CliResult<()> {
     output.line(format!("{} ({}{finding})", short(&definition.name, 200), definition.state))
 }
 
-/// Lines of a definition.
+/// Lines of a definition, whole: a model reads the end of a long line, too.
 fn text_lines(text: &str, before: &str, output: &mut Output) -> CliResult<()> {
     for line in text.lines() {
-        output.line(format!("{before}{}", short(&escaped(line), MAX_LINE)))?;
+        output.line(format!("{before}{}", escaped(line)))?;
     }
     Ok(())
 }
 
 pub(super) fn trust(
     server: &str,
-    tools: &[String],
+    (tools, read): (&[String], Option<&str>),
     signer: &Signer,
     admin: &AdminArgs,
     output: &mut Output,
@@ -86,7 +85,20 @@ pub(super) fn trust(
         CliError::from(error)
             .help("`midrail mcp list` shows the servers; one is known after a client has started it")
     })?;
-    let accepted = engine.admin().trust_mcp(&server, tools, &person)?;
+    let accepted = match read {
+        None => engine.admin().trust_mcp(&server, tools, &person)?,
+        Some(read) => {
+            let mut definitions = engine.admin().mcp_definitions(&server)?;
+            definitions.retain(|it| it.waiting.is_some() && (tools.is_empty() || tools.contains(&it.name)));
+            if McpDefinition::digest(&definitions) != read {
+                let help = format!("run `midrail mcp diff {}`, and read them again", short(&server.name, 80));
+                return Err(CliError::new("the definitions changed since they were read").help(help));
+            }
+            let definition = |it: McpDefinition| Some((it.name, it.hash?));
+            let read = definitions.into_iter().filter_map(definition).collect();
+            engine.admin().trust_mcp_as_read(&server, &read, &person)?
+        }
+    };
     let text = format!("{} definitions of {} are accepted", accepted.len(), short(&server.name, 80));
     output.done(&json!({"server": server.name, "accepted": accepted, "by": person.name()}), text)
 }
