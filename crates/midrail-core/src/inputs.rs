@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::decision::Mode;
 use crate::definition::Definition;
-use crate::event::{Event, EventKind, Risk, Task};
+use crate::event::{Event, EventKind, Risk, Task, ToolCall};
 use crate::facts::{Fact, FactKey, Facts, Needs, PrefetchedReads};
 use crate::routing::Routing;
 use crate::sandbox::{Contained, SandboxLauncher};
@@ -166,13 +166,20 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The call in the sandbox with an id. `None`: it cannot be made in one.
-    pub(crate) fn contained(&self, id: &str) -> Option<Contained> {
-        if self.event.kind != EventKind::BeforeTool {
-            return None;
-        }
-        let launcher = self.sandbox_launcher().ok().flatten()?;
-        launcher.contain(self.event.tool.as_ref()?.args.clone(), id)
+    /// Whether the call can be made in a sandbox.
+    pub(crate) fn can_contain(&self) -> bool {
+        self.containable().is_some_and(|(launcher, tool)| launcher.fits(&tool.args))
+    }
+
+    /// The call in a sandbox. `id` makes the id of the sandbox of the digest of the command. `None`: it cannot be made in one.
+    pub(crate) fn contained(&self, id: impl FnOnce(&str) -> String) -> Option<Contained> {
+        let (launcher, tool) = self.containable()?;
+        launcher.contain(tool.args.clone(), id)
+    }
+
+    fn containable(&self) -> Option<(&'a SandboxLauncher, &'a ToolCall)> {
+        let tool = self.event.tool.as_ref().filter(|_| self.event.kind == EventKind::BeforeTool)?;
+        Some((self.sandbox_launcher().ok().flatten()?, tool))
     }
 
     /// The answer of a script or an external judge. If it failed, the error is its own message.

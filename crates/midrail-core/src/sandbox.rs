@@ -186,11 +186,30 @@ pub(crate) struct Contained {
     pub(crate) args: Map<String, Value>,
     /// The digest of the command in the sandbox.
     pub(crate) digest: String,
+    /// The id of the sandbox.
+    pub(crate) id: String,
 }
 
 impl SandboxLauncher {
-    /// The arguments of a call, with its command in the sandbox with an id. `None`: they have no such command.
-    pub(crate) fn contain(&self, mut args: Map<String, Value>, id: &str) -> Option<Contained> {
+    /// Whether the arguments of a call have a command that can run in a sandbox.
+    pub(crate) fn fits(&self, args: &Map<String, Value>) -> bool {
+        match args.get(&self.argument) {
+            Some(Value::String(_)) => true,
+            Some(Value::Array(words)) => !words.is_empty() && words.iter().all(Value::is_string),
+            _ => false,
+        }
+    }
+
+    /// The arguments of a call, with its command in a sandbox. `id` makes the id of the sandbox of the digest of the command. `None`:
+    /// they have no such command.
+    pub(crate) fn contain(
+        &self,
+        mut args: Map<String, Value>,
+        id: impl FnOnce(&str) -> String,
+    ) -> Option<Contained> {
+        if !self.fits(&args) {
+            return None;
+        }
         let argument = args.get_mut(&self.argument)?;
         let own = match &*argument {
             Value::String(line) => vec![self.shell.clone(), "-c".to_owned(), line.clone()],
@@ -199,16 +218,14 @@ impl SandboxLauncher {
             }
             _ => return None,
         };
-        if own.is_empty() {
-            return None;
-        }
         let digest = command_digest(own.iter().map(String::as_bytes));
-        let words = self.command.iter().cloned().chain([id.to_owned(), "--".to_owned()]).chain(own);
+        let id = id(&digest);
+        let words = self.command.iter().cloned().chain([id.clone(), "--".to_owned()]).chain(own);
         *argument = match &*argument {
             Value::String(_) => json!(words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")),
             _ => words.collect(),
         };
-        Some(Contained { args, digest })
+        Some(Contained { args, digest, id })
     }
 }
 
@@ -239,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_line_is_one_quoted_word_of_the_shell() {
-        let contained = launcher().contain(args(json!("make && echo 'done'")), "1f").unwrap();
+        let contained = launcher().contain(args(json!("make && echo 'done'")), |_| "1f".into()).unwrap();
         let line = r"'/opt/my tools/midrail' run --box 1f -- bash -c 'make && echo '\''done'\'''";
         assert_eq!(contained.args, args(json!(line)));
         let words = ["bash", "-c", "make && echo 'done'"];
@@ -248,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_list_of_words_stays_one() {
-        let contained = launcher().contain(args(json!(["bash", "-lc", "make"])), "1f").unwrap();
+        let contained = launcher().contain(args(json!(["bash", "-lc", "make"])), |_| "1f".into()).unwrap();
         let words = ["/opt/my tools/midrail", "run", "--box", "1f", "--", "bash", "-lc", "make"];
         assert_eq!(contained.args, args(json!(words)));
         assert_eq!(contained.digest, command_digest(["bash", "-lc", "make"].map(str::as_bytes)));
@@ -257,9 +274,9 @@ mod tests {
     #[test]
     fn a_call_without_a_command_is_not_contained() {
         for command in [json!(null), json!(5), json!([]), json!(["make", 5])] {
-            assert!(launcher().contain(args(command), "1f").is_none());
+            assert!(launcher().contain(args(command), |_| "1f".into()).is_none());
         }
-        assert!(launcher().contain(Map::new(), "1f").is_none());
+        assert!(launcher().contain(Map::new(), |_| "1f".into()).is_none());
     }
 
     #[test]

@@ -231,12 +231,18 @@ impl DestructiveCommand {
 
     /// The verdict on code that was not seen.
     fn contained(&self, context: &Context<'_>, action: &Action) -> Result<Verdict, Missing> {
-        if action.command.is_none() || !self.contains(context)? {
+        // A program that is installed and that Midrail does not know is no code of the project.
+        let is_project_code = |part: &OpaqueCode| part.kind != OpaqueKind::Program;
+        if action.command.is_none() || !action.opaque.iter().any(is_project_code) {
             return Ok(Verdict::allow());
         }
-        // A program that is installed and that Midrail does not know is no code of the project.
-        let mut unseen = unseen_code(context, action)?;
-        unseen.retain(|part| part.kind != OpaqueKind::Program);
+        // Request all facts before the first one is missing, so that they are fetched together.
+        let (is_contained, unseen) = (self.contains(context), unseen_code(context, action));
+        if !is_contained? {
+            return Ok(Verdict::allow());
+        }
+        let mut unseen = unseen?;
+        unseen.retain(|part| is_project_code(part));
         let Some(first) = unseen.first() else { return Ok(Verdict::allow()) };
         let installs: Vec<_> = unseen.iter().filter(|part| part.kind == OpaqueKind::Install).collect();
         let is_install =

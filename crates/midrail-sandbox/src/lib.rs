@@ -1,5 +1,6 @@
 //! Runs a command in a sandbox that the operating system enforces: which files it can read and write, whether it reaches the
-//! network, and how much it may use. Linux only, by mounts, Landlock and seccomp; elsewhere [`Sandbox::run`] fails.
+//! network, and how much it may use. On Linux by mounts, Landlock and seccomp; on macOS by a profile that was never tried; elsewhere
+//! [`Sandbox::run`] fails.
 //!
 //! A program that uses this crate starts itself anew as parts of the sandbox. So its `main` must call [`stage`] first.
 
@@ -7,6 +8,8 @@ mod error;
 mod folders;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(any(target_os = "macos", test))]
+mod macos;
 #[cfg(target_os = "linux")]
 mod protected;
 mod sandbox;
@@ -21,15 +24,17 @@ impl Sandbox {
     pub fn run(&self, command: &Command) -> Result<Report, SandboxError> {
         #[cfg(target_os = "linux")]
         return linux::run(self, command);
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(target_os = "macos")]
+        return macos::run(self, command);
+        #[cfg(not(any(target_os = "linux", target_os = "macos")))]
         {
             let _ = command;
-            Err(SandboxError::Unavailable("only Linux is supported".to_owned()))
+            Err(SandboxError::Unavailable("only Linux and macOS are supported".to_owned()))
         }
     }
 }
 
-/// Whether this machine can enforce a sandbox.
+/// Whether this machine can enforce a sandbox that was tried.
 pub fn is_available() -> bool {
     #[cfg(target_os = "linux")]
     return linux::is_available();

@@ -84,6 +84,8 @@ pub enum Layers {
     Full,
     /// Landlock and seccomp; protected files are restored after the command.
     Partial,
+    /// A profile of macOS.
+    Profile,
 }
 
 /// How a command ended.
@@ -105,6 +107,18 @@ pub enum Ending {
     TimedOut,
     /// It was killed because the sandbox was asked to end.
     Interrupted,
+}
+
+impl Ending {
+    /// How a process ended.
+    #[cfg(unix)]
+    pub(crate) fn from_status(status: std::process::ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        match status.code() {
+            Some(code) => Ending::Exit(code),
+            None => Ending::Signal(status.signal().unwrap_or_default()),
+        }
+    }
 }
 
 /// What happened in a sandbox.

@@ -149,6 +149,12 @@ fn check_sandbox() -> Vec<CheckResult> {
             "contained commands run behind mounts and namespaces, with Landlock and seccomp".to_owned(),
             None,
         ),
+        Layers::Profile => check(
+            CheckStatus::Caution,
+            "`midrail run` uses a profile of macOS that was never tried; calls of agents are not contained"
+                .to_owned(),
+            None,
+        ),
         Layers::Partial => check(
             CheckStatus::Caution,
             "contained commands run with Landlock and seccomp alone; protected files are restored afterwards"

@@ -331,7 +331,7 @@ fn advise(report: &Report, folders: &Folders, args: &Args, output: &mut Output) 
     if report.network_refused {
         let advice = match args.granted {
             Some(_) => {
-                "download first with the package manager alone, such as `npm ci` or `cargo fetch`, or ask the user to run the command"
+                "run what needs it, such as `git push` or `npm ci`, as a call of its own, or ask the user to run it"
             }
             None => "if the command needs it, use `midrail run --network all -- …`",
         };

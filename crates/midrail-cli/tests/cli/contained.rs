@@ -7,15 +7,13 @@ use serde_json::{Value, json};
 use crate::run::is_available;
 use crate::world::{Ended, World, ended};
 
-const WIPE: &str = "import os, pathlib\n\
-    pathlib.Path('here').write_text('x')\n\
-    try: pathlib.Path(os.environ['LETTER']).write_text('gone')\n\
-    except OSError as error: print('refused')\n";
+/// What `$TOOL` runs is not known, so nobody has seen what the script does.
+const WIPE: &str = "${TOOL:-true}\necho x > here\necho gone > \"$LETTER\" || echo refused\n";
 
 /// A project with code that nobody has read, and something to lose.
 fn project() -> World {
     let world = World::new();
-    world.write("wipe.py", WIPE);
+    world.write("wipe.sh", WIPE);
     world.write("../precious/letter", "a letter");
     world
 }
@@ -55,11 +53,11 @@ fn code_that_was_not_read_changes_only_the_project() {
         return;
     }
     let world = project();
-    let line = contained(&world, "python3 wipe.py && echo 'it'\\''s done'");
+    let line = contained(&world, "sh wipe.sh && echo 'it'\\''s done'");
     let result = shell(&world, &line);
     assert_eq!(result.code, 0, "{}", result.err);
     assert!(result.out.ends_with("it's done\n"), "{}", result.out);
-    assert_eq!(world.read("here"), "x");
+    assert_eq!(world.read("here"), "x\n");
     assert_eq!(world.read("../precious/letter"), "a letter");
 }
 
@@ -69,15 +67,15 @@ fn grant_is_for_one_run_of_one_command() {
         return;
     }
     let world = project();
-    let line = contained(&world, "python3 wipe.py");
-    let other = line.replace("wipe.py", "other.py");
+    let line = contained(&world, "sh wipe.sh");
+    let other = line.replace("wipe.sh", "other.sh");
     assert!(shell(&world, &other).code(125).err.contains("was granted for another command"));
     shell(&world, &line).code(0);
     assert!(shell(&world, &line).code(125).err.contains("was used already"));
     let unknown = world.run(&["run", "--box", "0123456789abcdef", "--", "true"]).code(125);
     assert!(unknown.err.contains("never granted"), "{}", unknown.err);
     // An option cannot widen what was granted.
-    let line = contained(&world, "python3 wipe.py");
+    let line = contained(&world, "sh wipe.sh");
     let wider = line.replace(" --box ", " --network all --box ");
     assert!(shell(&world, &wider).code != 0);
 }
@@ -88,7 +86,7 @@ fn every_host_that_can_change_a_call_contains_it() {
         return;
     }
     let world = project();
-    let (cwd, line) = (world.project(), "python3 wipe.py");
+    let (cwd, line) = (world.project(), "sh wipe.sh");
     for (host, payload, place) in [
         (
             "gemini-cli",
@@ -119,7 +117,7 @@ fn host_that_cannot_change_a_call_runs_it_as_before() {
     let world = project();
     let payload = json!({
         "hook_event_name": "PreToolUse", "session_id": "x", "cwd": world.project(), "tool_name": "Bash",
-        "tool_input": {"command": "python3 wipe.py"}
+        "tool_input": {"command": "sh wipe.sh"}
     });
     let answer = world.feed(&["hook", "codex"], payload.to_string()).code(0);
     assert!(!answer.out.contains("--box") && !answer.out.contains("deny"), "{}", answer.out);
@@ -129,7 +127,7 @@ fn host_that_cannot_change_a_call_runs_it_as_before() {
 fn required_sandbox_is_asked_of_an_agent_whose_host_cannot_start_it() {
     let world =
         World::with_pack("pack: p\nguardrails:\n  - {use: safety-001, with: {unknown: require_box}}\n");
-    world.write("wipe.py", WIPE);
+    world.write("wipe.sh", WIPE);
     let call = |line: &str| {
         let payload = json!({
             "hook_event_name": "PreToolUse", "session_id": "x", "cwd": world.project(), "tool_name": "Bash",
@@ -137,9 +135,9 @@ fn required_sandbox_is_asked_of_an_agent_whose_host_cannot_start_it() {
         });
         world.feed(&["hook", "codex"], payload.to_string()).code(0).out
     };
-    let sent_back = call("python3 wipe.py");
+    let sent_back = call("sh wipe.sh");
     assert!(sent_back.contains("deny") && sent_back.contains("midrail run -- COMMAND"), "{sent_back}");
-    assert_eq!(call("midrail run -- python3 wipe.py"), "");
+    assert_eq!(call("midrail run -- sh wipe.sh"), "");
 }
 
 #[test]
@@ -152,11 +150,11 @@ fn boxes_of_a_pack_apply() {
     );
     world.write("kept/a", "as it was");
     world.write("../precious/letter", "a letter");
-    world.write("wipe.py", "open('kept/a', 'w').write('changed')\n");
-    shell(&world, &contained(&world, "python3 wipe.py"));
+    world.write("wipe.sh", "${TOOL:-true}\necho changed > kept/a\n");
+    shell(&world, &contained(&world, "sh wipe.sh"));
     assert_eq!(world.read("kept/a"), "as it was");
-    world.write("slow.py", "import time\ntime.sleep(30)\n");
-    shell(&world, &contained(&world, "python3 slow.py")).code(124);
+    world.write("slow.sh", "${TOOL:-true}\nsleep 30\n");
+    shell(&world, &contained(&world, "sh slow.sh")).code(124);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) fn supported_effect(inputs: &Inputs<'_>, effect: Effect) -> Effect {
     let effect = match effect {
         Effect::Redact if has_limit(event, HostLimit::Redact) => Effect::Block,
         Effect::Halt if has_limit(event, HostLimit::Halt) => Effect::Block,
-        Effect::Contain if inputs.contained("").is_none() => Effect::Block,
+        Effect::Contain if !inputs.can_contain() => Effect::Block,
         _ => effect,
     };
     let is_exhausted = || event.kind == EventKind::BeforeStop && forced_stops(inputs) >= MAX_FORCED;

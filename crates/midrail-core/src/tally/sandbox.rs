@@ -1,19 +1,18 @@
 //! Calls that have to run in a sandbox.
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::{Review, Tally};
-use crate::action_digest::current_action_digest;
 use crate::effect::Effect;
 use crate::hex;
 use crate::inputs::Inputs;
 use crate::sandbox::{Contained, DEFAULT_BOX, SandboxGrant, SandboxRules, sandbox_key};
-use sha2::{Digest, Sha256};
 
 impl Tally<'_> {
     /// A call that cannot be put into a sandbox here is sent back: the agent can start one itself.
     pub(super) fn apply_sandbox(&self, review: &mut Review<'_>) {
-        if review.verdict.effect != Effect::Contain || self.inputs.contained("").is_some() {
+        if review.verdict.effect != Effect::Contain || self.inputs.can_contain() {
             return;
         }
         review.verdict.effect = Effect::Retry;
@@ -32,8 +31,8 @@ impl Tally<'_> {
         let boxes = std::mem::take(&mut self.boxes);
         let rules = boxes.iter().map(|name| self.policy.sandbox(name).unwrap_or_default());
         let rules = rules.reduce(|all, rules| all.and(&rules)).unwrap_or_default();
-        let id = sandbox_id(self.inputs, &rules);
-        let Some(Contained { args, digest }) = self.inputs.contained(&id) else { return };
+        let id = |command: &str| sandbox_id(self.inputs, &rules, command);
+        let Some(Contained { args, digest, id }) = self.inputs.contained(id) else { return };
         let grant = SandboxGrant {
             command: digest,
             root: self.inputs.facts.root.clone(),
@@ -56,11 +55,12 @@ impl Tally<'_> {
     }
 }
 
-/// Distinguishes the sandboxes of calls: also those of the same call that is made again.
-fn sandbox_id(inputs: &Inputs<'_>, rules: &SandboxRules) -> String {
-    let action = current_action_digest(inputs);
+/// Distinguishes the sandboxes of calls. The same call has the same one if it is made again at the same time.
+fn sandbox_id(inputs: &Inputs<'_>, rules: &SandboxRules, command: &str) -> String {
     let time = inputs.event.time.map(|time| time.to_string()).unwrap_or_default();
     let call = inputs.event.call_id().unwrap_or_default();
-    let whole = Sha256::digest(format!("sandbox\n{action}\n{time}\n{call}\n{rules:?}").as_bytes());
-    hex::encode(&whole).get(..16).unwrap_or_default().to_owned()
+    // The digest of a call with a secret is keyed.
+    let action = inputs.facts.action_digest.as_deref().unwrap_or(command);
+    let parts = format!("sandbox\n{}\n{action}\n{time}\n{call}\n{rules:?}", inputs.session.id);
+    hex::encode(&Sha256::digest(parts.as_bytes())).get(..16).unwrap_or_default().to_owned()
 }

@@ -239,13 +239,9 @@ impl Running {
 
     /// How the command ended that a part became.
     fn ending(&mut self) -> Result<Ending, SandboxError> {
-        use std::os::unix::process::ExitStatusExt;
         let status =
             self.child.wait().map_err(|error| SandboxError::set_up("wait for the command", error))?;
-        Ok(match status.code() {
-            Some(code) => Ending::Exit(code),
-            None => Ending::Signal(status.signal().unwrap_or_default()),
-        })
+        Ok(Ending::from_status(status))
     }
 }
 
