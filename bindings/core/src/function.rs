@@ -1,6 +1,8 @@
 //! A guardrail that is a function of the other language. It receives the event and its own state as JSON, and answers
 //! with a verdict or with its new state.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,9 +78,13 @@ const MAX_STATE: usize = 64 << 10;
 impl FunctionSpec {
     /// The entry of the policy for this guardrail.
     pub(crate) fn entry(self, function: Arc<dyn Function>) -> PolicyEntry {
+        let mut on = self.on.clone();
+        if self.observes && !on.contains(&EventKind::AfterTool) {
+            on.push(EventKind::AfterTool);
+        }
         let spec = Spec {
             description: self.description.clone(),
-            on: self.on.clone(),
+            on,
             priority: self.priority,
             on_error: self.on_error,
             approver: self.approver.clone(),
@@ -134,11 +140,48 @@ impl FunctionGuardrail {
         Some(slot)
     }
 
+    /// Calls the function, once for each decision: a decision evaluates its guardrails until nothing is missing.
     fn call(&self, hook: &'static str, context: &Context<'_>, slot: &str) -> Result<String, Fault> {
         let call = Call { hook, event: context.event, state: context.state(slot)? };
         let call = serde_json::to_string(&call).map_err(failed)?;
-        self.function.call(call, Duration::from_millis(self.spec.timeout_ms)).map_err(Fault::Failed)
+        let key = (self.spec.id.clone(), call);
+        let known = ANSWERS.with_borrow(|answers| answers.get(&key).cloned());
+        let answer = known.unwrap_or_else(|| {
+            let answer = self.function.call(key.1.clone(), Duration::from_millis(self.spec.timeout_ms));
+            ANSWERS.with_borrow_mut(|answers| answers.insert(key, answer.clone()));
+            answer
+        });
+        answer.map_err(Fault::Failed)
     }
+
+    /// The state after a result. `None`: there is none any more.
+    fn next_state(&self, context: &Context<'_>, slot: &str) -> Result<Option<Value>, Fault> {
+        let answer = self.call("on_result", context, slot)?;
+        if answer.len() > MAX_STATE {
+            return Err(Fault::Failed(format!("its state is larger than {MAX_STATE} bytes")));
+        }
+        serde_json::from_str(&answer).map_err(failed)
+    }
+
+    /// Whether the event is a result that it learns from.
+    fn learns_from(&self, event: &Event) -> bool {
+        self.spec.observes && event.is_success()
+    }
+}
+
+/// The answers of functions to the calls of one decision, by guardrail and call.
+type Answers = BTreeMap<(String, String), Result<String, String>>;
+
+thread_local! {
+    static ANSWERS: RefCell<Answers> = const { RefCell::new(Answers::new()) };
+}
+
+/// Makes one decision, in which no answer to an earlier one is known.
+pub(crate) fn in_one_decision<T>(decide: impl FnOnce() -> T) -> T {
+    ANSWERS.take();
+    let decided = decide();
+    ANSWERS.take();
+    decided
 }
 
 fn failed(error: serde_json::Error) -> Fault {
@@ -148,6 +191,13 @@ fn failed(error: serde_json::Error) -> Fault {
 impl Guardrail for FunctionGuardrail {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let Some(slot) = self.slot(context.event) else { return Ok(Verdict::allow()) };
+        if self.learns_from(context.event) {
+            // INVARIANT: a result that the guardrail cannot learn from is withheld, because its state would be wrong.
+            self.next_state(context, &slot)?;
+        }
+        if !self.spec.on.contains(&context.event.kind) {
+            return Ok(Verdict::allow());
+        }
         let answer = self.call("check", context, &slot)?;
         let Answer { effect, reason, advice, metadata, replacement } =
             serde_json::from_str(&answer).map_err(failed)?;
@@ -163,17 +213,14 @@ impl Guardrail for FunctionGuardrail {
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let Some(slot) = self.slot(context.event) else { return Ok(()) };
-        if !context.event.is_success() || !effect.allows() {
+        if !self.learns_from(context.event) || !effect.allows() {
             return Ok(());
         }
-        let answer = self.call("on_result", context, &slot)?;
-        let state: Value = serde_json::from_str(&answer).map_err(failed)?;
-        if answer.len() > MAX_STATE {
-            return Err(Fault::Failed(format!("its state is larger than {MAX_STATE} bytes")));
-        }
-        match state {
-            Value::Null => changes.remove(context.key(&slot)),
-            state => changes.set(context.key(&slot), state),
+        let (key, before) = (context.key(&slot), context.state(&slot)?);
+        match self.next_state(context, &slot)? {
+            after if after.as_ref() == before => {}
+            Some(state) => changes.set(key, state),
+            None => changes.remove(key),
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use midrail::{
 use midrail_adapters::wire::{self, WireError};
 use serde::Deserialize;
 
-use crate::function::{Function, FunctionSpec};
+use crate::function::{Function, FunctionSpec, in_one_decision};
 
 /// How to open a [`Guard`].
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -124,8 +124,7 @@ impl Guard {
             .project(paths::project(&folder).unwrap_or_else(|| folder.clone()))
             .build()?;
         let engine = Arc::new(engine);
-        let reloader =
-            Reloader::start(&engine, load, loaded.mark, log_reload).map_err(GuardError::Watch)?;
+        let reloader = Reloader::start(&engine, load, loaded.mark, log_reload).map_err(GuardError::Watch)?;
         let folder = folder.to_string_lossy().into_owned();
         let parts = Parts { engine, folder, _reloader: reloader };
         Ok(Guard { parts: Arc::new(parts), process: process::id() })
@@ -144,7 +143,7 @@ impl Guard {
         }
         // INVARIANT: an internal error is a block.
         let decided = catch_unwind(AssertUnwindSafe(|| match self.decode(event) {
-            Ok(event) => text(&self.parts.engine.decide(event)),
+            Ok(event) => text(&in_one_decision(|| self.parts.engine.decide(event))),
             Err(error) => refusal(&error.to_string(), error.help().as_deref()),
         }));
         decided.unwrap_or_else(|_| refusal("the engine failed", None))

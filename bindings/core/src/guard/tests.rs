@@ -34,7 +34,10 @@ fn what_is_not_an_event_is_blocked() {
 #[test]
 fn options_that_do_not_exist_are_errors() {
     assert!(matches!(Guard::open(r#"{"pack": "x"}"#), Err(GuardError::Options(_))));
-    assert!(matches!(Guard::open(r#"{"packs": ["/no/such.yaml"], "store": ":memory:"}"#), Err(GuardError::Load(_))));
+    assert!(matches!(
+        Guard::open(r#"{"packs": ["/no/such.yaml"], "store": ":memory:"}"#),
+        Err(GuardError::Load(_))
+    ));
 }
 
 /// Merges only what was approved before, and counts the calls of its hooks.
@@ -88,6 +91,42 @@ fn a_function_that_fails_blocks() {
 }
 
 #[test]
+fn a_function_is_called_once_for_each_decision() {
+    let guard = guard();
+    let function = Arc::new(ReviewBeforeMerge(AtomicUsize::new(0)));
+    guard.register(r#"{"id": "review"}"#, function.clone()).unwrap();
+    for _ in 0..3 {
+        decide(&guard, call("merge", json!({"pr": 7})));
+    }
+    assert_eq!(function.0.load(Ordering::Relaxed), 3);
+}
+
+/// Learns nothing.
+struct FailsOnResults;
+
+impl Function for FailsOnResults {
+    fn call(&self, call: String, _: Duration) -> Result<String, String> {
+        if call.contains("on_result") {
+            Err("boom".to_owned())
+        } else {
+            Ok(r#"{"effect": "allow"}"#.to_owned())
+        }
+    }
+}
+
+#[test]
+fn a_result_that_a_function_cannot_learn_from_is_withheld() {
+    let guard = guard();
+    guard.register(r#"{"id": "learner", "observes": true}"#, Arc::new(FailsOnResults)).unwrap();
+    let mut event = call("lookup", json!({}));
+    assert_eq!(decide(&guard, event.clone())["effect"], "allow");
+    event["kind"] = json!("after_tool");
+    event["result"] = json!({"ok": true, "content": "yes"});
+    let decision = decide(&guard, event);
+    assert_eq!((&decision["effect"], &decision["by"]), (&json!("block"), &json!("learner")));
+}
+
+#[test]
 fn built_in_ids_are_taken() {
     let function = Arc::new(ReviewBeforeMerge(AtomicUsize::new(0)));
     for id in ["safety-001", "destructive_command", " "] {
@@ -98,9 +137,12 @@ fn built_in_ids_are_taken() {
 #[test]
 fn a_store_in_a_file_keeps_sessions() {
     let folder = tempfile::tempdir().unwrap();
-    let options = json!({"store": folder.path().join("m.db"), "packs": ["midrail:default"], "cwd": folder.path()});
-    let decision = decide(&Guard::open(&options.to_string()).unwrap(), call("Bash", json!({"command": "ls"})));
+    let options =
+        json!({"store": folder.path().join("m.db"), "packs": ["midrail:default"], "cwd": folder.path()});
+    let decision =
+        decide(&Guard::open(&options.to_string()).unwrap(), call("Bash", json!({"command": "ls"})));
     assert_eq!(decision["audit"]["seq"], 1);
-    let decision = decide(&Guard::open(&options.to_string()).unwrap(), call("Bash", json!({"command": "ls"})));
+    let decision =
+        decide(&Guard::open(&options.to_string()).unwrap(), call("Bash", json!({"command": "ls"})));
     assert_eq!(decision["audit"]["seq"], 2);
 }
