@@ -1,5 +1,6 @@
 """What several tests share: folders, the program `midrail`, and people who answer requests."""
 
+import json
 import os
 import subprocess
 import tempfile
@@ -68,6 +69,16 @@ class FolderCase(unittest.TestCase):
         if done.returncode != 0:
             raise AssertionError(f"{command[1:]} failed: {done.stderr}{done.stdout}")
         return done.stdout
+
+    def records(self):
+        """The records of the audit log, in their order."""
+        entries = [json.loads(line) for line in self.midrail("audit", "export", "--store", self.store).splitlines()]
+        return [entry["body"] for entry in entries if "body" in entry]
+
+    def pending(self, *store):
+        """The requests for approvals that are pending."""
+        lines = self.midrail("approvals", "list", "--json", *store).splitlines()
+        return [json.loads(line) for line in lines]
 
     def reviewer(self, *store):
         """Registers ann, who reviews; returns a function that approves or denies a request."""

@@ -133,6 +133,11 @@ class Session:
         self.id = id
         self.wait = wait
 
+    @property
+    def agent_id(self) -> str | None:
+        """The id of the acting agent, if it has one."""
+        return cast("wire.Agent", self._template.get("agent") or {}).get("id")
+
     def decide(self, event: wire.Event | Mapping[str, Any]) -> Decision:
         """Decides an event of this session. Absent fields are taken from the session."""
         try:
@@ -266,6 +271,8 @@ class Call:
         self.tool = tool
         self.result: Any = None
         """The result: set it in the block; after the block, it is what the agent may see."""
+        self.ok = True
+        """Whether the tool succeeded: set it to `False` if the tool returns its failures."""
         self.decision: Decision | None = None
         """The decision before the call."""
         self.after: Decision | None = None
@@ -286,6 +293,12 @@ class Call:
             raise MidrailError("the call is not allowed: there are no arguments to run it with")
         changed = self.decision.content
         return json.loads(changed) if changed is not None else json.loads(self._event)["tool"]["args"]
+
+    @property
+    def notes(self) -> str | None:
+        """What the model is told in addition to the result: warnings and feedback of both decisions."""
+        decisions = [decision for decision in (self.decision, self.after) if decision is not None]
+        return "\n".join(notes for decision in decisions if (notes := decision.notes)) or None
 
     def __enter__(self) -> Call:
         self._enter(self._decide_and_wait())
@@ -351,7 +364,7 @@ class Call:
 
     def _decide_result(self, error: BaseException | None) -> Decision:
         if error is None:
-            return self._session.after_tool(self.tool, self.args, self.result)
+            return self._session.after_tool(self.tool, self.args, self.result, ok=self.ok)
         return self._session.after_tool(self.tool, self.args, _message(error), ok=False)
 
     def _exit(self, error: BaseException | None, decision: Decision) -> None:
