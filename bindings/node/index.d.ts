@@ -97,6 +97,8 @@ export class Session {
   private constructor();
   readonly id: string;
   waitMs: number;
+  /** The id of the acting agent, if it has one. */
+  readonly agentId?: string;
   /** Decides an event. Absent fields are taken from the session. */
   decide(event: Event): Promise<Decision>;
   /** Decides whether a tool may be called. After an allowed call, report its result with `afterTool`. */
@@ -128,7 +130,11 @@ export class Session {
     tool: string,
     args: A,
     run: (args: A, decision: Decision) => R | Promise<R>,
-    options?: { waitMs?: number },
+    options?: {
+      waitMs?: number;
+      /** Receives the decision before the call, and the one about its result. */
+      onDecision?: (decision: Decision) => void;
+    },
   ): Promise<R>;
   /** A function that runs only if its call is allowed, and returns what the agent may see. */
   guarded<A extends object, R>(name: string, run: (args: A) => R | Promise<R>): (args: A) => Promise<R>;

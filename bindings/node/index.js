@@ -66,6 +66,10 @@ export class Session {
     this.waitMs = waitMs;
   }
 
+  get agentId() {
+    return this.#template.agent?.id ?? undefined;
+  }
+
   async decide(event) {
     let text;
     try {
@@ -110,7 +114,7 @@ export class Session {
     return new Stream((event) => this.decide(event), maxBytes);
   }
 
-  async call(tool, args, run, { waitMs = this.waitMs } = {}) {
+  async call(tool, args, run, { waitMs = this.waitMs, onDecision } = {}) {
     let decided;
     try {
       // What is decided is what runs, whatever happens to the original meanwhile.
@@ -119,6 +123,7 @@ export class Session {
       throw new Stopped(new Decision(refusal(`the arguments are not JSON: ${message(error)}`), this.#backend));
     }
     const decision = await this.#decideAndWait(tool, decided, waitMs);
+    onDecision?.(decision);
     if (!decision.allowed) throw new Stopped(decision);
     const permitted = this.#permitted(decision, decided);
     // A tool may change its arguments; its result belongs to those that were decided.
@@ -132,6 +137,7 @@ export class Session {
     }
     const content = failure ? message(failure.error) : result;
     const after = await this.afterTool(tool, reported, content, { ok: !failure });
+    onDecision?.(after);
     if (!after.allowed) throw new Stopped(after);
     if (failure) throw after.content === undefined ? failure.error : new ToolFailed(after.content);
     return after.content === undefined ? result : passedOn(result, after.content);
