@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from . import wire
-from ._decision import Decision
-from ._guard import Guard, Session
+from ._backend import refusal
+from ._decision import Decision, Stopped
+from ._guard import Call, Guard, Session, plain
 
 _running: contextvars.ContextVar[Session | None] = contextvars.ContextVar("midrail_session", default=None)
 
@@ -36,6 +39,19 @@ def open_session(guard: Guard, id: str | None, agent: wire.Agent | None, wait: f
     if outer is None:
         return guard.session(id, agent=agent, wait=wait)
     return guard.session(outer.id, agent=agent, parent=outer.agent_id or outer.id, wait=wait)
+
+
+def permitted(call: Call, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments to run a tool with, as the framework made them: they may have types that JSON does not have. Raises
+    `Stopped` if they are not what was decided."""
+    shown = json.loads(json.dumps(given, default=plain))
+    if shown == call.args:
+        return given
+    changed = call.decision is not None and call.decision.content is not None
+    if changed and shown == given:
+        return call.args
+    why = "the arguments cannot be replaced" if changed else "the arguments changed after they were decided"
+    raise Stopped(call.refused(refusal(why)))
 
 
 def with_notes(text: str, notes: str | None) -> str:

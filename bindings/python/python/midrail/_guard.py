@@ -300,6 +300,10 @@ class Call:
         decisions = [decision for decision in (self.decision, self.after) if decision is not None]
         return "\n".join(notes for decision in decisions if (notes := decision.notes)) or None
 
+    def refused(self, text: str) -> Decision:
+        """A decision that was not made by the engine."""
+        return Decision(text, self._backend)
+
     def __enter__(self) -> Call:
         self._enter(self._decide_and_wait())
         return self
