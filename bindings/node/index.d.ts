@@ -162,7 +162,7 @@ export class Decision {
   readonly userMessage?: string;
   /** The message for the model: the reason, the guidance of a retry, and the advice. */
   readonly message: string;
-  /** What an allowed call tells the model in addition to its result: a warning, and feedback. */
+  /** What an allowed call adds to its result for the model: a warning, and feedback. */
   readonly notes?: string;
   /** The approval that the action waits for. */
   readonly approval?: Approval;

@@ -40,7 +40,7 @@ export function vercel({ guard = defaultGuard(), session: id, unguarded = [], ..
       if (unguarded.includes(name)) return tool;
       throw new TypeError(`\`${name}\` runs elsewhere and cannot be guarded; name it in \`unguarded\` to use it without a guard`);
     }
-    /** What the model is told in addition to a result, by the id of the call. */
+    /** What the model is informed of in addition to a result, by the id of the call. */
     const notes = new Map();
     return {
       ...tool,

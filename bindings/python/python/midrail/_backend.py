@@ -35,7 +35,7 @@ class Backend(ABC):
         """The request for an approval, once it is answered or the time is up."""
 
     def submit(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        """Starts a function on a thread. It runs to its end, also if nobody waits for it."""
+        """Starts a function on a thread. It runs to its end, also if no one waits for it."""
         self.renew_after_fork()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="midrail")

@@ -93,7 +93,7 @@ class Decision:
 
     @property
     def notes(self) -> str | None:
-        """What an allowed call tells the model in addition to its result: a warning, and feedback."""
+        """What an allowed call adds to its result for the model: a warning, and feedback."""
         warning = f"Warning of `{self.by}`: {self.message}" if self.effect == "warn" else None
         notes = [note for note in [warning, *self.feedback] if note]
         return "\n".join(notes) or None

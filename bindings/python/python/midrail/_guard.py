@@ -296,7 +296,7 @@ class Call:
 
     @property
     def notes(self) -> str | None:
-        """What the model is told in addition to the result: warnings and feedback of both decisions."""
+        """What the model is informed of in addition to the result: warnings and feedback of both decisions."""
         decisions = [decision for decision in (self.decision, self.after) if decision is not None]
         return "\n".join(notes for decision in decisions if (notes := decision.notes)) or None
 

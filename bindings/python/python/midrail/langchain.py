@@ -37,7 +37,7 @@ class MidrailState(AgentState[Any]):
 class Guard(AgentMiddleware[MidrailState, Any, Any]):
     """Holds an agent to the policy: prompts, tool calls, results, answers and the end of the run.
 
-    `wait` is how many seconds a call waits for an approval if one is required; after that the model is told that it waits.
+    `wait` is how many seconds a call waits for an approval if one is required; after that the model is informed that it waits.
     The session is the thread of the run; a run without a thread is a session of its own.
     """
 

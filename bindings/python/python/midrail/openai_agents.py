@@ -126,7 +126,7 @@ def _invoker(guarded: _Guarded, agent: str, tool: FunctionTool) -> Any:
             if not isinstance(given, dict):
                 raise ValueError("the arguments are not an object")
         except ValueError as error:
-            # The tool would refuse them, too, but nobody knows how it reads them.
+            # The tool would refuse them, too, but it may read them in another way.
             return f"The arguments of `{tool.name}` are not JSON: {error}"
         call = run.call(tool.name, cast("dict[str, Any]", given))
         try:

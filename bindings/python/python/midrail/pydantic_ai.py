@@ -25,7 +25,7 @@ class Guard(AbstractCapability[Any]):
     """Holds an agent to the policy: prompts, tool calls, results, answers and the end of the run.
 
     The session is the conversation of the run, or `session`. `wait` is how many seconds a call waits for an approval if one
-    is required; after that the model is told that it waits.
+    is required; after that the model is informed that it waits.
     """
 
     def __init__(
