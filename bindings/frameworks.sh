@@ -10,21 +10,27 @@ mkdir -p "$tests"
 rm -rf "$tests/results"
 mkdir "$tests/results"
 
-requirements=bindings/python/tests/frameworks/requirements.txt
-if ! cmp -s $requirements "$tests/python/requirements.txt"; then
-  rm -rf "$tests/python"
-  python3 -m venv "$tests/python"
-  "$tests/python/bin/pip" install --quiet -r $requirements
-  cp $requirements "$tests/python/"
-fi
-"$tests/python/bin/pip" install --quiet --no-index --no-deps --force-reinstall "$prefix"/wheels/*.whl
-rm -rf "$tests/python/tests"
-cp -r bindings/python/tests "$tests/python/tests"
-for module in bindings/python/tests/frameworks/test_*.py; do
-  name=$(basename "$module" .py)
-  (cd "$tests/python/tests/frameworks" && MIDRAIL_PROGRAM=$tests/python/bin/midrail ../../bin/python -W ignore run.py "$name" \
-    > "$tests/results/${name#test_}.tap")
-done
+# Tests modules in an environment with these requirements: python_tests ENVIRONMENT REQUIREMENTS MODULE...
+python_tests() {
+  local environment=$tests/$1 requirements=bindings/python/tests/frameworks/$2
+  shift 2
+  if ! cmp -s "$requirements" "$environment/requirements.txt"; then
+    rm -rf "$environment"
+    python3 -m venv "$environment"
+    "$environment/bin/pip" install --quiet -r "$requirements"
+    cp "$requirements" "$environment/requirements.txt"
+  fi
+  "$environment/bin/pip" install --quiet --no-index --no-deps --force-reinstall "$prefix"/wheels/*.whl
+  rm -rf "$environment/tests"
+  cp -r bindings/python/tests "$environment/tests"
+  for module in "$@"; do
+    (cd "$environment/tests/frameworks" && MIDRAIL_PROGRAM=$environment/bin/midrail ../../bin/python -W ignore run.py "test_$module" \
+      > "$tests/results/$module.tap" 2> "$tests/results/$module.log") || { tail -60 "$tests/results/$module.log" >&2; exit 1; }
+  done
+}
+python_tests python requirements.txt langchain openai_agents pydantic_ai adk
+# Its requirements exclude those of the others.
+python_tests crewai requirements-crewai.txt crewai
 
 packages=bindings/node/test/frameworks/package.json
 if ! cmp -s $packages "$tests/node/package.json.installed"; then

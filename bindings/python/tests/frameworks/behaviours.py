@@ -172,7 +172,7 @@ class Behaviours:
             self.delegate(way, self.guard(), [("Bash", DESTRUCTIVE)], tools=self.tools)
             self.assertEqual((self.tools.ran, folder.exists()), ([], True))
             blocked = self.midrail("audit", "list", "--store", self.store, "--effect", "block", "--json")
-            self.assertIn("Bash", blocked)
+            self.assertIn("bash", blocked.lower())
 
     def verdict(self, effect):
         guard = self.guard()
@@ -203,7 +203,8 @@ class Behaviours:
     def test_a_withheld_result_does_not_reach_the_model(self):
         for way in self.each_way():
             guard = self.guard()
-            guard.guardrail("mine", tools=["Bash"], on=["after_tool"])(lambda call: "not for the model")
+            # Some frameworks change the names of tools to lower case.
+            guard.guardrail("mine", tools=["Bash", "bash"], on=["after_tool"])(lambda call: "not for the model")
             outcome = self.play(way, guard, [("Bash", {"command": "echo zeb''ra"})], tools=self.tools)
             self.assertEqual(self.tools.ran, ["Bash"])
             self.assertIn("not for the model", outcome.seen[-1])

@@ -4,11 +4,16 @@ import sys
 import unittest
 
 
+OUTPUT = sys.stdout
+sys.stdout = sys.stderr
+"""Frameworks print to the standard output, too."""
+
+
 class Results(unittest.TextTestResult):
     """Prints each result as a line."""
 
     def report(self, word, test):
-        print(f"{word} {self.testsRun} - {test._testMethodName.removeprefix('test_').replace('_', ' ')}", flush=True)
+        print(f"{word} {self.testsRun} - {test._testMethodName.removeprefix('test_').replace('_', ' ')}", file=OUTPUT, flush=True)
 
     def addSuccess(self, test):
         super().addSuccess(test)
