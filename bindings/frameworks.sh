@@ -28,9 +28,19 @@ python_tests() {
       > "$tests/results/$module.tap" 2> "$tests/results/$module.log") || { tail -60 "$tests/results/$module.log" >&2; exit 1; }
   done
 }
+# Checks the types of adapters against those of the frameworks: python_types ENVIRONMENT MODULE...
+python_types() {
+  local environment=$tests/$1
+  shift
+  echo '{"typeCheckingMode": "basic"}' > "$environment/pyrightconfig.json"
+  "$prefix/tools/bin/pyright" --project "$environment/pyrightconfig.json" --pythonpath "$environment/bin/python" \
+    "${@/#/bindings/python/python/midrail/}"
+}
 python_tests python requirements.txt langchain openai_agents pydantic_ai adk
+python_types python langchain.py openai_agents.py pydantic_ai.py adk.py
 # Its requirements exclude those of the others.
 python_tests crewai requirements-crewai.txt crewai
+python_types crewai crewai.py
 
 packages=bindings/node/test/frameworks/package.json
 if ! cmp -s $packages "$tests/node/package.json.installed"; then

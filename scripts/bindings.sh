@@ -87,7 +87,7 @@ export MIDRAIL_REPOSITORY=$repository
 python3 bindings/examples.py python "$prefix/python/examples" bindings/python/README.md docs/guide/python.md
 cp bindings/python/pyproject.toml "$prefix/python/"
 "$prefix/tools/bin/pyright" --project "$prefix/python/pyproject.toml" --pythonpath "$prefix/python/bin/python" \
-  "$prefix/python/examples" bindings/python/python/midrail
+  "$prefix/python/examples" bindings/python/python/midrail/_*.py bindings/python/python/midrail/{__init__,wire}.py
 
 step "Node: the packages in an empty prefix"
 rm -rf "$prefix/node"

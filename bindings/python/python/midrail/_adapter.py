@@ -6,7 +6,7 @@ import contextlib
 import contextvars
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from . import wire
@@ -24,7 +24,7 @@ def default_guard() -> Guard:
 
 
 @contextlib.contextmanager
-def running(session: Session) -> Iterator[None]:
+def running(session: Session) -> Generator[None]:
     """While a tool of this session runs. Agents that start meanwhile are its sub-agents."""
     token = _running.set(session)
     try:
