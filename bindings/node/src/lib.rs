@@ -120,9 +120,12 @@ struct PendingCalls {
     waiting: Mutex<HashMap<u32, Sender<std::result::Result<String, String>>>>,
 }
 
+/// A function of JavaScript that any thread can call, and that does not keep the process alive.
+type Callback = ThreadsafeFunction<FnArgs<(u32, String)>, (), FnArgs<(u32, String)>, Status, false, true>;
+
 /// A guardrail in JavaScript. It runs on the thread of JavaScript, while the decision waits on another one.
 struct JavaScriptFunction {
-    function: ThreadsafeFunction<FnArgs<(u32, String)>, (), FnArgs<(u32, String)>, Status, false, true>,
+    function: Callback,
     pending: Arc<PendingCalls>,
 }
 
