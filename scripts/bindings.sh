@@ -30,8 +30,8 @@ step() { printf '\n== %s\n' "$*"; }
 step "Types are current"
 python3 bindings/types.py --check
 
-step "The core: format, lints, tests"
-(cd bindings && cargo fmt --all --check && cargo clippy --quiet --locked -p midrail-binding --all-targets -- -D warnings)
+step "Rust: format, lints, tests"
+(cd bindings && cargo fmt --all --check && cargo clippy --quiet --locked --workspace --all-targets -- -D warnings)
 (cd bindings && cargo test --quiet --locked -p midrail-binding)
 
 step "The program"

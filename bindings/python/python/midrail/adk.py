@@ -26,7 +26,7 @@ class Guard(BasePlugin):
     """Holds all agents of a runner to the policy: prompts, tool calls, results, hand-offs and answers.
 
     The session is that of ADK. `wait` is how many seconds a call waits for an approval if one is required; after that the
-    model is told that it waits.
+    model is informed that it waits.
     """
 
     def __init__(self, guard: Engine | None = None, *, wait: float = 0, name: str = "midrail") -> None:
