@@ -6,7 +6,8 @@
 #   bash scripts/bindings.sh --frameworks also the tests of the adapters, which install the frameworks (2 GB)
 #
 # It needs Python 3.10 or later, Node 20 or later, npm, and the registries of both. `MIDRAIL_PROGRAM` names a program to put into the
-# packages; otherwise it is built. `MIDRAIL_PREFIX` names the folder for everything that is built and installed.
+# packages; otherwise it is built. `MIDRAIL_PREFIX` names the folder for everything that is built and installed. `MIDRAIL_PYTHONS` names further
+# interpreters to test the wheel with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -88,6 +89,14 @@ python3 bindings/examples.py python "$prefix/python/examples" bindings/python/RE
 cp bindings/python/pyproject.toml "$prefix/python/"
 "$prefix/tools/bin/pyright" --project "$prefix/python/pyproject.toml" --pythonpath "$prefix/python/bin/python" \
   "$prefix/python/examples" bindings/python/python/midrail/_*.py bindings/python/python/midrail/{__init__,wire}.py
+
+for python in ${MIDRAIL_PYTHONS:-}; do
+  step "Python: the same wheel with $("$python" --version)"
+  rm -rf "$prefix/other-python"
+  "$python" -m venv "$prefix/other-python"
+  "$prefix/other-python/bin/pip" install --quiet --no-index --no-deps "$prefix"/wheels/*.whl
+  (cd "$prefix/python/tests" && MIDRAIL_PROGRAM=$prefix/other-python/bin/midrail "$prefix/other-python/bin/python" -m unittest discover)
+done
 
 step "Node: the packages in an empty prefix"
 rm -rf "$prefix/node"
