@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Run the long campaigns: Cedar policies, random seeds, the console in a browser, the API against its own document, the deployment examples,
-# MCP conformance, licences, the compatibility kit and the real coding agents, faults, and the fuzz targets (with a nightly toolchain). Run it by
-# hand before an issue is resolved. Usage: scripts/campaign.sh [cedar|seeds|console|api|mcp|deploy|deny|agents|guardrail|faults|fuzz ...]
+# MCP conformance, licences, the compatibility kit and the real coding agents, the Python and Node packages with the frameworks, faults, and the
+# fuzz targets (with a nightly toolchain). Run it by hand before an issue is resolved.
+# Usage: scripts/campaign.sh [cedar|seeds|console|api|mcp|deploy|deny|agents|bindings|guardrail|faults|fuzz ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,6 +41,7 @@ deny() {
     step "dependencies: licences, bans, sources"
     command -v cargo-deny >/dev/null || cargo install cargo-deny --locked --quiet
     cargo deny --locked check --hide-inclusion-graph bans licenses sources
+    cargo deny --locked --manifest-path bindings/Cargo.toml check --config deny.toml --hide-inclusion-graph bans licenses sources
 }
 agents() {
     step "the compatibility kit and the real coding agents"
@@ -52,6 +54,10 @@ agents() {
     step "the recorded verdicts of Claude Code and Codex on permission rules"
     node scripts/compat/policies.mjs --lab "$lab"
     MIDRAIL_COMPAT_LAB=$lab cargo test --quiet --locked -p midrail-adapters --test policies codex_program
+}
+bindings() {
+    step "the Python and Node packages, and the adapters with the real frameworks"
+    bash scripts/bindings.sh --frameworks
 }
 guardrail() {
     step "ignored tests: adding a guardrail as CONTRIBUTING.md describes"
@@ -72,7 +78,7 @@ fuzz() {
     done
 }
 
-for campaign in "${@:-cedar seeds console api mcp deploy deny agents guardrail faults fuzz}"; do
+for campaign in "${@:-cedar seeds console api mcp deploy deny agents bindings guardrail faults fuzz}"; do
     for name in $campaign; do "$name"; done
 done
 step "all campaigns passed"

@@ -1,0 +1,5 @@
+//! Passes the linker what a library that Node loads needs.
+
+fn main() {
+    napi_build::setup();
+}

@@ -1,0 +1,246 @@
+"""LangChain and LangGraph: `create_agent(model, tools, middleware=[midrail.langchain.Guard()])`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Union
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
+from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from typing_extensions import NotRequired
+
+from . import wire
+from ._adapter import default_guard, last_words, open_session, running, with_notes
+from ._decision import Decision, Stopped, ToolFailed
+from ._guard import Call, Session
+from ._guard import Guard as Engine
+
+ToolResult = Union[ToolMessage, "Command[Any]"]
+
+
+def _first(old: str | None, new: str | None) -> str | None:
+    return old or new
+
+
+class MidrailState(AgentState[Any]):
+    """What the middleware keeps in the state of a run."""
+
+    midrail_session: NotRequired[Annotated[str, PrivateStateAttr]]
+    midrail_halted: NotRequired[Annotated[Union[str, None], _first, PrivateStateAttr]]
+
+
+class Guard(AgentMiddleware[MidrailState, Any, Any]):
+    """Holds an agent to the policy: prompts, tool calls, results, answers and the end of the run.
+
+    `wait` is how many seconds a call waits for an approval if one is required; after that the model is informed that it waits.
+    The session is the thread of the run; a run without a thread is a session of its own.
+    """
+
+    state_schema = MidrailState
+
+    def __init__(self, guard: Engine | None = None, *, agent: wire.Agent | None = None, wait: float = 0) -> None:
+        super().__init__()
+        self._guard = guard or default_guard()
+        self._agent = agent
+        self._wait = wait
+
+    def _session(self, state: Any) -> Session:
+        return open_session(self._guard, state.get("midrail_session"), self._agent, self._wait)
+
+    # The start of a run
+
+    def before_agent(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Names the session."""
+        try:
+            thread = get_config().get("configurable", {}).get("thread_id")
+        except RuntimeError:
+            thread = None
+        known = str(thread) if thread else state.get("midrail_session")
+        return {"midrail_session": known or self._guard.session().id}
+
+    async def abefore_agent(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The same under asyncio."""
+        return self.before_agent(state, runtime)
+
+    # The input and the output of the model
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Decides the prompts that the model has not seen yet."""
+        if halted := state.get("midrail_halted"):
+            return _end(halted)
+        run = self._session(state)
+        return _checked_prompts([(message, run.before_model(message.text)) for message in _new_prompts(state)])
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The same under asyncio."""
+        if halted := state.get("midrail_halted"):
+            return _end(halted)
+        run = self._session(state)
+        return _checked_prompts([(message, await run.abefore_model(message.text)) for message in _new_prompts(state)])
+
+    @hook_config(can_jump_to=["end", "model"])
+    def after_model(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Decides the answer of the model, and whether the run may end with it."""
+        answer = _answer(state)
+        if answer is None:
+            return None
+        run = self._session(state)
+        decision = run.after_model(answer.text) if answer.text else None
+        if decision is not None and not decision.allowed:
+            return _end(last_words(decision), answer)
+        checked = _with_text(answer, decision)
+        if answer.tool_calls:
+            return {"messages": [checked]} if checked is not answer else None
+        return _ended(checked, run.before_stop(checked.text))
+
+    @hook_config(can_jump_to=["end", "model"])
+    async def aafter_model(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The same under asyncio."""
+        answer = _answer(state)
+        if answer is None:
+            return None
+        run = self._session(state)
+        decision = await run.aafter_model(answer.text) if answer.text else None
+        if decision is not None and not decision.allowed:
+            return _end(last_words(decision), answer)
+        checked = _with_text(answer, decision)
+        if answer.tool_calls:
+            return {"messages": [checked]} if checked is not answer else None
+        return _ended(checked, await run.abefore_stop(checked.text))
+
+    # Tool calls
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
+    ) -> ToolResult:
+        """Decides a call, runs it with the arguments that were decided, and decides its result."""
+        run = self._session(request.state)
+        call = run.call(request.tool_call["name"], request.tool_call["args"])
+        result: ToolResult | None = None
+        try:
+            with call:
+                with running(run):
+                    result = handler(_permitted(request, call))
+                _report(call, result)
+        except (Stopped, ToolFailed) as stopped:
+            return _refused(request, stopped)
+        return _checked(request, call, result)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """The same under asyncio."""
+        run = self._session(request.state)
+        call = run.call(request.tool_call["name"], request.tool_call["args"])
+        result: ToolResult | None = None
+        try:
+            async with call:
+                with running(run):
+                    result = await handler(_permitted(request, call))
+                _report(call, result)
+        except (Stopped, ToolFailed) as stopped:
+            return _refused(request, stopped)
+        return _checked(request, call, result)
+
+
+def _new_prompts(state: MidrailState) -> list[HumanMessage]:
+    """The messages of people after the last answer of the model."""
+    new: list[HumanMessage] = []
+    for message in reversed(state["messages"]):
+        if isinstance(message, AIMessage):
+            break
+        if isinstance(message, HumanMessage) and message.text:
+            new.insert(0, message)
+    return new
+
+
+def _checked_prompts(decided: list[tuple[HumanMessage, Decision]]) -> dict[str, Any] | None:
+    for _, decision in decided:
+        if not decision.allowed:
+            return _end(last_words(decision))
+    messages: list[AnyMessage] = []
+    for message, decision in decided:
+        text = decision.content if decision.content is not None else message.text
+        text = with_notes(text, decision.notes)
+        if text != message.text:
+            messages.append(message.model_copy(update={"content": text}))
+    return {"messages": messages} if messages else None
+
+
+def _answer(state: MidrailState) -> AIMessage | None:
+    last = state["messages"][-1]
+    return last if isinstance(last, AIMessage) else None
+
+
+def _with_text(answer: AIMessage, decision: Decision | None) -> AIMessage:
+    if decision is None or decision.content is None:
+        return answer
+    return answer.model_copy(update={"content": decision.content})
+
+
+def _ended(answer: AIMessage, decision: Decision) -> dict[str, Any] | None:
+    """The end of a run, or another turn of the model."""
+    if decision.allowed:
+        return {"messages": [_with_text(answer, decision)]}
+    if decision.effect == "halt":
+        return _end(last_words(decision), answer)
+    return {"messages": [answer, HumanMessage(decision.message)], "jump_to": "model"}
+
+
+def _end(text: str, answer: AIMessage | None = None) -> dict[str, Any]:
+    """Ends the run with a text, in place of the answer of the model."""
+    return {"messages": [AIMessage(text, id=answer.id if answer else None)], "jump_to": "end"}
+
+
+def _permitted(request: ToolCallRequest, call: Call) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "args": call.args})
+
+
+def _report(call: Call, result: ToolResult) -> None:
+    """Gives a call the result that is decided: the text of a message, or all that a command changes."""
+    if isinstance(result, ToolMessage):
+        call.ok = result.status != "error"
+        call.result = result.text
+    else:
+        call.result = json.dumps(result.update, default=_readable, ensure_ascii=False)
+
+
+def _readable(value: Any) -> Any:
+    return value.text if hasattr(value, "text") else str(value)
+
+
+def _refused(request: ToolCallRequest, stopped: Stopped | ToolFailed) -> ToolResult:
+    """The answer to a call that is stopped, and the end of a run that is halted."""
+    message = _message(request, str(stopped))
+    if isinstance(stopped, Stopped) and stopped.decision.effect == "halt":
+        return Command(update={"messages": [message], "midrail_halted": last_words(stopped.decision)})
+    return message
+
+
+def _checked(request: ToolCallRequest, call: Call, result: ToolResult | None) -> ToolResult:
+    """A result as the model may see it."""
+    changed = call.after is not None and call.after.content is not None
+    if isinstance(result, ToolMessage):
+        if not changed and not call.notes:
+            return result
+        text = with_notes(str(call.result), call.notes)
+        # The artifact is not shown to the model, but it could have what was replaced.
+        update = {"content": text, "artifact": None} if changed else {"content": text}
+        return result.model_copy(update=update)
+    if result is None or changed:
+        # What a command changes cannot be replaced in part.
+        text = "Midrail withholds the result, because it contains what the agent may not see."
+        return _message(request, with_notes(text, call.notes))
+    return result
+
+
+def _message(request: ToolCallRequest, text: str) -> ToolMessage:
+    call = request.tool_call
+    return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")

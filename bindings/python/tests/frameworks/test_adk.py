@@ -1,0 +1,99 @@
+"""Google ADK with a scripted model."""
+
+import asyncio
+import os
+import sys
+import unittest
+from typing import Any
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+from behaviours import Behaviours, Outcome
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
+from google.genai import types
+from support import SECRET, FolderCase
+
+import midrail.adk
+
+
+class Script(BaseLlm):
+    """A model that makes the calls of a script, and then answers."""
+
+    calls: Any
+    seen: Any
+    answer: str = "done"
+
+    async def generate_content_async(self, llm_request, stream=False):
+        self.seen.append("\n".join(str(content) for content in llm_request.contents))
+        part = types.Part(text=self.answer)
+        if self.calls:
+            name, args = self.calls.pop(0)
+            part = types.Part(function_call=types.FunctionCall(name=name, args=args))
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+def script(calls, seen=None, answer="done"):
+    return Script(model="script", calls=list(calls), seen=[] if seen is None else seen, answer=answer)
+
+
+class Adk(Behaviours, FolderCase):
+    runners = None
+
+    def start(self, way, agent, prompt, guard, thread=None):
+        """The texts of all events of a run. The framework is asynchronous; its `run` has a thread of its own."""
+        runner = InMemoryRunner(agent, app_name="test", plugins=[midrail.adk.Guard(guard)])
+        message = types.Content(role="user", parts=[types.Part(text=prompt)])
+        session = asyncio.run(runner.session_service.create_session(app_name="test", user_id="ann", session_id=thread))
+        given = {"user_id": "ann", "session_id": session.id, "new_message": message}
+
+        async def run():
+            return [event async for event in runner.run_async(**given)]
+
+        events = list(runner.run(**given)) if way == "sync" else asyncio.run(run())
+        texts = [part.text for event in events for part in (event.content.parts if event.content else []) if part.text]
+        return texts[-1] if texts else ""
+
+    def play(self, way, guard, calls, *, tools, prompt="work", thread=None):
+        seen = []
+        agent = LlmAgent(name="worker", model=script(calls, seen), tools=tools.functions())
+        return Outcome(seen, self.start(way, agent, prompt, guard, thread))
+
+    def delegate(self, way, guard, calls, *, tools):
+        inner = LlmAgent(name="inner", model=script(calls), tools=tools.functions())
+        outer = LlmAgent(name="outer", model=script([("transfer_to_agent", {"agent_name": "inner"})]), sub_agents=[inner])
+        self.start(way, outer, "work", guard, thread="delegated")
+
+    def test_a_sub_agent_names_its_parent(self):
+        for number, way in enumerate(self.each_way()):
+            self.delegate(way, self.guard(), [("Bash", {"command": "ls"})], tools=self.tools)
+            self.assertEqual(self.tools.ran, ["Bash"])
+            events = [record["event"] for record in self.records() if record["session"] == "delegated"]
+            names = [(event["kind"], event["agent"]["id"], event.get("parent")) for event in events]
+            self.assertIn(("before_handoff", "outer", None), names)
+            self.assertIn(("before_tool", "inner", "outer"), names)
+
+    def test_a_hand_off_can_be_stopped(self):
+        for way in self.each_way():
+            guard = self.guard()
+            guard.guardrail("no-hand-offs", on=["before_handoff"])(lambda call: "no hand-offs")
+            self.delegate(way, guard, [("Bash", {"command": "ls"})], tools=self.tools)
+            self.assertEqual(self.tools.ran, [])
+
+    def test_an_agent_as_a_tool_is_held_to_the_same(self):
+        for way in self.each_way():
+            inner = LlmAgent(name="inner", model=script([("Bash", {"command": "rm -rf ./*"})]), tools=self.tools.functions())
+            outer = LlmAgent(name="outer", model=script([("inner", {"request": "x"})]), tools=[AgentTool(inner)])
+            self.assertEqual(self.start(way, outer, "work", self.guard()), "done")
+            self.assertEqual(self.tools.ran, [])
+
+    def test_the_answer_of_the_model_is_checked(self):
+        for way in self.each_way():
+            agent = LlmAgent(name="worker", model=script([], answer=f"the key is {SECRET}"))
+            self.assertIn("the key is [redacted", self.start(way, agent, "work", self.guard()))
+
+
+if __name__ == "__main__":
+    unittest.main()
